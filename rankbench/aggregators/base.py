@@ -1,0 +1,52 @@
+"""The interface of aggregators: structure functions s(Y_1, ..., Y_k), [DMJ13]_ section 2."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.component import Component, StructureKind
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["Aggregator"]
+
+
+class Aggregator(Component):
+    """A structure function: k comparisons of one query's m items to one structure.
+
+    Attributes
+    ----------
+    structure : StructureKind
+        ``scores``: `aggregate` returns shape (m,). ``edges``: it returns the weighted
+        adjacency matrix, shape (m, m), entry [i, j] the preference for i over j.
+    needs_truth : bool
+        Whether the structure is made from the labels instead of the judgments
+        (`limit-scores`); then `from_labels` is called, and order k means nothing.
+    """
+
+    kind: ClassVar[str] = "aggregator"
+    structure: ClassVar[StructureKind] = "scores"
+    needs_truth: ClassVar[bool] = False
+
+    @abstractmethod
+    def aggregate(
+        self,
+        winners: NDArray[np.int32],
+        losers: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        m: int,
+    ) -> NDArray[np.float64]:
+        """Aggregate k judgments, arrays of shape (k,), k >= 1, over m items."""
+
+    def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Make the structure from the relevance labels, shape (m,); see `needs_truth`."""
+        raise TypeError(f"aggregator {self.name!r} works on judgments, not on labels")
+
+    def kernel(self) -> Kernel | None:
+        """Return the compiled form (`AGGREGATE` or `EDGES`), or None: interpreted."""
+        return None

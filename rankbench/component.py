@@ -1,0 +1,142 @@
+"""What every component of every kind declares, and how one is written and read.
+
+A component is a frozen, validated set of parameters with a name. Aggregators,
+surrogates, losses, optimizers, models, methods, readers and data sets are all
+components; their kinds' base classes (`rankbench.aggregators.base`, ...) add the
+mathematics. Third-party classes derive from the same bases as the built-in ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+
+from rankbench.errors import SpecError, nearest
+from rankbench.spec import Spec, Value, expand, parse
+
+__all__ = ["Component", "Order", "Property", "StructureKind", "build"]
+
+Property = Literal["convex", "smooth", "quadratic", "shift-invariant", "equivariant", "stochastic"]
+"""Mathematical properties that a component may declare; checks follow declarations."""
+
+StructureKind = Literal["scores", "edges"]
+"""A score vector in R^m, or a weighted adjacency matrix held as a list of edges."""
+
+
+C = TypeVar("C", bound="Component")
+
+
+def _order(value: object) -> object:
+    if isinstance(value, float) and not math.isinf(value) and value == int(value):
+        return int(value)
+    return value
+
+
+Order = Annotated[float, BeforeValidator(_order)]
+"""Order k of a U-statistic: a positive integer, or ``inf`` for all of a query's judgments."""
+
+
+class Component(BaseModel):
+    """Base of all components.
+
+    Attributes
+    ----------
+    kind : str
+        ``aggregator``, ``surrogate``, ... set by the kind's base class.
+    name : str
+        Kebab-case, unique within the kind.
+    source : str
+        Paper and equation, as in ``"[DMJ13]_ eq. (28)"``.
+    properties : frozenset of Property
+        What the component promises mathematically.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=True)
+
+    kind: ClassVar[str]
+    name: ClassVar[str]
+    source: ClassVar[str]
+    properties: ClassVar[frozenset[Property]] = frozenset()
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return the first line of the docstring."""
+        return (inspect.getdoc(cls) or "").split("\n", 1)[0]
+
+    @classmethod
+    def parameters(cls) -> dict[str, FieldInfo]:
+        """Return the parameters by the name they are written with."""
+        return {field.alias or key: field for key, field in cls.model_fields.items()}
+
+    def config(self) -> dict[str, Any]:
+        """Return name and *all* parameters, defaults too, as plain JSON-able values."""
+        return {"name": self.name} | {
+            key: _plain(getattr(self, attribute)) for key, attribute in self._attributes().items()
+        }
+
+    def spec(self) -> Spec:
+        """Return the canonical spec: the parameters that differ from their defaults, in order."""
+        params: dict[str, Value] = {}
+        for key, attribute in self._attributes().items():
+            value = getattr(self, attribute)
+            if _plain(value) != _plain(type(self).model_fields[attribute].get_default(call_default_factory=True)):
+                params[key] = value.spec() if isinstance(value, Component) else value
+        return Spec(self.name, params)
+
+    def digest(self) -> str:
+        """Return a hash of kind, class and all parameters (not of the code)."""
+        config = [self.kind, type(self).__module__, type(self).__qualname__, self.config()]
+        text = json.dumps(config, sort_keys=True, default=str)
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def __str__(self) -> str:
+        return str(self.spec())
+
+    @classmethod
+    def _attributes(cls) -> dict[str, str]:
+        return {field.alias or key: key for key, field in cls.model_fields.items()}
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> Self:
+        """Validate `spec`'s parameters into a component.
+
+        Raises
+        ------
+        SpecError
+            An unknown parameter (with the nearest valid one), or a value that does not
+            fit; lists must have been expanded before.
+        """
+        unknown = [key for key in spec.params if key not in cls.parameters()]
+        if unknown:
+            raise SpecError(
+                f"{cls.kind} {cls.name!r} has no parameter {unknown[0]!r}{nearest(unknown[0], cls.parameters())}"
+            )
+        try:
+            return cls.model_validate(spec.params)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            reason = first["msg"].removeprefix("Value error, ")
+            raise SpecError(f"{cls.kind} {cls.name!r}, parameter {where!r}: {reason}") from error
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Component):
+        return value.config()
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    if isinstance(value, float) and value == int(value):
+        return int(value)
+    return value
+
+
+def build(cls: type[C], text: str | Spec) -> list[C]:
+    """Return the grid of components that `text` describes, one for each point."""
+    spec = parse(text) if isinstance(text, str) else text
+    return [cls.from_spec(point) for point in expand(spec)]

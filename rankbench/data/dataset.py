@@ -1,0 +1,51 @@
+"""The interface of data sets."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from rankbench.component import Component
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Dataset"]
+
+
+class Dataset(Component):
+    """Something that yields items (or judgments) in the columnar schema.
+
+    Attributes
+    ----------
+    title : str
+        One line for people.
+    simulated : bool
+        Whether nobody ever judged anything: every leaderboard says so.
+    licence : str
+    citation : str
+    """
+
+    kind: ClassVar[str] = "dataset"
+    title: ClassVar[str]
+    simulated: ClassVar[bool] = False
+    licence: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
+
+    @abstractmethod
+    def items(self) -> pl.LazyFrame:
+        """Return the items, in the schema of `rankbench.data.schema`, sorted by query.
+
+        Raises
+        ------
+        InputError
+            The data is not there (says how to get it) or cannot be read.
+        """
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Return a sha256 (hex) of the data: of the files, or of a simulator's parameters."""
+
+    def assumptions(self) -> list[str]:
+        """Return what a reader of a leaderboard must know, one sentence each."""
+        return []

@@ -1,0 +1,117 @@
+"""Every error that rankbench raises on purpose, and the exit code each one means.
+
+======================  ====  =========================================================
+class                   exit  when
+======================  ====  =========================================================
+`RankbenchError`           1  base class; a run whose cells failed also ends with 1
+`InputError`               2  a file, table or value that was given cannot be used
+`SpecError`                2  unknown component, parameter, suite key (`nearest` helps)
+`ChecksumError`            2  a file is not the one that its data card describes
+`LicenseError`             2  restricted data without ``--accept-license``
+`PluginError`              2  a plugin broke a contract (raised in strict mode)
+`StoreError`               3  a result store is locked, or not one of ours
+======================  ====  =========================================================
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+__all__ = [
+    "ChecksumError",
+    "InputError",
+    "LicenseError",
+    "PluginError",
+    "RankbenchError",
+    "SpecError",
+    "StoreError",
+    "nearest",
+]
+
+
+class RankbenchError(Exception):
+    """Base of all errors that are part of rankbench's interface."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class InputError(RankbenchError):
+    """A file or table that was given cannot be used.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong and what to do about it.
+    path : Path or str, optional
+        The file.
+    row : int, optional
+        1-based line (text files) or row (tables).
+    column : str or int, optional
+        Column name, or 1-based character column of a text line.
+    """
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: Path | str | None = None,
+        row: int | None = None,
+        column: str | int | None = None,
+    ) -> None:
+        self.path, self.row, self.column = path, row, column
+        where = "" if path is None else str(path)
+        if row is not None:
+            where += f":{row}" if where else f"row {row}"
+        if column is not None:
+            where += f":{column}" if isinstance(column, int) and where else f" [{column}]"
+        super().__init__(f"{where.strip()}: {message}" if where else message)
+
+
+class SpecError(RankbenchError):
+    """A component, parameter or suite key that does not exist or does not fit."""
+
+    exit_code = 2
+
+
+class ChecksumError(InputError):
+    """A file's sha256 is not the one that its data card promises."""
+
+
+class LicenseError(RankbenchError):
+    """Restricted data was asked for without accepting its licence."""
+
+    exit_code = 2
+
+
+class PluginError(RankbenchError):
+    """A plugin broke its contract; raised in strict mode, otherwise reported."""
+
+    exit_code = 2
+
+
+class StoreError(RankbenchError):
+    """A result store is in use by another run, or is not a store of ours."""
+
+    exit_code = 3
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the closest of `names`, or list them all.
+
+    Parameters
+    ----------
+    name : str
+        What was written.
+    names : iterable of str
+        What would have been valid.
+    """
+    valid = sorted(names)
+    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
+    if close:
+        return f"; did you mean {close[0]!r}?"
+    return f"; valid: {', '.join(valid)}" if valid else ""

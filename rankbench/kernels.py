@@ -1,0 +1,96 @@
+"""Signatures of the compiled functions that components may offer to the runner.
+
+A kernel is a ``numba.njit`` function with one of the explicit signatures below. The
+runner calls it as a first-class function value, so a new kernel costs its own
+compilation and nothing else. All arrays are C-contiguous; floats are float64 and item
+indices int32. `params` is what the component wants to tell its kernel; `work` has the
+length that `Kernel.work` asks for, **holds zeros on entry and must hold zeros again on
+return** unless a signature says otherwise.
+
+This module imports numba; import it only from kernel modules and from the runner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+__all__ = [
+    "AGGREGATE",
+    "EDGES",
+    "GRADIENT",
+    "LOSS",
+    "MATRIX_LOSS",
+    "PHI",
+    "STEP",
+    "TARGET",
+    "Kernel",
+    "no_work",
+]
+
+Vector = types.float64[::1]
+Matrix = types.float64[:, ::1]
+Index = types.int32[::1]
+
+AGGREGATE = types.void(Index, Index, Vector, types.int64, Vector, Vector, Vector)
+"""``(winners, losers, weights, m, params, work, out)``: k judgments to scores ``out`` (m,)."""
+
+EDGES = types.int64(Index, Index, Vector, types.int64, Vector, Vector, Index, Index, Vector)
+"""``(winners, losers, weights, m, params, work, tails, heads, edge_weights) -> count``.
+
+k judgments to at most k weighted edges ``tails[e] -> heads[e]`` (tail preferred to head).
+"""
+
+TARGET = types.void(Vector, Vector, Vector, Vector)
+"""``(scores, params, work, target)``: a score structure to what the surrogate fits, (m,)."""
+
+GRADIENT = types.float64(Vector, Vector, Vector, Vector)
+"""``(alpha, target, params, gradient) -> value`` of a score surrogate, gradient in alpha."""
+
+PHI = types.float64(types.float64, Vector)
+"""``(margin, params) -> phi(margin)``, its derivative or its second derivative."""
+
+STEP = types.void(Vector, Vector, types.int64, Vector, Vector)
+"""``(theta, gradient, t, params, state)``: update theta in place at step t = 1, 2, ...
+
+`state` belongs to this contender: zeros at t = 1, kept from step to step.
+"""
+
+LOSS = types.float64(Vector, Vector, Vector, Vector)
+"""``(alpha, structure scores, params, work) -> loss`` of one query; work is *not* cleared."""
+
+MATRIX_LOSS = types.float64(Vector, Matrix, Vector, Vector)
+"""``(alpha, adjacency, params, work) -> loss`` of one query; work is *not* cleared."""
+
+
+def no_work(m: int) -> int:
+    """Ask for no scratch memory."""
+    return 0
+
+
+def _no_params() -> NDArray[np.float64]:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled function with the parameters and the scratch memory it needs.
+
+    Attributes
+    ----------
+    function : numba dispatcher
+        Compiled with one of the explicit signatures of this module.
+    params : ndarray of float64
+        Handed to every call.
+    work : callable
+        Number of scratch floats for a query of m items.
+    """
+
+    function: Any
+    params: NDArray[np.float64] = field(default_factory=_no_params)
+    work: Callable[[int], int] = no_work

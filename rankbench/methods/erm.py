@@ -1,0 +1,70 @@
+"""Empirical risk minimization over aggregated judgments: the composed method of the paper."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.component import Order
+from rankbench.methods.base import Block, Fitted, Method
+from rankbench.models.base import Model
+from rankbench.optimizers.base import Optimizer
+from rankbench.plugin.resolve import reference
+from rankbench.surrogates.base import Surrogate
+
+__all__ = ["ERM"]
+
+
+class ERM(Method):
+    """Minimize a surrogate's U-statistic risk (19) plus lambda/2 |theta|^2.
+
+    The order-k empirical risk is ``1/n sum_q n_q / C(n_q, k) sum phi(f(q), s(Y_1..Y_k))``
+    over all k-subsets of a query's judgments; where ``n_q < k`` the one term with all of
+    them.
+    """
+
+    name: ClassVar[str] = "erm"
+    source: ClassVar[str] = "[DMJ13]_ eq. (18), (19), (24)"
+
+    aggregator: Annotated[Aggregator, reference("aggregator")] = Field(
+        default="mean-log-odds", validate_default=True, description="Structure function s(Y_1..Y_k)."
+    )
+    k: Order = Field(default=math.inf, description="Order of the U-statistic; inf: all of a query's judgments.")
+    surrogate: Annotated[Surrogate, reference("surrogate")] = Field(
+        default="regression", validate_default=True, description="Convex surrogate."
+    )
+    model: Annotated[Model, reference("model")] = Field(
+        default="linear", validate_default=True, description="From features to scores."
+    )
+    optimizer: Annotated[Optimizer, reference("optimizer")] = Field(
+        default="exact", validate_default=True, description="A step (lockstep) or a solver."
+    )
+    l2: float = Field(default=1e-3, alias="lambda", ge=0, allow_inf_nan=False, description="Ridge penalty.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if not (self.k >= 1 and (math.isinf(self.k) or self.k == int(self.k))):
+            raise ValueError(f"order k must be a positive integer or inf, not {self.k}")
+        if self.aggregator.structure != self.surrogate.structure:
+            raise ValueError(
+                f"aggregator {self.aggregator.name!r} makes {self.aggregator.structure}, "
+                f"surrogate {self.surrogate.name!r} wants {self.surrogate.structure}"
+            )
+        return self
+
+    def fit(self, block: Block) -> Fitted:
+        """Fit alone; a run fits all composed contenders of a block together, to the same bits."""
+        from rankbench.runner.composed import fit_composed
+
+        fitted = fit_composed(block, {"": self})[""]
+        if isinstance(fitted, Exception):
+            raise fitted
+        return fitted
+
+    def scorer(self, theta: np.ndarray) -> Fitted:
+        """Wrap parameters into something that scores queries."""
+        return Fitted(lambda queries: self.model.features(queries.x) @ theta)

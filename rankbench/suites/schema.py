@@ -1,0 +1,157 @@
+"""What a suite file may say: validated TOML, unknown keys are errors."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["Claim", "ContenderEntry", "Contrast", "Experiment", "Figure", "Suite"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class ContenderEntry(_Strict):
+    """One contender or, with list-valued parameters, a grid of them.
+
+    Attributes
+    ----------
+    use : str
+        A method in the contender grammar.
+    label : str
+        Name on the leaderboard; ``{k}``, ``{lambda}`` are replaced by the point's
+        parameters. Empty: the canonical spec.
+    n : tuple of int, optional
+        Only at these n; all of the experiment's by default.
+    """
+
+    use: str
+    label: str = ""
+    n: tuple[int, ...] | None = None
+
+
+class Contrast(_Strict):
+    """A difference of two contenders, by label: a minus b.
+
+    Attributes
+    ----------
+    at : {"each", "first", "last", "last-first"}
+        At each n a contrast of its own; at the smallest or the largest n; or the
+        difference between the contrast at the largest and at the smallest n.
+    n_a, n_b : int, optional
+        Instead of `at`: a at one n against b at another (numbers as the suite's file
+        writes them, before any scaling).
+    """
+
+    a: str
+    b: str
+    at: Literal["each", "first", "last", "last-first"] = "each"
+    n_a: int | None = None
+    n_b: int | None = None
+
+
+class Claim(_Strict):
+    """A statement declared before the run and answered by it.
+
+    ``less``: every contrast of mean losses is below zero. ``wider``: every a has a larger
+    standard deviation over draws than its b. ``equivalent``: every contrast of mean
+    losses is within ``margin``. ``coincide``: the curves named `metric` of a and b are,
+    at each of `steps`, within a factor 10^margin of each other; for ``at = "each"`` at
+    the same n; ``n_a`` and ``n_b`` compare across n instead.
+
+    Attributes
+    ----------
+    id : str
+        ``C1``, ...
+    text : str
+        The claim in words, with the paper's page or figure.
+    """
+
+    id: str
+    text: str
+    kind: Literal["less", "wider", "equivalent", "coincide"]
+    contrasts: tuple[Contrast, ...] = Field(min_length=1)
+    margin: float = 0.0
+    metric: str = ""
+    steps: tuple[int, ...] = ()
+
+
+class Figure(_Strict):
+    """How an experiment is drawn.
+
+    ``risk``: mean loss against a parameter of the contenders whose labels are in
+    `series`, one panel for each n, `references` as horizontal lines. ``curves``: curves
+    of the metrics in `metrics` against steps, one line for each contender of `series`,
+    panels as in figure 2 of the paper: `vary` says what differs between lines.
+    """
+
+    file: str
+    kind: Literal["risk", "curves"]
+    title: str = ""
+    parameter: str = ""
+    series: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    level: float = Field(default=0.95, gt=0, lt=1)
+
+
+class Experiment(_Strict):
+    """Data x blocks x contenders x losses, with the figure it draws and what it claims.
+
+    Attributes
+    ----------
+    name, title : str
+    n : tuple of int
+        Numbers of judgments, each a prefix of the same draw; for the suite's full number
+        of design queries, scaled down in proportion when a data set has fewer.
+    repetitions : int
+    steps : int
+        Length T of a block's stream of draws: budget of stochastic contenders, and the
+        subsets behind Monte Carlo right-hand sides.
+    curve_points : int
+        Points recorded along a stochastic contender's path; 0: none.
+    losses : tuple of str
+        In the contender grammar; the first one is the headline.
+    baseline : str
+        Label that paired differences are taken against.
+    """
+
+    name: str
+    title: str
+    n: tuple[int, ...] = Field(min_length=1)
+    repetitions: int = Field(ge=1)
+    steps: int = Field(default=100_000, ge=1)
+    curve_points: int = Field(default=0, ge=0)
+    losses: tuple[str, ...] = ("ndcg",)
+    baseline: str = ""
+    contenders: tuple[ContenderEntry, ...] = Field(min_length=1)
+    figures: tuple[Figure, ...] = ()
+    claims: tuple[Claim, ...] = ()
+
+
+class Suite(_Strict):
+    """Named experiments on one data set, or other suites included.
+
+    Attributes
+    ----------
+    dataset : str
+        A data set in the contender grammar; ``--dataset`` replaces it.
+    design_queries, heldout_queries : int
+        How many queries are judged and how many only evaluated on.
+    transforms : tuple of str
+        Feature transforms, applied in order.
+    include : tuple of str
+        Other suites whose experiments come first.
+    """
+
+    name: str
+    title: str
+    seed: int = 20130501
+    dataset: str = ""
+    design_queries: int = 500
+    heldout_queries: int = 500
+    transforms: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    experiments: tuple[Experiment, ...] = ()

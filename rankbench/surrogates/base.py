@@ -1,0 +1,78 @@
+"""The interfaces of surrogates phi(alpha, s), [DMJ13]_ section 3."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.component import Component, StructureKind
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["PairwiseSurrogate", "ScoreSurrogate", "Surrogate"]
+
+
+class Surrogate(Component):
+    """A convex stand-in for a loss; smaller is better."""
+
+    kind: ClassVar[str] = "surrogate"
+    structure: ClassVar[StructureKind]
+
+
+class ScoreSurrogate(Surrogate):
+    """A surrogate of score structures, in two steps: structure to target, target to value.
+
+    The first step does not depend on alpha and is shared by all contenders that use it.
+    A surrogate that declares ``quadratic`` promises
+    ``value = |alpha - target|^2 / (2 m)``, which the exact solver relies on.
+    """
+
+    structure: ClassVar[StructureKind] = "scores"
+
+    @abstractmethod
+    def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn a score structure, shape (m,), into what alpha is fitted to, shape (m,)."""
+
+    @abstractmethod
+    def value_and_gradient(
+        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the value and its gradient in alpha, shape (m,)."""
+
+    def target_kernel(self) -> Kernel | None:
+        """Return the compiled `target` (signature `TARGET`), or None: interpreted."""
+        return None
+
+    def gradient_kernel(self) -> Kernel | None:
+        """Return the compiled `value_and_gradient` (`GRADIENT`), or None: interpreted."""
+        return None
+
+
+class PairwiseSurrogate(Surrogate):
+    """A surrogate of edge structures: ``sum_ij s_ij phi(alpha_i - alpha_j)``.
+
+    Only the scalar phi is needed; `phi`, `dphi` and `ddphi` are elementwise NumPy
+    functions of the margins. `ddphi` is asked for only if ``smooth`` is declared.
+    """
+
+    structure: ClassVar[StructureKind] = "edges"
+
+    @abstractmethod
+    def phi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return phi at each margin ``alpha_winner - alpha_loser``."""
+
+    @abstractmethod
+    def dphi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the derivative (a subgradient at kinks) at each margin."""
+
+    def ddphi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the second derivative at each margin."""
+        raise TypeError(f"surrogate {self.name!r} is not twice differentiable")
+
+    def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel | None] | None:
+        """Return compiled phi, dphi and ddphi (`PHI`; ddphi None unless smooth), or None."""
+        return None
