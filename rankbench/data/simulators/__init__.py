@@ -1,0 +1,1 @@
+"""Simulators: data sets that nobody ever judged, with their assumptions written down."""
