@@ -1,0 +1,52 @@
+# What a newcomer types. Everything is installed into .venv; nothing else on the machine is changed.
+#
+#   make paper ARGS="--reps 5"        ARGS goes to the command that the target runs
+#   PYTHON=python3.12 make install    another Python than the first fitting one
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help install paper demo leaderboards test long bench lint pins clean
+
+# Another environment's packages must not shadow the pinned ones.
+unexport PYTHONHOME PYTHONPATH
+
+RANKBENCH := .venv/bin/rankbench
+PYTEST := .venv/bin/python -m pytest
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+install: ## make .venv from the hash-checked pins, with rankbench in it
+	@sh scripts/install.sh
+
+paper: install ## figures 2, 3 and 4 of the paper on simulated data, in runs/paper/
+	$(RANKBENCH) run --suite paper $(ARGS)
+
+demo: install ## a first leaderboard and a figure in seconds, in runs/demo/
+	$(RANKBENCH) run --suite paper --reps 2 --out runs/demo $(ARGS)
+
+leaderboards: paper ## run the paper suite and publish it in leaderboards/paper/
+	rm -rf leaderboards/paper
+	mkdir -p leaderboards/paper
+	cp -R runs/paper/leaderboard.md runs/paper/leaderboard.csv runs/paper/figures runs/paper/run.json leaderboards/paper/
+
+test: install ## the whole test suite, benchmarks untimed, without the long tests
+	$(PYTEST) --benchmark-disable $(ARGS)
+
+long: install ## the tests that take minutes
+	$(PYTEST) --benchmark-disable -m long $(ARGS)
+
+bench: install ## the benchmarks, timed, one thread
+	$(ONE_THREAD) $(PYTEST) tests/benchmarks --benchmark-only $(ARGS)
+
+lint: install ## ruff (rules, format) and mypy (strict)
+	.venv/bin/python -m ruff check .
+	.venv/bin/python -m ruff format --check .
+	.venv/bin/python -m mypy
+
+pins: install ## compile requirements/*.txt again (ARGS=--upgrade: newest versions)
+	@sh scripts/pins.sh $(ARGS)
+
+clean: ## remove .venv, builds and caches; runs/ stays
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+	find rankbench tests plugins -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
