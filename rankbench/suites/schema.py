@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["Claim", "ContenderEntry", "Contrast", "Experiment", "Figure", "Suite"]
+__all__ = ["Claim", "ContenderEntry", "Contrast", "Experiment", "Figure", "Panel", "Suite"]
 
 
 class _Strict(BaseModel):
@@ -78,13 +78,30 @@ class Claim(_Strict):
     steps: tuple[int, ...] = ()
 
 
+class Panel(_Strict):
+    """One panel of a figure of curves: a line for each contender of `series` at each of `n`.
+
+    Attributes
+    ----------
+    series : tuple of str
+        Labels of contenders; ``*`` stands for any characters.
+    n : tuple of int
+        Numbers of judgments as the suite's file writes them, before any scaling.
+    """
+
+    title: str = ""
+    series: tuple[str, ...] = Field(min_length=1)
+    n: tuple[int, ...] = Field(min_length=1)
+
+
 class Figure(_Strict):
     """How an experiment is drawn.
 
-    ``risk``: mean loss against a parameter of the contenders whose labels are in
-    `series`, one panel for each n, `references` as horizontal lines. ``curves``: curves
-    of the metrics in `metrics` against steps, one line for each contender of `series`,
-    panels as in figure 2 of the paper: `vary` says what differs between lines.
+    ``risk``: mean loss against the parameter `parameter` of the contenders whose labels
+    match `series` (one line for each setting of their other parameters), one column for
+    each n, one row for each split, `references` as horizontal lines with bands. Labels
+    may hold ``*`` for any characters. ``curves``: one row for each of `metrics`, one
+    column for each of `panels`, curves against steps. `level` is that of the bands.
     """
 
     file: str
@@ -94,6 +111,7 @@ class Figure(_Strict):
     series: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
+    panels: tuple[Panel, ...] = ()
     level: float = Field(default=0.95, gt=0, lt=1)
 
 
