@@ -1,0 +1,1 @@
+"""Compiled forms of what `rankbench.data` does a million times."""
