@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from rankbench.data.queries import Comparisons, Queries
 from rankbench.errors import InputError
 
-__all__ = ["Draw", "draw_comparisons", "limit_scores", "prefix", "preference_matrix"]
+__all__ = ["Draw", "draw_comparisons", "limit_scores", "preference_matrix", "prefix"]
 
 
 @dataclass(frozen=True)

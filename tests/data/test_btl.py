@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from rankbench.data.btl import Draw, draw_comparisons, limit_scores, prefix, preference_matrix
+from rankbench.data.btl import Draw, draw_comparisons, limit_scores, preference_matrix, prefix
 from rankbench.data.queries import Queries
 from rankbench.errors import InputError
 
