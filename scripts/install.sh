@@ -98,14 +98,15 @@ if [ -t 1 ]; then
     quiet=
 fi
 echo "rankbench: installing the packages pinned in requirements/dev.txt into .venv"
-touch "$venv/.installing"
 rm -f "$venv"/.installed-*
+touch "$venv/.installing"
 # Wheels only: building from source would fetch build tools that no hash covers.
 "$python" -m pip install $quiet --require-hashes --only-binary :all: -r requirements/dev.txt ||
     fail "pip could not install the pinned packages (see above)." \
         "Without a network, put pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS) to a mirror: the hashes stay valid." \
         "'No matching distribution' means that a package has no wheel for this Python or platform; README.md lists" \
         "those that have, PYTHON=python3.12 make install chooses another Python."
+rm -f "$venv/.installing"
 
 set -- -e .
 for plugin in plugins/*/; do
@@ -116,5 +117,4 @@ echo "rankbench: installing rankbench itself, editable"
     fail "pip could not install rankbench from this checkout (see above)."
 
 touch "$stamp"
-rm -f "$venv/.installing"
 echo "rankbench: ready, see .venv/bin/rankbench --help"
