@@ -17,8 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
+
+from rankbench.runtime import prepare
+
+prepare()  # numba reads its cache folder from the environment when it is first imported
+
+from numba import types  # noqa: E402
 
 __all__ = [
     "AGGREGATE",

@@ -1,0 +1,15 @@
+"""Models: from an item's features to what its score is linear in."""
+
+from __future__ import annotations
+
+from rankbench.models.base import Model
+from rankbench.models.linear import Linear
+from rankbench.plugin.hookspecs import hookimpl
+
+__all__ = ["Linear"]
+
+
+@hookimpl
+def rankbench_register_models() -> list[type[Model]]:
+    """Register the built-in models."""
+    return [Linear]

@@ -1,0 +1,303 @@
+"""Loads plugins once a process, keeps a record of each, and looks components up.
+
+A broken plugin never takes the program down: what is wrong with it is recorded, and
+whatever else it brought works. ``RANKBENCH_STRICT_PLUGINS=1`` raises instead.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pluggy
+
+from rankbench.component import Component
+from rankbench.errors import PluginError, SpecError, nearest
+from rankbench.plugin import hookspecs
+from rankbench.plugin.kinds import KINDS, SUITE
+from rankbench.plugin.registry import Origin, Registry
+from rankbench.spec import Spec, Value, parse
+
+__all__ = [
+    "PluginStatus",
+    "Plugins",
+    "component_class",
+    "get",
+    "load",
+    "names",
+    "origin",
+    "plugins",
+    "statuses",
+    "suites",
+]
+
+OURSELVES = "rankbench"
+
+SUITES_HOOK = "rankbench_register_suites"
+
+
+@dataclass(frozen=True)
+class PluginStatus:
+    """What became of one entry point.
+
+    Attributes
+    ----------
+    entry_point : str
+    distribution, version : str
+    hooks : tuple of str
+        The hooks that it implements, sorted.
+    components : tuple of str
+        What it registered, as ``kind/name``, in its order.
+    seconds : float
+        Time to import it and to call its hooks.
+    status : {"ok", "broken"}
+    causes : tuple of str
+        Why it is broken: one sentence for each thing that was refused.
+    """
+
+    entry_point: str
+    distribution: str
+    version: str
+    hooks: tuple[str, ...]
+    components: tuple[str, ...]
+    seconds: float
+    status: Literal["ok", "broken"]
+    causes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """The loaded plugins: what they registered and what became of each.
+
+    Attributes
+    ----------
+    registry : Registry
+    statuses : tuple of PluginStatus
+        Built-in ones first, then by distribution and entry point.
+    """
+
+    registry: Registry
+    statuses: tuple[PluginStatus, ...]
+
+
+def load(entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool = False) -> Plugins:
+    """Load plugins from entry points, the built-in ones first.
+
+    Parameters
+    ----------
+    entry_points : iterable of EntryPoint
+    strict : bool
+        Raise on the first broken plugin instead of recording it.
+
+    Raises
+    ------
+    PluginError
+        In strict mode, with distribution, version and cause.
+    """
+    manager = pluggy.PluginManager(hookspecs.GROUP)
+    manager.add_hookspecs(hookspecs)
+    registry = Registry()
+    ordered = sorted(entry_points, key=lambda e: (_distribution(e)[0] != OURSELVES, *_distribution(e), e.name))
+    return Plugins(registry, tuple(_Loading(entry, manager, registry, strict).status() for entry in ordered))
+
+
+def _distribution(entry: importlib.metadata.EntryPoint) -> tuple[str, str]:
+    return ("unknown", "?") if entry.dist is None else (entry.dist.name, entry.dist.version)
+
+
+class _Loading:
+    """One entry point on its way into the registry."""
+
+    def __init__(
+        self, entry: importlib.metadata.EntryPoint, manager: pluggy.PluginManager, registry: Registry, strict: bool
+    ) -> None:
+        self.entry, self.manager, self.registry, self.strict = entry, manager, registry, strict
+        self.origin = Origin(*_distribution(entry), entry.name)
+        self.hooks: list[str] = []
+        self.components: list[str] = []
+        self.causes: list[str] = []
+
+    def status(self) -> PluginStatus:
+        start = time.perf_counter()
+        self.register()
+        seconds = time.perf_counter() - start
+        return PluginStatus(
+            self.entry.name,
+            self.origin.distribution,
+            self.origin.version,
+            tuple(sorted(self.hooks)),
+            tuple(self.components),
+            seconds,
+            "broken" if self.causes else "ok",
+            tuple(self.causes),
+        )
+
+    def broken(self, cause: str, error: BaseException | None = None) -> None:
+        if self.strict:
+            raise PluginError(f"plugin {self.entry.name!r} of {self.origin} is broken: {cause}") from error
+        self.causes.append(cause)
+
+    def register(self) -> None:
+        try:
+            plugin = self.entry.load()
+        # A plugin that calls sys.exit() while it is imported must not end the program.
+        except (Exception, SystemExit) as error:
+            self.broken(f"cannot import {self.entry.value!r}: {_said(error)}", error)
+            return
+        try:
+            name = self.manager.register(plugin, f"{self.origin.distribution}/{self.entry.name}")
+        except Exception as error:
+            self.broken(f"pluggy refuses {self.entry.value!r}: {_said(error)}", error)
+            return
+        callers = self.manager.get_hookcallers(plugin) or []
+        for caller in callers:
+            if not caller.has_spec():
+                known = [kind.hook for kind in KINDS.values()] + [SUITES_HOOK]
+                self.broken(f"there is no hook {caller.name!r}{nearest(caller.name, known)}")
+                continue
+            self.hooks.append(caller.name)
+            for implementation in caller.get_hookimpls():
+                if implementation.plugin_name == name:
+                    self.call(caller.name, implementation)
+        if not callers:
+            self.broken(f"{self.entry.value!r} implements no hook; decorate its functions with @rankbench.hookimpl")
+
+    def call(self, hook: str, implementation: pluggy.HookImpl) -> None:
+        """Call one hook by itself, so that one that fails takes no other with it."""
+        try:
+            found: object = implementation.function()
+        except (Exception, SystemExit) as error:
+            self.broken(f"hook {hook} raised {_said(error)}", error)
+            return
+        if not isinstance(found, list):
+            self.broken(f"hook {hook} returned {type(found).__name__}, not a list")
+            return
+        for thing in found:
+            self.add(hook, thing)
+
+    def add(self, hook: str, thing: object) -> None:
+        kind = next((kind.name for kind in KINDS.values() if kind.hook == hook), SUITE)
+        try:
+            if kind == SUITE:
+                name = self.registry.add_suite(thing, self.origin)
+            else:
+                name = self.registry.add(kind, thing, self.origin)
+            self.components.append(f"{kind}/{name}")
+        except PluginError as error:
+            self.broken(f"hook {hook}: {error}", error)
+        # Looking at a foreign object (its repr, its attributes) runs foreign code.
+        except Exception as error:
+            self.broken(f"hook {hook}: looking at what it returned raised {_said(error)}", error)
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+_lock = threading.RLock()
+_loaded: Plugins | None = None
+_loading = False
+
+
+def plugins() -> Plugins:
+    """Return the plugins of this process; the first call loads them.
+
+    Raises
+    ------
+    PluginError
+        A plugin is broken and ``RANKBENCH_STRICT_PLUGINS`` is set, or a plugin looks
+        components up while it is being loaded.
+    """
+    global _loaded, _loading
+    with _lock:
+        if _loaded is None:
+            if _loading:
+                raise PluginError("components cannot be looked up while plugins load; do it inside a function")
+            _loading = True
+            try:
+                strict = os.environ.get("RANKBENCH_STRICT_PLUGINS", "") not in ("", "0")
+                _loaded = load(importlib.metadata.entry_points(group=hookspecs.GROUP), strict=strict)
+            finally:
+                _loading = False
+        return _loaded
+
+
+def get(kind: str, text: str | Spec) -> Component:
+    """Return the component that a name or spec describes.
+
+    Parameters
+    ----------
+    kind : str
+        ``aggregator``, ``surrogate``, ``loss``, ``optimizer``, ``model``, ``method``,
+        ``reader`` or ``dataset``.
+    text : str or Spec
+        ``name`` or ``name:param=value,...``.
+
+    Raises
+    ------
+    SpecError
+        Unknown kind, name or parameter (the message has the nearest valid one), a value
+        that does not fit, or a grid: a list describes several components, see
+        `rankbench.component.build`.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> rankbench.get("method", "random-scores:stream=3").stream
+    3
+    """
+    spec = parse(text) if isinstance(text, str) else text
+    cls = component_class(kind, spec.name)
+    if _is_grid(spec):
+        raise SpecError(f"{kind} {str(spec)!r} is a grid; write one value for each parameter here")
+    return cls.from_spec(spec)
+
+
+def _is_grid(value: Value) -> bool:
+    if isinstance(value, Spec):
+        return any(_is_grid(v) for v in value.params.values())
+    return isinstance(value, list)
+
+
+def component_class(kind: str, name: str) -> type[Component]:
+    """Return the class of a component.
+
+    Raises
+    ------
+    SpecError
+        Unknown kind or name. If plugins are broken, the message says so: what is
+        missing may be theirs.
+    """
+    try:
+        return plugins().registry.component_class(kind, name)
+    except SpecError as error:
+        broken = sorted({s.distribution for s in statuses() if s.status == "broken"})
+        if not broken:
+            raise
+        raise SpecError(f"{error} (broken plugins: {', '.join(broken)}; see `rankbench plugins`)") from None
+
+
+def names(kind: str) -> list[str]:
+    """Return the names of a kind's components (or of the suites), sorted."""
+    return plugins().registry.names(kind)
+
+
+def suites() -> dict[str, Path]:
+    """Return the suite files by name."""
+    return plugins().registry.suites()
+
+
+def origin(kind: str, name: str) -> Origin:
+    """Return the distribution and version that a component (or a suite) comes from."""
+    return plugins().registry.origin(kind, name)
+
+
+def statuses() -> list[PluginStatus]:
+    """Return what became of each plugin, the built-in ones first."""
+    return list(plugins().statuses)

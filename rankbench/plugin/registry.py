@@ -1,0 +1,149 @@
+"""The registry: components and suites by name, and who brought them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankbench.component import Component
+from rankbench.errors import PluginError, SpecError, nearest
+from rankbench.plugin.kinds import KINDS, SUITE
+
+__all__ = ["Origin", "Registry"]
+
+_KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+_RESERVED = frozenset({"inf", "true", "false"})  # values in the contender grammar
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a component or a suite comes from.
+
+    Attributes
+    ----------
+    distribution, version : str
+        As the package index knows it.
+    entry_point : str
+        Name of the entry point in the group ``rankbench``.
+    """
+
+    distribution: str
+    version: str
+    entry_point: str
+
+    def __str__(self) -> str:
+        return f"{self.distribution} {self.version}"
+
+
+class Registry:
+    """What the plugins of a process registered. The first to take a name keeps it."""
+
+    def __init__(self) -> None:
+        self._classes: dict[str, dict[str, tuple[type[Component], Origin]]] = {kind: {} for kind in KINDS}
+        self._suites: dict[str, tuple[Path, Origin]] = {}
+
+    def add(self, kind: str, found: object, origin: Origin) -> str:
+        """Register a component class that a hook returned; return its name.
+
+        Raises
+        ------
+        PluginError
+            It is not a complete component of this kind, or its name is taken.
+        """
+        base = KINDS[kind].base_class()
+        if not isinstance(found, type):
+            raise PluginError(f"{found!r} is not a class; return subclasses of {base.__name__}, not instances")
+        where = f"{found.__module__}.{found.__qualname__}"
+        if not issubclass(found, base):
+            raise PluginError(f"{where} does not derive from {base.__module__}.{base.__name__}")
+        name = _name(getattr(found, "name", None), f"{where}.name")
+        if found.kind != kind:
+            raise PluginError(f"{where} says it is of the kind {found.kind!r}; leave `kind` to the base class")
+        source = getattr(found, "source", None)
+        if not isinstance(source, str) or not source.strip():
+            raise PluginError(f"{where} does not say its source (paper and equation, or where it is described)")
+        if inspect.isabstract(found):
+            missing = ", ".join(sorted(found.__abstractmethods__))
+            raise PluginError(f"{where} does not implement {missing}")
+        taken = self._classes[kind].get(name)
+        if taken is not None:
+            raise PluginError(_clash(kind, name, taken[1], origin))
+        self._classes[kind][name] = (found, origin)
+        return name
+
+    def add_suite(self, found: object, origin: Origin) -> str:
+        """Register a suite file that a hook returned; return the suite's name.
+
+        Raises
+        ------
+        PluginError
+            It is not the path of a TOML file, or the name is taken.
+        """
+        if not isinstance(found, Path):
+            raise PluginError(f"{found!r} is not a pathlib.Path to a suite file")
+        if found.suffix != ".toml" or not found.is_file():
+            raise PluginError(f"suite file {found} is not there, or its name does not end in .toml")
+        name = _name(found.stem, f"the name of suite file {found}")
+        taken = self._suites.get(name)
+        if taken is not None:
+            raise PluginError(_clash(SUITE, name, taken[1], origin))
+        self._suites[name] = (found, origin)
+        return name
+
+    def names(self, kind: str) -> list[str]:
+        """Return the names registered for a kind (or ``suite``), sorted."""
+        return sorted(self._entries(kind))
+
+    def component_class(self, kind: str, name: str) -> type[Component]:
+        """Return the class of a registered component.
+
+        Raises
+        ------
+        SpecError
+            Unknown kind or name; the message has the nearest one.
+        """
+        if kind not in KINDS:
+            raise SpecError(f"there is no kind {kind!r} of component{nearest(kind, KINDS)}")
+        if name not in self._classes[kind]:
+            raise SpecError(f"unknown {kind} {name!r}{nearest(name, self._classes[kind])}")
+        return self._classes[kind][name][0]
+
+    def suites(self) -> dict[str, Path]:
+        """Return the suite files by name, sorted by name."""
+        return {name: self._suites[name][0] for name in sorted(self._suites)}
+
+    def origin(self, kind: str, name: str) -> Origin:
+        """Return who registered a component or a suite.
+
+        Raises
+        ------
+        SpecError
+            Unknown kind or name; the message has the nearest one.
+        """
+        entries = self._entries(kind)
+        if name not in entries:
+            raise SpecError(f"unknown {kind} {name!r}{nearest(name, entries)}")
+        return entries[name]
+
+    def _entries(self, kind: str) -> dict[str, Origin]:
+        if kind == SUITE:
+            return {name: origin for name, (_, origin) in self._suites.items()}
+        if kind not in KINDS:
+            raise SpecError(f"there is no kind {kind!r}{nearest(kind, [*KINDS, SUITE])}")
+        return {name: origin for name, (_, origin) in self._classes[kind].items()}
+
+
+def _name(name: object, what: str) -> str:
+    if not isinstance(name, str) or not _KEBAB.match(name) or name in _RESERVED:
+        raise PluginError(
+            f"{what} is {name!r}, not a kebab-case name such as 'mean-log-odds'"
+            if name is not None
+            else f"{what} is missing; give a kebab-case name such as 'mean-log-odds'"
+        )
+    return name
+
+
+def _clash(kind: str, name: str, first: Origin, second: Origin) -> str:
+    return f"{kind} {name!r} of {second} is refused: {first} registered that name first"
