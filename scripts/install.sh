@@ -90,6 +90,7 @@ key=$({
 } | cksum | tr -s ' \t' '-')
 stamp=$venv/.installed-$key
 if [ -e "$stamp" ]; then
+    echo "rankbench: .venv is up to date"
     exit 0
 fi
 
