@@ -8,15 +8,35 @@ computed once however many experiments show it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
 
-__all__ = ["ANSWERS", "FAILURES", "BlockKey", "BlockResult", "CellResult", "Curve", "Split", "Status"]
+from rankbench.suites.schema import Experiment
+
+__all__ = [
+    "ANSWERS",
+    "FAILURES",
+    "SPLITS",
+    "BlockKey",
+    "BlockResult",
+    "CellResult",
+    "Curve",
+    "Direction",
+    "Member",
+    "Split",
+    "Status",
+    "SuiteRecord",
+]
 
 Split: TypeAlias = Literal["design", "heldout"]
+Direction: TypeAlias = Literal["minimize", "maximize"]
 Status: TypeAlias = Literal["done", "diverged", "skipped", "error", "timeout"]
+
+SPLITS: tuple[Split, ...] = ("design", "heldout")
+"""Every split, in the order in which they are shown."""
 
 ANSWERS: frozenset[Status] = frozenset({"done", "diverged", "skipped"})
 """Statuses that are kept; a run that has only these exits with 0."""
@@ -88,3 +108,82 @@ class BlockResult:
     key: BlockKey
     cells: list[CellResult]
     seconds: float
+
+
+@dataclass(frozen=True)
+class Member:
+    """One cell as an experiment shows it: the plan that a report is made from.
+
+    Attributes
+    ----------
+    experiment, label, spec : str
+        Where it is shown, under which name, and the contender's canonical spec.
+    config : dict of str to object
+        *All* parameters of the contender as plain values; infinite orders are ``"inf"``.
+    n, n_declared : int
+        Number of judgments, and what the suite's file says before any scaling.
+    repetition : int
+    cell : str
+        Id of the cell.
+    order : int
+        Place among the experiment's contenders.
+    """
+
+    experiment: str
+    label: str
+    spec: str
+    config: dict[str, Any]
+    n: int
+    n_declared: int
+    repetition: int
+    cell: str
+    order: int
+
+
+class SuiteRecord(BaseModel):
+    """What the journal keeps of a resolved suite: all that a report has to say about it.
+
+    Attributes
+    ----------
+    dataset, fingerprint : str
+        Canonical spec of the data set, and the sha256 of its contents.
+    simulated : bool
+        Whether the data are; the leaderboard then says so first, with `assumptions`.
+    notes : tuple of str
+        What was changed on the way, as in a scaled number of queries or judgments.
+    queries : dict of Split to int
+        Number of queries of each split; a split without queries is left out or 0.
+    query_ids : dict of Split to list of str
+        In the order of the per-query losses.
+    directions : dict of str to Direction
+        By metric; one that is not named is minimized.
+    versions, cpu, code_digest
+        What computed the cells.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    title: str
+    seed: int
+    dataset: str
+    simulated: bool
+    fingerprint: str
+    queries: dict[Split, int]
+    experiments: tuple[Experiment, ...]
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    transforms: tuple[str, ...] = ()
+    query_ids: dict[Split, list[str | int]] = {}
+    directions: dict[str, Direction] = {}
+    versions: dict[str, str] = {}
+    cpu: str = ""
+    code_digest: str = ""
+
+    def splits(self) -> tuple[Split, ...]:
+        """Return the splits that have queries."""
+        return tuple(split for split in SPLITS if self.queries.get(split, 0) > 0)
+
+    def direction(self, metric: str) -> Direction:
+        """Return whether less or more of `metric` is better."""
+        return self.directions.get(metric, "minimize")

@@ -1,0 +1,196 @@
+"""The store: the one writer of a run's journal, a block at a time.
+
+Losses are kept as float64: two hundred blocks of fifty cells on a thousand queries are
+80 MB, noise does not compress, and a float32 would put its rounding between a report and
+the numbers that were computed.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from pydantic import ValidationError
+
+from rankbench.errors import StoreError
+from rankbench.results.journal import Journal, block_digest
+from rankbench.results.schema import ANSWERS, BlockResult, CellResult, Member, Split, SuiteRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["LOCK", "Store"]
+
+LOCK = "journal.lock"
+
+
+class Store(Journal):
+    """A run's journal, open for writing by this process alone.
+
+    `kill -9` at any moment loses at most the block that was being committed.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        folder = Path(directory)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{folder}: cannot make the folder ({error}); choose another one") from error
+        self._lock = _lock(folder)
+        try:
+            super().__init__(folder, create=True)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Open or create the journal of the folder `path`, and lock it.
+
+        Raises
+        ------
+        StoreError
+            Another run holds the lock; the file is not one of ours, of another version,
+            or damaged.
+        """
+        return cls(Path(path))
+
+    def close(self) -> None:
+        """Close the journal and release the lock."""
+        super().close()
+        self._lock.close()
+
+    def begin(self, suite_json: dict[str, Any], members: Sequence[Member]) -> None:
+        """Replace the plan; cells stay.
+
+        Parameters
+        ----------
+        suite_json : dict
+            The resolved suite, see `SuiteRecord`.
+        members : sequence of Member
+            Which cells each experiment shows.
+
+        Raises
+        ------
+        StoreError
+            The suite cannot be read back, or a member is named twice.
+        """
+        try:
+            SuiteRecord.model_validate(suite_json)
+        except ValidationError as error:
+            raise StoreError(f"{self.path}: the resolved suite is incomplete: {error}") from error
+        text = json.dumps(suite_json, sort_keys=True)
+        shown = Counter((m.experiment, m.n, m.repetition, m.label) for m in members)
+        twice = [place for place, count in shown.items() if count > 1]
+        if twice:
+            raise StoreError(f"{self.path}: the plan shows {twice[0]} twice; give the contenders different labels")
+        rows = [(m.experiment, m.label, m.spec, json.dumps(m.config, sort_keys=True), *astuple(m)[4:]) for m in members]
+        with self._transaction():
+            self.connection.execute("DELETE FROM suite")
+            self.connection.execute("DELETE FROM members")
+            self.connection.execute("INSERT INTO suite VALUES (?)", (text,))
+            self.connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def known(self, cell_ids: Iterable[str]) -> set[str]:
+        """Return those of `cell_ids` that have an answer: done, diverged or skipped."""
+        with self.guarded():
+            rows = self.connection.execute("SELECT cell, status FROM cells").fetchall()
+        return {cell for cell, status in rows if status in ANSWERS} & set(cell_ids)
+
+    def commit(self, block: BlockResult) -> None:
+        """Store a block in one transaction.
+
+        A cell that has an answer already is left as it is: cells are input-addressed, so
+        the new one says the same. A failed cell is replaced.
+
+        Raises
+        ------
+        StoreError
+            A done cell without losses, with losses that are not finite or not one for
+            each query; or the disk refused.
+        """
+        known = self.known(cell.cell for cell in block.cells)
+        new = [cell for cell in block.cells if cell.cell not in known]
+        if not new:
+            return
+        queries = self.record().queries
+        for cell in new:
+            _validate(cell, queries)
+        key = block.key
+        with self._transaction():
+            cursor = self.connection.execute(
+                "INSERT INTO blocks (dataset, n, repetition, seed, seconds, digest) VALUES (?, ?, ?, ?, ?, '')",
+                (key.dataset, key.n, key.repetition, key.seed, float(block.seconds)),
+            )
+            number = cursor.lastrowid
+            if number is None:
+                raise StoreError(f"{self.path}: the block got no number; run again")
+            for cell in new:
+                self._insert(number, cell)
+            digest = block_digest(self.connection, number)
+            self.connection.execute("UPDATE blocks SET digest = ? WHERE block = ?", (digest, number))
+
+    def _insert(self, block: int, cell: CellResult) -> None:
+        insert = self.connection.execute
+        info = json.dumps({name: float(value) for name, value in cell.info.items()}, sort_keys=True)
+        insert(
+            "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?)",
+            (block, cell.cell, cell.status, cell.reason, float(cell.optimality), info),
+        )
+        for (metric, split), losses in sorted(cell.losses.items()):
+            data = np.asarray(losses, dtype="<f8").tobytes()
+            insert("INSERT INTO losses VALUES (?, ?, ?, ?, ?)", (block, cell.cell, metric, split, data))
+        for metric, curve in sorted(cell.curves.items()):
+            steps, values = np.asarray(curve.steps, "<i8").tobytes(), np.asarray(curve.values, "<f8").tobytes()
+            insert("INSERT INTO curves VALUES (?, ?, ?, ?, ?)", (block, cell.cell, metric, steps, values))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self.guarded():
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                self.connection.rollback()
+                raise
+
+
+def _lock(folder: Path) -> sqlite3.Connection:
+    """Take the folder's lock: an SQLite one too, released by the system when a process dies."""
+    path = folder / LOCK
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        if connection is not None:
+            connection.close()
+        if "locked" in str(error):
+            raise StoreError(
+                f"{folder}: another run is writing here; wait for it, stop it, or choose another --out"
+            ) from error
+        raise StoreError(f"{path}: cannot lock the folder ({error}); check its permissions") from error
+    return connection
+
+
+def _validate(cell: CellResult, queries: dict[Split, int]) -> None:
+    if cell.status != "done":
+        return
+    if not cell.losses:
+        raise StoreError(f"cell {cell.cell} is done but has no losses; give it another status with a reason")
+    for (metric, split), losses in cell.losses.items():
+        if np.shape(losses) != (queries.get(split, 0),):
+            raise StoreError(
+                f"cell {cell.cell}: {metric} has shape {np.shape(losses)} on the {split} queries, "
+                f"of which the plan has {queries.get(split, 0)}"
+            )
+        if not np.isfinite(losses).all():
+            raise StoreError(f"cell {cell.cell}: {metric} is not finite on some {split} query; call it diverged")

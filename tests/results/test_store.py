@@ -1,0 +1,265 @@
+"""The journal: nothing lost, nothing trusted."""
+
+from __future__ import annotations
+
+import math
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+
+from rankbench.errors import StoreError
+from rankbench.results.journal import FILE, Journal
+from rankbench.results.schema import BlockKey, BlockResult, CellResult, Curve, Member
+from rankbench.results.store import Store
+
+KEY = BlockKey("data", 100, 0, 7)
+QUERIES = {"design": 3, "heldout": 2}
+
+
+def done(cell: str, value: float = 0.5, **more) -> CellResult:
+    losses = {("ndcg", "design"): np.full(3, value), ("ndcg", "heldout"): np.full(2, value)}
+    return CellResult(cell, "done", losses=losses, **more)
+
+
+def member(cell: str, label: str = "a") -> Member:
+    return Member("e", label, "erm", {"k": "inf", "lambda": 0.1}, 100, 200, 0, cell, 0)
+
+
+def begin(store: Store, *members: Member) -> None:
+    plan = synthetic.Plan("e", [], n=(200,), repetitions=1)
+    store.begin(synthetic.record([plan], QUERIES), list(members))
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    curve = Curve(np.array([1, 10]), np.array([0.1, math.nan]))
+    cell = done("c", 0.1, optimality=1e-9, curves={"gap": curve}, info={"mc_error": 0.25, "x": math.nan})
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [cell], 2.0))
+    with Journal(tmp_path) as journal:
+        assert journal.members() == [member("c")]
+        assert journal.record().queries == QUERIES
+        stored = journal.cells()["c"]
+        assert (stored.status, stored.reason, stored.optimality) == ("done", "", 1e-9)
+        assert stored.info["mc_error"] == 0.25
+        assert math.isnan(stored.info["x"])
+        np.testing.assert_array_equal(journal.losses("c", "ndcg", "design"), np.full(3, 0.1))
+        assert journal.losses("c", "err", "design") is None
+        np.testing.assert_array_equal(journal.curves("c")["gap"].steps, curve.steps)
+        np.testing.assert_array_equal(journal.curves("c")["gap"].values, curve.values)
+        assert journal.progress() == (1, 1)
+
+
+def test_missing_optimality_is_nan(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [CellResult("c", "diverged", "left the finite numbers")], 0.0))
+        assert math.isnan(store.cells()["c"].optimality)
+
+
+def test_failures_are_replaced_and_answers_are_not(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("x", "x"), member("y", "y"), member("z", "z"))
+        first = [CellResult("x", "error", "boom"), CellResult("y", "timeout", "60 s"), done("z", 0.5)]
+        store.commit(BlockResult(KEY, first, 1.0))
+        assert store.known(["x", "y", "z", "unheard-of"]) == {"z"}
+        store.commit(BlockResult(KEY, [done("x", 0.25), CellResult("z", "error", "late")], 1.0))
+        assert store.known(["x", "y", "z"]) == {"x", "z"}
+        cells = store.cells()
+        assert [cells[c].status for c in "xyz"] == ["done", "timeout", "done"]
+        losses = store.losses("x", "ndcg", "design")
+        assert losses is not None
+        assert losses[0] == 0.25
+    with Store.open(tmp_path):  # every digest still holds
+        pass
+
+
+def test_skipped_and_diverged_are_answers(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [CellResult("c", "skipped", "needs features")], 0.0))
+        assert store.known(["c"]) == {"c"}
+
+
+def test_a_second_begin_replaces_the_plan_and_keeps_cells(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [done("c")], 1.0))
+        begin(store, member("d", "other"))
+        assert [m.label for m in store.members()] == ["other"]
+        assert store.cells() == {}  # of the plan
+        assert store.known(["c"]) == {"c"}
+        assert store.progress() == (0, 1)
+
+
+def test_a_label_twice_is_refused_and_the_former_plan_stays(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        with pytest.raises(StoreError, match="twice"):
+            begin(store, member("d"), member("e"))
+        assert store.members() == [member("c")]
+
+
+def test_incomplete_suite_is_refused(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store, pytest.raises(StoreError, match="fingerprint"):
+        store.begin({"name": "x"}, [])
+
+
+@pytest.mark.parametrize(
+    ("cell", "match"),
+    [
+        (CellResult("c", "done"), "no losses"),
+        (CellResult("c", "done", losses={("ndcg", "design"): np.array([0.1, np.nan, 0.2])}), "not finite"),
+        (CellResult("c", "done", losses={("ndcg", "design"): np.zeros(4)}), "shape"),
+    ],
+)
+def test_unusable_cells_are_refused_and_nothing_is_stored(tmp_path: Path, cell: CellResult, match: str) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        with pytest.raises(StoreError, match=match):
+            store.commit(BlockResult(KEY, [done("d"), cell], 1.0))
+        assert store.known(["c", "d"]) == set()
+
+
+def test_locked_for_others_in_this_process_and_in_another(tmp_path: Path) -> None:
+    code = f"from rankbench.results.store import Store; Store.open({str(tmp_path)!r})"
+    with Store.open(tmp_path):
+        with pytest.raises(StoreError, match="another run"):
+            Store.open(tmp_path)
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "another run is writing here" in other.stderr
+    Store.open(tmp_path).close()
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_reader_does_not_need_the_lock(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        with Journal(tmp_path) as journal:
+            store.commit(BlockResult(KEY, [done("c")], 1.0))
+            assert journal.progress() == (1, 1)
+
+
+def test_no_journal(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no journal"):
+        Journal(tmp_path)
+    assert not list(tmp_path.iterdir())
+    with Store.open(tmp_path) as store, pytest.raises(StoreError, match="empty"):
+        store.record()
+
+
+def test_not_a_database(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"certainly no SQLite file\n" * 100)
+    with pytest.raises(StoreError, match="move it away"):
+        Store.open(tmp_path)
+    assert (tmp_path / FILE).read_bytes().startswith(b"certainly")
+    with pytest.raises(StoreError):  # the lock was released: the same error again
+        Store.open(tmp_path)
+
+
+def test_somebody_elses_database(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(StoreError, match="not a journal of rankbench"):
+        Store.open(tmp_path)
+
+
+def test_another_version(tmp_path: Path) -> None:
+    Store.open(tmp_path).close()
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(StoreError, match="version 99"):
+        Store.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE losses SET data = zeroblob(length(data)) WHERE split = 'heldout'",
+        "UPDATE cells SET status = 'diverged'",
+        "DELETE FROM losses WHERE split = 'design'",
+        "UPDATE blocks SET repetition = 3",
+        "UPDATE curves SET steps = data",
+    ],
+)
+def test_a_changed_block_is_detected(tmp_path: Path, change: str) -> None:
+    curve = Curve(np.array([1, 10]), np.array([0.1, 0.2]))
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [done("c", curves={"gap": curve})], 1.0))
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        assert connection.execute(change).rowcount
+    connection.close()
+    with pytest.raises(StoreError, match="digest differs"):
+        Store.open(tmp_path)
+    with pytest.raises(StoreError, match="digest differs"):
+        Journal(tmp_path)
+
+
+def test_a_torn_file_is_detected(tmp_path: Path) -> None:
+    synthetic.write(tmp_path, [synthetic.small()])
+    path = tmp_path / FILE
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 4096] = b"\xff" * 4096
+    path.write_bytes(bytes(data))
+    with pytest.raises(StoreError):
+        Store.open(tmp_path)
+
+
+WRITER = """
+import sys
+sys.path.insert(0, {tests!r})
+import test_store as t
+from rankbench.results.schema import BlockKey, BlockResult
+from rankbench.results.store import Store
+with Store.open({folder!r}) as store:
+    t.begin(store, *[t.member(f"{{i}}-{{j}}", f"{{i}}-{{j}}") for i in range(5000) for j in range(3)])
+    for i in range(5000):
+        cells = [t.done(f"{{i}}-{{j}}", i / 5000) for j in range(3)]
+        store.commit(BlockResult(BlockKey("data", 100, i, 7), cells, 0.0))
+        print(i, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX thing")
+@pytest.mark.parametrize("wait", [0.0, 0.013, 0.031])
+def test_kill_9_loses_at_most_the_block_in_flight(tmp_path: Path, wait: float) -> None:
+    code = WRITER.format(tests=str(Path(__file__).parent), folder=str(tmp_path))
+    writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    for _ in range(5):
+        writer.stdout.readline()
+    time.sleep(wait)
+    writer.send_signal(signal.SIGKILL)
+    reported = [line for line in writer.stdout.read().split("\n") if line]
+    writer.wait()
+    last = int(reported[-1]) if reported else 4
+    with Store.open(tmp_path) as store:  # the lock died with its holder; every digest holds
+        cells = {int(cell.split("-")[0]) for cell in store.cells()}
+        assert set(range(last + 1)) <= cells <= set(range(last + 2))
+        assert len(store.cells()) == 3 * len(cells)
+        store.commit(BlockResult(KEY, [done("new")], 0.0))
+
+
+def test_size_of_a_big_run_stays_manageable(tmp_path: Path) -> None:
+    queries = {"design": 500, "heldout": 500}
+    plan = synthetic.Plan("e", [], n=(100,), repetitions=1)
+    rng = np.random.default_rng(0)
+    with Store.open(tmp_path) as store:
+        store.begin(synthetic.record([plan], queries), [])
+        for block in range(2):
+            cells = [
+                CellResult(f"{block}-{c}", "done", losses={("ndcg", s): rng.random(500) for s in ("design", "heldout")})
+                for c in range(50)
+            ]
+            store.commit(BlockResult(KEY, cells, 0.0))
+    assert (tmp_path / FILE).stat().st_size * 100 <= 150e6  # 200 blocks
