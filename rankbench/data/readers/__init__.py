@@ -1,0 +1,19 @@
+"""Readers: one file format each, from a path to a checked lazy frame."""
+
+from __future__ import annotations
+
+from rankbench.data.readers.base import Reader
+from rankbench.plugin.hookspecs import hookimpl
+
+__all__ = ["rankbench_register_readers"]
+
+
+@hookimpl
+def rankbench_register_readers() -> list[type[Reader]]:
+    """Return the built-in readers."""
+    from rankbench.data.readers.csv import CsvReader
+    from rankbench.data.readers.letor import LetorReader
+    from rankbench.data.readers.ndjson import NdjsonReader
+    from rankbench.data.readers.parquet import ParquetReader
+
+    return [LetorReader, ParquetReader, CsvReader, NdjsonReader]

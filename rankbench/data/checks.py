@@ -1,0 +1,298 @@
+"""Tables brought into the schema and checked on the way, one batch after the other.
+
+Rows are checked where they pass by, so a table of any length needs no second look and no
+memory beyond the names of its queries.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from rankbench.data.readers.source import io_source
+from rankbench.data.schema import COMPARISONS, COMPARISONS_OPTIONAL, items_schema, table_of
+from rankbench.errors import InputError
+
+__all__ = ["checked"]
+
+_FEATURE = re.compile(r"x_?(\d+)\Z")
+_BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def checked(
+    raw: pl.LazyFrame, *, path: Path | None = None, header: int = 0, allow_single: bool = False
+) -> pl.LazyFrame:
+    """Return `raw` in the schema; what is wrong with it is raised when it is collected.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+        Columns of items or of comparisons, in any types that convert without loss.
+    path : Path, optional
+        Named in errors.
+    header : int
+        Lines before the first row, added to the row numbers of errors.
+    allow_single : bool
+        Whether a query may have one item.
+
+    Raises
+    ------
+    InputError
+        A missing column, at once; anything about rows, later.
+    """
+    schema = _schema(raw, path)
+    if table_of(schema, path) == "items":
+        shape = _ItemShape(schema, raw, path)
+
+        def start() -> _Check:
+            return _ItemsCheck(shape, path, header, allow_single)
+
+        result = items_schema(shape.d)
+    else:
+
+        def start() -> _Check:
+            return _ComparisonsCheck(schema, path, header)
+
+        result = _comparisons_schema(schema)
+
+    def batches() -> Iterator[pl.DataFrame]:
+        check = start()
+        for frame in _collected(raw, path):
+            yield check.feed(frame)
+        check.end()
+
+    return register_io_source(io_source(batches), schema=result)
+
+
+def _schema(raw: pl.LazyFrame, path: Path | None) -> pl.Schema:
+    try:
+        return raw.collect_schema()
+    except pl.exceptions.PolarsError as error:
+        raise InputError(_first_line(error), path=path) from error
+
+
+def _collected(raw: pl.LazyFrame, path: Path | None) -> Iterator[pl.DataFrame]:
+    try:
+        for frame in raw.collect_batches(maintain_order=True, engine="streaming"):
+            if frame.height:
+                yield frame
+    except pl.exceptions.PolarsError as error:
+        raise InputError(_first_line(error), path=path) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0]
+
+
+class _Check(ABC):
+    """Converts and checks the batches of one pass over a table."""
+
+    def __init__(self, path: Path | None, header: int) -> None:
+        self.path, self.header, self.rows = path, header, 0
+
+    def feed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the batch in the schema."""
+        result = self.convert(frame)
+        self.rows += frame.height
+        return result
+
+    @abstractmethod
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch whose first row is row `self.rows`, from 0."""
+
+    def end(self) -> None:
+        """Check what can be known only after the last row."""
+        if self.rows == 0:
+            raise InputError("the table has no rows", path=self.path)
+
+    def error(self, message: str, row: int, column: str) -> InputError:
+        """Return an error about a row of the current batch, counted from 0."""
+        return InputError(message, path=self.path, row=self.header + self.rows + row + 1, column=column)
+
+    def refuse(self, bad: pl.Series, column: pl.Series, message: str) -> None:
+        """Raise for the first true entry of `bad`; ``{}`` in the message is the value."""
+        if bad.any():
+            row = int(bad.arg_true()[0])
+            raise self.error(message.format(repr(column[row])), row, column.name)
+
+    def cast(self, column: pl.Series, dtype: pl.DataType, *, nulls: bool = False) -> pl.Series:
+        """Convert a column, refusing the first value that does not fit, or is missing."""
+        if dtype == pl.String and (column.dtype.is_float() or column.dtype.is_nested()):
+            raise self.error(f"the column holds {column.dtype}; names must be texts or whole numbers", 0, column.name)
+        if dtype == pl.Boolean and column.dtype != pl.Boolean:
+            text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+            result = text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
+        else:
+            try:
+                result = column.cast(dtype, strict=False)
+            except pl.exceptions.PolarsError as error:
+                raise self.error(f"the column holds {column.dtype}, not {dtype}", 0, column.name) from error
+        self.refuse(result.is_null() & column.is_not_null(), column, f"{{}} is not a {_WORDS[type(dtype)]}")
+        if not nulls:
+            self.refuse(result.is_null(), column, "the value is missing")
+        return result
+
+
+_WORDS: dict[type[pl.DataType], str] = {
+    pl.String: "text",
+    pl.Float32: "number",
+    pl.Float64: "number",
+    pl.UInt32: "position (a whole number from 0)",
+    pl.Boolean: "truth value (true or false)",
+}
+
+
+class _ItemShape:
+    """Where the features of an items table are, and how many.
+
+    Attributes
+    ----------
+    spread : list of str
+        The columns ``x_0, x_1, ...`` in order; empty if there is a column ``x``.
+    d : int
+    """
+
+    def __init__(self, schema: pl.Schema, raw: pl.LazyFrame, path: Path | None) -> None:
+        self.spread: list[str] = []
+        if "x" in schema:
+            dtype = schema["x"]
+            if isinstance(dtype, pl.Array):
+                self.d = dtype.size
+            elif isinstance(dtype, pl.List):
+                first = next(_collected(raw.select(pl.col("x").list.len()).head(1), path), None)
+                self.d = 0 if first is None else int(first.item() or 0)
+            else:
+                raise InputError(f"features must be a list of numbers a row, not {dtype}", path=path, column="x")
+        else:
+            numbered = {int(match[1]): name for name in schema.names() if (match := _FEATURE.match(name))}
+            self.spread = [numbered[index] for index in sorted(numbered)]
+            self.d = len(self.spread)
+            if numbered:
+                begin = min(numbered)
+                absent = set(range(begin, begin + self.d)) - set(numbered)
+                if begin > 1 or absent:
+                    missing = "x_1" if begin > 1 else f"x_{min(absent)}"
+                    raise InputError(f"column {missing!r} is missing among the features", path=path)
+        if self.d == 0:
+            raise InputError("column 'x' is missing: a list of numbers, or columns x_0, x_1, ...", path=path)
+
+
+class _ItemsCheck(_Check):
+    """Items: queries stand together, positions count up, everything is finite."""
+
+    def __init__(self, shape: _ItemShape, path: Path | None, header: int, allow_single: bool) -> None:
+        super().__init__(path, header)
+        self.shape, self.allow_single = shape, allow_single
+        self.seen: set[str] = set()
+        self.current: str | None = None
+        self.count = 0
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        ids = self.cast(frame["query_id"], pl.String())
+        items = self.positions(ids)
+        if "item" in frame.columns:
+            given = self.cast(frame["item"], pl.UInt32())
+            self.refuse(given != items, frame["item"], "{} is not the item's position in its query, counted from 0")
+        label = self.cast(frame["label"], pl.Float32(), nulls=True)
+        self.refuse((~label.is_finite()).fill_null(False), frame["label"], "{} is not a finite number")
+        return pl.DataFrame([ids, items, label, self.features(frame)], schema=items_schema(self.shape.d))
+
+    def positions(self, ids: pl.Series) -> pl.Series:
+        """Return each row's position in its query, following on from the last batch."""
+        runs = ids.rle().struct.unnest()
+        positions = []
+        row = 0
+        for query, length in zip(runs["value"].to_list(), runs["len"].to_list(), strict=True):
+            if query != self.current:
+                self.close(row)
+                if query in self.seen:
+                    raise self.error(
+                        f"query {query!r} comes back after another one; the rows of a query must stand together",
+                        row,
+                        "query_id",
+                    )
+                self.seen.add(query)
+                self.current, self.count = query, 0
+            positions.append(np.arange(self.count, self.count + length, dtype=np.uint32))
+            self.count += length
+            row += length
+        return pl.Series("item", np.concatenate(positions))
+
+    def close(self, row: int) -> None:
+        """End the current query, whose last row is the one before `row` of this batch."""
+        if self.count == 1 and not self.allow_single:
+            raise self.error(f"query {self.current!r} has one item, which cannot be ranked", row - 1, "query_id")
+
+    def features(self, frame: pl.DataFrame) -> pl.Series:
+        """Return the features as one finite column of arrays."""
+        if self.shape.spread:
+            columns = [self.cast(frame[name], pl.Float32()) for name in self.shape.spread]
+            for name, column in zip(self.shape.spread, columns, strict=True):
+                self.refuse(~column.is_finite(), frame[name], "{} is not a finite 32-bit number")
+            return pl.Series("x", np.column_stack([column.to_numpy() for column in columns]))
+        x = frame["x"]
+        self.refuse(x.is_null(), x, "the features are missing")
+        if isinstance(x.dtype, pl.List):
+            lengths = x.list.len()
+            self.refuse(lengths != self.shape.d, x, f"the row has not {self.shape.d} features as the first one has")
+            x = x.list.to_array(self.shape.d)
+        flat = self.flat(x)
+        bad = np.flatnonzero(~np.isfinite(flat).all(axis=1))
+        if len(bad):
+            row = int(bad[0])
+            feature = int(np.flatnonzero(~np.isfinite(flat[row]))[0])
+            raise self.error(
+                f"feature {feature} (from 0) is {flat[row, feature]}, not a finite 32-bit number", row, "x"
+            )
+        return pl.Series("x", flat)
+
+    def flat(self, x: pl.Series) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        """Return arrays as a matrix, missing and unreadable entries as NaN."""
+        inner = x.explode(empty_as_null=False, keep_nulls=True)
+        if not inner.dtype.is_numeric():
+            raise self.error(f"features must be numbers, not {inner.dtype}", 0, "x")
+        values = inner.cast(pl.Float32, strict=False).fill_null(float("nan"))
+        return values.to_numpy().reshape(-1, self.shape.d)
+
+    def end(self) -> None:
+        super().end()
+        self.close(0)
+
+
+def _comparisons_schema(schema: pl.Schema) -> pl.Schema:
+    result: dict[str, pl.DataType] = {name: pl.String() for name in COMPARISONS}
+    for name, dtype in COMPARISONS_OPTIONAL.items():
+        if name in schema:
+            result[name] = schema[name] if dtype is None else dtype
+    return pl.Schema(result)
+
+
+class _ComparisonsCheck(_Check):
+    """Comparisons: two different items, a positive weight."""
+
+    def __init__(self, schema: pl.Schema, path: Path | None, header: int) -> None:
+        super().__init__(path, header)
+        self.schema = _comparisons_schema(schema)
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        columns = [self.cast(frame[name], pl.String()) for name in COMPARISONS]
+        winner, loser = columns[1], columns[2]
+        self.refuse(winner == loser, winner, "item {} is compared with itself")
+        if "weight" in self.schema:
+            weight = self.cast(frame["weight"], pl.Float64())
+            bad = ~(weight.is_finite() & (weight > 0))
+            self.refuse(bad, frame["weight"], "weight {} is not positive and finite")
+            columns.append(weight)
+        if "judge" in self.schema:
+            columns.append(self.cast(frame["judge"], pl.String(), nulls=True))
+        if "time" in self.schema:
+            columns.append(frame["time"])
+        if "tie" in self.schema:
+            columns.append(self.cast(frame["tie"], pl.Boolean()))
+        return pl.DataFrame(columns, schema=self.schema)

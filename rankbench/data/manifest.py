@@ -1,0 +1,101 @@
+"""The manifest of a folder of shards: what is in it and what it was made from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rankbench.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["MANIFEST", "Manifest", "Shard", "Source"]
+
+MANIFEST = "manifest.json"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Shard(_Strict):
+    """One Parquet file of the folder."""
+
+    file: str = Field(pattern=r"\Ashard-\d{5}\.parquet\Z")
+    rows: int = Field(ge=0)
+    queries: int = Field(ge=0)
+
+
+class Source(_Strict):
+    """The file that the shards were made from."""
+
+    name: str
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern=r"\A[0-9a-f]{64}\Z")
+    reader: str
+
+
+class Manifest(_Strict):
+    """What ``rankbench data convert`` wrote.
+
+    Attributes
+    ----------
+    table : {"items", "comparisons"}
+    columns : dict of str to str
+        Name and Polars type of every column.
+    d : int, optional
+        Number of features, for items.
+    rows, queries : int
+    shards : tuple of Shard
+        Queries by `rankbench.data.shards.shard_of`.
+    source : Source
+    """
+
+    format: Literal["rankbench-shards/1"] = "rankbench-shards/1"
+    table: Literal["items", "comparisons"]
+    columns: dict[str, str]
+    d: int | None = None
+    rows: int = Field(ge=0)
+    queries: int = Field(ge=0)
+    shards: tuple[Shard, ...]
+    source: Source
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        """Read a folder's manifest.
+
+        Raises
+        ------
+        InputError
+            It is missing, not a manifest, or names a shard that is not there.
+        """
+        path = folder / MANIFEST
+        if not path.is_file():
+            raise InputError(
+                f"the folder has no {MANIFEST}; give a file, or a folder made by `rankbench data convert`", path=folder
+            )
+        try:
+            manifest = cls.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise InputError(f"not a manifest of shards: {first['msg']}", path=path, column=where or None) from error
+        for shard in manifest.shards:
+            if not (folder / shard.file).is_file():
+                raise InputError(f"the shard {shard.file} is missing; convert the source again", path=folder)
+        return manifest
+
+    def save(self, folder: Path) -> None:
+        """Write the manifest into the folder."""
+        text = json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
+        (folder / MANIFEST).write_text(text, encoding="utf-8")
+
+    def scan(self, folder: Path) -> pl.LazyFrame:
+        """Return the shards one after the other."""
+        import polars as pl
+
+        return pl.scan_parquet([folder / shard.file for shard in self.shards if shard.rows])

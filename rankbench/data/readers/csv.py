@@ -1,0 +1,46 @@
+"""Tables of items or comparisons as comma-separated values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rankbench.data.readers.base import Reader, existing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["CsvReader"]
+
+
+class CsvReader(Reader):
+    """Comma-separated (``.csv``) or tab-separated (``.tsv``) values with a header line.
+
+    Features of items stand in columns ``x_0, x_1, ...``. Other columns than the schema's
+    are ignored. Rows in errors count the header as row 1.
+    """
+
+    name: ClassVar[str] = "csv"
+    source: ClassVar[str] = "RFC 4180"
+    extensions: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Return whether the first line names columns of the schema."""
+        names = {name.strip(b' "\t\r') for name in head.split(b"\n", 1)[0].replace(b"\t", b",").split(b",")}
+        return b"query_id" in names and bool({b"label", b"winner"} & names)
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return the table; see `Reader.scan`."""
+        import polars as pl
+
+        from rankbench.data.checks import checked
+        from rankbench.data.readers.text import chunks
+
+        existing(path)
+        for _ in chunks(path):
+            pass
+        first = next(chunks(path, 1 << 16)).data.split(b"\n", 1)[0]
+        separator = "\t" if b"\t" in first and b"," not in first else ","
+        # Everything is read as text and converted by the checks, which know the row.
+        return checked(pl.scan_csv(path, separator=separator, infer_schema=False), path=path, header=1)

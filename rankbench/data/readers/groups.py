@@ -1,0 +1,70 @@
+"""Group files: the number of lines of each query, one a line, beside a file without ``qid``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankbench.data.readers.text import chunks
+from rankbench.errors import InputError
+
+__all__ = ["Groups", "find_groups"]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The sizes of a file's queries, in order, and the file they come from."""
+
+    path: Path
+    sizes: list[int]
+
+
+def find_groups(path: Path, allow_single: bool = False) -> Groups | None:
+    """Read the group file of a data file, or return None if there is none.
+
+    Looks for ``FILE.group`` and ``FILE.query``, for ``FILE.gz`` without the ``.gz`` too.
+
+    Parameters
+    ----------
+    path : Path
+        The data file.
+    allow_single : bool
+        Whether a query may have one line.
+
+    Raises
+    ------
+    InputError
+        A line that is not a positive whole number, or a query of one item.
+    """
+    stems = dict.fromkeys((path.name, path.name.removesuffix(".gz")))
+    for stem in stems:
+        for ending in (".group", ".query"):
+            candidate = path.with_name(stem + ending)
+            if candidate.is_file():
+                return Groups(candidate, _sizes(candidate, allow_single))
+    return None
+
+
+def _sizes(path: Path, allow_single: bool) -> list[int]:
+    sizes: list[int] = []
+    for chunk in chunks(path):
+        for offset, line in enumerate(chunk.data.decode("utf-8").split("\n")):
+            text = line.strip()
+            if not text:
+                continue
+            row = chunk.line + offset
+            if not (text.isascii() and text.isdigit()) or int(text) == 0:
+                raise InputError(
+                    f"{text[:40]!r} is not the size of a query: a positive whole number", path=path, row=row
+                )
+            if text.lstrip("0") == "1" and not allow_single:
+                raise InputError(
+                    f"query {len(sizes) + 1} has one item, which cannot be ranked; remove it, or read the file as "
+                    "letor:allow-single=true to leave such queries out later",
+                    path=path,
+                    row=row,
+                )
+            sizes.append(int(text))
+    if not sizes:
+        raise InputError("the file has no sizes", path=path)
+    return sizes

@@ -1,0 +1,1 @@
+"""Compiled parsers of text formats; importing a module here imports numba."""

@@ -1,0 +1,238 @@
+"""LETOR files as a stream of frames: the compiled scanner, queries, and what can be wrong."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.data.readers.groups import Groups, find_groups
+from rankbench.data.readers.kernels import letor as kernel
+from rankbench.data.readers.text import Chunk, chunks
+from rankbench.data.schema import items_schema
+from rankbench.errors import InputError
+
+__all__ = ["LetorFile"]
+
+_ROW_BYTES = 64 << 20
+_MOST_FEATURES = 1 << 17
+
+
+class LetorFile:
+    """One LETOR file.
+
+    Parameters
+    ----------
+    path : Path
+    d : int
+        Number of features; 0 to count them in a first pass over the file.
+    zero_based, allow_single : bool
+        See `rankbench.data.readers.letor.LetorReader`.
+    """
+
+    def __init__(self, path: Path, d: int, zero_based: bool, allow_single: bool) -> None:
+        self.path, self.d, self.base, self.allow_single = path, d, 0 if zero_based else 1, allow_single
+
+    def features(self) -> int:
+        """Return d, counting the features once if it was not given.
+
+        Raises
+        ------
+        InputError
+            No line has a feature, or the largest index is absurd.
+        """
+        if self.d == 0:
+            largest = max(
+                (kernel.largest_index(np.frombuffer(chunk.data, np.uint8)) for chunk in chunks(self.path)), default=-1
+            )
+            if largest < 0:
+                # The scanner knows best what is wrong with the first line.
+                for _ in self._frames(1):
+                    pass
+                raise InputError("no line has a feature; a line is 'label qid:N index:value ...'", path=self.path)
+            d = largest - self.base + 1
+            if d > _MOST_FEATURES:
+                raise InputError(
+                    f"the largest feature index is {largest}; features are kept densely, up to {_MOST_FEATURES} "
+                    "unless you say how many there are, as in letor:d=200000",
+                    path=self.path,
+                )
+            self.d = max(d, 1)
+        return self.d
+
+    def schema(self) -> pl.Schema:
+        """Return the schema of items with this file's d."""
+        return items_schema(self.features())
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Yield the items, in the schema, in frames of bounded size.
+
+        Raises
+        ------
+        InputError
+            With file, line and column.
+        """
+        yield from self._frames(self.features())
+
+    def _frames(self, d: int) -> Iterator[pl.DataFrame]:
+        queries: _Queries | None = None
+        for chunk in chunks(self.path):
+            for x, labels, places in self._parse(chunk, d):
+                if queries is None:
+                    queries = _queries(self.path, bool(places[0, 1] >= 0), self.allow_single)
+                ids, items = queries.assign(chunk, places)
+                yield pl.DataFrame(
+                    [ids, pl.Series("item", items), pl.Series("label", labels), pl.Series("x", x)],
+                    schema=items_schema(d),
+                )
+        if queries is None:
+            raise InputError("the file has no rows, only blank lines and comments", path=self.path)
+        queries.end()
+
+    def _parse(
+        self, chunk: Chunk, d: int
+    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]]:
+        """Yield features (R, d), labels (R,) and places (R, 4) of the chunk's rows."""
+        buffer = np.frombuffer(chunk.data, np.uint8)
+        rows = max(1, min(chunk.data.count(b"\n") + 1, _ROW_BYTES // (4 * d)))
+        hard = np.empty((max(4096, d + 1), 4), np.int64)
+        state = np.zeros(4, np.int64)
+        position = 0
+        while position < len(buffer):
+            x, labels, places = (
+                np.zeros((rows, d), np.float32),
+                np.empty(rows, np.float32),
+                np.empty((rows, 4), np.int64),
+            )
+            status = kernel.parse_lines(buffer, position, self.base, kernel.POWERS, x, labels, places, hard, state)
+            if status:
+                raise self._malformed(chunk, status, int(state[kernel.STATE_ERROR]), d)
+            position, count = int(state[kernel.STATE_POSITION]), int(state[kernel.STATE_ROWS])
+            for row, column, begin, end in hard[: state[kernel.STATE_HARD]].tolist():
+                value = self._hard(chunk, begin, end, d)
+                if column < 0:
+                    labels[row] = value
+                else:
+                    x[row, column] = value
+            if count:
+                yield x[:count], labels[:count], places[:count]
+
+    def _hard(self, chunk: Chunk, begin: int, end: int, d: int) -> np.float32:
+        with np.errstate(over="ignore"):
+            value = np.float32(float(chunk.data[begin:end]))
+        if np.isinf(value):
+            raise self._malformed(chunk, kernel.OVERFLOW, begin, d)
+        return value
+
+    def _malformed(self, chunk: Chunk, status: int, position: int, d: int) -> InputError:
+        token = chunk.data[position : position + 200].split(maxsplit=1)[0].decode("utf-8", errors="replace")
+        shown = repr(token if len(token) <= 40 else token[:40] + "...")
+        return chunk.error(kernel.ERRORS[status].format(token=shown, d=d), position)
+
+
+def _queries(path: Path, named: bool, allow_single: bool) -> _Queries:
+    if named:
+        return _NamedQueries(path, allow_single)
+    groups = find_groups(path, allow_single)
+    if groups is None:
+        raise InputError(
+            f"the lines have no qid:N, and there is no file {path.name}.group with the number of lines of each query",
+            path=path,
+            row=1,
+        )
+    return _GroupedQueries(path, groups)
+
+
+class _Queries:
+    """Gives every row its query and its position there."""
+
+    def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
+        """Return query ids and positions of the next rows."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Check what can be known only after the last row."""
+        raise NotImplementedError
+
+
+class _NamedQueries(_Queries):
+    """Queries named by ``qid:N``."""
+
+    def __init__(self, path: Path, allow_single: bool) -> None:
+        self.path, self.allow_single = path, allow_single
+        self.seen: set[str] = set()
+        self.current, self.count, self.line = "", 0, 0
+
+    def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
+        nameless = np.flatnonzero(places[:, 1] < 0)
+        if len(nameless):
+            raise chunk.error("this line has no qid:N, unlike the first one", int(places[nameless[0], 0]))
+        places[0, 3] = 0
+        starts = np.flatnonzero(places[:, 3] == 0)
+        stops = np.append(starts[1:], len(places))
+        ids, items = [], np.empty(len(places), np.uint32)
+        for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+            query = chunk.data[places[start, 1] : places[start, 2]].decode("utf-8")
+            if query != self.current or self.count == 0:
+                self._begin(query, chunk, int(places[start, 1]))
+            ids.append(query)
+            items[start:stop] = np.arange(self.count, self.count + stop - start)
+            self.count += stop - start
+            if self.count == 1:
+                self.line = chunk.place(int(places[start, 0]))[0]
+        return pl.Series("query_id", ids).gather(np.repeat(np.arange(len(ids)), stops - starts)), items
+
+    def _begin(self, query: str, chunk: Chunk, position: int) -> None:
+        self.end()
+        if query in self.seen:
+            raise chunk.error(
+                f"query {query!r} comes back after another one; the lines of a query must stand together", position
+            )
+        self.seen.add(query)
+        self.current, self.count = query, 0
+
+    def end(self) -> None:
+        if self.count == 1 and not self.allow_single:
+            raise InputError(
+                f"query {self.current!r} has one item, which cannot be ranked; remove it, or read the file as "
+                "letor:allow-single=true to leave such queries out later",
+                path=self.path,
+                row=self.line,
+            )
+
+
+class _GroupedQueries(_Queries):
+    """Queries named 1, 2, ... by the sizes in a group file."""
+
+    def __init__(self, path: Path, groups: Groups) -> None:
+        self.path, self.groups = path, groups
+        self.stops = np.array(list(itertools.accumulate(groups.sizes)), np.int64)
+        self.rows = 0
+
+    def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
+        named = np.flatnonzero(places[:, 1] >= 0)
+        if len(named):
+            raise chunk.error("this line has a qid:N, unlike the first one", int(places[named[0], 1]))
+        total = int(self.stops[-1])
+        if self.rows + len(places) > total:
+            raise chunk.error(
+                f"the group sizes in {self.groups.path.name} add up to {total} lines, but the file goes on",
+                int(places[total - self.rows, 0]),
+            )
+        rows = np.arange(self.rows, self.rows + len(places))
+        query = np.searchsorted(self.stops, rows, side="right")
+        starts = np.append(0, self.stops)[query]
+        self.rows += len(places)
+        return pl.Series("query_id", query + 1).cast(pl.String), (rows - starts).astype(np.uint32)
+
+    def end(self) -> None:
+        if self.rows != self.stops[-1]:
+            raise InputError(
+                f"the group sizes add up to {self.stops[-1]} lines, but {self.path.name} has {self.rows}",
+                path=self.groups.path,
+                row=len(self.groups.sizes),
+            )

@@ -1,0 +1,75 @@
+"""Tables of items or comparisons as one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rankbench.data.readers.base import Reader, existing
+from rankbench.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["NdjsonReader"]
+
+
+class NdjsonReader(Reader):
+    """JSON objects, one a line; the features of an item are a list ``x``."""
+
+    name: ClassVar[str] = "ndjson"
+    source: ClassVar[str] = "jsonlines.org"
+    extensions: ClassVar[tuple[str, ...]] = (".ndjson", ".jsonl")
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Return whether the first line is a JSON object."""
+        try:
+            return isinstance(json.loads(head.split(b"\n", 1)[0]), dict)
+        except ValueError:
+            return False
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return the table; see `Reader.scan`."""
+        import polars as pl
+
+        from rankbench.data.checks import checked
+
+        _check_lines(existing(path))
+        try:
+            raw = pl.scan_ndjson(path, infer_schema_length=None)
+            raw.collect_schema()
+        except pl.exceptions.PolarsError as error:
+            raise InputError(str(error).strip().split("\n", 1)[0], path=path) from error
+        return checked(raw, path=path)
+
+
+def _check_lines(path: Path) -> None:
+    """Raise for the first line that is not a JSON object: Polars does not say where it is."""
+    from rankbench.data.readers.text import chunks
+
+    rows = 0
+    for chunk in chunks(path):
+        for offset, line in enumerate(chunk.data.decode("utf-8").split("\n")):
+            if not line.strip():
+                continue
+            rows += 1
+            try:
+                found = json.loads(line, parse_constant=_no_constant)
+            except json.JSONDecodeError as error:
+                raise InputError(
+                    f"not JSON: {error.msg}", path=path, row=chunk.line + offset, column=error.colno
+                ) from error
+            except ValueError as error:
+                raise InputError(str(error), path=path, row=chunk.line + offset) from error
+            if not isinstance(found, dict):
+                raise InputError(
+                    f"a line must be a JSON object, not {type(found).__name__}", path=path, row=chunk.line + offset
+                )
+    if rows == 0:
+        raise InputError("the file has no rows", path=path)
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not a finite number")

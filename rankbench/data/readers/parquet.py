@@ -1,0 +1,41 @@
+"""Tables of items or comparisons as Parquet: a file, or a folder made by ``data convert``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from rankbench.data.readers.base import Reader, existing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["ParquetReader"]
+
+
+class ParquetReader(Reader):
+    """Parquet files, and folders of shards with a ``manifest.json``.
+
+    A folder's shards were checked when they were made and are scanned as they are, so
+    that filters and projections reach the files.
+    """
+
+    name: ClassVar[str] = "parquet"
+    source: ClassVar[str] = "parquet.apache.org"
+    extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Return whether these are Parquet's first bytes, or a folder with a manifest."""
+        return head.startswith(b"PAR1") or (path.is_dir() and (path / "manifest.json").is_file())
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return the table; see `Reader.scan`."""
+        import polars as pl
+
+        from rankbench.data.checks import checked
+        from rankbench.data.manifest import Manifest
+
+        if existing(path).is_dir():
+            return Manifest.load(path).scan(path)
+        return checked(pl.scan_parquet(path), path=path)

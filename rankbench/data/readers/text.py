@@ -1,0 +1,120 @@
+"""Text files as a stream of whole lines, with the place of anything that is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from rankbench.errors import InputError
+
+__all__ = ["Chunk", "check_utf8", "chunks", "head"]
+
+_BOM = b"\xef\xbb\xbf"
+_CHUNK = 8 << 20
+_LONGEST_LINE = 64 << 20
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Whole lines of a file.
+
+    Attributes
+    ----------
+    data : bytes
+        UTF-8; every line ends with a newline, the file's last one perhaps without.
+    line : int
+        1-based number of the first line.
+    path : Path
+    """
+
+    data: bytes
+    line: int
+    path: Path
+
+    def place(self, position: int) -> tuple[int, int]:
+        """Return the 1-based line and character column of a byte."""
+        begin = self.data.rfind(b"\n", 0, position) + 1
+        column = len(self.data[begin:position].decode("utf-8", errors="replace")) + 1
+        return self.line + self.data.count(b"\n", 0, position), column
+
+    def error(self, message: str, position: int) -> InputError:
+        """Return an error that points at a byte."""
+        line, column = self.place(position)
+        return InputError(message, path=self.path, row=line, column=column)
+
+
+def _open(path: Path) -> IO[bytes]:
+    """Open a file for reading, decompressing it if its content is gzip."""
+    file = path.open("rb")
+    if file.peek(2)[:2] == b"\x1f\x8b":
+        return io.BufferedReader(gzip.GzipFile(fileobj=file))  # type: ignore[type-var, return-value, unused-ignore]
+    return file
+
+
+def _read(file: IO[bytes], size: int, path: Path) -> bytes:
+    try:
+        return file.read(size)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"the gzip data is damaged or cut off ({error}); fetch or compress the file again", path=path
+        ) from error
+
+
+def head(path: Path, size: int) -> bytes:
+    """Return the first `size` bytes, decompressed, without a byte-order mark."""
+    with _open(path) as file:
+        return _read(file, size, path).removeprefix(_BOM)
+
+
+def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
+    """Yield a file, plain or gzip, as whole lines, about `size` bytes at a time.
+
+    A byte-order mark is stripped; line ends are left as they are.
+
+    Raises
+    ------
+    InputError
+        Bytes that are not UTF-8, damaged gzip, a line of more than 64 MB, an empty file.
+    """
+    line, rest, empty = 1, b"", True
+    with _open(path) as file:
+        while block := _read(file, size, path):
+            if empty:
+                block = block.removeprefix(_BOM)
+                empty = not block
+            end = block.rfind(b"\n") + 1
+            if not end:
+                rest += block
+                if len(rest) > _LONGEST_LINE:
+                    raise InputError(
+                        f"the line is longer than {_LONGEST_LINE >> 20} MB; is this a text file?", path=path, row=line
+                    )
+                continue
+            chunk = Chunk(rest + block[:end], line, path)
+            check_utf8(chunk)
+            yield chunk
+            line += chunk.data.count(b"\n")
+            rest = block[end:]
+    if rest:
+        chunk = Chunk(rest, line, path)
+        check_utf8(chunk)
+        yield chunk
+    if empty:
+        raise InputError("the file is empty", path=path)
+
+
+def check_utf8(chunk: Chunk) -> None:
+    """Raise an `InputError` that points at the first byte that is not UTF-8."""
+    if chunk.data.isascii():
+        return
+    try:
+        chunk.data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise chunk.error(
+            f"byte 0x{chunk.data[error.start]:02x} is not UTF-8; convert the file to UTF-8", error.start
+        ) from error

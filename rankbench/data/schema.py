@@ -1,0 +1,144 @@
+"""The one columnar schema of items and of comparisons.
+
+Items, sorted by query (the rows of a query stand together):
+
+============  ===================  ====================================================
+``query_id``  String
+``item``      UInt32               position in the query, from 0
+``label``     Float32              graded relevance; null where nobody judged
+``x``         Array(Float32, d)    features
+============  ===================  ====================================================
+
+Comparisons, in any order:
+
+============  ===================  ====================================================
+``query_id``  String
+``winner``    String               name of an item
+``loser``     String               name of another item
+``weight``    Float64, optional    positive and finite
+``judge``     String, optional
+``time``      optional             a number, a date or an ISO text, as in the source
+``tie``       Boolean, optional    true: neither won
+============  ===================  ====================================================
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import polars as pl
+
+from rankbench.errors import InputError, nearest
+
+__all__ = [
+    "COMPARISONS",
+    "COMPARISONS_OPTIONAL",
+    "ITEMS",
+    "Table",
+    "features",
+    "items_schema",
+    "table_of",
+    "validate_comparisons",
+    "validate_items",
+]
+
+Table: TypeAlias = Literal["items", "comparisons"]
+
+ITEMS: tuple[str, ...] = ("query_id", "item", "label", "x")
+"""Columns of items, in order."""
+
+COMPARISONS: tuple[str, ...] = ("query_id", "winner", "loser")
+"""Columns that comparisons must have, in order."""
+
+COMPARISONS_OPTIONAL: dict[str, pl.DataType | None] = {
+    "weight": pl.Float64(),
+    "judge": pl.String(),
+    "time": None,
+    "tie": pl.Boolean(),
+}
+"""Columns that comparisons may have, and their types; ``time`` keeps its own."""
+
+
+def items_schema(d: int) -> pl.Schema:
+    """Return the schema of items with d features."""
+    return pl.Schema(
+        {"query_id": pl.String(), "item": pl.UInt32(), "label": pl.Float32(), "x": pl.Array(pl.Float32, d)}
+    )
+
+
+def features(schema: pl.Schema) -> int:
+    """Return the number of features d of an items schema."""
+    dtype = schema["x"]
+    if not isinstance(dtype, pl.Array):
+        raise InputError(f"features must be Array(Float32, d), not {dtype}", column="x")
+    return dtype.size
+
+
+def table_of(schema: pl.Schema, path: Path | None = None) -> Table:
+    """Return which table these columns make.
+
+    Raises
+    ------
+    InputError
+        Neither: the missing column is named, with the nearest one that is there.
+    """
+    names = schema.names()
+    if "winner" in names or "loser" in names:
+        wanted, table = COMPARISONS, "comparisons"
+    else:
+        wanted, table = ("query_id", "label"), "items"
+    for name in wanted:
+        if name not in names:
+            raise InputError(
+                f"column {name!r} is missing, which {table} must have"
+                f"{nearest(name, names) or ''} (columns here: {', '.join(map(repr, names))})",
+                path=path,
+            )
+    return "comparisons" if table == "comparisons" else "items"
+
+
+def validate_items(items: pl.LazyFrame, *, path: Path | None = None, allow_single: bool = False) -> pl.LazyFrame:
+    """Read an items table once, batch by batch, and return it in the schema.
+
+    Parameters
+    ----------
+    items : LazyFrame
+        Columns as above; types that convert without loss are converted, ``item`` may be
+        missing, and features may stand in columns ``x_0, x_1, ...`` (or from ``x_1``).
+    path : Path, optional
+        Named in errors.
+    allow_single : bool
+        Whether a query may have one item.
+
+    Raises
+    ------
+    InputError
+        With row and column: a missing column, a wrong type, NaN or infinity, a query
+        with one item or one that comes back after another, an empty table.
+    """
+    return _validate(items, "items", path, allow_single)
+
+
+def validate_comparisons(comparisons: pl.LazyFrame, *, path: Path | None = None) -> pl.LazyFrame:
+    """Read a comparisons table once, batch by batch, and return it in the schema.
+
+    Raises
+    ------
+    InputError
+        With row and column: a missing column, a wrong type, an item compared with
+        itself, a weight that is not positive and finite, an empty table.
+    """
+    return _validate(comparisons, "comparisons", path, False)
+
+
+def _validate(frame: pl.LazyFrame, wanted: Table, path: Path | None, allow_single: bool) -> pl.LazyFrame:
+    from rankbench.data.checks import checked
+
+    table = table_of(frame.collect_schema(), path)
+    if table != wanted:
+        raise InputError(f"these columns make a table of {table}, not of {wanted}", path=path)
+    result = checked(frame, path=path, allow_single=allow_single)
+    for _ in result.collect_batches(engine="streaming"):
+        pass
+    return result
