@@ -22,8 +22,11 @@ from rankbench.spec import Spec, Value, expand, parse
 
 __all__ = ["Component", "Order", "Property", "StructureKind", "build"]
 
-Property = Literal["convex", "smooth", "quadratic", "shift-invariant", "equivariant", "stochastic"]
-"""Mathematical properties that a component may declare; checks follow declarations."""
+Property = Literal["additive", "convex", "equivariant", "quadratic", "shift-invariant", "smooth", "stochastic"]
+"""Mathematical properties that a component may declare; checks follow declarations.
+
+``additive``: a structure of k judgments is the average of the k structures of one.
+"""
 
 StructureKind = Literal["scores", "edges"]
 """A score vector in R^m, or a weighted adjacency matrix held as a list of edges."""

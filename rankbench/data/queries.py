@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 __all__ = ["Comparisons", "Queries"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Queries:
     """Queries with their candidate items.
 
@@ -49,7 +49,7 @@ class Queries:
         return Queries([self.ids[q] for q in chosen], offsets, self.x[rows], self.labels[rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparisons:
     """Pairwise judgments, sorted by query, within a query in the order they were made.
 

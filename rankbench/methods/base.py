@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankbench.component import Component
 from rankbench.data.queries import Comparisons, Queries
+from rankbench.results.schema import Curve
 
 __all__ = ["Block", "Fitted", "Method"]
 
@@ -58,12 +59,15 @@ class Fitted:
     converged : bool
     info : dict of str to float
         Anything worth a column in the results.
+    curves : dict of str to Curve
+        What was recorded along the way, by metric.
     """
 
     score: Callable[[Queries], NDArray[np.float64]]
     optimality: float = float("nan")
     converged: bool = True
     info: dict[str, float] = field(default_factory=dict)
+    curves: dict[str, Curve] = field(default_factory=dict)
 
 
 class Method(Component):

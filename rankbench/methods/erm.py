@@ -45,6 +45,14 @@ class ERM(Method):
     )
     l2: float = Field(default=1e-3, alias="lambda", ge=0, allow_inf_nan=False, description="Ridge penalty.")
 
+    draws: int = Field(
+        default=100_000,
+        ge=1,
+        description="Draws from the U-statistic: steps of a stochastic optimizer, subsets behind a solver's "
+        "right-hand side where 1 < k < n_q.",
+    )
+    curve: int = Field(default=0, ge=0, description="Points to record along a stochastic optimizer's path.")
+
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if not (self.k >= 1 and (math.isinf(self.k) or self.k == int(self.k))):

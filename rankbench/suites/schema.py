@@ -125,11 +125,6 @@ class Experiment(_Strict):
         Numbers of judgments, each a prefix of the same draw; for the suite's full number
         of design queries, scaled down in proportion when a data set has fewer.
     repetitions : int
-    steps : int
-        Length T of a block's stream of draws: budget of stochastic contenders, and the
-        subsets behind Monte Carlo right-hand sides.
-    curve_points : int
-        Points recorded along a stochastic contender's path; 0: none.
     losses : tuple of str
         In the contender grammar; the first one is the headline.
     baseline : str
@@ -140,8 +135,6 @@ class Experiment(_Strict):
     title: str
     n: tuple[int, ...] = Field(min_length=1)
     repetitions: int = Field(ge=1)
-    steps: int = Field(default=100_000, ge=1)
-    curve_points: int = Field(default=0, ge=0)
     losses: tuple[str, ...] = ("ndcg",)
     baseline: str = ""
     contenders: tuple[ContenderEntry, ...] = Field(min_length=1)

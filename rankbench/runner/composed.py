@@ -1,0 +1,253 @@
+"""All composed contenders of a block, fitted together and each as if it were alone."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.methods.base import Block, Fitted
+from rankbench.methods.erm import ERM
+from rankbench.optimizers.base import Fit, Problem, Solver, StepOptimizer
+from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
+from rankbench.random import seed_state
+from rankbench.results.schema import Curve
+from rankbench.runner.features import feature_matrix
+from rankbench.runner.interpreted import Interpreted, is_compiled
+from rankbench.runner.kernels.lockstep import Path
+from rankbench.runner.lockstep import Lockstep, record_steps
+from rankbench.runner.risk import (
+    MeanTarget,
+    complete_share,
+    gram_matrix,
+    mean_target,
+    row_weights,
+    single_target,
+    tiled_product,
+)
+from rankbench.runner.seeds import STREAM
+from rankbench.runner.tables import TargetPlan, judged_arrays
+from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
+
+__all__ = ["fit_composed"]
+
+Outcome: TypeAlias = "Fitted | Exception"
+
+
+def fit_composed(block: Block, contenders: Mapping[str, ERM]) -> dict[str, Outcome]:
+    """Fit composed contenders to one block.
+
+    What a contender gets is a function of contender and block alone: the same bytes
+    whatever the others are.
+
+    Parameters
+    ----------
+    block : Block
+    contenders : mapping of label to ERM
+
+    Returns
+    -------
+    dict of label to Fitted or Exception
+        An exception where a contender diverged or cannot be fitted as asked.
+    """
+    groups: dict[tuple[str, int, bool], dict[str, ERM]] = defaultdict(dict)
+    for label, contender in contenders.items():
+        groups[contender.model.digest(), contender.draws, is_compiled(contender)][label] = contender
+    outcomes: dict[str, Outcome] = {}
+    for (_, draws, compiled), group in groups.items():
+        outcomes.update(_Fits(block, group, draws, compiled).outcomes())
+    return {label: outcomes[label] for label in contenders}
+
+
+class _Fits:
+    """Contenders that share model, number of draws and way of execution."""
+
+    def __init__(self, block: Block, group: dict[str, ERM], draws: int, compiled: bool) -> None:
+        self.block, self.group, self.draws = block, group, draws
+        model = next(iter(group.values())).model
+        self.x = feature_matrix(block.design, model)
+        self.weights = row_weights(block.design, block.comparisons)
+        self.gram = Gram(gram_matrix(self.x, self.weights))
+        self.singles = {label: self._single(c) for label, c in group.items()}
+        judged = judged_arrays(block.design, block.comparisons)
+        seed = seed_state([*block.entropy, STREAM])
+        self.steppers = {label: c for label, c in group.items() if isinstance(c.optimizer, StepOptimizer)}
+        wanted = [
+            (c.aggregator, c.k, c.surrogate)
+            for label, c in group.items()
+            if isinstance(c.surrogate, ScoreSurrogate) and (label in self.steppers or self.singles[label] is None)
+        ]
+        self.stream: Lockstep | Interpreted
+        if compiled:
+            self.plan = TargetPlan(wanted)
+            table, scratch = self.plan.table(block.design, judged)
+            self.complete = table.complete
+            self.stream = Lockstep(self.x, judged, self.plan, table, scratch, list(self.steppers.values()), seed)
+        else:
+            self.plan = TargetPlan(wanted)
+            self.stream = Interpreted(self.x, block, judged, self.plan, list(self.steppers.values()), seed)
+            self.complete = self.stream.complete
+
+    def _single(self, contender: ERM) -> MeanTarget | None:
+        surrogate = contender.surrogate
+        if contender.k != 1 or contender.aggregator.needs_truth or not isinstance(surrogate, ScoreSurrogate):
+            return None
+        return single_target(self.block.design, self.block.comparisons, contender.aggregator, surrogate)
+
+    def outcomes(self) -> dict[str, Outcome]:
+        """Run the stream if anybody needs it, then finish every contender."""
+        sampled = any(
+            self.singles[label] is None and not c.aggregator.needs_truth and complete_share(self.block.comparisons, c.k) < 1
+            for label, c in self.group.items()
+            if isinstance(c.surrogate, ScoreSurrogate)
+        )
+        path = None
+        if self.steppers or sampled:
+            recorded = [record_steps(self.draws, c.curve) for c in self.steppers.values()]
+            path = self.stream.run(self.draws, np.unique(np.concatenate([np.zeros(0, np.int64), *recorded])))
+        problems = self._problems()
+        outcomes: dict[str, Outcome] = {}
+        for label, contender in self.group.items():
+            try:
+                if isinstance(contender.optimizer, Solver):
+                    outcomes[label] = self._solved(label, contender, problems[label])
+            except (ContenderDiverged, SpecError) as error:
+                outcomes[label] = error
+        if path is not None and self.steppers:
+            outcomes.update(self._stepped(path, problems))
+        return outcomes
+
+    def _problems(self) -> dict[str, Problem | Exception | None]:
+        """State every contender's problem; right-hand sides in one tiled product."""
+        problems: dict[str, Problem | Exception | None] = {}
+        targets: dict[str, MeanTarget] = {}
+        for label, contender in self.group.items():
+            surrogate = contender.surrogate
+            if isinstance(surrogate, PairwiseSurrogate):
+                problems[label] = self._pairwise(contender, surrogate)
+            elif isinstance(surrogate, ScoreSurrogate) and "quadratic" in surrogate.properties:
+                targets[label] = self._target(label, contender, surrogate)
+            else:
+                problems[label] = SpecError(
+                    f"surrogate {surrogate.name!r} is not quadratic: its U-statistic risk has no solver; "
+                    "use a stochastic optimizer such as composite"
+                )
+        vectors = [t.mean * self.weights for t in targets.values()]
+        errors = [t.error * self.weights if t.error is not None else np.zeros(len(self.x)) for t in targets.values()]
+        sides = tiled_product(self.x, vectors)
+        spreads = tiled_product(self.x, errors)
+        self.errors = {label: self._relative(b, e, self.group[label].l2) for label, b, e in zip(targets, sides, spreads, strict=True)}
+        for label, side in zip(targets, sides, strict=True):
+            problems[label] = QuadraticProblem(self.gram, side, l2=self.group[label].l2)
+        return problems
+
+    def _relative(self, side: NDArray[np.float64], error: NDArray[np.float64], l2: float) -> float:
+        """Return the Monte Carlo error of the minimizer relative to it, in the norm of the risk."""
+        size = float(side @ self.gram.solve(side, l2))
+        return math.sqrt(max(float(error @ self.gram.solve(error, l2)), 0.0) / size) if size > 0 else 0.0
+
+    def _target(self, label: str, contender: ERM, surrogate: ScoreSurrogate) -> MeanTarget:
+        single = self.singles[label]
+        if single is not None:
+            return single
+        row = self.plan.row(contender.aggregator, contender.k, surrogate)
+        k = math.inf if contender.aggregator.needs_truth else contender.k
+        return mean_target(
+            self.block.design,
+            self.block.comparisons,
+            k,
+            self.complete[row],
+            self.stream.sums[:, row],
+            self.stream.draws,
+        )
+
+    def _pairwise(self, contender: ERM, surrogate: PairwiseSurrogate) -> Problem | Exception:
+        aggregator = contender.aggregator
+        if "additive" not in aggregator.properties:
+            return SpecError(
+                f"aggregator {aggregator.name!r} does not average single judgments: the risk (19) of "
+                f"{surrogate.name!r} has no solver; use a stochastic optimizer such as composite"
+            )
+        return PairwiseProblem(
+            self.x, self.block.design.offsets, self.block.comparisons, surrogate, l2=contender.l2
+        )
+
+    def _info(self, label: str, contender: ERM) -> dict[str, float]:
+        info = {"mc_error": self.errors.get(label, 0.0)}
+        if not contender.aggregator.needs_truth and "additive" not in contender.aggregator.properties:
+            info["share_complete"] = complete_share(self.block.comparisons, contender.k)
+        return info
+
+    def _solved(self, label: str, contender: ERM, problem: Problem | Exception | None) -> Outcome:
+        if problem is None or isinstance(problem, Exception):
+            return problem or SpecError(f"nothing to solve for {label!r}")
+        optimizer = contender.optimizer
+        if not isinstance(optimizer, Solver):
+            return SpecError(f"optimizer {optimizer.name!r} is not a solver")
+        fit = optimizer.solve(problem)
+        return self._fitted(contender, fit, self._info(label, contender))
+
+    def _fitted(self, contender: ERM, fit: Fit, info: dict[str, float], curves: dict[str, Curve] | None = None) -> Fitted:
+        theta = fit.theta
+        if not np.isfinite(theta).all():
+            raise ContenderDiverged("parameters are not finite")
+        return Fitted(
+            lambda queries: contender.model.features(queries.x) @ theta,
+            fit.optimality,
+            fit.converged,
+            info | {"iterations": float(fit.iterations)},
+            curves or {},
+        )
+
+    def _stepped(self, path: Path, problems: dict[str, Problem | Exception | None]) -> dict[str, Outcome]:
+        """Finish the stochastic contenders: the averaged iterate is their answer."""
+        count = len(self.steppers)
+        averaged = path.total[:count] / self.draws
+        curved = any(c.curve for c in self.steppers.values())
+        with np.errstate(invalid="ignore", over="ignore"):
+            fresh = self.stream.fresh_values(averaged, self.draws) if curved else None
+        outcomes: dict[str, Outcome] = {}
+        for column, (label, contender) in enumerate(self.steppers.items()):
+            theta = averaged[column]
+            if not np.isfinite(theta).all():
+                outcomes[label] = ContenderDiverged(
+                    f"parameters left the finite numbers within {self.draws} steps; use a smaller step constant c"
+                )
+                continue
+            problem = problems[label]
+            if problem is None or isinstance(problem, Exception):
+                optimality = math.nan
+            else:
+                optimality = float(np.linalg.norm(problem.value_and_gradient(theta)[1]))
+            curves: dict[str, Curve] = {}
+            if contender.curve and fresh is not None:
+                infimum = float(fresh[column]) + 0.5 * contender.l2 * float(theta @ theta)
+                curves = self._curves(path, column, infimum, contender, problem)
+            fit = Fit(theta, optimality, self.draws, True)
+            info = self._info(label, contender) | {"flops": self._flops()}
+            outcomes[label] = self._fitted(contender, fit, info, curves)
+        return outcomes
+
+    def _flops(self) -> float:
+        """Return the multiply-adds of one contender's scores and gradients, twice counted as usual."""
+        items = float((self.block.design.sizes * self.block.comparisons.counts).sum()) / max(len(self.block.comparisons), 1)
+        return 4.0 * items * self.x.shape[1] * self.draws
+
+    def _curves(
+        self, path: Path, column: int, infimum: float, contender: ERM, problem: Problem | Exception | None
+    ) -> dict[str, Curve]:
+        steps = record_steps(self.draws, contender.curve)
+        at = np.searchsorted(path.record, steps)
+        curves = {"estimated-gap": Curve(steps, path.estimates[column, at] - infimum)}
+        if isinstance(problem, QuadraticProblem):
+            best = problem.minimizer()
+            for name, iterates in (("last", path.last), ("average", path.averaged)):
+                off = iterates[at, column] - best
+                gaps = 0.5 * np.einsum("pi,pi->p", off, off @ self.gram.matrix + contender.l2 * off)
+                curves[f"exact-gap-{name}"] = Curve(steps, gaps)
+        return curves

@@ -1,0 +1,27 @@
+"""Feature matrices in the precision that fits run in, made once per process."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.data.queries import Queries
+from rankbench.models.base import Model
+
+__all__ = ["feature_matrix"]
+
+_made: WeakKeyDictionary[Queries, dict[str, NDArray[np.float64]]] = WeakKeyDictionary()
+
+
+def feature_matrix(queries: Queries, model: Model) -> NDArray[np.float64]:
+    """Return the model's features of all items, float64, C-contiguous, shape (N, d').
+
+    Blocks of a data set share their queries, so this is remembered as long as they live.
+    """
+    known = _made.setdefault(queries, {})
+    key = model.digest()
+    if key not in known:
+        known[key] = np.ascontiguousarray(model.features(queries.x), dtype=np.float64)
+    return known[key]

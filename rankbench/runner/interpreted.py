@@ -1,0 +1,153 @@
+"""Composed contenders whose components are plain NumPy: the same draws, a Python loop.
+
+The loop is also the plain form of the compiled one: tests hold the two together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.methods.base import Block
+from rankbench.methods.erm import ERM
+from rankbench.optimizers.base import StepOptimizer
+from rankbench.runner.kernels.lockstep import WINDOW, Path
+from rankbench.runner.kernels.sampling import Judged
+from rankbench.runner.kernels.targets import draw_sample
+from rankbench.runner.lockstep import FEWEST, FRESH
+from rankbench.runner.tables import INFINITE, TargetPlan, as_order, scratch_for
+from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
+
+__all__ = ["Interpreted", "is_compiled"]
+
+
+def is_compiled(contender: ERM) -> bool:
+    """Return whether every component of a contender offers the kernels that it would need."""
+    aggregator, surrogate, optimizer = contender.aggregator, contender.surrogate, contender.optimizer
+    if not aggregator.needs_truth and aggregator.kernel() is None:
+        return False
+    if isinstance(surrogate, ScoreSurrogate) and (
+        surrogate.target_kernel() is None or surrogate.gradient_kernel() is None
+    ):
+        return False
+    if isinstance(surrogate, PairwiseSurrogate) and surrogate.phi_kernels() is None:
+        return False
+    return not isinstance(optimizer, StepOptimizer) or optimizer.kernel(contender.l2) is not None
+
+
+class Interpreted:
+    """One pass over a block's stream of draws, in Python; see `rankbench.runner.lockstep.Lockstep`."""
+
+    def __init__(
+        self,
+        x: NDArray[np.float64],
+        block: Block,
+        judged: Judged,
+        plan: TargetPlan,
+        contenders: list[ERM],
+        seed: NDArray[np.uint64],
+    ) -> None:
+        self.x, self.block, self.judged, self.plan, self.seed = x, block, judged, plan, seed
+        self.contenders = contenders
+        counts = block.comparisons.counts
+        most = int(counts.max(initial=0))
+        orders = [as_order(e.k) for e in contenders if isinstance(e.surrogate, PairwiseSurrogate)]
+        self.longest = max([plan.longest(most), *(min(k, most) for k in orders)])
+        self.scratch = scratch_for(judged, int(block.design.sizes.max(initial=1)), 0, 0, 0)
+        self.sums = np.zeros((2, len(plan), len(x)))
+        self.draws = np.zeros((2, len(block.design)), dtype=np.int64)
+        self.complete = np.zeros((len(plan), len(x)))
+        for q in np.flatnonzero(counts > 0):
+            first, last = block.comparisons.offsets[q : q + 2]
+            low, high = block.design.offsets[q : q + 2]
+            whole = (judged.winners[first:last], judged.losers[first:last], judged.weights[first:last])
+            for row, target in enumerate(plan.targets):
+                self.complete[row, low:high] = target.make(*whole, block.design.labels[low:high])
+
+    def _draw(self, t: int, query: int = -1) -> tuple[int, NDArray[np.float64]]:
+        """Draw step t: return its query and the targets of all rows, shape (P, m)."""
+        q = int(draw_sample(self.judged, self.seed, t, self.longest, self.scratch, query))
+        low, high = self.block.design.offsets[q : q + 2]
+        n_q = int(self.block.comparisons.counts[q])
+        targets = self.complete[:, low:high].copy()
+        for row, target in enumerate(self.plan.targets):
+            if target.order < n_q:
+                targets[row] = target.make(*self._sample(target.order), self.block.design.labels[low:high])
+        return q, targets
+
+    def _sample(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        return self.scratch.winners[:k].copy(), self.scratch.losers[:k].copy(), self.scratch.weights[:k].copy()
+
+    def _add(self, q: int, targets: NDArray[np.float64]) -> None:
+        half = int(self.draws[:, q].sum()) % 2
+        self.draws[half, q] += 1
+        low, high = self.block.design.offsets[q : q + 2]
+        self.sums[half, :, low:high] += targets
+
+    def _surrogate(
+        self, contender: ERM, alpha: NDArray[np.float64], targets: NDArray[np.float64], q: int
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the sampled surrogate and its gradient in alpha."""
+        surrogate = contender.surrogate
+        if isinstance(surrogate, ScoreSurrogate):
+            return surrogate.value_and_gradient(
+                alpha, targets[self.plan.row(contender.aggregator, contender.k, surrogate)]
+            )
+        if not isinstance(surrogate, PairwiseSurrogate):
+            raise TypeError(f"surrogate {surrogate.name!r} is neither a score nor a pairwise surrogate")
+        k = min(as_order(contender.k), int(self.block.comparisons.counts[q]))
+        adjacency = contender.aggregator.aggregate(*self._sample(k), len(alpha))
+        i, j = np.nonzero(adjacency)
+        margins, weights = alpha[i] - alpha[j], adjacency[i, j]
+        slopes = weights * surrogate.dphi(margins)
+        gradient = np.bincount(i, slopes, len(alpha)) - np.bincount(j, slopes, len(alpha))
+        return float(weights @ surrogate.phi(margins)), gradient
+
+    def run(self, steps: int, record: NDArray[np.int64]) -> Path:
+        """Advance all contenders by `steps` draws, recording them after those in `record`."""
+        count, d = len(self.contenders), self.x.shape[1]
+        theta, total = np.zeros((count, d)), np.zeros((count, d))
+        window, estimates = np.zeros((count, WINDOW)), np.zeros((count, len(record)))
+        last, averaged = np.zeros((len(record), count, d)), np.zeros((len(record), count, d))
+        optimizers = [c.optimizer for c in self.contenders]
+        states = [np.zeros(o.state_size(d)) for o in optimizers if isinstance(o, StepOptimizer)]
+        marks = {int(step): at for at, step in enumerate(record)}
+        for t in range(1, steps + 1):
+            q, targets = self._draw(t)
+            self._add(q, targets)
+            low, high = self.block.design.offsets[q : q + 2]
+            features = self.x[low:high]
+            for c, (contender, optimizer) in enumerate(zip(self.contenders, optimizers, strict=True)):
+                value, gradient = self._surrogate(contender, features @ theta[c], targets, q)
+                window[c, t % WINDOW] = value
+                if isinstance(optimizer, StepOptimizer):
+                    theta[c] = optimizer.step(theta[c], features.T @ gradient, t, contender.l2, states[c])
+                total[c] += theta[c]
+            if t in marks:
+                at, seen = marks[t], min(t, WINDOW)
+                recent = window[:, [(t - back) % WINDOW for back in range(seen)]]
+                l2 = np.array([c.l2 for c in self.contenders])
+                estimates[:, at] = recent.mean(axis=1) + 0.5 * l2 * (theta**2).sum(axis=1)
+                last[at], averaged[at] = theta, total / t
+        self._top_up()
+        none, word = np.zeros(0), np.zeros(0, dtype=np.int32)
+        return Path(
+            theta, total, none, window, record, estimates, last, averaged, none, none, none, word, word, none, none
+        )
+
+    def _top_up(self) -> None:
+        for q in np.flatnonzero(self.block.comparisons.counts > 0):
+            for r in range(FEWEST - int(self.draws[:, q].sum())):
+                self._add(int(q), self._draw(-(int(q) * FEWEST + r + 1), int(q))[1])
+
+    def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+        """Return the mean sampled surrogate at theta, shape (C, d), over draws after step `steps`."""
+        means = np.zeros(len(self.contenders))
+        fresh = max(1, min(FRESH, steps // 2))
+        for t in range(steps + 1, steps + fresh + 1):
+            q, targets = self._draw(t)
+            low, high = self.block.design.offsets[q : q + 2]
+            alphas = theta @ self.x[low:high].T
+            for c, contender in enumerate(self.contenders):
+                means[c] += self._surrogate(contender, alphas[c], targets, q)[0]
+        return means / fresh

@@ -1,0 +1,213 @@
+"""Targets of one step: nested samples to structures to what the surrogates fit."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rankbench.runner.kernels.sampling import Judged, draw_query, sample_prefix, step_state, undo_prefix
+
+__all__ = [
+    "Scratch",
+    "TargetTable",
+    "add_targets",
+    "complete_targets",
+    "draw_sample",
+    "fill_targets",
+    "top_up",
+]
+
+
+class TargetTable(NamedTuple):
+    """Which structures and targets the contenders of a block share.
+
+    S structures (aggregator, k) in increasing k, P targets (structure, surrogate).
+
+    Attributes
+    ----------
+    aggregates : typed list of AGGREGATE functions, one a structure
+    orders : ndarray of int64, shape (S,)
+        k; a number above every n_q stands for infinity.
+    aggregate_params : ndarray of float64, with bounds of shape (S + 1,)
+    makers : typed list of TARGET functions, one a target
+    structures : ndarray of int64, shape (P,)
+        Structure of each target.
+    maker_params : ndarray of float64, with bounds of shape (P + 1,)
+    complete : ndarray of float64, shape (P, N)
+        Targets from all judgments of each query: what order k means where n_q <= k.
+    """
+
+    aggregates: Any
+    orders: Any
+    aggregate_params: Any
+    aggregate_bounds: Any
+    makers: Any
+    structures: Any
+    maker_params: Any
+    maker_bounds: Any
+    complete: Any
+
+
+class Scratch(NamedTuple):
+    """Memory that a pass over the stream reuses from step to step.
+
+    Attributes
+    ----------
+    state : ndarray of uint64, shape (4,)
+    index, swaps : ndarray of int32, shape (max n_q,)
+        `index` holds 0, 1, 2, ... between steps.
+    winners, losers, weights : ndarray, shape (max n_q,)
+        The sample in its random order.
+    scores : ndarray of float64, shape (max m_q,)
+    aggregate_work, maker_work : ndarray of float64
+        Zeros between calls.
+    targets : ndarray of float64, shape (P, max m_q)
+    """
+
+    state: Any
+    index: Any
+    swaps: Any
+    winners: Any
+    losers: Any
+    weights: Any
+    scores: Any
+    aggregate_work: Any
+    maker_work: Any
+    targets: Any
+
+
+@njit(cache=True, nogil=True)
+def draw_sample(judged: Judged, seed: NDArray[np.uint64], t: int, longest: int, scratch: Scratch, query: int) -> int:
+    """Draw step t: return its query, its sample's first ``min(longest, n_q)`` judgments in scratch.
+
+    `query` >= 0 fixes the query instead of drawing it.
+    """
+    step_state(seed, t, scratch.state)
+    q = query if query >= 0 else draw_query(scratch.state, judged.offsets)
+    first = judged.offsets[q]
+    n_q = judged.offsets[q + 1] - first
+    k = min(longest, n_q)
+    sample_prefix(scratch.state, n_q, k, scratch.index, scratch.swaps)
+    for i in range(k):
+        judgment = first + scratch.index[i]
+        scratch.winners[i] = judged.winners[judgment]
+        scratch.losers[i] = judged.losers[judgment]
+        scratch.weights[i] = judged.weights[judgment]
+    undo_prefix(k, scratch.index, scratch.swaps)
+    return q
+
+
+@njit(cache=True, nogil=True)
+def fill_targets(judged: Judged, table: TargetTable, q: int, scratch: Scratch) -> None:
+    """Write the targets of query q into ``scratch.targets`` from the sample in scratch."""
+    low, high = judged.items[q], judged.items[q + 1]
+    m = high - low
+    n_q = judged.offsets[q + 1] - judged.offsets[q]
+    made = -1
+    for p in range(table.structures.shape[0]):
+        s = table.structures[p]
+        k = table.orders[s]
+        if k >= n_q:
+            for i in range(m):
+                scratch.targets[p, i] = table.complete[p, low + i]
+            continue
+        if s != made:
+            table.aggregates[s](
+                scratch.winners[:k],
+                scratch.losers[:k],
+                scratch.weights[:k],
+                m,
+                table.aggregate_params[table.aggregate_bounds[s] : table.aggregate_bounds[s + 1]],
+                scratch.aggregate_work,
+                scratch.scores[:m],
+            )
+            made = s
+        table.makers[p](
+            scratch.scores[:m],
+            table.maker_params[table.maker_bounds[p] : table.maker_bounds[p + 1]],
+            scratch.maker_work,
+            scratch.targets[p][:m],
+        )
+
+
+@njit(cache=True, nogil=True)
+def complete_targets(judged: Judged, table: TargetTable, scratch: Scratch) -> None:
+    """Fill ``table.complete``: every target from all judgments of each query, order infinity."""
+    for q in range(judged.items.shape[0] - 1):
+        low, high = judged.items[q], judged.items[q + 1]
+        first, last = judged.offsets[q], judged.offsets[q + 1]
+        if first == last:
+            continue
+        made = -1
+        for p in range(table.structures.shape[0]):
+            s = table.structures[p]
+            if s != made:
+                table.aggregates[s](
+                    judged.winners[first:last],
+                    judged.losers[first:last],
+                    judged.weights[first:last],
+                    high - low,
+                    table.aggregate_params[table.aggregate_bounds[s] : table.aggregate_bounds[s + 1]],
+                    scratch.aggregate_work,
+                    scratch.scores[: high - low],
+                )
+                made = s
+            table.makers[p](
+                scratch.scores[: high - low],
+                table.maker_params[table.maker_bounds[p] : table.maker_bounds[p + 1]],
+                scratch.maker_work,
+                table.complete[p][low:high],
+            )
+
+
+@njit(cache=True, nogil=True)
+def add_targets(
+    judged: Judged,
+    q: int,
+    scratch: Scratch,
+    sums: NDArray[np.float64],
+    draws: NDArray[np.int64],
+) -> None:
+    """Add the targets of one draw of query q to its sums.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (2, P, N)
+        Draws of a query go to the two halves in turn: their difference measures the
+        Monte Carlo error.
+    draws : ndarray of int64, shape (2, Q)
+    """
+    half = (draws[0, q] + draws[1, q]) % 2
+    draws[half, q] += 1
+    low = judged.items[q]
+    for p in range(sums.shape[1]):
+        for i in range(judged.items[q + 1] - low):
+            sums[half, p, low + i] += scratch.targets[p, i]
+
+
+@njit(cache=True, nogil=True)
+def top_up(
+    judged: Judged,
+    table: TargetTable,
+    seed: NDArray[np.uint64],
+    fewest: int,
+    longest: int,
+    scratch: Scratch,
+    sums: NDArray[np.float64],
+    draws: NDArray[np.int64],
+) -> None:
+    """Draw every judged query that has fewer than `fewest` draws until it has as many.
+
+    The extra draws have negative step numbers, so that they repeat none of the stream's.
+    """
+    for q in range(judged.items.shape[0] - 1):
+        if judged.offsets[q + 1] == judged.offsets[q]:
+            continue
+        missing = fewest - draws[0, q] - draws[1, q]
+        for r in range(missing):
+            draw_sample(judged, seed, -(q * fewest + r + 1), longest, scratch, q)
+            fill_targets(judged, table, q, scratch)
+            add_targets(judged, q, scratch, sums, draws)

@@ -1,0 +1,186 @@
+"""From contenders to the arrays that the compiled loops read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.typed import List
+from numpy.typing import NDArray
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.data.queries import Comparisons, Queries
+from rankbench.kernels import AGGREGATE, TARGET, Kernel
+from rankbench.runner.kernels.lockstep import idle_aggregate, idle_target
+from rankbench.runner.kernels.sampling import Judged
+from rankbench.runner.kernels.targets import Scratch, TargetTable, complete_targets
+from rankbench.surrogates.base import ScoreSurrogate
+
+__all__ = ["INFINITE", "Target", "TargetPlan", "as_order", "functions", "judged_arrays", "packed", "scratch_for"]
+
+INFINITE = 1 << 62
+"""Order that stands for all of a query's judgments in integer arrays."""
+
+
+def as_order(k: float) -> int:
+    """Return order k as an integer."""
+    return INFINITE if math.isinf(k) else int(k)
+
+
+def functions(signature: Any, members: Iterable[Any]) -> Any:
+    """Return kernels of one signature as a typed list of first-class functions."""
+    listed = List.empty_list(types.FunctionType(signature))
+    for member in members:
+        listed.append(member)
+    return listed
+
+
+def packed(arrays: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Concatenate parameter arrays; return them with their bounds, shape (len + 1,)."""
+    bounds = np.cumsum([0, *(len(a) for a in arrays)], dtype=np.int64)
+    return np.concatenate([np.zeros(0), *arrays]).astype(np.float64), bounds
+
+
+def judged_arrays(queries: Queries, comparisons: Comparisons) -> Judged:
+    """Return a block's queries and judgments as the kernels see them."""
+    return Judged(
+        np.ascontiguousarray(queries.offsets, dtype=np.int64),
+        np.ascontiguousarray(comparisons.offsets, dtype=np.int64),
+        np.ascontiguousarray(comparisons.winners, dtype=np.int32),
+        np.ascontiguousarray(comparisons.losers, dtype=np.int32),
+        np.ascontiguousarray(comparisons.weights, dtype=np.float64),
+    )
+
+
+@dataclass(frozen=True)
+class Target:
+    """One (aggregator, order, surrogate) whose targets are wanted."""
+
+    aggregator: Aggregator
+    order: int
+    surrogate: ScoreSurrogate
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """Tell targets apart by everything that determines them."""
+        return (self.aggregator.digest(), self.order, self.surrogate.digest())
+
+    def make(
+        self,
+        winners: NDArray[np.int32],
+        losers: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        labels: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Return the target of one sample, in NumPy, shape (m,)."""
+        if self.aggregator.needs_truth:
+            return self.surrogate.target(self.aggregator.from_labels(labels))
+        return self.surrogate.target(self.aggregator.aggregate(winners, losers, weights, len(labels)))
+
+
+class TargetPlan:
+    """The distinct targets of a block's contenders.
+
+    Parameters
+    ----------
+    wanted : iterable of (Aggregator, float, ScoreSurrogate)
+        Aggregator, order k and surrogate of every contender with a score surrogate; all
+        must be compiled, except aggregators that work on labels.
+
+    Attributes
+    ----------
+    targets : list of Target
+        One for each row of the table, short orders first.
+    """
+
+    def __init__(self, wanted: Iterable[tuple[Aggregator, float, ScoreSurrogate]]) -> None:
+        # Orders of label-made structures mean nothing: they are the same target.
+        targets = {
+            target.key: target
+            for aggregator, k, surrogate in wanted
+            for target in [Target(aggregator, INFINITE if aggregator.needs_truth else as_order(k), surrogate)]
+        }
+        ordered = sorted(targets.values(), key=lambda t: (t.order, t.key))
+        self.targets = ordered
+        self._rows = {target.key: row for row, target in enumerate(ordered)}
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def row(self, aggregator: Aggregator, k: float, surrogate: ScoreSurrogate) -> int:
+        """Return the row of a contender's target in the table."""
+        order = INFINITE if aggregator.needs_truth else as_order(k)
+        return self._rows[aggregator.digest(), order, surrogate.digest()]
+
+    def longest(self, most: int) -> int:
+        """Return the longest sample that any target needs, where no query has more than `most`."""
+        return max((t.order for t in self.targets if t.order < most), default=0)
+
+    def table(self, queries: Queries, judged: Judged) -> tuple[TargetTable, Scratch]:
+        """Build the table with its complete targets, and scratch memory for passes over it."""
+        keys = list(dict.fromkeys((t.aggregator.digest(), t.order) for t in self.targets))
+        structures = [next(t for t in self.targets if (t.aggregator.digest(), t.order) == key) for key in keys]
+        sizes = queries.sizes
+        m = int(sizes.max(initial=1))
+        aggregates = [
+            Kernel(idle_aggregate) if s.aggregator.needs_truth else _compiled(s.aggregator.kernel())
+            for s in structures
+        ]
+        makers = [
+            Kernel(idle_target) if t.aggregator.needs_truth else _compiled(t.surrogate.target_kernel())
+            for t in self.targets
+        ]
+        aggregate_params, aggregate_bounds = packed([k.params for k in aggregates])
+        maker_params, maker_bounds = packed([k.params for k in makers])
+        table = TargetTable(
+            functions(AGGREGATE, [k.function for k in aggregates]),
+            np.array([s.order for s in structures], dtype=np.int64),
+            aggregate_params,
+            aggregate_bounds,
+            functions(TARGET, [k.function for k in makers]),
+            np.array([keys.index((t.aggregator.digest(), t.order)) for t in self.targets], dtype=np.int64),
+            maker_params,
+            maker_bounds,
+            np.zeros((len(self), int(queries.offsets[-1]))),
+        )
+        scratch = scratch_for(
+            judged,
+            m,
+            len(self),
+            max((k.work(m) for k in aggregates), default=0),
+            max((k.work(m) for k in makers), default=0),
+        )
+        complete_targets(judged, table, scratch)
+        for row, target in enumerate(self.targets):
+            if target.aggregator.needs_truth:
+                for low, high in zip(queries.offsets[:-1], queries.offsets[1:], strict=True):
+                    nobody = np.zeros(0, dtype=np.int32)
+                    table.complete[row, low:high] = target.make(nobody, nobody, np.zeros(0), queries.labels[low:high])
+        return table, scratch
+
+
+def scratch_for(judged: Judged, m: int, targets: int, aggregate_work: int, maker_work: int) -> Scratch:
+    """Allocate scratch memory for queries of at most m items."""
+    longest = int(np.diff(judged.offsets).max(initial=1))
+    return Scratch(
+        np.zeros(4, dtype=np.uint64),
+        np.arange(longest, dtype=np.int32),
+        np.zeros(longest, dtype=np.int32),
+        np.zeros(longest, dtype=np.int32),
+        np.zeros(longest, dtype=np.int32),
+        np.zeros(longest),
+        np.zeros(m),
+        np.zeros(aggregate_work),
+        np.zeros(maker_work),
+        np.zeros((targets, m)),
+    )
+
+
+def _compiled(kernel: Kernel | None) -> Kernel:
+    if kernel is None:
+        raise TypeError("only compiled components have a place in the target table")
+    return kernel
