@@ -1,40 +1,18 @@
-"""What must be settled before numba starts: threads, the cache folder, and the code digest.
-
-numba notices an edit of the file that a cached function stands in, but not an edit of a
-helper it calls. So its cache lives in a folder of its own for every state of the code,
-the *code digest*, which also addresses the result cells: neither stale machine code nor
-stale numbers can be picked up.
-"""
+"""What must be settled before numba starts: the number of threads and the cache folder."""
 
 from __future__ import annotations
 
 import atexit
-import functools
-import hashlib
-import importlib.metadata
-import importlib.util
 import os
-import platform
-import re
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-__all__ = ["cache_root", "code_digest", "cpu_class", "numba_cache", "prepare", "single_threaded_blas", "sources"]
+from rankbench.digest import code_digest, cpu_class
 
-PACKAGE = Path(__file__).resolve().parent
-
-PRESENTATION = ("cli", "plugin", "env.py", "results/figures", "results/leaderboard", "results/compare", "results/words")
-"""Paths in the package that only show or look up what others computed: no part of the digest."""
-
-NUMERICS = ("llvmlite", "numba", "numpy", "scipy")
-"""Libraries whose version can change a number."""
-
-SWITCHES = ("NPY_DISABLE_CPU_FEATURES", "NUMBA_CPU_FEATURES", "NUMBA_CPU_NAME", "OPENBLAS_CORETYPE")
-"""Environment variables that choose other machine code on the same machine."""
+__all__ = ["cache_root", "code_digest", "cpu_class", "numba_cache", "prepare", "single_threaded_blas"]
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -107,127 +85,3 @@ def _prune(root: Path, keep: Path) -> None:
             continue
         if stale:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-@functools.cache
-def code_digest() -> str:
-    """Return a hash (blake2b, 32 hex digits) of all code that can change a number.
-
-    It covers the sources of rankbench that compute, the sources of every installed
-    plugin distribution with its version and those of what it requires, the versions of
-    the numerical libraries, and the CPU. It is taken once a process.
-    """
-    digest = hashlib.blake2b(digest_size=16)
-    _add_tree(digest, "rankbench", PACKAGE, sources(PACKAGE))
-    for line in _plugin_versions():
-        digest.update(f"{line}\n".encode())
-    for name, root, files in _plugin_sources():
-        _add_tree(digest, name, root, files)
-    for library in NUMERICS:
-        digest.update(f"{library} {_version(library)}\n".encode())
-    for switch in SWITCHES:
-        digest.update(f"{switch}={os.environ.get(switch, '')}\n".encode())
-    digest.update(cpu_class().encode())
-    return digest.hexdigest()
-
-
-@functools.cache
-def cpu_class() -> str:
-    """Return the CPU's name and a hash of its features: equal classes give equal bytes.
-
-    Machine code is made for exactly these features, and BLAS chooses its kernels by
-    them, so rounding may differ between two classes.
-    """
-    from llvmlite import binding
-
-    features = binding.get_host_cpu_features().flatten()
-    mark = hashlib.blake2b(features.encode(), digest_size=4).hexdigest()
-    return f"{platform.machine()}-{binding.get_host_cpu_name()}-{mark}"
-
-
-def sources(package: Path) -> list[Path]:
-    """Return the sources below a copy of the rankbench package that can change a number, sorted."""
-    return [path for path in _python_files(package) if not _presents(path.relative_to(package).as_posix())]
-
-
-def _presents(relative: str) -> bool:
-    return any(
-        relative == prefix or relative == f"{prefix}.py" or relative.startswith(f"{prefix}/") for prefix in PRESENTATION
-    )
-
-
-def _python_files(root: Path) -> list[Path]:
-    return sorted(root.rglob("*.py")) if root.is_dir() else [root]
-
-
-def _add_tree(digest: hashlib.blake2b, name: str, root: Path, files: Iterable[Path]) -> None:
-    for path in files:
-        relative = path.relative_to(root).as_posix() if path != root else path.name
-        content = path.read_bytes()
-        digest.update(f"{name} {relative} {len(content)}\n".encode())
-        digest.update(content)
-
-
-def _plugin_distributions() -> list[tuple[str, importlib.metadata.Distribution, list[str]]]:
-    """Return (name, distribution, modules named by its entry points) of third parties, sorted."""
-    modules: dict[str, set[str]] = {}
-    distributions: dict[str, importlib.metadata.Distribution] = {}
-    for entry in importlib.metadata.entry_points(group="rankbench"):
-        if entry.dist is not None and entry.dist.name != "rankbench":
-            distributions[entry.dist.name] = entry.dist
-            modules.setdefault(entry.dist.name, set()).add(entry.module)
-    return [(name, distributions[name], sorted(modules[name])) for name in sorted(distributions)]
-
-
-def _plugin_versions() -> list[str]:
-    lines = []
-    for name, distribution, _ in _plugin_distributions():
-        lines.append(f"{name} {distribution.version}")
-        for requirement in sorted(distribution.requires or []):
-            library = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
-            lines.append(f"{name} needs {library} {_version(library)}")
-    return lines
-
-
-def _plugin_sources() -> list[tuple[str, Path, list[Path]]]:
-    """Return (distribution, root, files) of the plugins' top-level packages, importing none of them."""
-    trees = []
-    for name, distribution, modules in _plugin_distributions():
-        installed = (PurePosixPath(str(path)) for path in distribution.files or [])
-        packaged = {path.parts[0].removesuffix(".py") for path in installed if path.suffix == ".py"}
-        tops = {_top_package(module) for module in modules} | {part for part in packaged if part.isidentifier()}
-        for root in sorted({root for top in tops for root in _roots(top)}):
-            trees.append((name, root, _python_files(root)))
-    return trees
-
-
-def _top_package(module: str) -> str:
-    """Return the outermost regular package (or the module) that `module` is part of."""
-    parts = module.split(".")
-    for end in range(1, len(parts)):
-        try:
-            found = importlib.util.find_spec(".".join(parts[:end]))
-        except (ImportError, ValueError):
-            break
-        if found is None or found.origin is not None:
-            return ".".join(parts[:end])
-    return module
-
-
-def _roots(module: str) -> list[Path]:
-    try:
-        found = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return []
-    if found is None:
-        return []
-    if found.submodule_search_locations is not None:
-        return [Path(folder) for folder in found.submodule_search_locations]
-    return [Path(found.origin)] if found.origin is not None and found.origin.endswith(".py") else []
-
-
-def _version(library: str) -> str:
-    try:
-        return importlib.metadata.version(library)
-    except importlib.metadata.PackageNotFoundError:
-        return "missing"

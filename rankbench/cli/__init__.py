@@ -1,0 +1,112 @@
+"""The command line: a thin shell over the Python interface, one verb a file.
+
+``rankbench --help`` imports no verb and no plugin. Exit codes: 0 all is well; 1 cells of
+a run failed; 2 something that was given cannot be used; 3 a result store cannot be used;
+130 interrupted. `rankbench.errors` says which error means which.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import click
+
+from rankbench.cli.verbs import SHORT_HELPS, Verb, find, verbs
+
+__all__ = ["Commands", "main"]
+
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """Verbs from the entry-point group ``rankbench.commands``, imported when used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return all verbs, the built-in ones first."""
+        return list(verbs())
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import the verb's command; None if there is no such verb."""
+        verb = find(name)
+        if verb is None:
+            return None
+        from rankbench.errors import PluginError
+
+        try:
+            return _import(verb)
+        except PluginError:
+            if ctx.resilient_parsing:  # the shell completes a line: a broken verb is none of its business
+                return None
+            raise
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb that the arguments begin with, or suggest the nearest."""
+        if not args[0].startswith("-") and find(args[0]) is None and not ctx.resilient_parsing:
+            from rankbench.errors import nearest
+
+            raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], verbs())}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs without importing them."""
+        rows = [(name, SHORT_HELPS.get(name, "")) for name, verb in verbs().items() if verb.built_in]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+        plugins = [(name, f"from {verb.distribution}") for name, verb in verbs().items() if not verb.built_in]
+        if plugins:
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl(plugins)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; turn what goes wrong on purpose into a message and an exit code."""
+        from rankbench.errors import RankbenchError
+
+        try:
+            return super().invoke(ctx)
+        except RankbenchError as error:
+            click.echo(f"error: {error}", err=True)
+            ctx.exit(error.exit_code)
+        except OSError as error:
+            # A closed pipe is click's business, and an error without a file is a defect.
+            if error.errno == errno.EPIPE or error.filename is None:
+                raise
+            click.echo(f"error: {error.filename}: {error.strerror}", err=True)
+            ctx.exit(1)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+def _import(verb: Verb) -> click.Command:
+    import importlib
+
+    from rankbench.errors import PluginError
+
+    module, _, attribute = verb.target.partition(":")
+    said = f"command {verb.name!r} of {verb.distribution}"
+    try:
+        command: object = getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        raise PluginError(f"{said} cannot be imported: {type(error).__name__}: {error}") from error
+    if not isinstance(command, click.Command):
+        raise PluginError(f"{said} is not a click command: {verb.target}")
+    return command
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(None, "-V", "--version", package_name="rankbench", message="%(prog)s %(version)s")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Run every contender on exactly the same judgments, and tell which ranks better.
+
+    Start with `rankbench run --suite paper`.
+    """
+    from rankbench.runtime import single_threaded_blas
+
+    single_threaded_blas()  # before a verb imports NumPy
+    if os.environ.get("NO_COLOR"):
+        ctx.color = False

@@ -1,0 +1,60 @@
+"""``rankbench plugins``: what was loaded, and what is wrong with what was not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from rankbench.cli.tables import print_json, print_table
+from rankbench.cli.verbs import offered, verbs
+
+__all__ = ["plugins"]
+
+
+@click.command("plugins")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plugins(as_json: bool) -> None:
+    """List the plugins and what became of each.
+
+    A broken plugin is listed with its cause; whatever else it brought works. Set
+    RANKBENCH_STRICT_PLUGINS=1 to make a broken plugin an error.
+    """
+    from rankbench.plugin.manager import statuses
+
+    loaded = statuses()
+    commands = [
+        {
+            "name": verb.name,
+            "distribution": verb.distribution,
+            "target": verb.target,
+            "status": "ok" if verbs()[verb.name] == verb else f"refused: {verbs()[verb.name].distribution} has it",
+        }
+        for verb in offered()
+        if not verb.built_in
+    ]
+    if as_json:
+        print_json({"plugins": [asdict(status) for status in loaded], "commands": commands})
+        return
+    rows = [
+        (
+            s.entry_point,
+            s.distribution,
+            s.version,
+            ", ".join(hook.removeprefix("rankbench_register_") for hook in s.hooks),
+            str(len(s.components)),
+            f"{1000 * s.seconds:.0f} ms",
+            s.status,
+        )
+        for s in loaded
+    ]
+    print_table(("plugin", "distribution", "version", "hooks", "registered", "load time", "status"), rows)
+    causes = [(s.entry_point, s.distribution, s.version, cause) for s in loaded for cause in s.causes]
+    if causes:
+        click.echo()
+        print_table(("broken plugin", "distribution", "version", "cause"), causes)
+    if commands:
+        click.echo()
+        print_table(
+            ("command", "distribution", "status"), [(c["name"], c["distribution"], c["status"]) for c in commands]
+        )

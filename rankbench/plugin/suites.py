@@ -1,0 +1,128 @@
+"""What can be said about a registered suite without planning it."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from rankbench.errors import InputError, SpecError, nearest
+from rankbench.plugin import manager
+from rankbench.plugin.kinds import SUITE
+from rankbench.spec import expand, parse
+from rankbench.suites.schema import Suite
+
+__all__ = ["ExperimentDescription", "SuiteDescription", "describe_suite"]
+
+
+@dataclass(frozen=True)
+class ExperimentDescription:
+    """An experiment of a suite, as its file writes it.
+
+    Attributes
+    ----------
+    name, title : str
+    n : tuple of int
+        Numbers of judgments.
+    repetitions : int
+    contenders : int
+        Grids multiplied out.
+    losses : tuple of str
+    claims : int
+    """
+
+    name: str
+    title: str
+    n: tuple[int, ...]
+    repetitions: int
+    contenders: int
+    losses: tuple[str, ...]
+    claims: int
+
+
+@dataclass(frozen=True)
+class SuiteDescription:
+    """A suite, as its file writes it.
+
+    Attributes
+    ----------
+    name, title : str
+    path : Path
+    dataset : str
+        The default data set; empty if the suite only includes others.
+    seed : int
+    design_queries, heldout_queries : int
+    transforms : tuple of str
+    includes : tuple of str
+        Other suites, whose experiments come first.
+    experiments : tuple of ExperimentDescription
+    distribution, version : str
+    """
+
+    name: str
+    title: str
+    path: Path
+    dataset: str
+    seed: int
+    design_queries: int
+    heldout_queries: int
+    transforms: tuple[str, ...]
+    includes: tuple[str, ...]
+    experiments: tuple[ExperimentDescription, ...]
+    distribution: str
+    version: str
+
+
+def describe_suite(name: str) -> SuiteDescription:
+    """Describe a registered suite.
+
+    Raises
+    ------
+    SpecError
+        There is no such suite, or its file says something that a suite cannot say.
+    InputError
+        The file is not TOML.
+    """
+    files = manager.suites()
+    if name not in files:
+        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}")
+    suite = _read(files[name])
+    origin = manager.origin(SUITE, name)
+    return SuiteDescription(
+        name=name,
+        title=suite.title,
+        path=files[name],
+        dataset=suite.dataset,
+        seed=suite.seed,
+        design_queries=suite.design_queries,
+        heldout_queries=suite.heldout_queries,
+        transforms=suite.transforms,
+        includes=suite.include,
+        experiments=tuple(
+            ExperimentDescription(
+                name=experiment.name,
+                title=experiment.title,
+                n=experiment.n,
+                repetitions=experiment.repetitions,
+                contenders=sum(len(expand(parse(entry.use))) for entry in experiment.contenders),
+                losses=experiment.losses,
+                claims=len(experiment.claims),
+            )
+            for experiment in suite.experiments
+        ),
+        distribution=origin.distribution,
+        version=origin.version,
+    )
+
+
+def _read(path: Path) -> Suite:
+    try:
+        return Suite.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not TOML: {error}", path=path) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise SpecError(f"{path}: {key}: {first['msg']}") from error
