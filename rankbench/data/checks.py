@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,12 @@ _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "
 
 
 def checked(
-    raw: pl.LazyFrame, *, path: Path | None = None, header: int = 0, allow_single: bool = False
+    raw: pl.LazyFrame,
+    *,
+    path: Path | None = None,
+    header: int = 0,
+    allow_single: bool = False,
+    diagnose: Callable[[], None] | None = None,
 ) -> pl.LazyFrame:
     """Return `raw` in the schema; what is wrong with it is raised when it is collected.
 
@@ -40,15 +45,18 @@ def checked(
         Lines before the first row, added to the row numbers of errors.
     allow_single : bool
         Whether a query may have one item.
+    diagnose : callable, optional
+        Called when Polars cannot read the file; raises an error that knows the place.
 
     Raises
     ------
     InputError
         A missing column, at once; anything about rows, later.
     """
-    schema = _schema(raw, path)
+    source = _Source(raw, path, diagnose)
+    schema = source.schema()
     if table_of(schema, path) == "items":
-        shape = _ItemShape(schema, raw, path)
+        shape = _ItemShape(schema, source, path)
 
         def start() -> _Check:
             return _ItemsCheck(shape, path, header, allow_single)
@@ -63,31 +71,45 @@ def checked(
 
     def batches() -> Iterator[pl.DataFrame]:
         check = start()
-        for frame in _collected(raw, path):
+        for frame in source.batches():
             yield check.feed(frame)
         check.end()
 
     return register_io_source(io_source(batches), schema=result)
 
 
-def _schema(raw: pl.LazyFrame, path: Path | None) -> pl.Schema:
-    try:
-        return raw.collect_schema()
-    except pl.exceptions.PolarsError as error:
-        raise InputError(_first_line(error), path=path) from error
+class _Source:
+    """A lazy frame whose errors name the file."""
 
+    def __init__(self, raw: pl.LazyFrame, path: Path | None, diagnose: Callable[[], None] | None) -> None:
+        self.raw, self.path, self.diagnose = raw, path, diagnose
 
-def _collected(raw: pl.LazyFrame, path: Path | None) -> Iterator[pl.DataFrame]:
-    try:
-        for frame in raw.collect_batches(maintain_order=True, engine="streaming"):
-            if frame.height:
-                yield frame
-    except pl.exceptions.PolarsError as error:
-        raise InputError(_first_line(error), path=path) from error
+    def schema(self) -> pl.Schema:
+        try:
+            return self.raw.collect_schema()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self.unreadable(error) from error
 
+    def batches(self) -> Iterator[pl.DataFrame]:
+        try:
+            for frame in self.raw.collect_batches(maintain_order=True, engine="streaming"):
+                if frame.height:
+                    yield frame
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self.unreadable(error) from error
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0]
+    def first_length(self) -> int:
+        """Return the length of the first row's list of features, 0 without rows."""
+        try:
+            lengths = self.raw.select(pl.col("x").list.len()).head(1).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self.unreadable(error) from error
+        return int(lengths.item() or 0) if lengths.height else 0
+
+    def unreadable(self, error: Exception) -> InputError:
+        if self.diagnose is not None:
+            self.diagnose()
+        return InputError(str(error).strip().split("\n", 1)[0], path=self.path)
 
 
 class _Check(ABC):
@@ -158,15 +180,14 @@ class _ItemShape:
     d : int
     """
 
-    def __init__(self, schema: pl.Schema, raw: pl.LazyFrame, path: Path | None) -> None:
+    def __init__(self, schema: pl.Schema, source: _Source, path: Path | None) -> None:
         self.spread: list[str] = []
         if "x" in schema:
             dtype = schema["x"]
             if isinstance(dtype, pl.Array):
                 self.d = dtype.size
             elif isinstance(dtype, pl.List):
-                first = next(_collected(raw.select(pl.col("x").list.len()).head(1), path), None)
-                self.d = 0 if first is None else int(first.item() or 0)
+                self.d = source.first_length()
             else:
                 raise InputError(f"features must be a list of numbers a row, not {dtype}", path=path, column="x")
         else:
@@ -242,23 +263,24 @@ class _ItemsCheck(_Check):
             lengths = x.list.len()
             self.refuse(lengths != self.shape.d, x, f"the row has not {self.shape.d} features as the first one has")
             x = x.list.to_array(self.shape.d)
-        flat = self.flat(x)
-        bad = np.flatnonzero(~np.isfinite(flat).all(axis=1))
-        if len(bad):
-            row = int(bad[0])
-            feature = int(np.flatnonzero(~np.isfinite(flat[row]))[0])
-            raise self.error(
-                f"feature {feature} (from 0) is {flat[row, feature]}, not a finite 32-bit number", row, "x"
-            )
-        return pl.Series("x", flat)
-
-    def flat(self, x: pl.Series) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        """Return arrays as a matrix, missing and unreadable entries as NaN."""
         inner = x.explode(empty_as_null=False, keep_nulls=True)
-        if not inner.dtype.is_numeric():
-            raise self.error(f"features must be numbers, not {inner.dtype}", 0, "x")
-        values = inner.cast(pl.Float32, strict=False).fill_null(float("nan"))
-        return values.to_numpy().reshape(-1, self.shape.d)
+        try:
+            numbers = inner.cast(pl.Float32, strict=False)
+        except pl.exceptions.PolarsError as error:
+            raise self.error(f"features must be numbers, not {inner.dtype}", 0, "x") from error
+        flat = numbers.fill_null(float("nan")).to_numpy()
+        bad = np.flatnonzero(~np.isfinite(flat))
+        if len(bad):
+            row, feature = divmod(int(bad[0]), self.shape.d)
+            value = inner[int(bad[0])]
+            raise self.error(
+                f"feature {feature} (from 0) is {value!r}, not a finite 32-bit number"
+                if value is not None
+                else f"feature {feature} (from 0) is missing",
+                row,
+                "x",
+            )
+        return pl.Series("x", flat.reshape(-1, self.shape.d))
 
     def end(self) -> None:
         super().end()

@@ -25,7 +25,7 @@ class _Strict(BaseModel):
 class Shard(_Strict):
     """One Parquet file of the folder."""
 
-    file: str = Field(pattern=r"\Ashard-\d{5}\.parquet\Z")
+    file: str = Field(pattern=r"^shard-\d{5}\.parquet$")
     rows: int = Field(ge=0)
     queries: int = Field(ge=0)
 
@@ -35,7 +35,7 @@ class Source(_Strict):
 
     name: str
     bytes: int = Field(ge=0)
-    sha256: str = Field(pattern=r"\A[0-9a-f]{64}\Z")
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
     reader: str
 
 

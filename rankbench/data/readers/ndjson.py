@@ -35,18 +35,20 @@ class NdjsonReader(Reader):
         import polars as pl
 
         from rankbench.data.checks import checked
+        from rankbench.data.readers.text import BOM, head
 
-        _check_lines(existing(path))
-        try:
-            raw = pl.scan_ndjson(path, infer_schema_length=None)
-            raw.collect_schema()
-        except pl.exceptions.PolarsError as error:
-            raise InputError(str(error).strip().split("\n", 1)[0], path=path) from error
-        return checked(raw, path=path)
+        # Polars takes a byte-order mark for a part of the first object.
+        with existing(path).open("rb") as file:
+            marked = file.read(3) == BOM
+            source: Path | bytes = file.read() if marked else path
+        raw = pl.scan_ndjson(source, infer_schema_length=None)
+        if not head(path, 1 << 16).strip():
+            _check_lines(path)
+        return checked(raw, path=path, diagnose=lambda: _check_lines(path))
 
 
 def _check_lines(path: Path) -> None:
-    """Raise for the first line that is not a JSON object: Polars does not say where it is."""
+    """Raise for the first line that is not a JSON object; Polars does not say where it is."""
     from rankbench.data.readers.text import chunks
 
     rows = 0

@@ -12,9 +12,9 @@ from typing import IO
 
 from rankbench.errors import InputError
 
-__all__ = ["Chunk", "check_utf8", "chunks", "head"]
+__all__ = ["BOM", "Chunk", "check_utf8", "chunks", "head"]
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 _CHUNK = 8 << 20
 _LONGEST_LINE = 64 << 20
 
@@ -68,7 +68,7 @@ def _read(file: IO[bytes], size: int, path: Path) -> bytes:
 def head(path: Path, size: int) -> bytes:
     """Return the first `size` bytes, decompressed, without a byte-order mark."""
     with _open(path) as file:
-        return _read(file, size, path).removeprefix(_BOM)
+        return _read(file, size, path).removeprefix(BOM)
 
 
 def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
@@ -85,7 +85,7 @@ def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
     with _open(path) as file:
         while block := _read(file, size, path):
             if empty:
-                block = block.removeprefix(_BOM)
+                block = block.removeprefix(BOM)
                 empty = not block
             end = block.rfind(b"\n") + 1
             if not end:

@@ -1,0 +1,187 @@
+"""Streams a file of any size to a folder of Parquet shards, all of it or nothing.
+
+Queries go to shards by a stable hash, so a query is never split and the same queries land
+together whatever else the file has. Batches are spooled to small files while the source
+is read once, then joined, one shard after the other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from rankbench.data.manifest import Manifest, Shard, Source
+from rankbench.data.readers.base import Reader, choose_reader
+from rankbench.data.schema import table_of
+from rankbench.data.shards import shards_of
+from rankbench.errors import InputError
+
+__all__ = ["convert", "sha256_of"]
+
+_SPOOL_BYTES = 96 << 20
+_ROW_GROUP_VALUES = 4 << 20
+
+
+def convert(
+    source: Path,
+    destination: Path,
+    *,
+    shards: int = 16,
+    force: bool = False,
+    reader: Reader | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Manifest:
+    """Convert a file to a folder of shards with a manifest.
+
+    Memory stays below about 1 GB for items of any number of rows; the comparisons of one
+    shard are sorted by query in memory, so take more shards for a larger log.
+
+    Parameters
+    ----------
+    source : Path
+        Any file that a reader knows.
+    destination : Path
+        The folder to make. It appears whole, at the end.
+    shards : int
+    force : bool
+        Replace `destination` if it is a folder of shards already.
+    reader : Reader, optional
+        Chosen by ending or content by default.
+    progress : callable, optional
+        Called with the number of rows read so far.
+
+    Raises
+    ------
+    InputError
+        The source cannot be read (file, row, column), the destination is there already,
+        or is not a folder of shards.
+    """
+    reader = choose_reader(source) if reader is None else reader
+    if shards < 1:
+        raise InputError(f"the number of shards must be positive, not {shards}")
+    if destination.exists():
+        _replaceable(destination, force)
+    if not destination.parent.is_dir():
+        raise InputError("there is no such folder to write into", path=destination.parent)
+    work = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=destination.parent))
+    try:
+        spool = _Spool(work / "spool", shards)
+        for frame in reader.batches(source):
+            spool.add(frame)
+            if progress is not None:
+                progress(spool.rows)
+        if spool.schema is None:
+            raise InputError("the file has no rows", path=source)
+        spool.flush()
+        whole = work / "whole"
+        whole.mkdir()
+        made = tuple(_join(spool, shard, whole) for shard in range(shards))
+        manifest = _manifest(source, reader, spool.schema, made)
+        manifest.save(whole)
+        _rename(whole, destination)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return manifest
+
+
+def _replaceable(destination: Path, force: bool) -> None:
+    if not force:
+        raise InputError("it exists already; use --force to replace it", path=destination)
+    if not destination.is_dir() or any(destination.iterdir()):
+        # Never delete what is not ours: this raises unless a manifest describes the folder.
+        Manifest.load(destination)
+
+
+def _rename(whole: Path, destination: Path) -> None:
+    """Put the finished folder in place; an old one is moved out of the way first."""
+    if destination.exists():
+        destination.rename(whole.with_name("replaced"))
+    whole.rename(destination)
+
+
+class _Spool:
+    """Rows on their way to shards: in memory up to a bound, then in numbered files."""
+
+    def __init__(self, folder: Path, shards: int) -> None:
+        self.folder, self.shards = folder, shards
+        self.schema: pl.Schema | None = None
+        self.rows, self.held = 0, 0
+        self.waiting: list[list[pl.DataFrame]] = [[] for _ in range(shards)]
+        self.files: list[list[Path]] = [[] for _ in range(shards)]
+        folder.mkdir()
+
+    def add(self, frame: pl.DataFrame) -> None:
+        self.schema = frame.schema
+        self.rows += frame.height
+        ids = frame["query_id"].unique(maintain_order=True)
+        home = pl.Series(shards_of(ids.to_list(), self.shards), dtype=pl.UInt32)
+        shard = frame["query_id"].replace_strict(ids, home)
+        for (number,), part in (
+            frame.with_columns(shard.alias("_shard"))
+            .partition_by("_shard", as_dict=True, maintain_order=True, include_key=False)
+            .items()
+        ):
+            self.waiting[int(str(number))].append(part)
+        self.held += int(frame.estimated_size())
+        if self.held > _SPOOL_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits in memory."""
+        for shard, frames in enumerate(self.waiting):
+            if frames:
+                path = self.folder / f"{shard:05}-{len(self.files[shard]):06}.parquet"
+                pl.concat(frames).write_parquet(path, compression="lz4", statistics=False)
+                self.files[shard].append(path)
+                frames.clear()
+        self.held = 0
+
+
+def _join(spool: _Spool, shard: int, folder: Path) -> Shard:
+    """Write one shard's file and return its entry; its spool files are removed."""
+    schema = spool.schema or pl.Schema()
+    x = schema.get("x")
+    path = folder / f"shard-{shard:05}.parquet"
+    files = spool.files[shard]
+    if not files:
+        pl.DataFrame(schema=schema).write_parquet(path)
+        return Shard(file=path.name, rows=0, queries=0)
+    rows = pl.scan_parquet(files)
+    if table_of(schema) == "comparisons":
+        rows = rows.sort("query_id", maintain_order=True)
+    width = x.size if isinstance(x, pl.Array) else len(schema)
+    rows.sink_parquet(path, row_group_size=max(1024, _ROW_GROUP_VALUES // width), maintain_order=True)
+    for file in files:
+        file.unlink()
+    counts = pl.scan_parquet(path).select(rows=pl.len(), queries=pl.col("query_id").n_unique()).collect().row(0)
+    return Shard(file=path.name, rows=counts[0], queries=counts[1])
+
+
+def _manifest(source: Path, reader: Reader, schema: pl.Schema, shards: tuple[Shard, ...]) -> Manifest:
+    table = table_of(schema)
+    dtype = schema.get("x")
+    return Manifest(
+        table=table,
+        columns={name: str(kind) for name, kind in schema.items()},
+        d=dtype.size if isinstance(dtype, pl.Array) else None,
+        rows=sum(shard.rows for shard in shards),
+        queries=sum(shard.queries for shard in shards),
+        shards=shards,
+        source=Source(
+            name=source.name,
+            bytes=source.stat().st_size,
+            sha256=Manifest.load(source).source.sha256 if source.is_dir() else sha256_of(source),
+            reader=str(reader),
+        ),
+    )
+
+
+def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
