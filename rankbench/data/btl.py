@@ -125,7 +125,9 @@ def limit_scores(queries: Queries) -> NDArray[np.float64]:
     _check(queries)
     sizes = queries.sizes
     totals = np.add.reduceat(queries.labels, queries.offsets[:-1])
-    return (np.repeat(sizes, sizes) * queries.labels - np.repeat(totals, sizes)) / np.repeat(sizes - 1, sizes)
+    m = np.repeat(sizes, sizes).astype(np.float64)
+    scores: NDArray[np.float64] = (m * queries.labels - np.repeat(totals, sizes)) / (m - 1.0)
+    return scores
 
 
 def preference_matrix(labels: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,43 @@
+"""Aggregators: structure functions s(Y_1, ..., Y_k) of comparisons, one a file."""
+
+from __future__ import annotations
+
+from rankbench.aggregators.average_adjacency import AverageAdjacency
+from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.borda import Borda
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.identity import Identity
+from rankbench.aggregators.limit_scores import LimitScores
+from rankbench.aggregators.mean_log_odds import MeanLogOdds
+from rankbench.aggregators.thurstone_mosteller import ThurstoneMosteller, least_squares_scores
+from rankbench.aggregators.win_rate import WinRate
+from rankbench.plugin.hookspecs import hookimpl
+
+__all__ = [
+    "Aggregator",
+    "AverageAdjacency",
+    "Borda",
+    "BradleyTerry",
+    "Identity",
+    "LimitScores",
+    "MeanLogOdds",
+    "ThurstoneMosteller",
+    "WinRate",
+    "least_squares_scores",
+    "rankbench_register_aggregators",
+]
+
+
+@hookimpl
+def rankbench_register_aggregators() -> list[type[Aggregator]]:
+    """Return the built-in aggregators."""
+    return [
+        AverageAdjacency,
+        Borda,
+        BradleyTerry,
+        Identity,
+        LimitScores,
+        MeanLogOdds,
+        ThurstoneMosteller,
+        WinRate,
+    ]

@@ -1,0 +1,58 @@
+"""The Borda count of a sample of comparisons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.component import Property
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["Borda"]
+
+
+class Borda(Aggregator):
+    r"""Borda count: the share of judgments an item wins less the share it loses.
+
+    .. math:: s = A \mathbf{1}, \quad A_{jl} = \hat P(j \succ l) - \hat P(j \prec l),
+       \quad\text{so}\quad s(j) = \frac{1}{W} \sum_l (w_{jl} - w_{lj})
+
+    with W the total weight of the k judgments: :math:`\hat P` is the joint empirical
+    distribution over pairs and winners. The scores sum to zero and lie in [-1, 1]; an item
+    without judgments scores 0. Items that are compared more often score further from 0;
+    see `win-rate` for the score that does not depend on how often.
+
+    Notes
+    -----
+    Limit under BTL (26), uniform pairs, k to infinity:
+    :math:`\frac{2}{m(m-1)} \sum_{l \ne j} (2 p_{jl} - 1)`, which orders the items as their
+    relevance does. Multiplying all weights by a constant changes nothing.
+    """
+
+    name: ClassVar[str] = "borda"
+    source: ClassVar[str] = "[DMJ13]_ section 5.1, Borda count"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+
+    def aggregate(
+        self,
+        winners: NDArray[np.int32],
+        losers: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        m: int,
+    ) -> NDArray[np.float64]:
+        """Return the Borda counts, shape (m,)."""
+        won, lost = np.bincount(winners, weights, m), np.bincount(losers, weights, m)
+        scores: NDArray[np.float64] = (won - lost) / weights.sum()
+        return scores
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form."""
+        from rankbench.aggregators.kernels.rates import borda
+        from rankbench.kernels import Kernel
+
+        return Kernel(borda)

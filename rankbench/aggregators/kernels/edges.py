@@ -1,0 +1,66 @@
+"""Compiled aggregators whose structure is a list of weighted edges."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rankbench.kernels import EDGES
+
+__all__ = ["average_adjacency", "identity", "table_size"]
+
+
+def table_size(m: int) -> int:
+    """Return the length of the scratch memory of `average_adjacency` for m items."""
+    return m * m
+
+
+@njit(EDGES, cache=True, nogil=True)
+def average_adjacency(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    tails: NDArray[np.int32],
+    heads: NDArray[np.int32],
+    edge_weights: NDArray[np.float64],
+) -> int:
+    """Write every directed edge once, in order of first appearance, and return their number.
+
+    The table holds the edge's place in the list, counted from 1, as long as we are here.
+    """
+    k = len(winners)
+    count = 0
+    for t in range(k):
+        cell = winners[t] * m + losers[t]
+        edge = int(work[cell]) - 1
+        if edge < 0:
+            edge = count
+            count += 1
+            work[cell] = count
+            tails[edge], heads[edge], edge_weights[edge] = winners[t], losers[t], 0.0
+        edge_weights[edge] += weights[t]
+    for edge in range(count):
+        work[tails[edge] * m + heads[edge]] = 0.0
+        edge_weights[edge] /= k
+    return count
+
+
+@njit(EDGES, cache=True, nogil=True)
+def identity(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    tails: NDArray[np.int32],
+    heads: NDArray[np.int32],
+    edge_weights: NDArray[np.float64],
+) -> int:
+    """Write the first judgment's edge and return 1."""
+    tails[0], heads[0], edge_weights[0] = winners[0], losers[0], weights[0]
+    return 1

@@ -1,0 +1,72 @@
+"""Compiled Thurstone-Mosteller least squares: conjugate gradients on the graph Laplacian."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from rankbench.aggregators.kernels.laplacian import WORK_VECTORS, solve, sum_pairs
+from rankbench.kernels import AGGREGATE
+
+__all__ = ["thurstone_mosteller", "work_size"]
+
+
+def work_size(m: int) -> int:
+    """Return the length of the scratch memory for m items."""
+    return (WORK_VECTORS + 1) * m
+
+
+@njit(types.void(types.int64[::1], types.int32[::1], types.float64[::1]), cache=True, nogil=True)
+def _center(starts: NDArray[np.int64], high: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
+    """Subtract its mean from the scores of each connected component (union-find)."""
+    m = len(scores)
+    parent = np.arange(m)
+    for i in range(m):
+        for e in range(starts[i], starts[i + 1]):
+            a, b = i, int(high[e])
+            while parent[a] != a:
+                parent[a] = parent[parent[a]]
+                a = parent[a]
+            while parent[b] != b:
+                parent[b] = parent[parent[b]]
+                b = parent[b]
+            # The smaller index becomes the root, so every parent comes before its children.
+            parent[max(a, b)] = min(a, b)
+    total, size = np.zeros(m), np.zeros(m)
+    for i in range(m):
+        parent[i] = parent[parent[i]]
+        total[parent[i]] += scores[i]
+        size[parent[i]] += 1.0
+    for i in range(m):
+        scores[i] -= total[parent[i]] / size[parent[i]]
+
+
+@njit(AGGREGATE, cache=True, nogil=True)
+def thurstone_mosteller(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the least-squares scores (22) to `out`; ``params = [c]``."""
+    k = len(winners)
+    c = params[0]
+    starts = np.zeros(m + 1, dtype=np.int64)
+    high = np.empty(k, dtype=np.int32)
+    forward, backward, ones = np.empty(k), np.empty(k), np.ones(k)
+    sum_pairs(winners, losers, weights, starts, high, forward, backward)
+    rhs = work[:m]
+    for i in range(m):
+        for e in range(starts[i], starts[i + 1]):
+            log_odds = math.log((forward[e] + c) / (backward[e] + c))
+            rhs[i] += log_odds
+            rhs[high[e]] -= log_odds
+    solve(starts, high, ones, 0.0, rhs, 1e-14, 0.0, work[m:], out)
+    _center(starts, high, out)
+    work[:] = 0.0

@@ -1,0 +1,52 @@
+"""Full information: what the mean log-odds converge to, made from the labels."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.component import Property
+
+__all__ = ["LimitScores"]
+
+
+class LimitScores(Aggregator):
+    r"""Full information: the limit of the mean log-odds under BTL, from the labels.
+
+    .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i}
+       [\log(1 + e^{r_i - r_j}) - \log(1 + e^{r_j - r_i})]
+       = \frac{1}{m-1} \sum_{j \ne i} (r_i - r_j) = \frac{m r_i - \sum_j r_j}{m - 1}
+
+    since :math:`\log(1 + e^x) - \log(1 + e^{-x}) = x`. The scores sum to zero. No
+    judgment is looked at: this is the reference that no method on judgments can have.
+    """
+
+    name: ClassVar[str] = "limit-scores"
+    source: ClassVar[str] = "[DMJ13]_ eq. (27)"
+    needs_truth: ClassVar[bool] = True
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "shift-invariant"})
+
+    def aggregate(
+        self,
+        winners: NDArray[np.int32],
+        losers: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        m: int,
+    ) -> NDArray[np.float64]:
+        """Refuse: the structure is made by `from_labels`.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError(f"aggregator {self.name!r} works on labels, not on judgments; call from_labels")
+
+    def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the limit scores of m >= 2 items, shape (m,)."""
+        m = len(labels)
+        scores: NDArray[np.float64] = (m * labels - labels.sum()) / (m - 1)
+        return scores
