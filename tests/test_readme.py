@@ -1,0 +1,120 @@
+"""What the README and its neighbors promise is there."""
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
+
+
+def commands(program: str) -> list[str]:
+    return re.findall(rf"^    (?:\S*/)?{program} (.*?)(?: {{2,}}#.*)?$", README, re.M)
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+
+
+def test_it_opens_with_the_two_commands() -> None:
+    opening = README.splitlines()[:6]
+    assert [line.split()[1] for line in opening if line.startswith("    make ")] == ["paper", "test"]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: p.name)
+def test_make_targets_that_are_named_exist(document: Path) -> None:
+    named = re.findall(r"(?:`|^ {4})make ([a-z]+)", document.read_text(encoding="utf-8"), re.M)
+    assert set(named) <= make_targets()
+
+
+@pytest.mark.parametrize("target", sorted(make_targets()))
+def test_make_can_plan_every_target(target: str) -> None:
+    if not shutil.which("make"):
+        pytest.skip("make is not installed")
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    done = subprocess.run(["make", "-n", target], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: p.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    targets = re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8"))
+    local = [target.partition("#")[0] for target in targets if "://" not in target]
+    missing = [target for target in local if not (document.parent / target).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("line", commands("rankbench"))
+def test_commands_and_options_exist(line: str) -> None:
+    from rankbench.cli import main
+
+    command: click.Command = main
+    with click.Context(main) as context:
+        for word in line.split():
+            if word.startswith("--"):
+                options = {name for parameter in command.get_params(context) for name in parameter.opts}
+                assert word in options, f"{command.name} has no {word}"
+            elif isinstance(command, click.Group):
+                found = command.get_command(context, word)
+                assert found is not None, f"there is no command {word!r}"
+                command = found
+
+
+def test_the_contender_in_the_readme_is_valid() -> None:
+    from rankbench.component import build
+    from rankbench.methods.erm import ERM
+
+    (line,) = commands_of_contender()
+    assert len(build(ERM, line)) == 4
+
+
+def commands_of_contender() -> list[str]:
+    return re.findall(r"^    (erm:.*)$", README, re.M)
+
+
+def test_the_plugin_in_the_readme_works() -> None:
+    import rankbench
+
+    (source,) = (block for block in blocks("python") if "hookimpl" in block)
+    module: dict[str, object] = {"__name__": "squared_hinge"}
+    exec(source, module)
+    (surrogate_class,) = module["rankbench_register_surrogates"]()
+    assert issubclass(surrogate_class, rankbench.PairwiseSurrogate)
+    surrogate = surrogate_class()
+    margin, step = np.array([-2.0, 0.0, 0.5, 3.0]), 1e-6
+    slope = (surrogate.phi(margin + step) - surrogate.phi(margin - step)) / (2 * step)
+    np.testing.assert_allclose(surrogate.dphi(margin), slope, atol=1e-6)
+    assert len([line for line in source.splitlines() if line.strip()]) <= 20
+
+    (project,) = blocks("toml")
+    assert tomllib.loads(project)["project"]["entry-points"]["rankbench"] == {surrogate.name: "squared_hinge"}
+
+
+def test_the_python_names_in_the_readme_exist() -> None:
+    import rankbench
+
+    used = {name for block in blocks("python") for name in re.findall(r"\brankbench\.([A-Za-z]\w*)", block)}
+    assert {"get", "run"} <= used
+    assert used <= set(rankbench.__all__)
+    for name in used:
+        assert getattr(rankbench, name) is not None
+
+
+def test_ci_runs_the_test_command_of_the_readme_and_lint() -> None:
+    script = ROOT / ".ci" / "run"
+    if not script.exists():
+        pytest.skip("a source archive has no .ci")
+    assert os.access(script, os.X_OK)
+    assert "for target in test lint;" in script.read_text(encoding="utf-8")
