@@ -1,0 +1,92 @@
+"""Bradley-Terry: the minimizer, against scikit-learn, choix and its limit under BTL."""
+
+import choix
+import numpy as np
+import pytest
+from aggregator_samples import btl_sample, compiled, matrix, samples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import connected_components
+from sklearn.linear_model import LogisticRegression
+
+from rankbench.aggregators import BradleyTerry
+
+
+def gradient(scores, ridge, winners, losers, weights, m):
+    """Return the gradient of the objective at `scores`, a judgment at a time."""
+    g = ridge * scores
+    for i, j, w in zip(winners, losers, weights, strict=True):
+        p = 1 / (1 + np.exp(scores[i] - scores[j]))
+        g[i] -= w * p
+        g[j] += w * p
+    return g
+
+
+@given(sample=samples(max_items=12, max_judgments=60), ridge=st.sampled_from([1e-6, 1e-3, 0.1, 1.0, 100.0]))
+@settings(max_examples=100, deadline=None)
+def test_gradient_vanishes(sample, ridge):
+    scale = max(1.0, sample[2].sum())
+    for scores in (compiled(BradleyTerry(ridge=ridge), *sample), BradleyTerry(ridge=ridge).aggregate(*sample)):
+        assert np.abs(gradient(scores, ridge, *sample)).max() <= 1e-10 + 1e-13 * scale
+
+
+@pytest.mark.parametrize("k", [50, 400, 3200])
+@pytest.mark.parametrize("ridge", [1e-4, 1.0])
+def test_gradient_vanishes_on_a_query_of_the_paper(k, ridge):
+    labels = np.random.default_rng(0).choice(5, size=100, p=[0.52, 0.32, 0.13, 0.02, 0.01]).astype(float)
+    sample = btl_sample(labels, k, k)
+    scores = compiled(BradleyTerry(ridge=ridge), *sample)
+    assert np.abs(gradient(scores, ridge, *sample)).max() <= 1e-10
+
+
+def test_scikit_learn_finds_the_same():
+    rng = np.random.default_rng(5)
+    winners, losers, _, m = btl_sample(rng.normal(size=12), 150, 5)
+    weights = rng.uniform(0.2, 3, size=150)
+    x = np.zeros((150, m))
+    x[np.arange(150), winners], x[np.arange(150), losers] = 1, -1
+    # The two classes are each judgment and its mirror image, half the weight each.
+    model = LogisticRegression(C=1 / 0.7, fit_intercept=False, solver="newton-cholesky", tol=1e-12, max_iter=1000)
+    model.fit(np.vstack([x, -x]), np.repeat([1, 0], 150), sample_weight=np.tile(weights / 2, 2))
+    scores = compiled(BradleyTerry(ridge=0.7), winners, losers, weights, m)
+    assert scores == pytest.approx(model.coef_[0], abs=1e-7)
+
+
+def test_choix_finds_the_same_as_the_ridge_vanishes():
+    winners, losers, weights, m = btl_sample(np.linspace(0, 2, 8), 600, 6)
+    expected = choix.opt_pairwise(m, list(zip(winners, losers, strict=True)), tol=1e-12)
+    scores = compiled(BradleyTerry(ridge=1e-9), winners, losers, weights, m)
+    assert scores == pytest.approx(expected - expected.mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("ridge", [1e-6, 1.0])
+def test_an_item_that_always_won(ridge):
+    # Without a penalty its score would be infinite. By hand: w (1 - p) = ridge s, p = p(2 s).
+    winners, losers = np.zeros(7, dtype=np.int32), np.ones(7, dtype=np.int32)
+    scores = compiled(BradleyTerry(ridge=ridge), winners, losers, np.ones(7), 2)
+    assert 7 / (1 + np.exp(2 * scores[0])) == pytest.approx(ridge * scores[0], rel=1e-6)
+    assert scores[1] == pytest.approx(-scores[0])
+
+
+@given(sample=samples())
+@settings(max_examples=40, deadline=None)
+def test_each_component_sums_to_zero(sample):
+    scores = compiled(BradleyTerry(), *sample)
+    _, component = connected_components(matrix(*sample), directed=False)
+    assert np.abs(np.bincount(component, scores)).max() < 1e-9
+
+
+def test_limit_is_the_centered_labels():
+    k, ridge = 400_000, 1.0
+    labels = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
+    centered = labels - labels.mean()
+    m = len(labels)
+    scores = compiled(BradleyTerry(ridge=ridge), *btl_sample(labels, k, 7))
+    p = 1 / (1 + np.exp(labels[None, :] - labels[:, None]))
+    information = -k / (m * (m - 1) / 2) * p * (1 - p)
+    np.fill_diagonal(information, 0)
+    np.fill_diagonal(information, -information.sum(axis=1))
+    covariance = np.linalg.pinv(information)
+    error = np.sqrt(np.diag(covariance))
+    assert np.all(np.abs(scores - centered + ridge * covariance @ centered) < 4.5 * error)
+    assert error.max() < 0.02

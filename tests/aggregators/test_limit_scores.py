@@ -1,0 +1,39 @@
+"""Limit scores: (27) in its simple form."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from rankbench.aggregators import Borda, LimitScores
+from rankbench.data.btl import limit_scores
+from rankbench.data.queries import Queries
+
+labels = arrays(np.float64, st.integers(2, 9), elements=st.floats(-5, 5))
+
+
+@given(labels, st.floats(-3, 3))
+@settings(max_examples=60, deadline=None)
+def test_formula_and_shift_invariance(r, shift):
+    expected = [
+        sum(math.log1p(math.exp(a - b)) - math.log1p(math.exp(b - a)) for j, b in enumerate(r) if j != i) / (len(r) - 1)
+        for i, a in enumerate(r)
+    ]
+    scores = LimitScores().from_labels(r)
+    assert scores == pytest.approx(expected, abs=1e-12)
+    assert LimitScores().from_labels(r + shift) == pytest.approx(scores, abs=1e-11)
+    assert abs(scores.sum()) < 1e-11
+    queries = Queries(["q"], np.array([0, len(r)]), np.zeros((len(r), 1), np.float32), r)
+    assert limit_scores(queries) == pytest.approx(scores, abs=1e-12)
+
+
+def test_truth_and_judgments_are_not_confused():
+    one = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32), np.ones(1), 2
+    assert LimitScores.needs_truth
+    with pytest.raises(TypeError, match="works on labels"):
+        LimitScores().aggregate(*one)
+    with pytest.raises(TypeError, match="works on judgments"):
+        Borda().from_labels(np.zeros(2))

@@ -1,0 +1,72 @@
+"""Mean log-odds: the formula, and its limits under BTL."""
+
+import math
+
+import numpy as np
+import pytest
+from aggregator_samples import btl_sample, compiled, matrix, samples
+from hypothesis import given, settings
+
+from rankbench.aggregators import LimitScores, MeanLogOdds
+from rankbench.aggregators.kernels.mean_log_odds import parameters
+
+LABELS = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
+
+
+@pytest.mark.parametrize("frequencies", ["counts", "joint"])
+@given(sample=samples())
+@settings(max_examples=40, deadline=None)
+def test_formula(frequencies, sample):
+    m = sample[-1]
+    w = matrix(*sample)
+    if frequencies == "joint":
+        w /= w.sum()
+    expected = [
+        sum(math.log((w[i, j] + 0.3) / (w[j, i] + 0.3)) for j in range(m) if j != i) / (m - 1) for i in range(m)
+    ]
+    scores = MeanLogOdds(smoothing=0.3, frequencies=frequencies).aggregate(*sample)
+    assert scores == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+def test_counts_beyond_the_table_of_logarithms():
+    # One pair on both sides of the end of the table.
+    size = len(parameters(0.5, joint=False)) - 2
+    for forward in (size - 1, size, size + 1):
+        winners = np.array([0] * forward + [1], dtype=np.int32)
+        scores = compiled(MeanLogOdds(), winners, 1 - winners, np.ones(forward + 1), 2)
+        assert scores[0] == pytest.approx(math.log((forward + 0.5) / 1.5), rel=1e-14)
+
+
+@given(sample=samples(weighted=False))
+@settings(max_examples=25, deadline=None)
+def test_balanced_pairs_cancel_exactly(sample):
+    # Items that nothing tells apart must be tied to the last bit, not to 1e-16.
+    winners, losers, weights, m = sample
+    both = np.concatenate([winners, losers]), np.concatenate([losers, winners]), np.concatenate([weights, weights])
+    assert np.all(compiled(MeanLogOdds(), *both, m) == 0)
+
+
+def test_limit_of_counts_is_27():
+    k, m = 400_000, len(LABELS)
+    sample = btl_sample(LABELS, k, 1)
+    scores = compiled(MeanLogOdds(), *sample)
+    # Delta method: the log-odds of a pair seen n times has variance 1 / (n p (1 - p)).
+    p = 1 / (1 + np.exp(LABELS[None, :] - LABELS[:, None]))
+    variance = 1 / (k / (m * (m - 1) / 2) * p * (1 - p))
+    np.fill_diagonal(variance, 0)
+    error = np.sqrt(variance.sum(axis=1)) / (m - 1)
+    limit = LimitScores().from_labels(LABELS)
+    assert np.all(np.abs(scores - limit) < 4.5 * error)
+    assert error.max() < 0.02
+
+
+def test_limit_of_joint_frequencies_is_another_one():
+    k, m, c = 400_000, len(LABELS), 0.01
+    scores = compiled(MeanLogOdds(frequencies="joint", smoothing=c), *btl_sample(LABELS, k, 2))
+    p = 1 / (1 + np.exp(LABELS[None, :] - LABELS[:, None])) / (m * (m - 1) / 2)
+    np.fill_diagonal(p, 0)
+    limit = np.log((p + c) / (p.T + c)).sum(axis=1) / (m - 1)
+    # |d log(p + c)| <= 1 / c times a frequency's standard error, over 2 (m - 1) frequencies.
+    error = math.sqrt(2 * (m - 1) * p.max() / k) / c / (m - 1)
+    assert np.all(np.abs(scores - limit) < 4.5 * error)
+    assert np.abs(limit - LimitScores().from_labels(LABELS)).max() > 0.2 > 4.5 * error

@@ -1,0 +1,123 @@
+"""Thurstone-Mosteller: (22) is least squares, with its Lipschitz bound and its limit."""
+
+import numpy as np
+import pytest
+from aggregator_samples import btl_sample, compiled, matrix, samples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse.csgraph import connected_components
+
+from rankbench.aggregators import ThurstoneMosteller, least_squares_scores
+from rankbench.errors import InputError
+
+
+@st.composite
+def masked(draw):
+    """Draw a skew-symmetric A and a symmetric mask, connected or not."""
+    m = draw(st.integers(2, 8))
+    upper = draw(arrays(np.float64, (m, m), elements=st.floats(-5, 5)))
+    a = np.triu(upper, 1) - np.triu(upper, 1).T
+    mask = np.triu(draw(arrays(np.bool_, (m, m))), 1)
+    return a, mask | mask.T
+
+
+@given(masked())
+@settings(max_examples=100, deadline=None)
+def test_pseudo_inverse_of_the_paper(case):
+    a, mask = case
+    omega = mask | np.eye(len(a), dtype=bool)
+    laplacian = np.diag(omega.sum(axis=1)) - omega.astype(float)
+    expected = np.linalg.pinv(laplacian, rcond=1e-10) @ (omega * a).sum(axis=1)
+    assert least_squares_scores(a, mask) == pytest.approx(expected, abs=1e-9)
+
+
+@given(masked())
+@settings(max_examples=100, deadline=None)
+def test_minimizes_22(case):
+    # Least squares in its own words: one row an observed pair; lstsq has the least norm.
+    a, mask = case
+    m = len(a)
+    rows = np.argwhere(mask)
+    scores = least_squares_scores(a, mask)
+    _, component = connected_components(mask, directed=False)
+    assert np.abs(np.bincount(component, scores)).max() < 1e-9
+    if not len(rows):
+        assert np.all(scores == 0)
+        return
+    design = np.eye(m)[rows[:, 0]] - np.eye(m)[rows[:, 1]]
+    expected = np.linalg.lstsq(design, a[mask], rcond=1e-10)[0]
+    assert scores == pytest.approx(expected, abs=1e-9)
+
+
+@given(masked(), st.data())
+@settings(max_examples=50, deadline=None)
+def test_lipschitz_bound_on_the_full_mask(case, data):
+    a, _ = case
+    m = len(a)
+    upper = np.triu(data.draw(arrays(np.float64, (m, m), elements=st.floats(-5, 5))), 1)
+    b, full = upper - upper.T, np.ones((m, m), dtype=bool)
+    distance = ((least_squares_scores(a, full) - least_squares_scores(b, full)) ** 2).sum()
+    assert distance == pytest.approx((((a - b).sum(axis=1)) ** 2).sum() / m**2, abs=1e-9)
+    assert distance <= ((a - b) ** 2).sum() / m + 1e-9
+
+
+@given(sample=samples())
+@settings(max_examples=50, deadline=None)
+def test_aggregates_smoothed_log_odds(sample):
+    w = matrix(*sample)
+    mask = (w + w.T) > 0
+    expected = least_squares_scores(np.log((w + 0.2) / (w.T + 0.2)), mask)
+    scores = compiled(ThurstoneMosteller(smoothing=0.2), *sample)
+    assert scores == pytest.approx(expected, abs=1e-9)
+    _, component = connected_components(mask, directed=False)
+    assert np.abs(np.bincount(component, scores)).max() < 1e-9
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_long_path_is_solved_exactly(reverse):
+    # The worst-conditioned graph: scores are partial sums of the log-odds along the path.
+    m = 150
+    rng = np.random.default_rng(3)
+    items = rng.permutation(m) if reverse else np.arange(m)
+    weights = rng.uniform(0.5, 20, size=m - 1)
+    steps = np.log((weights + 0.5) / 0.5)
+    expected = np.concatenate([[0.0], -np.cumsum(steps)])
+    scores = compiled(ThurstoneMosteller(), items[:-1].astype(np.int32), items[1:].astype(np.int32), weights, m)
+    assert scores[items] == pytest.approx(expected - expected.mean(), rel=1e-9, abs=1e-9)
+
+
+def test_components_are_each_centered():
+    # 0 > 1 in one component, 2 > 3 in another, 4 never compared.
+    sample = np.array([0, 2], dtype=np.int32), np.array([1, 3], dtype=np.int32), np.array([1.0, 4.0]), 5
+    half = np.log([1.5 / 0.5, 4.5 / 0.5]) / 2
+    expected = [half[0], -half[0], half[1], -half[1], 0]
+    assert compiled(ThurstoneMosteller(), *sample) == pytest.approx(expected)
+    assert ThurstoneMosteller().aggregate(*sample) == pytest.approx(expected)
+
+
+def test_limit_is_the_centered_labels():
+    labels = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
+    k, m = 400_000, len(labels)
+    scores = compiled(ThurstoneMosteller(), *btl_sample(labels, k, 8))
+    # On the full mask s = A 1 / m; a pair's log-odds has variance 1 / (n p (1 - p)).
+    p = 1 / (1 + np.exp(labels[None, :] - labels[:, None]))
+    variance = 1 / (k / (m * (m - 1) / 2) * p * (1 - p))
+    np.fill_diagonal(variance, 0)
+    error = np.sqrt(variance.sum(axis=1)) / m
+    assert np.all(np.abs(scores - labels + labels.mean()) < 4.5 * error)
+    assert error.max() < 0.02
+
+
+@pytest.mark.parametrize(
+    ("a", "mask", "message"),
+    [
+        (np.zeros((2, 3)), np.ones((2, 3), bool), "square"),
+        (np.zeros((2, 2)), np.ones((3, 3), bool), "same size"),
+        (np.zeros((2, 2)), np.array([[True, True], [False, True]]), "not symmetric"),
+        (np.ones((2, 2)), np.ones((2, 2), bool), "skew-symmetric"),
+    ],
+)
+def test_least_squares_scores_bad_input(a, mask, message):
+    with pytest.raises(InputError, match=message):
+        least_squares_scores(a, mask)
