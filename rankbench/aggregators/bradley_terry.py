@@ -1,4 +1,10 @@
-"""Bradley-Terry scores by penalized maximum likelihood."""
+"""Bradley-Terry scores by penalized maximum likelihood.
+
+References
+----------
+.. [BT52] R. A. Bradley and M. E. Terry. Rank analysis of incomplete block designs: I. The
+   method of paired comparisons. Biometrika 39(3/4), 1952.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,11 @@
 A sample of k comparisons has at most k pairs, and its Hessian is a graph Laplacian plus
 the ridge: sparse, and well conditioned on random pairs. So a few products with it are
 cheaper than one m x m factorization, and nothing of size m x m is held.
+
+References
+----------
+.. [EW94] S. C. Eisenstat and H. F. Walker. Globally convergent inexact Newton methods.
+   SIAM Journal on Optimization 4(2), 1994.
 """
 
 from __future__ import annotations
@@ -105,7 +110,7 @@ def bradley_terry(
         # Solve loosely far away and ever more tightly near by: quadratic convergence.
         forcing = min(0.1, before / first)
         solve(starts, high, curvature, ridge, gradient, forcing, 0.1 * enough, rest, step)
-        # Backtracking on the gradient's norm (Eisenstat and Walker 1994) needs no value of
+        # Backtracking on the gradient's norm [EW94]_ needs no value of
         # the objective and stays accurate to the last digit.
         length = 1.0
         while length > 1e-10:
