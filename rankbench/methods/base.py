@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rankbench.component import Component
 from rankbench.data.queries import Comparisons, Queries
+from rankbench.models.base import Model
 from rankbench.results.schema import Curve
 
 __all__ = ["Block", "Fitted", "Method"]
@@ -53,6 +54,8 @@ class Fitted:
     ----------
     score : callable
         Queries to one score an item, shape (N,); higher is better.
+    model, theta : Model and ndarray of float64, shape (d',), optional
+        Of a linear contender, whose scores are then computed together with the others'.
     optimality : float
         How far from optimal the fit stopped (gradient norm, duality gap); nan if the
         method optimizes nothing.
@@ -64,6 +67,8 @@ class Fitted:
     """
 
     score: Callable[[Queries], NDArray[np.float64]]
+    model: Model | None = None
+    theta: NDArray[np.float64] | None = None
     optimality: float = float("nan")
     converged: bool = True
     info: dict[str, float] = field(default_factory=dict)

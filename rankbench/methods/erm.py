@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Annotated, ClassVar, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from rankbench.aggregators.base import Aggregator
@@ -72,7 +71,3 @@ class ERM(Method):
         if isinstance(fitted, Exception):
             raise fitted
         return fitted
-
-    def scorer(self, theta: np.ndarray) -> Fitted:
-        """Wrap parameters into something that scores queries."""
-        return Fitted(lambda queries: self.model.features(queries.x) @ theta)

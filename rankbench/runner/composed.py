@@ -198,6 +198,8 @@ class _Fits:
             raise ContenderDiverged("parameters are not finite")
         return Fitted(
             lambda queries: contender.model.features(queries.x) @ theta,
+            contender.model,
+            theta,
             fit.optimality,
             fit.converged,
             info | {"iterations": float(fit.iterations)},

@@ -1,0 +1,15 @@
+"""Built-in suites: one TOML file each, beside the code that reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rankbench.plugin.hookspecs import hookimpl
+
+__all__ = ["rankbench_register_suites"]
+
+
+@hookimpl
+def rankbench_register_suites() -> list[Path]:
+    """Return the built-in suites."""
+    return sorted(Path(__file__).parent.glob("*.toml"))

@@ -1,0 +1,48 @@
+"""``rankbench run``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+__all__ = ["run"]
+
+
+@click.command()
+@click.option("--suite", default="paper", show_default=True, help="A suite by name, or a TOML file.")
+@click.option("--dataset", help="Another data set than the suite's, as NAME or NAME:param=value,...")
+@click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions of each experiment.")
+@click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
+@click.option("--with", "extra", multiple=True, metavar="CONTENDER", help="Add a contender to every experiment.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
+def run(
+    suite: str, dataset: str | None, reps: int | None, workers: int | None, extra: tuple[str, ...], out: Path | None
+) -> None:
+    """Run a suite: every contender on the same judgments.
+
+    Ends in DIR/leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
+    interrupted run goes on where it stopped. Exits with 1 if a contender failed.
+    """
+    from rich.console import Console
+
+    from rankbench import api
+    from rankbench.results.summary import summary
+    from rankbench.runner.executors import available_cores
+    from rankbench.runner.progress import Bar, Silent
+
+    console = Console(stderr=True)
+    results = api.run(
+        suite,
+        dataset=dataset,
+        reps=reps,
+        workers=workers or available_cores(),
+        extra=extra,
+        out=out,
+        progress=Bar(console) if console.is_terminal else Silent(),
+    )
+    Console().print(summary(results.directory))
+    for reason, count in results.failures.items():
+        console.print(f"{count} cells failed: {reason}", style="red", markup=False)
+    sys.exit(1 if results.failures else 0)

@@ -1,0 +1,142 @@
+"""One block: draw its judgments, fit every contender, judge each by every loss."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.data.btl import draw_comparisons, limit_scores, preference_matrix, prefix
+from rankbench.data.queries import Queries
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.losses.base import Loss
+from rankbench.losses.evaluate import evaluate
+from rankbench.methods.base import Block, Fitted, Method
+from rankbench.methods.erm import ERM
+from rankbench.plugin import manager
+from rankbench.results.schema import BlockResult, CellResult, Split
+from rankbench.runner.composed import fit_composed
+from rankbench.runner.features import feature_matrix
+from rankbench.runner.plan import BlockTask
+from rankbench.runner.seeds import block_entropy, draw_entropy
+
+__all__ = ["execute"]
+
+_TILE = 16
+
+
+def execute(design: Queries, heldout: Queries, task: BlockTask) -> BlockResult:
+    """Compute all cells of one block.
+
+    A contender that diverges, cannot be fitted as asked or fails becomes a result with
+    its reason; the others are not touched by it.
+
+    Parameters
+    ----------
+    design, heldout : Queries
+    task : BlockTask
+    """
+    started = time.perf_counter()
+    key = task.key
+    judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, task.fingerprint, key.repetition))
+    entropy = block_entropy(key.seed, task.fingerprint, key.n, key.repetition)
+    block = Block(design, prefix(judgments, key.n), key.n, key.repetition, entropy)
+    methods = {cell: _method(spec) for cell, spec in task.cells.items()}
+    outcomes = _fit(block, methods)
+    losses = [loss for text in task.losses if isinstance(loss := manager.get("loss", text), Loss)]
+    splits: dict[Split, Queries] = {"design": design, "heldout": heldout}
+    judged = {split: _judge(outcomes, queries, losses) for split, queries in splits.items() if len(queries)}
+    cells = [_cell(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()}) for cell in methods]
+    return BlockResult(key, cells, time.perf_counter() - started)
+
+
+def _method(spec: str) -> Method:
+    method = manager.get("method", spec)
+    if not isinstance(method, Method):
+        raise SpecError(f"{spec!r} is not a method")
+    return method
+
+
+def _fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:
+    """Fit composed contenders together and the others one by one."""
+    outcomes = fit_composed(block, {cell: m for cell, m in methods.items() if isinstance(m, ERM)})
+    for cell, method in methods.items():
+        if not isinstance(method, ERM):
+            try:
+                outcomes[cell] = method.fit(block)
+            # Whatever a contender raises is its own failure: a row, not the end of the run.
+            except Exception as error:
+                outcomes[cell] = error
+    return outcomes
+
+
+def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dict[str, NDArray[np.float64]]:
+    """Return finite scores of all items by cell; linear contenders in tiles of fixed width."""
+    scores: dict[str, NDArray[np.float64]] = {}
+    linear: dict[str, list[tuple[str, Fitted]]] = {}
+    for cell, fitted in outcomes.items():
+        if isinstance(fitted, Fitted):
+            if fitted.model is not None:
+                linear.setdefault(fitted.model.digest(), []).append((cell, fitted))
+            else:
+                scores[cell] = np.asarray(fitted.score(queries), dtype=np.float64)
+    for group in linear.values():
+        model = group[0][1].model
+        if model is None:
+            continue
+        x = feature_matrix(queries, model)
+        for first in range(0, len(group), _TILE):
+            part = group[first : first + _TILE]
+            theta = np.zeros((x.shape[1], _TILE))
+            for column, (_, fitted) in enumerate(part):
+                theta[:, column] = fitted.theta
+            alpha = x @ theta
+            scores |= {cell: np.ascontiguousarray(alpha[:, column]) for column, (cell, _) in enumerate(part)}
+    return scores
+
+
+def _judge(
+    outcomes: dict[str, Fitted | Exception], queries: Queries, losses: list[Loss]
+) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """Return per-query losses by cell and metric; scores that are unusable become failures."""
+    scores: dict[str, NDArray[np.float64]] = {}
+    for cell, alpha in _scores(outcomes, queries).items():
+        if alpha.shape != (int(queries.offsets[-1]),):
+            outcomes[cell] = ValueError(f"scores have shape {alpha.shape}, not ({int(queries.offsets[-1])},)")
+        elif not np.isfinite(alpha).all():
+            outcomes[cell] = ContenderDiverged("scores are not finite")
+        else:
+            scores[cell] = alpha
+    rows: dict[str, dict[str, NDArray[np.float64]]] = {cell: {} for cell in scores}
+    if not scores:
+        return rows
+    alphas = np.stack(list(scores.values()))
+    for loss in losses:
+        structure = limit_scores(queries) if loss.structure == "scores" else partial(_preferences, queries)
+        values = evaluate(loss, alphas, structure, queries.offsets)
+        for row, cell in enumerate(scores):
+            rows[cell][str(loss)] = values[row]
+    return rows
+
+
+def _preferences(queries: Queries, q: int) -> NDArray[np.float64]:
+    return preference_matrix(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
+
+
+def _cell(
+    cell: str, outcome: Fitted | Exception, judged: Mapping[Split, Mapping[str, NDArray[np.float64]]]
+) -> CellResult:
+    if isinstance(outcome, ContenderDiverged):
+        return CellResult(cell, "diverged", str(outcome))
+    if isinstance(outcome, SpecError):
+        return CellResult(cell, "skipped", str(outcome))
+    if isinstance(outcome, Exception):
+        return CellResult(cell, "error", f"{type(outcome).__name__}: {outcome}")
+    losses = {(metric, split): values for split, rows in judged.items() for metric, values in rows.items()}
+    info = outcome.info | {"converged": float(outcome.converged)}
+    finite = {name: value for name, value in info.items() if math.isfinite(value)}
+    return CellResult(cell, "done", "", outcome.optimality, losses, outcome.curves, finite)

@@ -1,0 +1,105 @@
+"""What a person at a terminal sees while a run goes on; silent in a pipe."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = ["Bar", "Progress", "Silent"]
+
+
+class Progress(Protocol):
+    """Something that is told how a run goes."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def start(self, blocks: int, reused: int) -> None:
+        """Say that `blocks` are to be computed and `reused` are there already."""
+
+    def advance(self) -> None:
+        """Say that one more block is done."""
+
+    def show(self, partial: RenderableType) -> None:
+        """Show a first, partial leaderboard."""
+
+    def say(self, text: str) -> None:
+        """Say what happens now."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def start(self, blocks: int, reused: int) -> None:
+        """Ignore it."""
+
+    def advance(self) -> None:
+        """Ignore it."""
+
+    def show(self, partial: RenderableType) -> None:
+        """Ignore it."""
+
+    def say(self, text: str) -> None:
+        """Ignore it."""
+
+
+class Bar:
+    """A bar with blocks done and the estimated time of arrival, on a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
+
+        self.console = console
+        self.bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("elapsed"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+        )
+        self.task = self.bars.add_task("preparing", total=None)
+
+    def __enter__(self) -> Self:
+        self.bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bars.stop()
+
+    def start(self, blocks: int, reused: int) -> None:
+        """Set the bar to `blocks`."""
+        self.bars.update(self.task, description="blocks", total=blocks)
+        if reused:
+            self.console.print(f"{reused} blocks reused from an earlier run")
+
+    def advance(self) -> None:
+        """Move the bar."""
+        self.bars.advance(self.task)
+
+    def show(self, partial: RenderableType) -> None:
+        """Print the partial leaderboard above the bar."""
+        self.console.print(partial)
+
+    def say(self, text: str) -> None:
+        """Rename the bar."""
+        self.bars.update(self.task, description=text)

@@ -1,0 +1,94 @@
+"""Reading suite files: TOML, validated, with the key path of whatever is wrong."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rankbench.errors import InputError, SpecError, nearest
+from rankbench.plugin import manager
+from rankbench.suites.schema import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
+
+__all__ = ["find_suite", "load_suite", "read_suite"]
+
+
+def read_suite(path: Path) -> Suite:
+    """Read one suite file, as it is written: includes are not followed.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is not TOML.
+    SpecError
+        A key that does not exist (with the nearest that does) or a value that does not
+        fit, with its key path.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError("there is no such suite file", path=path) from error
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not a suite file: {error}", path=path) from error
+    try:
+        return Suite.model_validate(data)
+    except ValidationError as error:
+        raise SpecError(f"{path}: {_said(error.errors()[0])}") from error
+
+
+def _said(first: Any) -> str:
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] != "extra_forbidden":
+        return f"{key}: {str(first['msg']).removeprefix('Value error, ')}"
+    parts = [str(part) for part in first["loc"] if not isinstance(part, int)]
+    owner = {"experiments": Experiment, "contenders": ContenderEntry, "figures": Figure, "claims": Claim}
+    model = Contrast if "contrasts" in parts[:-1] else owner.get(parts[-2], Suite) if len(parts) > 1 else Suite
+    return f"{key}: unknown key{nearest(parts[-1], model.model_fields)}"
+
+
+def find_suite(name: str) -> Path:
+    """Return the file of a registered suite, or of a path that ends in ``.toml``.
+
+    Raises
+    ------
+    SpecError
+        No such suite; the message has the nearest name.
+    """
+    if name.endswith(".toml"):
+        return Path(name)
+    files = manager.suites()
+    if name not in files:
+        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}")
+    return files[name]
+
+
+def load_suite(name: str) -> Suite:
+    """Load a suite with the experiments of all suites that it includes, theirs first.
+
+    Raises
+    ------
+    SpecError, InputError
+        See `read_suite` and `find_suite`; also for suites that include each other, an
+        experiment named twice, or no experiments at all.
+    """
+    suite = read_suite(find_suite(name))
+    experiments = _with_includes(suite, (suite.name,))
+    seen: set[str] = set()
+    for experiment in experiments:
+        if experiment.name in seen:
+            raise SpecError(f"suite {suite.name!r}: experiment {experiment.name!r} is defined twice")
+        seen.add(experiment.name)
+    if not experiments:
+        raise SpecError(f"suite {suite.name!r} has no experiments")
+    return suite.model_copy(update={"experiments": tuple(experiments), "include": ()})
+
+
+def _with_includes(suite: Suite, path: tuple[str, ...]) -> list[Experiment]:
+    experiments: list[Experiment] = []
+    for name in suite.include:
+        if name in path:
+            raise SpecError(f"suites include each other: {' -> '.join((*path, name))}")
+        experiments += _with_includes(read_suite(find_suite(name)), (*path, name))
+    return experiments + list(suite.experiments)
