@@ -4,6 +4,7 @@
 class                   exit  when
 ======================  ====  =========================================================
 `RankbenchError`           1  base class; a run whose cells failed also ends with 1
+`ContenderDiverged`        1  an optimization left the finite numbers (a row, in a run)
 `InputError`               2  a file, table or value that was given cannot be used
 `SpecError`                2  unknown component, parameter, suite key (`nearest` helps)
 `ChecksumError`            2  a file is not the one that its data card describes
@@ -22,6 +23,7 @@ from typing import ClassVar
 
 __all__ = [
     "ChecksumError",
+    "ContenderDiverged",
     "InputError",
     "LicenseError",
     "PluginError",
@@ -70,6 +72,10 @@ class InputError(RankbenchError):
         if column is not None:
             where += f":{column}" if isinstance(column, int) and where else f" [{column}]"
         super().__init__(f"{where.strip()}: {message}" if where else message)
+
+
+class ContenderDiverged(RankbenchError):
+    """A contender's optimization left the finite numbers: an answer, not a failure."""
 
 
 class SpecError(RankbenchError):

@@ -17,8 +17,9 @@ __all__ = ["Loss"]
 
 
 class Loss(Component):
-    """A loss of scores alpha against one query's structure; ties in alpha are averaged over
-    unless the loss's source says otherwise.
+    """A loss of scores alpha against one query's structure.
+
+    Ties in alpha are averaged over unless the loss's source says otherwise.
 
     Attributes
     ----------
@@ -27,7 +28,8 @@ class Loss(Component):
         matrix of shape (m, m).
     direction : {"minimize", "maximize"}
     range : tuple of float
-        Smallest and largest possible value, ``inf`` where unbounded.
+        Smallest and largest possible value whatever the parameters, ``inf`` where
+        unbounded; `bounds` narrows it for one set of parameters.
     """
 
     kind: ClassVar[str] = "loss"
@@ -38,6 +40,10 @@ class Loss(Component):
     @abstractmethod
     def value(self, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
         """Return the loss of one query's scores alpha, shape (m,)."""
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the smallest and largest possible value with these parameters."""
+        return self.range
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form (`LOSS` or `MATRIX_LOSS`), or None: interpreted."""

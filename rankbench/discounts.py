@@ -1,0 +1,84 @@
+"""Gains G and discounts F by name, and the normalizer Z(s) of [DMJ13]_ eq. (14).
+
+They are shared by the NDCG losses (14), which judge by them, and by the regression
+surrogate (28), whose targets are ``G(s_j) / Z(s)``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator
+
+from rankbench.component import Order
+
+__all__ = ["Cutoff", "DiscountName", "GainName", "discounts", "gains", "ideal"]
+
+GainName: TypeAlias = Literal["exp2", "identity", "exp"]
+"""G(s): ``2^s - 1``, ``s`` or ``e^s``."""
+
+DiscountName: TypeAlias = Literal["log", "log2", "reciprocal"]
+"""F(j) at position j = 1, 2, ...: ``log(1 + j)``, ``log2(1 + j)`` or ``j``."""
+
+SAFE_EXPONENT = 500.0
+"""Exponents beyond this are shifted, so that sums of gains stay finite."""
+
+
+def _cutoff(value: float) -> float:
+    if not (value >= 1 and (math.isinf(value) or value == int(value))):
+        raise ValueError(f"a cutoff is a positive integer, or inf for none, not {value}")
+    return value
+
+
+Cutoff: TypeAlias = Annotated[Order, AfterValidator(_cutoff)]
+"""Last position that counts; ``inf``: all of them."""
+
+
+def gains(name: GainName, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ``c G(s)`` with a c > 0 of this score vector's own, shape (m,).
+
+    c is 1 unless a score is so large that sums of gains could overflow. It cancels
+    wherever gains are divided by Z(s).
+
+    Parameters
+    ----------
+    name : {"exp2", "identity", "exp"}
+    scores : ndarray of float64, shape (m,)
+        Finite.
+    """
+    if name == "identity":
+        return scores.copy()
+    shift = max(0.0, float(scores.max(initial=0.0)) - SAFE_EXPONENT)
+    if name == "exp":
+        return np.exp(scores - shift)
+    power: NDArray[np.float64] = np.exp2(scores - shift)
+    return power - math.pow(2.0, -shift)
+
+
+def discounts(name: DiscountName, m: int, cutoff: float = math.inf) -> NDArray[np.float64]:
+    """Return ``1 / F(j)`` for positions j = 1..m, zero after `cutoff`, shape (m,)."""
+    j = np.arange(1.0, m + 1.0)
+    if name == "log":
+        factor = 1.0 / np.log1p(j)
+    elif name == "log2":
+        factor = 1.0 / np.log2(1.0 + j)
+    else:
+        factor = 1.0 / j
+    factor[j > cutoff] = 0.0
+    return factor
+
+
+def ideal(gain: NDArray[np.float64], discount: NDArray[np.float64]) -> float:
+    """Return Z(s), the largest discounted sum over all orderings ([DMJ13]_ eq. (14)).
+
+    Discounts do not increase, so that the best ordering is by descending gain.
+
+    Parameters
+    ----------
+    gain, discount : ndarray of float64, shape (m,)
+        G(s_j) of each item, 1 / F(j) of each position.
+    """
+    return float(np.sort(gain)[::-1] @ discount)

@@ -1,0 +1,17 @@
+"""Losses L(alpha, s), which contenders are judged by; one a file."""
+
+from __future__ import annotations
+
+from rankbench.losses.base import Loss
+from rankbench.losses.ndcg import NDCG, NDCGFamily
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.losses.precision import Precision
+from rankbench.plugin.hookspecs import hookimpl
+
+__all__ = ["NDCG", "NDCGFamily", "PairwiseDisagreement", "Precision"]
+
+
+@hookimpl
+def rankbench_register_losses() -> list[type[Loss]]:
+    """Register the built-in losses."""
+    return [NDCG, Precision, PairwiseDisagreement]

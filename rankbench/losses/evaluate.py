@@ -1,0 +1,118 @@
+"""Judge many contenders on many queries in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError
+from rankbench.losses.base import Loss
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["Structures", "evaluate"]
+
+Structures = NDArray[np.float64] | Callable[[int], NDArray[np.float64]]
+"""Score structures of all queries concatenated, shape (N,), or query -> (m_q, m_q) matrix."""
+
+
+def evaluate(
+    loss: Loss, alpha: NDArray[np.float64], structures: Structures, offsets: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the loss of every contender on every query.
+
+    Losses with a kernel are computed without the interpreter and without the GIL; a new
+    kernel does not recompile the pass. The others run in a Python loop.
+
+    Parameters
+    ----------
+    loss : Loss
+    alpha : ndarray of float64, shape (C, N)
+        Scores of C contenders for the items of all queries.
+    structures : ndarray of float64, shape (N,), or callable
+        What they are judged against: the score structures, concatenated as the items
+        are; or, for a loss of edges, a function from a query's index q to its adjacency
+        matrix, shape (m_q, m_q), called once a query.
+    offsets : ndarray of int64, shape (Q + 1,)
+        Items of query q are ``offsets[q]:offsets[q + 1]``.
+
+    Returns
+    -------
+    ndarray of float64, shape (C, Q)
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit each other or the loss.
+    """
+    alpha = np.ascontiguousarray(alpha, dtype=np.float64)
+    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+    _check(loss, alpha, structures, offsets)
+    out = np.empty((alpha.shape[0], len(offsets) - 1))
+    kernel = loss.kernel()
+    work = np.zeros(kernel.work(int(np.diff(offsets).max(initial=0))) if kernel else 0)
+    if callable(structures):
+        for q in range(out.shape[1]):
+            _judge_matrix(loss, kernel, alpha, structures(q), offsets[q : q + 2], work, out[:, q])
+    elif kernel is not None:
+        from rankbench.losses.kernels.evaluate import scores_pass
+
+        scores_pass(
+            kernel.function,
+            alpha,
+            np.ascontiguousarray(structures, dtype=np.float64),
+            offsets,
+            kernel.params,
+            work,
+            out,
+        )
+    else:
+        for q, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+            for c in range(len(alpha)):
+                out[c, q] = loss.value(alpha[c, start:stop], structures[start:stop])
+    return out
+
+
+def _judge_matrix(
+    loss: Loss,
+    kernel: Kernel | None,
+    alpha: NDArray[np.float64],
+    adjacency: NDArray[np.float64],
+    span: NDArray[np.int64],
+    work: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write one query's column of `evaluate`."""
+    start, stop = int(span[0]), int(span[1])
+    if adjacency.shape != (stop - start, stop - start):
+        raise InputError(
+            f"a query of {stop - start} items needs an adjacency matrix of that size, not {adjacency.shape}"
+        )
+    if kernel is None:
+        for c in range(len(alpha)):
+            out[c] = loss.value(alpha[c, start:stop], adjacency)
+        return
+    from rankbench.losses.kernels.evaluate import matrix_pass
+
+    column = np.empty(len(alpha))
+    adjacency = np.ascontiguousarray(adjacency, dtype=np.float64)
+    matrix_pass(kernel.function, alpha, start, adjacency, kernel.params, work, column)
+    out[:] = column
+
+
+def _check(loss: Loss, alpha: NDArray[np.float64], structures: Structures, offsets: NDArray[np.int64]) -> None:
+    if alpha.ndim != 2 or offsets.ndim != 1 or len(offsets) < 1:
+        raise InputError("evaluate needs scores of shape (contenders, items) and offsets of shape (queries + 1,)")
+    if offsets[0] != 0 or offsets[-1] != alpha.shape[1] or (np.diff(offsets) < 1).any():
+        raise InputError(
+            f"offsets must rise from 0 to the number of items, {alpha.shape[1]}, with one item a query at least"
+        )
+    if callable(structures) != (loss.structure == "edges"):
+        wanted = "a function from query to adjacency matrix" if loss.structure == "edges" else "one array of scores"
+        raise InputError(f"loss {loss.name!r} is of {loss.structure}: it needs {wanted}")
+    if not callable(structures) and structures.shape != alpha.shape[1:]:
+        raise InputError(f"structures have shape {structures.shape}, the scores' items {alpha.shape[1:]}")

@@ -1,0 +1,65 @@
+"""Compiled NDCG family (14), ties averaged over."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rankbench.kernels import LOSS
+from rankbench.losses.kernels.gains import discount, gains_and_ideal
+from rankbench.losses.kernels.sorting import padding, sort_descending
+
+__all__ = ["ndcg", "work"]
+
+
+def work(m: int) -> int:
+    """Return the scratch that `ndcg` needs for m items."""
+    return 5 * int(padding(m))
+
+
+@njit(LOSS, cache=True, nogil=True)
+def ndcg(
+    alpha: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> float:
+    """Return ``1 - 1/Z(s) sum_j G(s_j) / F(pi_alpha(j))``; 0 where Z(s) <= 0; nan if alpha has one.
+
+    `params` come from `rankbench.losses.kernels.gains.gain_params`.
+    """
+    m = alpha.shape[0]
+    n = padding(m)
+    ranked, gain = work[:n], work[n : n + m]
+    for i in range(m):
+        ranked[i] = alpha[i]
+        if alpha[i] != alpha[i]:
+            return np.nan
+    ideal = gains_and_ideal(scores, params, gain, work[2 * n :])
+    if not ideal > 0.0:
+        return 0.0
+    sort_descending(ranked, m)
+
+    # The mean discount of the group of ties that every position belongs to.
+    factor = work[2 * n : 3 * n]
+    first = 0
+    while first < m:
+        last = first + 1
+        total = discount(params, first)
+        while last < m and ranked[last] == ranked[first]:
+            total += discount(params, last)
+            last += 1
+        factor[first:last] = total / (last - first)
+        first = last
+
+    gained = 0.0
+    for i in range(m):
+        # Bisection for the first position whose score is not above alpha_i.
+        position = 0
+        step = n // 2
+        while step > 0:
+            position += step if ranked[position + step - 1] > alpha[i] else 0
+            step //= 2
+        gained += gain[i] * factor[position]
+    return 1.0 - gained / ideal

@@ -1,0 +1,111 @@
+"""The NDCG family of losses, for any gain G and discount F."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.component import Property
+from rankbench.discounts import Cutoff, DiscountName, GainName, discounts, gains, ideal
+from rankbench.losses.base import Loss
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["NDCG", "NDCGFamily"]
+
+
+class NDCGFamily(Loss):
+    r"""Base of normalized discounted losses: a subclass says what G and F are.
+
+    .. math:: L(\alpha, s) = 1 - \frac{1}{Z(s)} \sum_{j=1}^m \frac{G(s_j)}{F(\pi_\alpha(j))},
+              \qquad Z(s) = \max_{\alpha'} \sum_{j=1}^m \frac{G(s_j)}{F(\pi_{\alpha'}(j))}
+
+    with G and F increasing. Items that tie in alpha share the mean of the discounts
+    ``1/F`` of the positions that they occupy together, which is the expected loss when
+    ties are broken at random.
+
+    A subclass gives `gain_of` and `discounts_of`, and a `kernel` if it can; for any named
+    G and F the compiled form is the one of `NDCG`.
+
+    Notes
+    -----
+    The paper remarks that L is in [0, 1]. That needs nonnegative gains: where G(s_j) < 0
+    (centred scores) a bad ordering can cost more than 1. Where ``Z(s) <= 0`` or ``s = 0``
+    there is nothing to gain, and the loss is 0 for every alpha; scikit-learn calls the
+    same query an NDCG of 0.
+    """
+
+    source: ClassVar[str] = "[DMJ13]_ eq. (14)"
+    properties: ClassVar[frozenset[Property]] = frozenset({"shift-invariant", "equivariant"})
+    range: ClassVar[tuple[float, float]] = (0.0, math.inf)
+
+    @abstractmethod
+    def gain_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return G(s_j), or ``c G(s_j)`` with one c > 0 for the whole vector, shape (m,)."""
+
+    @abstractmethod
+    def discounts_of(self, m: int) -> NDArray[np.float64]:
+        """Return 1/F(1), ..., 1/F(m): nonnegative, not increasing, shape (m,)."""
+
+    def value(self, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
+        """Return the loss of one query; nan if alpha holds a nan.
+
+        Parameters
+        ----------
+        alpha : ndarray of float64, shape (m,)
+            Predicted scores; the larger, the nearer to the top.
+        structure : ndarray of float64, shape (m,)
+            Relevance scores s, finite.
+        """
+        if np.isnan(alpha).any():
+            return math.nan
+        gain, factor = self.gain_of(structure), self.discounts_of(len(alpha))
+        best = ideal(gain, factor)
+        if not (best > 0 and structure.any()):
+            return 0.0
+        _, group, sizes = np.unique(-alpha, return_inverse=True, return_counts=True)
+        starts = np.cumsum(sizes) - sizes
+        mean = np.add.reduceat(factor, starts) / sizes
+        return 1.0 - float(gain @ mean[group]) / best
+
+
+class NDCG(NDCGFamily):
+    """One minus the normalized discounted cumulative gain, with named G and F.
+
+    A constant factor in F cancels: ``log`` and ``log2`` are the same loss. See
+    `NDCGFamily` for ties, for Z(s) <= 0 and for values above 1.
+    """
+
+    name: ClassVar[str] = "ndcg"
+
+    gain: GainName = Field(default="exp2", description="G(s): exp2 (2^s - 1), identity (s) or exp (e^s).")
+    discount: DiscountName = Field(
+        default="log", description="F(j): log (log(1 + j)), log2 (log2(1 + j)) or reciprocal (j)."
+    )
+    cutoff: Cutoff = Field(default=math.inf, description="Last position that counts; inf: all.")
+
+    def bounds(self) -> tuple[float, float]:
+        """Return [0, 1] for ``exp``, whose gains are positive; else nothing bounds it above."""
+        return (0.0, 1.0) if self.gain == "exp" else self.range
+
+    def gain_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the named gains."""
+        return gains(self.gain, scores)
+
+    def discounts_of(self, m: int) -> NDArray[np.float64]:
+        """Return the named discounts, zero after the cutoff."""
+        return discounts(self.discount, m, self.cutoff)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form."""
+        from rankbench.kernels import Kernel
+        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.losses.kernels.ndcg import ndcg, work
+
+        return Kernel(ndcg, gain_params(self.gain, self.discount, self.cutoff), work)

@@ -1,0 +1,50 @@
+"""The logistic loss of a comparison: RankNet's, and the likelihood of Bradley-Terry-Luce."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.component import Property
+from rankbench.surrogates.base import PairwiseSurrogate
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["PairwiseLogistic"]
+
+
+class PairwiseLogistic(PairwiseSurrogate):
+    """Charge ``log(1 + exp(alpha_l - alpha_w))`` for every comparison of winner w and loser l.
+
+    Of the form ``sum_ij s_ij phi(alpha_i - alpha_j)``, which is not consistent for the
+    pairwise disagreement ([DMJ13]_ Theorem 2); it is the negative log-likelihood of the
+    Bradley-Terry-Luce model (26).
+    """
+
+    name: ClassVar[str] = "pairwise-logistic"
+    source: ClassVar[str] = "[DMJ13]_ eq. (29)"
+    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "shift-invariant", "equivariant"})
+
+    def phi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``log(1 + e^-t)``."""
+        return np.maximum(-margin, 0.0) + np.log1p(np.exp(-np.abs(margin)))
+
+    def dphi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``-1 / (1 + e^t)``."""
+        e = np.exp(-np.abs(margin))
+        return -np.where(margin > 0, e, 1.0) / (1.0 + e)
+
+    def ddphi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``e^t / (1 + e^t)^2``."""
+        e = np.exp(-np.abs(margin))
+        return e / np.square(1.0 + e)
+
+    def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel]:
+        """Return compiled phi, dphi and ddphi."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.logistic import ddphi, dphi, phi
+
+        return Kernel(phi), Kernel(dphi), Kernel(ddphi)
