@@ -17,7 +17,8 @@ PIPE_WIDTH = 10_000
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
     """Print a table: fitted to a terminal, one line a row in a pipe; ``NO_COLOR`` is respected.
 
-    The header is left out if all of its cells are empty. Control characters, which a foreign name might contain, are taken out.
+    The header is left out if all of its cells are empty. Control characters, which a
+    foreign name might contain, are taken out.
     """
     from rich.console import Console
     from rich.table import Table

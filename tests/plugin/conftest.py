@@ -1,0 +1,75 @@
+"""Entry points that need no installed distribution."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+from rankbench.models.base import Model
+from rankbench.plugin.hookspecs import hookimpl
+
+
+@dataclass
+class FakeDistribution:
+    name: str
+    version: str
+
+
+@dataclass
+class FakeEntryPoint:
+    """What `load` uses of `importlib.metadata.EntryPoint`."""
+
+    name: str
+    load: Callable[[], object]
+    dist: FakeDistribution
+    value: str = "some.module"
+
+
+def _plugin(hooks: dict[str, Callable[[], object]]) -> types.ModuleType:
+    module = types.ModuleType("fake_plugin")
+    for plural, function in hooks.items():
+        setattr(module, f"rankbench_register_{plural}", hookimpl(_wrapped(function)))
+    return module
+
+
+def _wrapped(function: Callable[[], object]) -> Callable[[], object]:
+    def implementation():
+        return function()
+
+    return implementation
+
+
+@pytest.fixture
+def entry():
+    """Make an entry point whose plugin has these hooks (``models=function``)."""
+
+    def make(name="fake", distribution="thirdparty", version="1.2", load=None, **hooks):
+        module = _plugin(hooks)
+        return FakeEntryPoint(name, load or (lambda: module), FakeDistribution(distribution, version))
+
+    return make
+
+
+@pytest.fixture
+def model():
+    """Make a complete model class, with some class attributes replaced."""
+
+    def make(name="doubled", **attributes):
+        class Doubled(Model):
+            """Doubles the features."""
+
+            source: ClassVar[str] = "a test"
+
+            def features(self, x):
+                return 2 * x
+
+        Doubled.name = name
+        for key, value in attributes.items():
+            setattr(Doubled, key, value)
+        return Doubled
+
+    return make

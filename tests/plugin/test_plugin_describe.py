@@ -1,0 +1,170 @@
+"""Descriptions of components: parameters in words, and what is compiled."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated, ClassVar, Literal
+
+import pytest
+from pydantic import Field
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.component import Order
+from rankbench.losses.base import Loss
+from rankbench.methods.base import Method
+from rankbench.models.base import Model
+from rankbench.models.linear import Linear
+from rankbench.plugin import manager
+from rankbench.plugin.describe import compiled, describe, parameters, plain
+from rankbench.plugin.resolve import reference
+from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
+
+
+class Everything(Method):
+    """Has a parameter of every type.
+
+    And a second paragraph.
+    """
+
+    name: ClassVar[str] = "everything"
+    source: ClassVar[str] = "a test"
+
+    needed: int
+    penalty: float = Field(default=1e-3, alias="lambda", ge=0, allow_inf_nan=False, description="Ridge.")
+    share: float = Field(default=0.5, gt=0, lt=1)
+    k: Order = float("inf")
+    flag: bool = True
+    word: str = "x"
+    choice: Literal["counts", "joint"] = "joint"
+    maybe: int | None = None
+    model: Annotated[Model, reference("model")] = Linear()
+
+    def fit(self, block):
+        raise NotImplementedError
+
+
+def test_parameters_are_said_in_words():
+    found = {p.name: p for p in parameters(Everything)}
+    assert list(found) == ["needed", "lambda", "share", "k", "flag", "word", "choice", "maybe", "model"]
+    assert {name: p.type for name, p in found.items()} == {
+        "needed": "integer",
+        "lambda": "number",
+        "share": "number",
+        "k": "number",
+        "flag": "true or false",
+        "word": "word",
+        "choice": "counts or joint",
+        "maybe": "integer or none",
+        "model": "model",
+    }
+    assert {name: p.default for name, p in found.items()} == {
+        "needed": None,
+        "lambda": 1e-3,
+        "share": 0.5,
+        "k": "inf",
+        "flag": True,
+        "word": "x",
+        "choice": "joint",
+        "maybe": None,
+        "model": "linear",
+    }
+    assert [name for name, p in found.items() if p.required] == ["needed"]
+    assert found["lambda"].bounds == ">= 0, finite"
+    assert found["share"].bounds == "> 0, < 1"
+    assert found["k"].bounds == ""
+    assert found["lambda"].description == "Ridge."
+    assert str(found["needed"]) == "needed"
+    assert str(found["lambda"]) == "lambda=0.001"
+    assert str(found["flag"]) == "flag=true"
+
+
+class Interpreted(Aggregator):
+    def aggregate(self, winners, losers, weights, m):
+        raise NotImplementedError
+
+
+class Compiled(Interpreted):
+    def kernel(self):
+        raise NotImplementedError
+
+
+class Grandchild(Compiled):
+    pass
+
+
+class HalfCompiled(ScoreSurrogate):
+    def target_kernel(self):
+        raise NotImplementedError
+
+
+class WhollyCompiled(HalfCompiled):
+    def gradient_kernel(self):
+        raise NotImplementedError
+
+
+class CompiledPair(PairwiseSurrogate):
+    def phi_kernels(self):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    ("cls", "expected"),
+    [
+        (Interpreted, False),
+        (Compiled, True),
+        (Grandchild, True),
+        (HalfCompiled, False),
+        (WhollyCompiled, True),
+        (PairwiseSurrogate, False),
+        (CompiledPair, True),
+        (Linear, None),
+        (Everything, None),
+    ],
+)
+def test_compiled_means_all_kernels_of_the_kind(cls, expected):
+    assert compiled(cls) is expected
+
+
+class Bounded(Loss):
+    """A loss."""
+
+    name: ClassVar[str] = "bounded"
+    source: ClassVar[str] = "[X]_ eq. (1)"
+    direction: ClassVar[Literal["minimize", "maximize"]] = "maximize"
+    range: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    properties: ClassVar[frozenset[str]] = frozenset({"shift-invariant", "equivariant"})
+
+    def value(self, alpha, structure):
+        return 0.0
+
+
+def test_a_description_has_declarations_and_origin_and_is_json(monkeypatch, entry):
+    loaded = manager.load([entry("own", "third", "7", losses=lambda: [Bounded], methods=lambda: [Everything])])
+    monkeypatch.setattr(manager, "_loaded", loaded)
+    description = describe("loss", "bounded")
+    assert description.declarations == {"structure": "scores", "direction": "maximize", "range": [0.0, "inf"]}
+    assert description.properties == ("equivariant", "shift-invariant")
+    assert (description.distribution, description.version) == ("third", "7")
+    assert description.compiled is False
+    everything = describe("method", "everything")
+    assert everything.summary == "Has a parameter of every type."
+    assert everything.documentation.endswith("And a second paragraph.")
+    json.dumps([asdict(description), asdict(everything)], allow_nan=False)
+
+
+def test_plain_values_hold_in_json():
+    values = [
+        1,
+        True,
+        "a",
+        None,
+        1.5,
+        float("inf"),
+        float("-inf"),
+        float("nan"),
+        (1, 2),
+        frozenset({"b", "a"}),
+        Linear(),
+    ]
+    assert plain(values) == [1, True, "a", None, 1.5, "inf", "-inf", "nan", [1, 2], ["a", "b"], "linear"]

@@ -1,0 +1,163 @@
+"""Real distributions on the path, seen by real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+GOOD = """
+from typing import ClassVar
+import rankbench
+
+class Halved(rankbench.Model):
+    "Halves the features."
+    name: ClassVar[str] = "halved"
+    source: ClassVar[str] = "a test"
+    by: float = 2.0
+
+    def features(self, x):
+        return x / self.by
+
+@rankbench.hookimpl
+def rankbench_register_models():
+    return [Halved]
+"""
+
+COMMAND = """
+import click
+
+@click.command()
+def hello():
+    "Greet."
+    click.echo("hello from a plugin")
+"""
+
+
+def distribution(site: Path, name: str, version: str, entry_points: str, **modules: str) -> None:
+    """Install a distribution as an installer would leave it behind."""
+    info = site / f"{name.replace('-', '_')}-{version}.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "entry_points.txt").write_text(textwrap.dedent(entry_points))
+    for module, source in modules.items():
+        (site / f"{module}.py").write_text(source)
+
+
+@pytest.fixture
+def site(tmp_path):
+    folder = tmp_path / "site"
+    distribution(
+        folder,
+        "some-plugin",
+        "2.5",
+        """
+        [rankbench]
+        halved = some_halved
+        [rankbench.commands]
+        hello = some_hello:hello
+        list = some_hello:hello
+        """,
+        some_halved=GOOD,
+        some_hello=COMMAND,
+    )
+    distribution(
+        folder,
+        "bad-plugin",
+        "0.1",
+        """
+        [rankbench]
+        bad = bad_module
+        [rankbench.commands]
+        crash = bad_module:crash
+        """,
+        bad_module="import a_module_that_is_nowhere\n",
+    )
+    return folder
+
+
+@pytest.fixture
+def rankbench(site):
+    def run(*arguments, **environment):
+        return subprocess.run(
+            [sys.executable, "-c", "from rankbench.cli import main; main(prog_name='rankbench')", *arguments],
+            env={**os.environ, "PYTHONPATH": str(site), **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_plugins_tells_both_with_version_and_cause(rankbench):
+    shown = rankbench("plugins", "--json")
+    assert shown.returncode == 0, shown.stderr
+    found = json.loads(shown.stdout)
+    by_name = {plugin["entry_point"]: plugin for plugin in found["plugins"]}
+    assert by_name["halved"]["status"] == "ok"
+    assert by_name["halved"]["components"] == ["model/halved"]
+    bad = by_name["bad"]
+    assert (bad["distribution"], bad["version"], bad["status"]) == ("bad-plugin", "0.1", "broken")
+    assert bad["causes"] == [
+        "cannot import 'bad_module': ModuleNotFoundError: No module named 'a_module_that_is_nowhere'"
+    ]
+    commands = {command["name"]: command for command in found["commands"]}
+    assert commands["hello"]["status"] == "ok"
+    assert commands["list"]["status"] == "refused: rankbench has it"
+
+
+def test_its_component_is_listed_beside_ours(rankbench):
+    listed = json.loads(rankbench("list", "models", "--json").stdout)["model"]
+    assert {"linear", "halved"} <= {model["name"] for model in listed}
+    shown = rankbench("info", "halved")
+    assert shown.returncode == 0, shown.stderr
+    assert "some-plugin 2.5" in shown.stdout
+    assert "Halves the features." in shown.stdout
+
+
+def test_help_names_their_commands_and_imports_neither(rankbench):
+    shown = rankbench("--help")
+    assert shown.returncode == 0, shown.stderr
+    plugins_part = shown.stdout.partition("Commands of plugins:")[2].split()
+    assert plugins_part == ["crash", "from", "bad-plugin", "hello", "from", "some-plugin"]
+
+
+def test_their_commands_run_and_ours_stay_ours(rankbench):
+    assert rankbench("hello").stdout == "hello from a plugin\n"
+    assert "models" in rankbench("list").stdout
+
+
+def test_a_command_that_cannot_be_imported_names_its_distribution(rankbench):
+    shown = rankbench("crash")
+    assert shown.returncode == 2
+    assert shown.stderr.startswith("error: command 'crash' of bad-plugin cannot be imported: ModuleNotFoundError")
+    assert "Traceback" not in shown.stderr
+
+
+def test_strict_mode_ends_with_an_error(rankbench):
+    shown = rankbench("list", RANKBENCH_STRICT_PLUGINS="1")
+    assert shown.returncode == 2
+    assert shown.stderr.startswith("error: plugin 'bad' of bad-plugin 0.1 is broken: cannot import")
+    assert shown.stdout == ""
+
+
+def test_nothing_of_this_imports_numba(site):
+    program = (
+        "import sys; from rankbench.plugin import manager; manager.statuses(); "
+        "from rankbench.plugin.describe import describe; from rankbench.plugin.kinds import KINDS; "
+        "[describe(kind, name) for kind in KINDS for name in manager.names(kind)]; print('numba' in sys.modules)"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout == "False\n"
