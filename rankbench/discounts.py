@@ -62,7 +62,7 @@ def discounts(name: DiscountName, m: int, cutoff: float = math.inf) -> NDArray[n
     """Return ``1 / F(j)`` for positions j = 1..m, zero after `cutoff`, shape (m,)."""
     j = np.arange(1.0, m + 1.0)
     if name == "log":
-        factor = 1.0 / np.log1p(j)
+        factor: NDArray[np.float64] = 1.0 / np.log1p(j)
     elif name == "log2":
         factor = 1.0 / np.log2(1.0 + j)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ def evaluate(
             out,
         )
     else:
-        for q, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        for q, (start, stop) in enumerate(itertools.pairwise(offsets)):
             for c in range(len(alpha)):
                 out[c, q] = loss.value(alpha[c, start:stop], structures[start:stop])
     return out

@@ -33,13 +33,16 @@ def disagreement(
     total[:] = 0.0
     # Sums are kept by column, so that a row is one vector operation.
     for i in range(m):
-        own = alpha[i]
+        own, row = alpha[i], adjacency[i]
         if own != own:
             return np.nan
+        before, after = wrong[:i], wrong[i + 1 :]
+        earlier, later = alpha[:i], alpha[i + 1 :]
+        weights = row[i + 1 :]
         for j in range(i):
-            wrong[j] += adjacency[i, j] if own < alpha[j] else 0.0
-        for j in range(i + 1, m):
-            wrong[j] += adjacency[i, j] if own <= alpha[j] else 0.0
+            before[j] += row[j] if own < earlier[j] else 0.0
+        for j in range(m - i - 1):
+            after[j] += weights[j] if own <= later[j] else 0.0
     value = wrong.sum()
     if params[0] == 0.0:
         return float(value)
