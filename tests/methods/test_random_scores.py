@@ -1,0 +1,61 @@
+"""The baseline that knows nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankbench.data.queries import Comparisons, Queries
+from rankbench.errors import SpecError
+from rankbench.methods.base import Block
+from rankbench.methods.random_scores import RandomScores
+from rankbench.spec import parse
+
+
+def queries(sizes) -> Queries:
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    total = int(offsets[-1])
+    return Queries([str(q) for q in range(len(sizes))], offsets, np.zeros((total, 0), np.float32), np.zeros(total))
+
+
+def block(design: Queries, repetition: int = 0) -> Block:
+    none = np.zeros(0, np.int32)
+    comparisons = Comparisons(np.zeros(len(design) + 1, np.int64), none, none, np.zeros(0))
+    return Block(design, comparisons, 0, repetition, (20, repetition))
+
+
+def test_the_same_block_and_stream_give_the_same_scores():
+    design = queries([3, 5, 2])
+    fitted = RandomScores(stream=1).fit(block(design))
+    scores = fitted.score(design)
+    assert scores.shape == (10,)
+    assert scores.dtype == np.float64
+    np.testing.assert_array_equal(fitted.score(design), scores)
+    np.testing.assert_array_equal(RandomScores(stream=1).fit(block(design)).score(design), scores)
+
+
+def test_streams_and_repetitions_are_independent_standard_normals():
+    design = queries([2000, 2000])
+    draws = [
+        RandomScores(stream=stream).fit(block(design, repetition)).score(design)
+        for stream in (0, 1)
+        for repetition in (0, 1)
+    ]
+    for draw in draws:
+        assert stats.kstest(draw, "norm").pvalue > 1e-4
+    correlations = np.corrcoef(draws)[np.triu_indices(4, 1)]
+    assert np.abs(correlations).max() < 5 / np.sqrt(4000)
+
+
+def test_it_needs_no_features_and_optimizes_nothing():
+    fitted = RandomScores().fit(block(queries([2])))
+    assert not RandomScores.needs_features
+    assert "stochastic" in RandomScores.properties
+    assert np.isnan(fitted.optimality)
+    assert fitted.converged
+
+
+def test_a_negative_stream_is_refused():
+    with pytest.raises(SpecError, match="stream"):
+        RandomScores.from_spec(parse("random-scores:stream=-1"))

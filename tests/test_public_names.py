@@ -1,0 +1,45 @@
+"""What `import rankbench` offers, and how little it costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import rankbench
+
+
+@pytest.mark.parametrize("name", rankbench.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(rankbench, name) is not None
+    assert name in dir(rankbench)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        rankbench.nothing  # noqa: B018
+
+
+def test_the_version_is_the_projects():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert rankbench.__version__ == project["version"]
+
+
+def test_importing_it_imports_no_library():
+    program = "import sys; before = set(sys.modules); import rankbench; print(sorted(set(sys.modules) - before))"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    heavy = {"numpy", "pydantic", "polars", "numba", "scipy", "click", "pluggy", "importlib.metadata"}
+    assert not heavy & set(shown.stdout.replace("'", "").strip("[]\n").split(", "))
+
+
+def test_importing_components_does_not_import_numba():
+    program = (
+        "import sys, rankbench; "
+        "[getattr(rankbench, name) for name in rankbench.__all__ if name not in ('run', 'report')]; "
+        "print('numba' in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert shown.stdout == "False\n"
