@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from rankbench.results.report import frames
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
 from rankbench.results.store import Store
-from rankbench.runner.plan import Plan, make_plan
+from rankbench.runner.plan import BlockTask, Plan, make_plan
 from rankbench.runner.prepare import Prepared, prepare
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runtime import prepare as settle
@@ -146,7 +146,7 @@ def run(
         store = Store.open(directory)
         try:
             store.begin(_record(plan, prepared), plan.members)
-            missing = store.missing(plan.tasks)
+            missing = _missing(store, plan.tasks)
             told.start(len(missing), len(plan.tasks) - len(missing))
             blocks: Iterable[BlockResult]
             if workers > 1 and len(missing) > 1:
@@ -173,6 +173,15 @@ def run(
     }
     _write_facts(directory, plan, prepared, len(missing), workers, seconds)
     return results
+
+
+def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:
+    """Return the tasks with the cells that have no answer yet."""
+    known = store.known(cell for task in tasks for cell in task.cells)
+    left = [
+        replace(task, cells={cell: spec for cell, spec in task.cells.items() if cell not in known}) for task in tasks
+    ]
+    return [task for task in left if task.cells]
 
 
 def report(directory: Path | str) -> Results:

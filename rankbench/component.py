@@ -25,7 +25,8 @@ __all__ = ["Component", "Order", "Property", "StructureKind", "build"]
 Property = Literal["additive", "convex", "equivariant", "quadratic", "shift-invariant", "smooth", "stochastic"]
 """Mathematical properties that a component may declare; checks follow declarations.
 
-``additive``: a structure of k judgments is the average of the k structures of one.
+``additive``: averaged over all k-subsets of judgments, the structure is the average of the
+structures of one judgment, so that a risk linear in the structure does not depend on k.
 """
 
 StructureKind = Literal["scores", "edges"]

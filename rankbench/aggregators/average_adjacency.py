@@ -34,7 +34,7 @@ class AverageAdjacency(Aggregator):
     name: ClassVar[str] = "average-adjacency"
     source: ClassVar[str] = "[DMJ13]_ section 5.3"
     structure: ClassVar[StructureKind] = "edges"
-    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    properties: ClassVar[frozenset[Property]] = frozenset({"additive", "equivariant"})
 
     def aggregate(
         self,

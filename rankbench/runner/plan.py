@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
 from collections import defaultdict
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankbench.component import build
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, nearest
 from rankbench.losses.base import Loss
 from rankbench.methods.base import Method
 from rankbench.plugin import manager
@@ -156,9 +157,9 @@ def _check_n(experiment: Experiment, n: int) -> None:
 
 def _check_labels(experiment: Experiment, labels: set[str]) -> None:
     """Refuse figures and claims about contenders that do not exist."""
-    from rankbench.errors import nearest
-
-    named = [label for figure in experiment.figures for label in (*figure.series, *figure.references)]
+    patterns = [p for figure in experiment.figures for p in (*figure.series, *figure.references)]
+    patterns += [p for figure in experiment.figures for panel in figure.panels for p in panel.series]
+    named = [pattern for pattern in patterns if not fnmatch.filter(labels, pattern)]
     named += [label for claim in experiment.claims for c in claim.contrasts for label in (c.a, c.b)]
     named += [experiment.baseline] if experiment.baseline else []
     for label in named:
