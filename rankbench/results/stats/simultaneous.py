@@ -18,7 +18,7 @@ from rankbench.results.stats.critical import Sources
 
 __all__ = ["FEW", "Intervals", "simultaneous"]
 
-FEW = 10
+FEW = 30
 """With fewer resampled units a bootstrap of the maximum is too coarse: Bonferroni instead."""
 
 _ZERO = 1e-12

@@ -1,0 +1,291 @@
+"""Claims, declared before the run: held, did not hold, or could not tell.
+
+A claim is a set of contrasts whose intervals cover all at once. It *held* if every
+interval lies on the claimed side, it *did not hold* if one lies entirely on the other
+side; otherwise the run could not tell. The verdict is that of the intervals over queries
+and draws; what draws alone would have said is given beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.results.curves import curve_values
+from rankbench.results.sample import Arm, ArmKey, Race, Sampler
+from rankbench.results.schema import Split
+from rankbench.results.stats.bootstrap import REPLICATES, counts
+from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws
+from rankbench.results.stats.critical import Sources
+from rankbench.results.stats.equivalence import equivalent, not_equivalent
+from rankbench.results.stats.simultaneous import Intervals, simultaneous
+from rankbench.results.stats.spread import pitman_morgan, sd_ratios
+from rankbench.suites.schema import Claim, Contrast
+
+__all__ = ["Answer", "Finding", "Verdict", "answers"]
+
+Verdict: TypeAlias = Literal["held", "did not hold", "could not tell"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One contrast with its intervals, simultaneous over the claim's contrasts.
+
+    Attributes
+    ----------
+    text : str
+        What is compared, in words.
+    estimate : float
+        A difference; for ``wider`` and ``coincide`` a ratio.
+    lower, upper : float
+        Over queries and draws; over draws for curves, which have no queries.
+    lower_draws, upper_draws : float
+        Over draws alone.
+    """
+
+    text: str
+    estimate: float
+    lower: float
+    upper: float
+    lower_draws: float
+    upper_draws: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A claim's verdict on one split.
+
+    Attributes
+    ----------
+    split : Split or None
+        None for claims about curves, which are about the design queries' judgments.
+    by_draws : Verdict
+        What the intervals over draws alone say.
+    notes : tuple of str
+        What was left out, and why.
+    """
+
+    experiment: str
+    claim: Claim
+    split: Split | None
+    verdict: Verdict
+    by_draws: Verdict
+    findings: tuple[Finding, ...]
+    repetitions: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """A contrast with its arms: a sum of weights times arms."""
+
+    text: str
+    weights: tuple[tuple[ArmKey, float], ...]
+
+
+def answers(sampler: Sampler) -> list[Answer]:
+    """Return the answers to an experiment's claims, on every split."""
+    found: list[Answer] = []
+    for claim in sampler.experiment.claims:
+        resolved, notes, complete = _resolve(sampler, claim)
+        if claim.kind == "coincide":
+            own = [_coincide(sampler, claim, resolved, notes)]
+        else:
+            own = [_answer(sampler, claim, split, resolved, notes) for split in sampler.record.splits()]
+        found.extend(own if complete else (_without_held(answer) for answer in own))
+    return found
+
+
+def _without_held(answer: Answer) -> Answer:
+    """Take back a verdict that rests on some of the claim's contrasts only."""
+    weaker: dict[Verdict, Verdict] = {"held": "could not tell"}
+    return replace(
+        answer,
+        verdict=weaker.get(answer.verdict, answer.verdict),
+        by_draws=weaker.get(answer.by_draws, answer.by_draws),
+    )
+
+
+def _answer(sampler: Sampler, claim: Claim, split: Split, resolved: list[_Resolved], notes: tuple[str, ...]) -> Answer:
+    arms = _arms(sampler, resolved)
+    repetitions = _shared(arms)
+    empty = Answer(sampler.experiment.name, claim, split, "could not tell", "could not tell", (), 0, notes)
+    if not resolved or not repetitions:
+        return empty
+    column = {arm.key: i for i, arm in enumerate(arms)}
+    sample = sampler.sample(arms, sampler.metrics[0], split, repetitions)
+    if claim.kind == "wider":
+        index = np.array([[column[key] for key, _ in r.weights] for r in resolved])
+        both = sd_ratios(sample, index)
+        level = 1 - 0.05 / len(index)
+        draws = np.array([pitman_morgan(sample.draws[:, a], sample.draws[:, b], level) for a, b in index])
+        estimates, *bounds = (np.exp(both.estimate), np.exp(both.lower), np.exp(both.upper), draws[:, 1], draws[:, 2])
+    else:
+        matrix = np.zeros((len(arms), len(resolved)))
+        for j, contrast in enumerate(resolved):
+            for key, weight in contrast.weights:
+                matrix[column[key], j] += weight
+        real, alone = contrasts(sample, matrix), contrasts_over_draws(sample, matrix)
+        estimates, *bounds = (real.estimate, real.lower, real.upper, alone.lower, alone.upper)
+    verdict = _verdict(claim, bounds[0], bounds[1])
+    if len(repetitions) == 1:
+        verdict = "could not tell"
+        notes = (*notes, "one repetition: the interval is over queries alone and says nothing about other draws")
+    return replace(
+        empty,
+        verdict=verdict,
+        by_draws=_verdict(claim, bounds[2], bounds[3]),
+        findings=_findings(resolved, estimates, bounds),
+        repetitions=len(repetitions),
+        notes=notes,
+    )
+
+
+def _coincide(sampler: Sampler, claim: Claim, resolved: list[_Resolved], notes: tuple[str, ...]) -> Answer:
+    """Compare mean curves by their ratio at given steps, over draws."""
+    arms = _arms(sampler, resolved)
+    repetitions = _shared(arms)
+    empty = Answer(sampler.experiment.name, claim, None, "could not tell", "could not tell", (), 0, notes)
+    if not resolved or not repetitions:
+        return empty
+    values: dict[ArmKey, NDArray[np.float64]] = {}
+    for arm in arms:
+        found = curve_values(sampler, arm, claim.metric, claim.steps, repetitions)
+        if found is None:
+            why = f"{arm.member.label} at n = {arm.member.n:,} has no curve {claim.metric!r}"
+            return replace(empty, notes=(*notes, why))
+        if (found.mean(axis=0) <= 0).any():
+            why = f"the mean of {claim.metric} of {arm.member.label} is not positive at some step: there is no ratio"
+            return replace(empty, notes=(*notes, why))
+        values[arm.key] = found
+    logs: list[NDArray[np.float64]] = []
+    texts: list[str] = []
+    for contrast in resolved:
+        (a, _), (b, _) = contrast.weights
+        # log of a mean, to first order: the influence of each draw, around the log itself
+        logs.append(_log_mean(values[a]) - _log_mean(values[b]))
+        texts.extend(f"{contrast.text}, step {step:,}" for step in claim.steps)
+    draws = np.concatenate(logs, axis=1)
+    interval = _over_draws(draws, sampler)
+    bounds = [10**interval.lower, 10**interval.upper] * 2
+    verdict = _verdict(claim, bounds[0], bounds[1])
+    return replace(
+        empty,
+        verdict=verdict,
+        by_draws=verdict,
+        findings=_findings([_Resolved(text, ()) for text in texts], 10**interval.estimate, bounds),
+        repetitions=len(repetitions),
+        notes=notes,
+    )
+
+
+def _log_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    mean = values.mean(axis=0)
+    return np.asarray(np.log10(mean) + (values / mean - 1) / math.log(10))
+
+
+def _over_draws(draws: NDArray[np.float64], sampler: Sampler) -> Intervals:
+    count = len(draws)
+    weights = counts(np.random.default_rng([sampler.seed, 0]), REPLICATES, count) / max(count - 1, 1)
+    return simultaneous(
+        draws.mean(axis=0),
+        weights @ draws,
+        Sources.only(draws.shape[1], count - 1.0),
+        units=count,
+        spread=count > 1,
+        se=draws.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else None,
+    )
+
+
+def _verdict(claim: Claim, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Verdict:
+    """Judge by the intervals of differences, or of ratios (``wider``, ``coincide``)."""
+    tests: dict[str, Callable[[], tuple[NDArray[np.bool_], NDArray[np.bool_]]]] = {
+        "less": lambda: (upper < 0, lower > 0),
+        "wider": lambda: (lower > 1, upper < 1),
+        "equivalent": lambda: (equivalent(lower, upper, claim.margin), not_equivalent(lower, upper, claim.margin)),
+        "coincide": lambda: (
+            equivalent(np.log10(lower), np.log10(upper), claim.margin),
+            not_equivalent(np.log10(lower), np.log10(upper), claim.margin),
+        ),
+    }
+    claimed, other = tests[claim.kind]()
+    return "did not hold" if other.any() else "held" if claimed.all() else "could not tell"
+
+
+def _findings(
+    resolved: list[_Resolved], estimates: NDArray[np.float64], bounds: list[NDArray[np.float64]]
+) -> tuple[Finding, ...]:
+    return tuple(Finding(r.text, *(float(v[j]) for v in (estimates, *bounds))) for j, r in enumerate(resolved))
+
+
+def _arms(sampler: Sampler, resolved: list[_Resolved]) -> list[Arm]:
+    keys = dict.fromkeys(key for contrast in resolved for key, _ in contrast.weights)
+    found = (sampler.arm(key) for key in sorted(keys))
+    return [arm for arm in found if arm is not None]
+
+
+def _shared(arms: list[Arm]) -> tuple[int, ...]:
+    if not arms:
+        return ()
+    return tuple(sorted(frozenset.intersection(*(arm.done for arm in arms))))
+
+
+def _resolve(sampler: Sampler, claim: Claim) -> tuple[list[_Resolved], tuple[str, ...], bool]:
+    """Turn labels into arms; say what is left out, and whether all that the claim needs is there."""
+    found: list[_Resolved] = []
+    notes: list[str] = []
+    complete = True
+    for contrast in claim.contrasts:
+        name = f"{contrast.a} vs {contrast.b}"
+        cells = _places(sampler, contrast)
+        if not cells:
+            complete = False
+            notes.append(f"{name}: not in this run")
+        for text, weights in cells:
+            arms = [sampler.arm(key) for key, _ in weights]
+            missing = [key for (key, _), arm in zip(weights, arms, strict=True) if arm is None or not arm.racing]
+            if missing:
+                complete = False
+                n, label = missing[0]
+                arm = sampler.arm(missing[0])
+                status = "not in this run" if arm is None else arm.status
+                notes.append(f"{text}: left out, {label} at n = {n:,} is {status}")
+            elif _same(arms):
+                notes.append(f"{text}: left out, no query has so many judgments and the two are the same")
+            else:
+                found.append(_Resolved(text, weights))
+    return found, tuple(notes), complete
+
+
+def _same(arms: list[Arm | None]) -> bool:
+    """Whether a and b are one cell: equal to the same order infinity, at every n of the contrast."""
+    owners = [(arm.member.n, arm.equals or arm.member.label) for arm in arms if arm is not None]
+    return all(a == b for a, b in zip(owners[::2], owners[1::2], strict=True))
+
+
+def _places(sampler: Sampler, contrast: Contrast) -> list[tuple[str, tuple[tuple[ArmKey, float], ...]]]:
+    """Return the words and the weighted arms of a contrast: a, b[, a, b]."""
+    a, b = contrast.a, contrast.b
+    declared = {race.n_declared: race for race in sampler.races}
+    if contrast.n_a is not None or contrast.n_b is not None:
+        races = [declared.get(n) if n is not None else None for n in (contrast.n_a, contrast.n_b)]
+        if races[0] is None or races[1] is None:
+            return []
+        n_a, n_b = races[0].n, races[1].n
+        return [(f"{a} at n = {n_a:,} vs {b} at n = {n_b:,}", (((n_a, a), 1.0), ((n_b, b), -1.0)))]
+    races_of_both: list[Race] = [race for race in sampler.races if race.arm(a) and race.arm(b)]
+    if not races_of_both:
+        return []
+    first, last = races_of_both[0].n, races_of_both[-1].n
+    if contrast.at == "last-first":
+        if first == last:
+            return []
+        text = f"({a} vs {b}) at n = {last:,}, less the same at n = {first:,}"
+        return [(text, (((last, a), 1.0), ((last, b), -1.0), ((first, a), -1.0), ((first, b), 1.0)))]
+    at = {"each": [race.n for race in races_of_both], "first": [first], "last": [last]}[contrast.at]
+    return [(f"{a} vs {b}, n = {n:,}", (((n, a), 1.0), ((n, b), -1.0))) for n in at]

@@ -1,0 +1,235 @@
+"""From the journal to arrays: which cells are compared with which, and their means.
+
+An *arm* is a contender at one n. Comparisons are matched: all arms of a comparison use
+the same repetitions, those that every arm which is still in the race has finished. An
+arm with a cell that diverged, was skipped or failed is out of the race: the mean over
+the repetitions where it happened to work would flatter it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import StoreError
+from rankbench.results.journal import Journal, StoredCell
+from rankbench.results.schema import Member, Split, SuiteRecord
+from rankbench.results.stats.bootstrap import REPLICATES, Crossed, crossed
+from rankbench.suites.schema import Experiment
+
+__all__ = ["Arm", "ArmKey", "Race", "Sampler", "bootstrap_seed"]
+
+ArmKey: TypeAlias = tuple[int, str]
+"""n (as run) and label."""
+
+_WORST = ("error", "timeout", "diverged", "skipped")
+
+
+def bootstrap_seed(seed: int) -> int:
+    """Return the seed of all bootstraps of a suite, apart from the seeds of its draws."""
+    return int.from_bytes(hashlib.blake2b(f"bootstrap {seed}".encode(), digest_size=8).digest(), "little")
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One contender at one n.
+
+    Attributes
+    ----------
+    member : Member
+        Of the first repetition; `repetition` and `cell` are of no meaning here.
+    cells : dict of int to str
+        Cell id by planned repetition.
+    stored : dict of int to StoredCell
+        By repetition, those that have a row.
+    equals : str
+        Label of the arm of order infinity that this one is the same as, because no query
+        has more than k judgments; else empty.
+    """
+
+    member: Member
+    cells: dict[int, str]
+    stored: dict[int, StoredCell]
+    equals: str = ""
+
+    @property
+    def key(self) -> ArmKey:
+        """N and label."""
+        return self.member.n, self.member.label
+
+    @property
+    def done(self) -> frozenset[int]:
+        """Repetitions that are done."""
+        return frozenset(r for r, cell in self.stored.items() if cell.status == "done")
+
+    @property
+    def racing(self) -> bool:
+        """Whether something is done and nothing went wrong."""
+        return bool(self.done) and len(self.done) == len(self.stored)
+
+    @property
+    def status(self) -> str:
+        """The worst status of all repetitions; ``pending`` if none has a row yet."""
+        found = {cell.status for cell in self.stored.values()}
+        return next((status for status in _WORST if status in found), "done" if found else "pending")
+
+    @property
+    def reason(self) -> str:
+        """What went wrong first, and how often."""
+        wrong = [(r, cell) for r, cell in sorted(self.stored.items()) if cell.status != "done"]
+        if not wrong:
+            return ""
+        first = next(cell for _, cell in wrong if cell.status == self.status)
+        times = f"{len(wrong)} of {len(self.cells)} repetitions"
+        return f"{times}: {first.reason}" if first.reason else times
+
+    def info(self, name: str) -> float:
+        """Return the mean over finished repetitions of a named fact; nan if unknown."""
+        values = [self.stored[r].info.get(name, math.nan) for r in sorted(self.done)]
+        return float(np.mean(values)) if values else math.nan
+
+    @property
+    def optimality(self) -> float:
+        """The farthest from optimal that a finished repetition stopped; nan if unknown."""
+        values = [self.stored[r].optimality for r in self.done]
+        known = [value for value in values if not math.isnan(value)]
+        return max(known, default=math.nan)
+
+
+@dataclass(frozen=True)
+class Race:
+    """The arms of an experiment at one n, and the repetitions they are compared on."""
+
+    n: int
+    n_declared: int
+    arms: tuple[Arm, ...]
+    repetitions: tuple[int, ...]
+    planned: int
+
+    @property
+    def racing(self) -> tuple[Arm, ...]:
+        """The arms that are compared."""
+        return tuple(arm for arm in self.arms if arm.racing)
+
+    def arm(self, label: str) -> Arm | None:
+        """Return the arm called `label`, if there is one."""
+        return next((arm for arm in self.arms if arm.member.label == label), None)
+
+
+class Sampler:
+    """Everything about one experiment that statistics, tables and figures are made from.
+
+    Parameters
+    ----------
+    journal : Journal
+    record : SuiteRecord
+    experiment : Experiment
+    members : sequence of Member
+        The plan; members of other experiments are left out.
+    cells : dict of str to StoredCell
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        record: SuiteRecord,
+        experiment: Experiment,
+        members: Sequence[Member],
+        cells: dict[str, StoredCell],
+    ) -> None:
+        self.journal, self.record, self.experiment = journal, record, experiment
+        own = [m for m in members if m.experiment == experiment.name]
+        self.races = tuple(_race(n, [m for m in own if m.n == n], cells) for n in sorted({m.n for m in own}))
+        self.seed = bootstrap_seed(record.seed)
+        self._cache: dict[tuple[str, Split, ArmKey, tuple[int, ...]], int] = {}
+        self._samples: list[tuple[Crossed, dict[ArmKey, int]]] = []
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the losses, the headline first."""
+        return self.experiment.losses
+
+    def arm(self, key: ArmKey) -> Arm | None:
+        """Return the arm at `key`, if there is one."""
+        return next((arm for race in self.races for arm in race.arms if arm.key == key), None)
+
+    def means(self, arm: Arm, metric: str, split: Split, repetitions: Sequence[int]) -> NDArray[np.float64]:
+        """Return an arm's mean over queries, shape (R,)."""
+        return np.array([self._losses(arm, r, metric, split).mean() for r in repetitions])
+
+    def sample(self, arms: Sequence[Arm], metric: str, split: Split, repetitions: tuple[int, ...]) -> Crossed:
+        """Return the bootstrapped means of `arms` on the same `repetitions`.
+
+        The same queries and draws are resampled for all arms of an experiment, at every
+        n, so what was resampled once is put together again for claims across n.
+        """
+        missing = [arm for arm in arms if (metric, split, arm.key, repetitions) not in self._cache]
+        if missing:
+            losses = np.stack(
+                [np.stack([self._losses(arm, r, metric, split) for r in repetitions]) for arm in missing], axis=2
+            )
+            self._samples.append(
+                (crossed(losses, self.seed, REPLICATES), {arm.key: i for i, arm in enumerate(missing)})
+            )
+            for arm in missing:
+                self._cache[metric, split, arm.key, repetitions] = len(self._samples) - 1
+        parts = []
+        for arm in arms:
+            sample, columns = self._samples[self._cache[metric, split, arm.key, repetitions]]
+            parts.append((sample, columns[arm.key]))
+        return Crossed(
+            *(
+                np.stack([getattr(sample, name)[:, column] for sample, column in parts], axis=1)
+                for name in ("draws", "queries", "replicates", "draw_replicates", "log_sds")
+            )
+        )
+
+    def _losses(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
+        losses = self.journal.losses(arm.cells[repetition], metric, split)
+        if losses is None:
+            raise StoreError(
+                f"{self.journal.path}: {arm.member.label!r} (n = {arm.member.n}, repetition {repetition}) is done but "
+                f"has no {metric!r} on the {split} queries: it was computed for other losses; run into a new folder"
+            )
+        return losses
+
+
+def _race(n: int, members: Sequence[Member], cells: dict[str, StoredCell]) -> Race:
+    arms: dict[str, Arm] = {}
+    for member in members:
+        arm = arms.setdefault(member.label, Arm(member, {}, {}))
+        arm.cells[member.repetition] = member.cell
+        if member.cell in cells:
+            arm.stored[member.repetition] = cells[member.cell]
+    ordered = sorted(arms.values(), key=lambda arm: (arm.member.order, arm.member.label))
+    named = tuple(Arm(arm.member, arm.cells, arm.stored, _equal(arm, ordered)) for arm in ordered)
+    racing = [arm.done for arm in named if arm.racing]
+    shared = frozenset.intersection(*racing) if racing else frozenset()
+    planned = len({m.repetition for m in members})
+    return Race(n, members[0].n_declared, named, tuple(sorted(shared)), planned)
+
+
+def _equal(arm: Arm, arms: Sequence[Arm]) -> str:
+    if not arm.done or _order(arm.member.config) == "inf":
+        return ""
+    if any(arm.stored[r].info.get("share_complete", 0.0) < 1.0 for r in arm.done):
+        return ""
+    rest = _rest(arm.member.config)
+    return next(
+        (o.member.label for o in arms if _order(o.member.config) == "inf" and _rest(o.member.config) == rest), ""
+    )
+
+
+def _order(config: dict[str, Any]) -> Any:
+    k = config.get("k")
+    return "inf" if isinstance(k, float) and math.isinf(k) else k
+
+
+def _rest(config: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in config.items() if key != "k"}

@@ -1,0 +1,195 @@
+"""Standings: one row for each experiment, n, metric, split and contender."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankbench.results.sample import Arm, Race, Sampler
+from rankbench.results.schema import Direction, Split
+from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws
+from rankbench.results.stats.draws import mean_intervals
+from rankbench.results.stats.holm import holm
+from rankbench.results.stats.ranks import rank_ranges
+
+__all__ = ["Standing", "best_first", "standings"]
+
+NAN = math.nan
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A row of ``leaderboard.csv``; every column is described in docs/leaderboard.md.
+
+    Attributes are in the order of the columns; nan and None are written as nothing.
+    """
+
+    experiment: str
+    dataset: str
+    simulated: bool
+    n: int
+    contender: str
+    spec: str
+    metric: str
+    direction: Direction
+    split: Split
+    mean: float = NAN
+    se: float = NAN
+    sd: float = NAN
+    lower: float = NAN
+    upper: float = NAN
+    se_queries: float = NAN
+    lower_queries: float = NAN
+    upper_queries: float = NAN
+    rank_low: int | None = None
+    rank_high: int | None = None
+    difference: float = NAN
+    difference_lower: float = NAN
+    difference_upper: float = NAN
+    difference_lower_draws: float = NAN
+    difference_upper_draws: float = NAN
+    p_holm: float = NAN
+    repetitions: int = 0
+    planned: int = 0
+    queries: int = 0
+    status: str = "pending"
+    reason: str = ""
+    optimality: float = NAN
+    mc_error: float = NAN
+    share_complete: float = NAN
+    equals: str = ""
+
+
+def standings(sampler: Sampler) -> list[Standing]:
+    """Return all rows of an experiment, in the order of its plan."""
+    return [
+        row
+        for race in sampler.races
+        for metric in sampler.metrics
+        for split in sampler.record.splits()
+        for row in _rows(sampler, race, metric, split)
+    ]
+
+
+def _rows(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Standing]:
+    direction = sampler.record.direction(metric)
+    found: dict[str, dict[str, float | int | None]] = {}
+    racing = race.racing
+    if racing and race.repetitions:
+        sample = sampler.sample(racing, metric, split, race.repetitions)
+        over_draws = mean_intervals(sample.draws)
+        identity = np.eye(len(racing))
+        for i, arm in enumerate(racing):
+            single = contrasts(sample, identity[:, [i]])
+            found[arm.member.label] = {
+                "mean": over_draws.mean[i],
+                "se": over_draws.se[i],
+                "sd": over_draws.sd[i],
+                "lower": over_draws.lower[i],
+                "upper": over_draws.upper[i],
+                "se_queries": single.se[0],
+                "lower_queries": single.lower[0],
+                "upper_queries": single.upper[0],
+                "repetitions": len(race.repetitions),
+            }
+        _ranks(sampler, race, metric, split, found)
+        _differences(sampler, race, metric, split, found)
+    for arm in race.arms:
+        if arm.done and not arm.racing:
+            means = sampler.means(arm, metric, split, sorted(arm.done))
+            found[arm.member.label] = {"mean": float(means.mean()), "repetitions": len(means)}
+    return [_row(sampler, race, arm, metric, split, direction, found.get(arm.member.label, {})) for arm in race.arms]
+
+
+def _ranks(
+    sampler: Sampler, race: Race, metric: str, split: Split, found: dict[str, dict[str, float | int | None]]
+) -> None:
+    """Rank every distinct arm; one that equals k = inf shares that one's range."""
+    distinct = [arm for arm in race.racing if not _shares(arm, race)]
+    sample = sampler.sample(distinct, metric, split, race.repetitions)
+    ranges = rank_ranges(sample, maximize=sampler.record.direction(metric) == "maximize")
+    by_label = {arm.member.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
+    for arm in race.racing:
+        low, high = by_label[_shares(arm, race) or arm.member.label]
+        found[arm.member.label] |= {"rank_low": int(low), "rank_high": int(high)}
+
+
+def _shares(arm: Arm, race: Race) -> str:
+    if not arm.equals:
+        return ""
+    other = race.arm(arm.equals)
+    return arm.equals if other is not None and other.racing else ""
+
+
+def _differences(
+    sampler: Sampler, race: Race, metric: str, split: Split, found: dict[str, dict[str, float | int | None]]
+) -> None:
+    base = race.arm(sampler.experiment.baseline)
+    if base is None or not base.racing:
+        return
+    others = [arm for arm in race.racing if arm is not base]
+    for arm in others:
+        sample = sampler.sample([arm, base], metric, split, race.repetitions)
+        matrix = np.array([[1.0], [-1.0]])
+        both, draws = contrasts(sample, matrix), contrasts_over_draws(sample, matrix)
+        found[arm.member.label] |= {
+            "difference": both.estimate[0],
+            "difference_lower": both.lower[0],
+            "difference_upper": both.upper[0],
+            "difference_lower_draws": draws.lower[0],
+            "difference_upper_draws": draws.upper[0],
+            "p_holm": both.p[0],
+        }
+    tested = [arm.member.label for arm in others if not _shares(arm, race)]
+    adjusted = holm(np.array([found[label]["p_holm"] for label in tested], dtype=np.float64))
+    by_label = dict(zip(tested, adjusted, strict=True))
+    for arm in others:
+        found[arm.member.label]["p_holm"] = by_label.get(_shares(arm, race) or arm.member.label, NAN)
+
+
+def _row(
+    sampler: Sampler,
+    race: Race,
+    arm: Arm,
+    metric: str,
+    split: Split,
+    direction: Direction,
+    values: dict[str, float | int | None],
+) -> Standing:
+    record = sampler.record
+    return Standing(
+        experiment=sampler.experiment.name,
+        dataset=record.dataset,
+        simulated=record.simulated,
+        n=race.n,
+        contender=arm.member.label,
+        spec=arm.member.spec,
+        metric=metric,
+        direction=direction,
+        split=split,
+        planned=race.planned,
+        queries=record.queries[split],
+        status=arm.status,
+        reason=arm.reason,
+        optimality=arm.optimality,
+        mc_error=arm.info("mc_error"),
+        share_complete=arm.info("share_complete"),
+        equals=arm.equals,
+        **values,  # type: ignore[arg-type]
+    )
+
+
+def best_first(rows: Sequence[Standing]) -> list[Standing]:
+    """Return rows from the best mean to the worst; what has no rank comes last."""
+    sign = -1 if rows and rows[0].direction == "maximize" else 1
+    order = range(len(rows))
+    return [
+        rows[i]
+        for i in sorted(
+            order,
+            key=lambda i: (rows[i].rank_low is None, round(sign * rows[i].mean, 12) if rows[i].rank_low else 0, i),
+        )
+    ]
