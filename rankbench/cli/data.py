@@ -1,0 +1,188 @@
+"""``rankbench data``: data sets, and files of one's own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rankbench.cli.tables import print_json, print_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankbench.data.cards import Card
+
+__all__ = ["data"]
+
+
+@click.group("data")
+def data() -> None:
+    """List, get, verify, describe and convert data."""
+
+
+@data.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_datasets(as_json: bool) -> None:
+    """List the data sets and whether they are here."""
+    from rankbench.data.dataset import Dataset
+    from rankbench.plugin.manager import component_class, names
+
+    rows: list[dict[str, Any]] = []
+    for name in names("dataset"):
+        cls = component_class("dataset", name)
+        if issubclass(cls, Dataset):
+            card = _cards().get(name)
+            rows.append(
+                {
+                    "name": name,
+                    "title": cls.title,
+                    "simulated": cls.simulated,
+                    "licence": cls.licence,
+                    "restricted": card.restricted if card else False,
+                    "queries": card.expected.queries if card else None,
+                    "rows": card.expected.rows if card else None,
+                    "here": _state(card),
+                }
+            )
+    if as_json:
+        print_json(rows)
+        return
+    shown = [(r["name"], r["here"], f"{r['queries']:,}" if r["queries"] else "any", r["title"]) for r in rows]
+    print_table(("data set", "here", "queries", "what"), shown)
+
+
+def _safe(text: str) -> str:
+    """Escape what a terminal would obey: control characters, and those that change direction."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _cards() -> dict[str, Card]:
+    from rankbench.data.cards import cards
+
+    return cards()
+
+
+def _state(card: Card | None) -> str:
+    """Return whether a data set can be used now, in a word or three."""
+    from rankbench.data.fetch import find
+    from rankbench.errors import InputError
+
+    if card is None:
+        return "simulated"
+    try:
+        if find(card) is not None:
+            return "yes"
+    except InputError:
+        return "incomplete"
+    return "can be downloaded" if card.downloadable else "no"
+
+
+def _card(name: str) -> Card:
+    from rankbench.errors import SpecError, nearest
+    from rankbench.plugin.manager import names
+
+    found = _cards().get(name)
+    if found is None:
+        if name in names("dataset"):
+            raise SpecError(f"data set {name!r} is not made of files: there is nothing to get or to verify")
+        raise SpecError(f"there is no data set {name!r}{nearest(name, _cards())}")
+    return found
+
+
+@data.command()
+@click.argument("name")
+@click.option("--accept-license", is_flag=True, help="You have read and accept the data's licence.")
+def get(name: str, accept_license: bool) -> None:
+    """Download a data set into the user's cache, and check it."""
+    from rankbench.data.fetch import fetch
+
+    card = _card(name)
+    folder = fetch(card, accept_license=accept_license)
+    click.echo(f"{card.name} is in {_safe(str(folder))}; licence: {card.licence}; cite: {card.citation}")
+
+
+@data.command()
+@click.argument("name", required=False)
+def verify(name: str | None) -> None:
+    """Check the sha256 of the files of one data set, or of all that are here."""
+    from rankbench.data.fetch import find, locate
+
+    if name is not None:
+        locate(_card(name), fresh=True)
+        click.echo(f"{name}: ok")
+        return
+    here = [card for card in _cards().values() if find(card) is not None]
+    for card in here:
+        locate(card, fresh=True)
+        click.echo(f"{card.name}: ok")
+    if not here:
+        click.echo("no data set is here; see `rankbench data list`")
+
+
+@data.command()
+@click.argument("table", metavar="FILE|NAME")
+@click.option("--reader", default=None, help="Reader, as letor:zero-based=true; chosen by ending by default.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def describe(table: str, reader: str | None, as_json: bool) -> None:
+    """Tell what is in a file, a folder of shards, or a data set."""
+    from rankbench.data.describe import describe as summarize
+
+    path = Path(table)
+    summary = summarize(_table(table, reader), path=path if path.exists() else None)
+    if as_json:
+        print_json(summary.as_dict())
+        return
+    print_table(("", ""), summary.lines(), title=_safe(table))
+
+
+def _table(table: str, reader: str | None) -> pl.LazyFrame:
+    """Return the table of a path that exists, else of a data set, else say what is missing."""
+    from rankbench.data.dataset import Dataset
+    from rankbench.data.readers.base import choose_reader
+    from rankbench.plugin.manager import get as component
+    from rankbench.plugin.manager import names
+
+    path = Path(table)
+    if not path.exists() and reader is None and table.split(":", 1)[0] in names("dataset"):
+        found = component("dataset", table)
+        if isinstance(found, Dataset):
+            return found.items()
+    return (_reader(reader) if reader else choose_reader(path)).scan(path)
+
+
+def _reader(text: str) -> Any:
+    from rankbench.data.readers.base import Reader
+    from rankbench.plugin.manager import get as component
+
+    found = component("reader", text)
+    return found if isinstance(found, Reader) else None
+
+
+@data.command()
+@click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
+@click.argument("destination", metavar="DST", type=click.Path(path_type=Path))
+@click.option("--shards", default=16, show_default=True, type=click.IntRange(1, 99_999), help="Number of files.")
+@click.option("--reader", default=None, help="Reader, as letor:zero-based=true; chosen by ending by default.")
+@click.option("--force", is_flag=True, help="Replace DST if it is a folder of shards.")
+def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool) -> None:
+    """Stream a file of any size to a folder of Parquet shards."""
+    from rankbench.data.convert import convert as run
+
+    terminal = sys.stderr.isatty()
+
+    def progress(rows: int) -> None:
+        if terminal:
+            click.echo(f"\r{rows:,} rows", nl=False, err=True)
+
+    manifest = run(
+        source, destination, shards=shards, force=force, reader=_reader(reader) if reader else None, progress=progress
+    )
+    if terminal:
+        click.echo("\r", nl=False, err=True)
+    click.echo(
+        f"{manifest.rows:,} rows of {manifest.queries:,} queries in {len(manifest.shards)} shards: "
+        f"{_safe(str(destination))}"
+    )

@@ -1,0 +1,257 @@
+"""Data cards: what a public data set is, where it comes from, and how to know its files.
+
+A card is a TOML file in ``datasets/`` (in the wheel: ``rankbench/data/cards``). It is
+data, not code; unknown keys are errors. `CardDataset` makes a data set of one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from functools import cache, cached_property
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from rankbench.data.dataset import Dataset
+from rankbench.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Archive", "Card", "CardDataset", "CardFile", "card_dataset", "cards", "cards_folder", "load_card"]
+
+
+def _inside(path: str) -> str:
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in path or ":" in path or not pure.parts:
+        raise ValueError(f"{path!r} must be a path inside the data set's folder, with forward slashes")
+    return path
+
+
+_Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+_Inside = Annotated[str, AfterValidator(_inside)]
+_Url = Annotated[str, Field(pattern=r"^https?://")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CardFile(_Strict):
+    """A file that the data set is read from.
+
+    Attributes
+    ----------
+    path : str
+        Below the data set's folder.
+    sha256 : str
+    bytes : int, optional
+    url : str, optional
+        Where it can be fetched by itself.
+    archive, member : str, optional
+        Where it can be extracted from: name of an archive, exact name in it.
+    prefix : str
+        Stands before the query ids of this file, so that those of several files differ.
+    table : bool
+        False for a file that stands beside another, as group sizes do.
+    """
+
+    path: _Inside
+    sha256: _Sha256
+    bytes: int | None = Field(default=None, ge=1)
+    url: _Url | None = None
+    archive: str | None = None
+    member: str | None = None
+    prefix: str = ""
+    table: bool = True
+
+
+class Archive(_Strict):
+    """A zip file that holds files of the data set; ``url`` may be missing: it is dead."""
+
+    name: _Inside
+    sha256: _Sha256
+    bytes: int | None = Field(default=None, ge=1)
+    url: _Url | None = None
+
+
+class Expected(_Strict):
+    """What reading all files must give."""
+
+    queries: int = Field(ge=1)
+    rows: int = Field(ge=1)
+
+
+class Card(_Strict):
+    """A data set in words and checksums.
+
+    Attributes
+    ----------
+    name : str
+        Kebab-case; also the name of its folder.
+    title, licence, homepage, citation, note : str
+    restricted : bool
+        Whether it may be downloaded only after the user accepted the licence.
+    reader : str
+        In the contender grammar, as ``letor:allow-single=true``.
+    d : int
+        Number of features.
+    expected : Expected
+    archives : tuple of Archive
+    files : tuple of CardFile
+        Read in this order.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    title: str
+    licence: str
+    restricted: bool
+    homepage: _Url
+    citation: str
+    note: str = ""
+    reader: str
+    d: int = Field(ge=1)
+    expected: Expected
+    archives: tuple[Archive, ...] = ()
+    files: tuple[CardFile, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        known = {archive.name for archive in self.archives}
+        for file in self.files:
+            if (file.archive is None) != (file.member is None):
+                raise ValueError(f"file {file.path!r}: 'archive' and 'member' belong together")
+            if file.archive is not None and file.archive not in known:
+                raise ValueError(f"file {file.path!r}: there is no archive {file.archive!r}")
+        if len({file.path for file in self.files}) != len(self.files):
+            raise ValueError("two files have the same path")
+        tables = [file.prefix for file in self.files if file.table]
+        if len(set(tables)) != len(tables):
+            raise ValueError("tables must have different prefixes, or their query ids could be the same")
+        return self
+
+    @cached_property
+    def downloadable(self) -> bool:
+        """Whether every file can be fetched, by itself or in an archive."""
+        urls = {archive.name: archive.url for archive in self.archives}
+        return all((file.url or (file.archive and urls[file.archive])) is not None for file in self.files)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sha256 over the files' sums, in the card's order."""
+        lines = "".join(f"{file.sha256}  {file.prefix}  {file.path}\n" for file in self.files)
+        return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def cards_folder() -> Path:
+    """Return the folder of the cards: in the wheel, or in the repository of an editable install."""
+    installed = Path(__file__).parent / "cards"
+    return installed if installed.is_dir() else Path(__file__).parents[2] / "datasets"
+
+
+def load_card(path: Path) -> Card:
+    """Read a card.
+
+    Raises
+    ------
+    InputError
+        Not TOML (line and column), an unknown key, a value that does not fit (key path).
+    """
+    try:
+        return Card.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"not TOML: {error}", path=path) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        reason = first["msg"].removeprefix("Value error, ")
+        raise InputError(reason, path=path, column=where or None) from error
+
+
+@cache
+def cards() -> dict[str, Card]:
+    """Return all cards by name.
+
+    Raises
+    ------
+    InputError
+        A card is malformed, or its file's name is not its name.
+    """
+    found = {}
+    for path in sorted(cards_folder().glob("*.toml")):
+        card = load_card(path)
+        if card.name != path.stem:
+            raise InputError(f"the card's name is {card.name!r}, its file's is {path.stem!r}", path=path, column="name")
+        found[card.name] = card
+    return found
+
+
+class CardDataset(Dataset):
+    """A data set that a card describes; the classes are made by `card_dataset`.
+
+    Attributes
+    ----------
+    card : Card
+    """
+
+    card: ClassVar[Card]
+
+    def items(self) -> pl.LazyFrame:
+        """Return the items of all files, in the card's order, query ids prefixed by file.
+
+        Raises
+        ------
+        InputError
+            The files are nowhere (says how to get them).
+        ChecksumError
+            A file is not the one that the card describes.
+        """
+        import polars as pl
+
+        from rankbench.data.fetch import locate
+        from rankbench.data.readers.base import Reader
+        from rankbench.plugin.manager import get
+
+        reader = get("reader", self.card.reader)
+        if not isinstance(reader, Reader):
+            raise InputError(f"{self.card.reader!r} is not a reader", column="reader")
+        tables = []
+        for file, path in zip(self.card.files, locate(self.card), strict=True):
+            if file.table:
+                table = reader.scan(path)
+                prefixed = pl.lit(f"{file.prefix}/") + pl.col("query_id") if file.prefix else pl.col("query_id")
+                tables.append(table.with_columns(prefixed.alias("query_id")))
+        return pl.concat(tables)
+
+    def fingerprint(self) -> str:
+        """Return the sha256 over the card's file sums; `items` checks the files against them."""
+        return self.card.fingerprint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the card's name: the class is made anew where it is loaded."""
+        return _restore, (self.name,)
+
+
+def _restore(name: str) -> CardDataset:
+    return card_dataset(cards()[name])()
+
+
+@cache
+def card_dataset(card: Card) -> type[CardDataset]:
+    """Return the data set class of a card."""
+    return type(
+        "".join(part.capitalize() for part in card.name.split("-")),
+        (CardDataset,),
+        {
+            "__doc__": card.title + ".",
+            "__module__": __name__,
+            "card": card,
+            "name": card.name,
+            "title": card.title,
+            "source": card.citation,
+            "licence": card.licence,
+            "citation": card.citation,
+        },
+    )

@@ -1,0 +1,17 @@
+"""The built-in data sets: every data card, and the simulators."""
+
+from __future__ import annotations
+
+from rankbench.data.dataset import Dataset
+from rankbench.plugin.hookspecs import hookimpl
+
+__all__ = ["rankbench_register_datasets"]
+
+
+@hookimpl
+def rankbench_register_datasets() -> list[type[Dataset]]:
+    """Return the data sets; nothing is read or downloaded."""
+    from rankbench.data.cards import card_dataset, cards
+    from rankbench.data.simulators.web10k_like import Web10kLike
+
+    return [Web10kLike, *(card_dataset(card) for card in cards().values())]

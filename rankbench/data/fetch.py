@@ -1,0 +1,227 @@
+"""Finds a card's files, checks their sums, and downloads what may be downloaded.
+
+Files are looked for in the folder that ``RANKBENCH_DATA`` names, below the card's name,
+and then in the user's cache. Nothing is used whose sha256 is not the card's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from rankbench.data.cards import Card, CardFile
+from rankbench.errors import ChecksumError, InputError, LicenseError
+
+__all__ = ["cache_folder", "fetch", "find", "locate", "verify_file"]
+
+_BLOCK = 1 << 20
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloaded data in the user's cache."""
+    from rankbench.runtime import cache_root
+
+    return cache_root() / "data"
+
+
+def find(card: Card) -> Path | None:
+    """Return the folder that holds a card's files, or None if there is none.
+
+    Raises
+    ------
+    InputError
+        ``RANKBENCH_DATA`` has some of the files but not all, or is no folder.
+    """
+    named = os.environ.get("RANKBENCH_DATA", "")
+    if named:
+        if not Path(named).is_dir():
+            raise InputError("RANKBENCH_DATA does not name a folder", path=named)
+        folder = Path(named) / card.name
+        missing = [file.path for file in card.files if not (folder / file.path).is_file()]
+        if not missing:
+            return folder
+        if len(missing) < len(card.files):
+            raise InputError(f"the data set {card.name} is incomplete; missing: {', '.join(missing)}", path=folder)
+    folder = cache_folder() / card.name
+    return folder if all((folder / file.path).is_file() for file in card.files) else None
+
+
+def locate(card: Card, *, fresh: bool = False) -> list[Path]:
+    """Return the verified path of each of a card's files, in the card's order.
+
+    Parameters
+    ----------
+    card : Card
+    fresh : bool
+        Read the files again even if they seem unchanged.
+
+    Raises
+    ------
+    InputError
+        The files are nowhere; says how to get them.
+    ChecksumError
+        A file is not the one that the card describes.
+    """
+    folder = find(card)
+    if folder is None:
+        raise InputError(f"the data set {card.name} is not here; {_how(card)}")
+    for file in card.files:
+        verify_file(folder / file.path, file.sha256, fresh=fresh)
+    return [folder / file.path for file in card.files]
+
+
+def _how(card: Card) -> str:
+    """Return in words how a card's files can be had."""
+    files = ", ".join(f"{card.name}/{file.path}" for file in card.files)
+    by_hand = f"set RANKBENCH_DATA to a folder with {files} (from {card.homepage})"
+    if not card.downloadable:
+        return f"its download is not automated: {by_hand}"
+    flag = " --accept-license" if card.restricted else ""
+    return f"run `rankbench data get {card.name}{flag}`, or {by_hand}"
+
+
+def verify_file(path: Path, sha256: str, *, fresh: bool = False) -> None:
+    """Check a file's sum; a file that has not changed since is not read again unless `fresh`.
+
+    Raises
+    ------
+    ChecksumError
+        With the sum that was expected and the one that was found.
+    """
+    stat = path.stat()
+    key, state = str(path.resolve()), [stat.st_size, stat.st_mtime_ns]
+    known = _verified().get(key)
+    if fresh or known is None or known[:2] != state:
+        from rankbench.data.convert import sha256_of
+
+        known = [*state, sha256_of(path)]
+        _remember(key, known)
+    if known[2] != sha256:
+        raise ChecksumError(
+            f"not the file that the data card describes: sha256 should be {sha256}, but is {known[2]}; "
+            "fetch the file again",
+            path=path,
+        )
+
+
+def _verified() -> dict[str, list[int | str]]:
+    """Return the sums that were computed before: path to size, time of change, sha256."""
+    try:
+        found = json.loads((cache_folder() / "verified.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _remember(key: str, entry: list[int | str]) -> None:
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".verified.")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(_verified() | {key: entry}, file, indent=0)
+        os.replace(name, folder / "verified.json")
+    except OSError:
+        return  # a cache that cannot be written only costs time
+
+
+def fetch(card: Card, *, accept_license: bool = False) -> Path:
+    """Download a card's files into the user's cache and return their folder.
+
+    What is there already, and right, is not downloaded again.
+
+    Parameters
+    ----------
+    card : Card
+    accept_license : bool
+        Whether the user accepted the licence of restricted data.
+
+    Raises
+    ------
+    LicenseError
+        The data is restricted: names the terms and the command.
+    ChecksumError
+        What was downloaded is not what the card describes; it is deleted.
+    InputError
+        No address is known, or it does not answer.
+    """
+    if find(card) is not None:
+        return locate(card)[0].parents[len(Path(card.files[0].path).parts) - 1]
+    if not card.downloadable:
+        raise InputError(f"the data set {card.name} is not here; {_how(card)}")
+    if card.restricted and not accept_license:
+        raise LicenseError(
+            f"the data set {card.name} is restricted: {card.licence} (terms: {card.homepage}); if you accept them, run "
+            f"`rankbench data get {card.name} --accept-license`"
+        )
+    folder = cache_folder() / card.name
+    for archive in card.archives:
+        wanted = [file for file in card.files if file.archive == archive.name and not (folder / file.path).is_file()]
+        if wanted:
+            path = folder / archive.name
+            _download(archive.url or "", archive.sha256, path, card)
+            for file in wanted:
+                _extract(path, file, folder)
+            path.unlink()
+    for file in card.files:
+        if file.url is not None and not (folder / file.path).is_file():
+            _download(file.url, file.sha256, folder / file.path, card)
+    locate(card)
+    return folder
+
+
+def _download(url: str, sha256: str, path: Path, card: Card) -> None:
+    """Fetch one file; it appears under its name only if its sum is right."""
+    import pooch
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        pooch.retrieve(
+            url,
+            known_hash=f"sha256:{sha256}",
+            fname=path.name,
+            path=path.parent,
+            downloader=pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), timeout=60, chunk_size=_BLOCK),
+        )
+    except ValueError as error:
+        raise ChecksumError(
+            f"the download from {url} is not what the data card describes: {error}", path=path
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"cannot download {url} ({type(error).__name__}: {error}); if the address is dead, set RANKBENCH_DATA to a "
+            f"folder with {', '.join(f'{card.name}/{file.path}' for file in card.files)} (see {card.homepage})"
+        ) from error
+
+
+def _extract(archive: Path, file: CardFile, folder: Path) -> None:
+    """Extract one member, by its exact name, to the card's path; nothing else is written."""
+    target = folder / file.path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    digest = hashlib.sha256()
+    try:
+        with (
+            os.fdopen(descriptor, "wb") as out,
+            zipfile.ZipFile(archive) as opened,
+            opened.open(file.member or file.path) as member,
+        ):
+            while block := member.read(_BLOCK):
+                digest.update(block)
+                out.write(block)
+        if digest.hexdigest() != file.sha256:
+            raise ChecksumError(
+                f"{file.member} is not the file that the data card describes: sha256 should be {file.sha256}, but is "
+                f"{digest.hexdigest()}",
+                path=archive,
+            )
+        os.replace(name, target)
+    except (KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"cannot extract {file.member!r}: {error}", path=archive) from error
+    finally:
+        Path(name).unlink(missing_ok=True)
