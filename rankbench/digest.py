@@ -21,8 +21,14 @@ __all__ = ["code_digest", "cpu_class", "sources", "version"]
 
 PACKAGE = Path(__file__).resolve().parent
 
-PRESENTATION = ("cli", "plugin", "env.py", "results/figures", "results/leaderboard", "results/compare", "results/words")
-"""Paths in the package that only show or look up what others computed: no part of the digest."""
+AFTERWARDS = ("cli", "plugin", "env.py", "results", "runner/progress.py")
+"""Paths in the package that look up, show or analyze what others compute: no part of the digest.
+
+Leaderboards, statistics and figures are made anew from stored rows each time.
+"""
+
+ROWS = "results/schema.py"
+"""The exception: what the stored rows are."""
 
 NUMERICS = ("llvmlite", "numba", "numpy", "scipy")
 """Libraries whose version can change a number."""
@@ -69,13 +75,11 @@ def cpu_class() -> str:
 
 def sources(package: Path) -> list[Path]:
     """Return the sources below a copy of the rankbench package that can change a number, sorted."""
-    return [path for path in _python_files(package) if not _presents(path.relative_to(package).as_posix())]
+    return [path for path in _python_files(package) if _computes(path.relative_to(package).as_posix())]
 
 
-def _presents(relative: str) -> bool:
-    return any(
-        relative == prefix or relative == f"{prefix}.py" or relative.startswith(f"{prefix}/") for prefix in PRESENTATION
-    )
+def _computes(relative: str) -> bool:
+    return relative == ROWS or not any(relative == path or relative.startswith(f"{path}/") for path in AFTERWARDS)
 
 
 def _python_files(root: Path) -> list[Path]:

@@ -63,18 +63,23 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; turn what goes wrong on purpose into a message and an exit code."""
+        from rankbench.cli.tables import visible
         from rankbench.errors import RankbenchError
+        from rankbench.runtime import single_threaded_blas
 
+        single_threaded_blas()  # before a verb imports NumPy
+        if os.environ.get("NO_COLOR"):
+            ctx.color = False
         try:
             return super().invoke(ctx)
         except RankbenchError as error:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"error: {visible(str(error))}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
             # A closed pipe is click's business, and an error without a file is a defect.
             if error.errno == errno.EPIPE or error.filename is None:
                 raise
-            click.echo(f"error: {error.filename}: {error.strerror}", err=True)
+            click.echo(f"error: {visible(str(error.filename))}: {error.strerror}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
@@ -99,14 +104,8 @@ def _import(verb: Verb) -> click.Command:
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(None, "-V", "--version", package_name="rankbench", message="%(prog)s %(version)s")
-@click.pass_context
-def main(ctx: click.Context) -> None:
+def main() -> None:
     """Run every contender on exactly the same judgments, and tell which ranks better.
 
     Start with `rankbench run --suite paper`.
     """
-    from rankbench.runtime import single_threaded_blas
-
-    single_threaded_blas()  # before a verb imports NumPy
-    if os.environ.get("NO_COLOR"):
-        ctx.color = False

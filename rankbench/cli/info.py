@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.tables import print_json, print_table
+from rankbench.cli.tables import print_json, print_table, visible
 
 if TYPE_CHECKING:
     from rankbench.plugin.describe import Description
@@ -107,7 +107,7 @@ def _show_suite(suite: SuiteDescription) -> None:
 
 
 def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> None:
-    click.echo(f"{kind} {name}\n\n{text.strip()}\n")
+    click.echo(visible(f"{kind} {name}\n\n{text.strip()}\n"))
     print_table(("", ""), [(fact, value) for fact, value in facts if value])
 
 

@@ -8,17 +8,25 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-__all__ = ["print_json", "print_table"]
+__all__ = ["print_json", "print_table", "visible"]
 
 PIPE_WIDTH = 10_000
 """Columns of a pipe: nothing is wrapped there, so that a row stays one line."""
 
 
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+
+
+def visible(text: str) -> str:
+    r"""Write control characters as ``\x1b``: foreign names must not steer the terminal."""
+    return text.translate(_CONTROLS)
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title: str = "") -> None:
     """Print a table: fitted to a terminal, one line a row in a pipe; ``NO_COLOR`` is respected.
 
-    The header is left out if all of its cells are empty. Control characters, which a
-    foreign name might contain, are taken out.
+    The header is left out if all of its cells are empty. Control characters are made
+    `visible`.
     """
     from rich.console import Console
     from rich.table import Table
@@ -30,23 +38,23 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
         box=None,
         pad_edge=False,
         title_justify="left",
-        title=Text(title) if title and terminal else None,
+        title=Text(visible(title)) if title and terminal else None,
         show_header=any(columns),
     )
     for column in columns:
         table.add_column(Text(column), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     if terminal:
         console.print(table)
         return
     with console.capture() as captured:
         console.print(table)
     if title:
-        click.echo(title)
+        click.echo(visible(title))
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def print_json(value: object) -> None:
-    """Print plain values as JSON."""
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    """Print plain values as JSON, in ASCII."""
+    click.echo(json.dumps(value, indent=2, allow_nan=False))

@@ -1,0 +1,170 @@
+"""The main command: help, errors, exit codes, lazy verbs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import click
+import pytest
+
+import rankbench.cli
+from rankbench.cli.verbs import GROUP, SHORT_HELPS, Verb, find, offered, verbs
+from rankbench.errors import InputError, RankbenchError, StoreError
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+DECLARED = PROJECT["entry-points"][GROUP]
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Replace what a verb does by an error."""
+
+    def install(error: BaseException):
+        @click.command()
+        def command():
+            raise error
+
+        monkeypatch.setattr(rankbench.cli, "_import", lambda verb: command)
+
+    return install
+
+
+def test_help_shows_the_declared_verbs_in_order(rankbench):
+    shown = rankbench("--help")
+    assert shown.exit_code == 0
+    commands = shown.stdout.partition("Commands:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^  (\S+)", commands, flags=re.MULTILINE) == list(SHORT_HELPS)
+    assert rankbench("-h").stdout == shown.stdout
+
+
+def test_the_verbs_are_those_of_the_project():
+    assert set(SHORT_HELPS) == set(DECLARED)
+    assert {name: verb.target for name, verb in verbs().items() if verb.built_in} == DECLARED
+
+
+@pytest.mark.parametrize("name", list(DECLARED))
+def test_the_short_help_is_the_commands_own(name):
+    module, _, attribute = DECLARED[name].partition(":")
+    command = getattr(importlib.import_module(module), attribute)
+    assert isinstance(command, click.Command)
+    assert command.name == name
+    assert command.get_short_help_str(limit=100) == SHORT_HELPS[name]
+
+
+def test_help_imports_nothing_heavy_and_no_verb():
+    program = (
+        "import sys\nfrom rankbench.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    print(sorted(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = set(re.findall(r"'([\w.]+)'", shown.stdout.splitlines()[-1]))
+    assert "click" in modules
+    heavy = {"numpy", "polars", "numba", "scipy", "pydantic", "rich", "pluggy", "importlib.metadata", "matplotlib"}
+    assert not modules & heavy
+    assert {m for m in modules if m.startswith("rankbench.")} == {"rankbench.cli", "rankbench.cli.verbs"}
+
+
+def test_version(rankbench):
+    for option in ("-V", "--version"):
+        assert rankbench(option).stdout == f"rankbench {PROJECT['version']}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(InputError("bad line", path="a.txt", row=3), 2), (StoreError("locked"), 3), (RankbenchError("x"), 1)],
+)
+def test_an_error_of_ours_is_one_line_and_its_exit_code(rankbench, failing, error, code):
+    failing(error)
+    shown = rankbench("list")
+    assert shown.exit_code == code
+    assert shown.stderr == f"error: {error}\n"
+    assert shown.stdout == ""
+
+
+def test_control_characters_in_a_message_are_made_visible(rankbench, failing):
+    failing(InputError("no item \x1b[2J"))
+    assert rankbench("list").stderr == "error: no item \\x1b[2J\n"
+
+
+def test_an_interruption_is_130(rankbench, failing):
+    failing(KeyboardInterrupt())
+    shown = rankbench("list")
+    assert shown.exit_code == 130
+    assert shown.stderr == "interrupted\n"
+
+
+def test_a_file_of_the_system_that_fails_is_named(rankbench, failing):
+    failing(PermissionError(13, "Permission denied", "/some/file"))
+    shown = rankbench("list")
+    assert shown.exit_code == 1
+    assert shown.stderr == "error: /some/file: Permission denied\n"
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a defect"), OSError("no file to name")])
+def test_a_defect_is_not_hidden(rankbench, failing, error):
+    failing(error)
+    assert rankbench("list").exception is error
+
+
+def test_an_unknown_verb_gets_the_nearest(rankbench):
+    shown = rankbench("lits")
+    assert shown.exit_code == 2
+    assert "there is no command 'lits'; did you mean 'list'?" in shown.stderr
+
+
+def test_an_unknown_option_is_a_usage_error(rankbench):
+    shown = rankbench("--colour")
+    assert shown.exit_code == 2
+    assert "--colour" in shown.stderr
+
+
+def test_what_is_not_a_command_is_said(rankbench, monkeypatch):
+    monkeypatch.setitem(verbs(), "list", Verb("list", "rankbench.cli.verbs:SHORT_HELPS", "rankbench"))
+    shown = rankbench("list")
+    assert shown.exit_code == 2
+    assert "command 'list' of rankbench is not a click command: rankbench.cli.verbs:SHORT_HELPS" in shown.stderr
+
+
+@pytest.mark.parametrize(("value", "colored"), [("1", False), ("", True)])
+def test_no_color_is_respected_by_every_command(monkeypatch, rankbench, value, colored):
+    @click.command()
+    def command():
+        click.echo(click.style("red", fg="red"))
+
+    monkeypatch.setattr(rankbench_cli := sys.modules["rankbench.cli"], "_import", lambda verb: command)
+    monkeypatch.setenv("NO_COLOR", value)
+    context = rankbench_cli.main.make_context("rankbench", ["list"], color=True)
+    with context, click.testing.CliRunner().isolation(color=True) as (out, *_):
+        rankbench_cli.main.invoke(context)
+        assert ("\x1b[" in out.getvalue().decode()) is colored
+
+
+def test_blas_is_limited_before_a_verb_is_imported(rankbench, monkeypatch):
+    seen = []
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    command = click.Command("list")
+    monkeypatch.setattr(
+        "rankbench.cli._import", lambda verb: seen.append(os.environ.get("OPENBLAS_NUM_THREADS")) or command
+    )
+    rankbench("list")
+    assert seen == ["1"]
+
+
+def test_ours_come_first_and_keep_their_names():
+    order = [verb.built_in for verb in offered()]
+    assert order == sorted(order, reverse=True)
+
+
+def test_a_verb_that_only_importlib_finds_is_found(monkeypatch):
+    class Entry:
+        name, value, dist = "odd", "odd_module:odd", None
+
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group, name: [Entry] if name == "odd" else [])
+    assert find("odd") == Verb("odd", "odd_module:odd", "unknown")
+    assert find("even") is None
