@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from rankbench.errors import InputError, SpecError, nearest
+from rankbench.errors import SpecError, nearest
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import SUITE
 from rankbench.spec import expand, parse
-from rankbench.suites.schema import Suite
+from rankbench.suites.load import read_suite
 
 __all__ = ["ExperimentDescription", "SuiteDescription", "describe_suite"]
 
@@ -88,7 +85,7 @@ def describe_suite(name: str) -> SuiteDescription:
     files = manager.suites()
     if name not in files:
         raise SpecError(f"unknown suite {name!r}{nearest(name, files)}")
-    suite = _read(files[name])
+    suite = read_suite(files[name])
     origin = manager.origin(SUITE, name)
     return SuiteDescription(
         name=name,
@@ -115,14 +112,3 @@ def describe_suite(name: str) -> SuiteDescription:
         distribution=origin.distribution,
         version=origin.version,
     )
-
-
-def _read(path: Path) -> Suite:
-    try:
-        return Suite.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not TOML: {error}", path=path) from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise SpecError(f"{path}: {key}: {first['msg']}") from error

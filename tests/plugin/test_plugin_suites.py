@@ -64,8 +64,8 @@ def test_a_suite_is_described_as_its_file_writes_it(suite):
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        (b"name = ", InputError, "not TOML"),
-        (b"\xff\xfe", InputError, "not TOML"),
+        (b"name = ", InputError, "own.toml: not a suite file"),
+        (b"\xff\xfe", InputError, "own.toml: not a suite file"),
         (TEXT.replace("repetitions = 5", "repetitions = 0").encode(), SpecError, "experiments.0.repetitions"),
         (TEXT.replace("repetitions = 2", "repeats = 2").encode(), SpecError, "experiments.1."),
         (TEXT.replace("k=[1,10,inf]", "k=[1").encode(), SpecError, "at column"),
