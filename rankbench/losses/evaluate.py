@@ -50,7 +50,7 @@ def evaluate(
     InputError
         Shapes that do not fit each other or the loss.
     """
-    alpha = np.ascontiguousarray(alpha, dtype=np.float64)
+    alpha = _writable(alpha)
     offsets = np.ascontiguousarray(offsets, dtype=np.int64)
     _check(loss, alpha, structures, offsets)
     out = np.empty((alpha.shape[0], len(offsets) - 1))
@@ -65,7 +65,7 @@ def evaluate(
         scores_pass(
             kernel.function,
             alpha,
-            np.ascontiguousarray(structures, dtype=np.float64),
+            _writable(structures),
             offsets,
             kernel.params,
             work,
@@ -76,6 +76,11 @@ def evaluate(
             for c in range(len(alpha)):
                 out[c, q] = loss.value(alpha[c, start:stop], structures[start:stop])
     return out
+
+
+def _writable(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the array as kernels take it; one that may not be written to is copied."""
+    return np.require(array, np.float64, ["C", "W"])
 
 
 def _judge_matrix(
@@ -100,8 +105,7 @@ def _judge_matrix(
     from rankbench.losses.kernels.evaluate import matrix_pass
 
     column = np.empty(len(alpha))
-    adjacency = np.ascontiguousarray(adjacency, dtype=np.float64)
-    matrix_pass(kernel.function, alpha, start, adjacency, kernel.params, work, column)
+    matrix_pass(kernel.function, alpha, start, _writable(adjacency), kernel.params, work, column)
     out[:] = column
 
 

@@ -1,0 +1,18 @@
+"""Optimizers: steps that advance in lockstep, solvers of whole blocks; one a file."""
+
+from __future__ import annotations
+
+from rankbench.optimizers.base import Optimizer
+from rankbench.optimizers.composite import Composite
+from rankbench.optimizers.exact import Exact
+from rankbench.optimizers.lbfgs import LBFGS
+from rankbench.optimizers.newton import Newton
+from rankbench.plugin.hookspecs import hookimpl
+
+__all__ = ["LBFGS", "Composite", "Exact", "Newton"]
+
+
+@hookimpl
+def rankbench_register_optimizers() -> list[type[Optimizer]]:
+    """Register the built-in optimizers."""
+    return [Composite, Exact, Newton, LBFGS]

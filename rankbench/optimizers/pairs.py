@@ -1,0 +1,86 @@
+"""Pair counts: what a pairwise risk needs to know of a block's comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.data.queries import Comparisons
+from rankbench.errors import InputError
+
+__all__ = ["PairCounts"]
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Distinct (winner, loser) pairs of every query with their weights.
+
+    Attributes
+    ----------
+    items : ndarray of int64, shape (Q + 1,)
+        Items of query q are rows ``items[q]:items[q + 1]``.
+    starts : ndarray of int64, shape (Q + 1,)
+        Pairs of query q are ``starts[q]:starts[q + 1]``.
+    tails, heads : ndarray of int32, shape (P,)
+        Rows of winner and loser among the items of all queries. (i, j) and (j, i) are
+        two pairs.
+    weights : ndarray of float64, shape (P,)
+        Summed weights of the pair's comparisons.
+    """
+
+    items: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    tails: NDArray[np.int32]
+    heads: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, comparisons: Comparisons, items: NDArray[np.int64]) -> PairCounts:
+        """Merge equal comparisons, in time linear in comparisons and items.
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+        items : ndarray of int64, shape (Q + 1,)
+            Offsets of the items.
+
+        Raises
+        ------
+        InputError
+            No comparisons, other queries than the items have, or an item that its query
+            does not have.
+        """
+        from rankbench.optimizers.kernels.pairs import merge
+
+        items = np.ascontiguousarray(items, dtype=np.int64)
+        if len(comparisons.offsets) != len(items):
+            raise InputError(
+                f"comparisons of {len(comparisons.offsets) - 1} queries do not fit items of {len(items) - 1} queries"
+            )
+        n = len(comparisons)
+        if n == 0:
+            raise InputError("there are no comparisons to learn from")
+        starts = np.zeros(len(items), np.int64)
+        tails, heads, weights = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n)
+        bad = merge(
+            items,
+            np.ascontiguousarray(comparisons.offsets, dtype=np.int64),
+            np.ascontiguousarray(comparisons.winners, dtype=np.int32),
+            np.ascontiguousarray(comparisons.losers, dtype=np.int32),
+            np.ascontiguousarray(comparisons.weights, dtype=np.float64),
+            starts,
+            tails,
+            heads,
+            weights,
+        )
+        if bad >= 0:
+            q = int(np.searchsorted(comparisons.offsets, bad, side="right")) - 1
+            raise InputError(
+                f"items {comparisons.winners[bad]} and {comparisons.losers[bad]} are compared, but query {q} has "
+                f"items 0 to {items[q + 1] - items[q] - 1}",
+                row=int(bad) + 1,
+            )
+        count = int(starts[-1])
+        return cls(items, starts, tails[:count].copy(), heads[:count].copy(), weights[:count].copy())

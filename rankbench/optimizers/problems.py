@@ -1,0 +1,204 @@
+"""Regularized empirical risks (24) in the parameters theta of a linear model."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.data.queries import Comparisons
+from rankbench.errors import InputError, SpecError
+from rankbench.optimizers.pairs import PairCounts
+from rankbench.surrogates.base import PairwiseSurrogate
+
+__all__ = ["Gram", "PairwiseProblem", "QuadraticProblem"]
+
+CHUNK = 16384
+"""Pairs worked on at a time: their margins and derivatives stay in cache."""
+
+
+class Gram:
+    """A symmetric positive semidefinite matrix and its eigendecomposition, made once.
+
+    Parameters
+    ----------
+    matrix : ndarray of float64, shape (d, d)
+    """
+
+    def __init__(self, matrix: NDArray[np.float64]) -> None:
+        matrix = np.asarray(matrix, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise InputError(f"a Gram matrix is square, not of shape {matrix.shape}")
+        self.matrix = matrix
+
+    @cached_property
+    def _eigen(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        values, vectors = np.linalg.eigh(self.matrix)
+        return np.maximum(values, 0.0), vectors
+
+    @property
+    def eigenvalues(self) -> NDArray[np.float64]:
+        """Eigenvalues, ascending, shape (d,); those that rounding made negative are 0."""
+        return self._eigen[0]
+
+    def solve(self, b: NDArray[np.float64], l2: float) -> NDArray[np.float64]:
+        """Return the solution of ``(H + l2 I) theta = b`` in O(d^2), shape (d,).
+
+        Directions in which ``H + l2 I`` is zero to working precision get 0: the solution
+        of least norm.
+        """
+        values, vectors = self._eigen
+        curvature = values + l2
+        floor = len(values) * np.finfo(np.float64).eps * curvature.max(initial=0.0)
+        inverse = np.divide(1.0, curvature, out=np.zeros_like(curvature), where=curvature > floor)
+        solution: NDArray[np.float64] = vectors @ (inverse * (b @ vectors))
+        return solution
+
+
+class QuadraticProblem:
+    """``1/2 theta' H theta - b' theta + constant + l2/2 |theta|^2``.
+
+    With the regression surrogate (28) the risk (19) has this form: H is the Gram matrix
+    of the features, which neither the aggregator nor k nor lambda changes, b the features'
+    product with the mean targets.
+
+    Parameters
+    ----------
+    gram : Gram
+        H, shared between problems.
+    b : ndarray of float64, shape (d,)
+    l2 : float
+        lambda >= 0.
+    constant : float
+    """
+
+    quadratic = True
+
+    def __init__(self, gram: Gram, b: NDArray[np.float64], l2: float = 0.0, constant: float = 0.0) -> None:
+        if b.shape != gram.matrix.shape[:1]:
+            raise InputError(f"b has shape {b.shape}, the Gram matrix {gram.matrix.shape}")
+        self.gram, self.b, self.l2, self.constant = gram, b, l2, constant
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters d."""
+        return len(self.b)
+
+    def value_and_gradient(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the objective and its gradient, shape (d,)."""
+        curved = self.gram.matrix @ theta + self.l2 * theta
+        return float(theta @ (0.5 * curved - self.b)) + self.constant, curved - self.b
+
+    def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``H + l2 I``, shape (d, d)."""
+        return self.gram.matrix + self.l2 * np.eye(self.dimension)
+
+    def minimizer(self) -> NDArray[np.float64]:
+        """Return the minimizer (of least norm, if there are many), shape (d,)."""
+        return self.gram.solve(self.b, self.l2)
+
+
+class PairwiseProblem:
+    """``1/n sum_c w_c phi(alpha_winner - alpha_loser) + l2/2 |theta|^2``, ``alpha = X theta``.
+
+    The sum is over all comparisons c, n is their total weight. It is worked on pair
+    counts: a gradient costs O(N d + P) for P distinct pairs, however many comparisons
+    there are, and a Hessian ``X' L X`` dense products with the weighted Laplacian of
+    each query. Everything is float64, whatever the type of the features: a gradient norm
+    of 1e-8 is out of reach of float32.
+
+    Parameters
+    ----------
+    x : ndarray of float32 or float64, shape (N, d)
+        Features; float64 is not copied.
+    offsets : ndarray of int64, shape (Q + 1,)
+        Items of query q are rows ``offsets[q]:offsets[q + 1]``.
+    comparisons : Comparisons
+    surrogate : PairwiseSurrogate
+        Its NumPy form is used: on arrays it is as fast as a compiled scalar function.
+    l2 : float
+        lambda >= 0.
+
+    Raises
+    ------
+    InputError
+        No comparisons, or items that are not there.
+    """
+
+    quadratic = False
+
+    def __init__(
+        self,
+        x: NDArray[np.float32] | NDArray[np.float64],
+        offsets: NDArray[np.int64],
+        comparisons: Comparisons,
+        surrogate: PairwiseSurrogate,
+        l2: float = 0.0,
+    ) -> None:
+        self.x: NDArray[np.float64] = np.ascontiguousarray(x, dtype=np.float64)
+        self.pairs = PairCounts.of(comparisons, offsets)
+        if self.x.ndim != 2 or len(self.x) != self.pairs.items[-1]:
+            raise InputError(f"features have shape {self.x.shape}, there are {self.pairs.items[-1]} items")
+        self.surrogate, self.l2 = surrogate, l2
+        self._shares = self.pairs.weights / self.pairs.weights.sum()
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters d."""
+        return int(self.x.shape[1])
+
+    def value_and_gradient(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return the objective and its gradient, shape (d,)."""
+        from rankbench.optimizers.kernels.pairs import margins, scatter
+
+        tails, heads, shares = self.pairs.tails, self.pairs.heads, self._shares
+        alpha = self.x @ theta
+        pull = np.zeros(len(alpha))
+        value = 0.5 * self.l2 * float(theta @ theta)
+        margin = np.empty(min(CHUNK, len(shares)))
+        for start in range(0, len(shares), CHUNK):
+            part = slice(start, start + CHUNK)
+            share = shares[part]
+            margin = margin[: len(share)]
+            margins(alpha, tails[part], heads[part], margin)
+            value += float(share @ self.surrogate.phi(margin))
+            scatter(share * self.surrogate.dphi(margin), tails[part], heads[part], pull)
+        return value, pull @ self.x + self.l2 * theta
+
+    def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``sum_q X_q' L_q X_q + l2 I``, shape (d, d).
+
+        Raises
+        ------
+        SpecError
+            The surrogate is not smooth.
+        """
+        from rankbench.optimizers.kernels.pairs import laplacian, margins
+
+        if "smooth" not in self.surrogate.properties:
+            raise SpecError(f"surrogate {self.surrogate.name!r} has no second derivative; use another optimizer")
+        pairs = self.pairs
+        alpha = self.x @ theta
+        spread = np.empty_like(self.x)
+        for q, (start, stop) in enumerate(zip(pairs.items[:-1], pairs.items[1:], strict=True)):
+            part = slice(pairs.starts[q], pairs.starts[q + 1])
+            margin = np.empty(part.stop - part.start)
+            margins(alpha, pairs.tails[part], pairs.heads[part], margin)
+            graph = np.empty((stop - start, stop - start))
+            curvature = self._shares[part] * self.surrogate.ddphi(margin)
+            laplacian(curvature, pairs.tails[part], pairs.heads[part], start, graph)
+            np.matmul(graph, self.x[start:stop], out=spread[start:stop])
+        hessian: NDArray[np.float64] = self.x.T @ spread
+        # Exact arithmetic is symmetric, two different products are not.
+        return 0.5 * (hessian + hessian.T) + self.l2 * np.eye(self.dimension)
+
+    def minimizer(self) -> NDArray[np.float64]:
+        """Raise: there is no closed form.
+
+        Raises
+        ------
+        SpecError
+            Always.
+        """
+        raise SpecError(f"surrogate {self.surrogate.name!r} has no closed-form minimizer; use newton or lbfgs")
