@@ -26,6 +26,9 @@ DiscountName: TypeAlias = Literal["log", "log2", "reciprocal"]
 SAFE_EXPONENT = 500.0
 """Exponents beyond this are shifted, so that sums of gains stay finite."""
 
+SAFE_SCORE = 1e300
+"""Scores beyond this are scaled down for the same reason."""
+
 
 def _cutoff(value: float) -> float:
     if not (value >= 1 and (math.isinf(value) or value == int(value))):
@@ -50,7 +53,7 @@ def gains(name: GainName, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         Finite.
     """
     if name == "identity":
-        return scores.copy()
+        return scores * (1.0 if np.abs(scores).max(initial=0.0) < SAFE_SCORE else 2.0**-64)
     shift = max(0.0, float(scores.max(initial=0.0)) - SAFE_EXPONENT)
     if name == "exp":
         return np.exp(scores - shift)

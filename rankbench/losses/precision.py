@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rankbench.discounts import gains
 from rankbench.losses.ndcg import NDCGFamily
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Precision(NDCGFamily):
 
     def gain_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return s itself."""
-        return scores
+        return gains("identity", scores)
 
     def discounts_of(self, m: int) -> NDArray[np.float64]:
         """Return 1 for the first k positions, 0 after them."""

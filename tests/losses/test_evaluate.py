@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+
+from rankbench.errors import InputError
+from rankbench.losses import NDCG, PairwiseDisagreement, Precision
+from rankbench.losses.evaluate import evaluate
+
+OFFSETS = np.array([0, 4, 5, 30, 130])
+
+
+class InterpretedNDCG(NDCG):
+    def kernel(self):
+        return None
+
+
+class InterpretedDisagreement(PairwiseDisagreement):
+    def kernel(self):
+        return None
+
+
+@pytest.fixture
+def drawn():
+    rng = np.random.default_rng(5)
+    return np.round(rng.normal(size=(3, 130)), 1), rng.normal(size=130)
+
+
+@pytest.mark.parametrize("loss", [NDCG(), Precision(k=3), InterpretedNDCG()], ids=repr)
+def test_scores_of_all_queries_at_once(loss, drawn):
+    alpha, s = drawn
+    out = evaluate(loss, alpha, s, OFFSETS)
+    assert out.shape == (3, 4)
+    for c in range(3):
+        for q in range(4):
+            part = slice(OFFSETS[q], OFFSETS[q + 1])
+            assert out[c, q] == pytest.approx(loss.value(alpha[c, part], s[part]), rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", [PairwiseDisagreement(), InterpretedDisagreement(normalize=True)], ids=repr)
+def test_matrices_are_asked_for_once_a_query(loss, drawn):
+    alpha, _ = drawn
+    matrices = [np.random.default_rng(q).random((m, m)) for q, m in enumerate(np.diff(OFFSETS))]
+    asked = []
+
+    def adjacency(q):
+        asked.append(q)
+        return matrices[q]
+
+    out = evaluate(loss, alpha, adjacency, OFFSETS)
+    assert asked == [0, 1, 2, 3]
+    for c in range(3):
+        for q in range(4):
+            expected = loss.value(alpha[c, OFFSETS[q] : OFFSETS[q + 1]], matrices[q])
+            assert out[c, q] == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_contender_does_not_depend_on_its_neighbours(drawn):
+    alpha, s = drawn
+    together = evaluate(NDCG(), alpha, s, OFFSETS)
+    for c in range(3):
+        assert evaluate(NDCG(), alpha[c : c + 1], s, OFFSETS).tobytes() == together[c : c + 1].tobytes()
+
+
+def test_arrays_that_may_not_be_written_to_are_read(drawn):
+    alpha, s = drawn
+    expected = evaluate(NDCG(), alpha, s, OFFSETS)
+    for array in (alpha, s):
+        array.setflags(write=False)
+    np.testing.assert_array_equal(evaluate(NDCG(), alpha, s, OFFSETS), expected)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "structures", "offsets", "words"),
+    [
+        (np.zeros(4), np.zeros(4), [0, 4], "shape"),
+        (np.zeros((1, 4)), np.zeros(3), [0, 4], "structures"),
+        (np.zeros((1, 4)), np.zeros(4), [0, 5], "offsets"),
+        (np.zeros((1, 4)), np.zeros(4), [0, 2, 2, 4], "one item"),
+        (np.zeros((1, 4)), lambda q: np.zeros((4, 4)), [0, 4], "one array"),
+    ],
+)
+def test_shapes_that_do_not_fit(alpha, structures, offsets, words):
+    with pytest.raises(InputError, match=words):
+        evaluate(NDCG(), alpha, structures, np.array(offsets))
+
+
+def test_a_matrix_of_the_wrong_size():
+    with pytest.raises(InputError, match="adjacency matrix"):
+        evaluate(PairwiseDisagreement(), np.zeros((1, 4)), lambda q: np.zeros((3, 3)), np.array([0, 4]))

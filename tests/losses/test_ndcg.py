@@ -1,0 +1,140 @@
+import itertools
+import math
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import ndcg_score
+
+from rankbench.losses import NDCG, NDCGFamily, Precision
+
+GAINS = {"exp2": lambda s: 2.0**s - 1, "identity": lambda s: s, "exp": math.exp}
+DISCOUNTS = {"log": lambda j: math.log(1 + j), "log2": lambda j: math.log2(1 + j), "reciprocal": lambda j: j}
+VARIANTS = [
+    NDCG(gain=gain, discount=discount, cutoff=cutoff)
+    for gain, discount, cutoff in itertools.product(
+        ("exp2", "identity", "exp"), ("log", "log2", "reciprocal"), (math.inf, 2.0)
+    )
+]
+few = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
+pairs = st.lists(st.tuples(st.one_of(few, st.floats(-5, 5)), st.one_of(few, st.floats(-5, 5))), min_size=1, max_size=70)
+
+
+def compiled(loss, alpha, s):
+    kernel = loss.kernel()
+    work = np.full(kernel.work(len(alpha)) + 3, 9.0)  # dirty, and longer than asked for
+    return kernel.function(alpha, s, kernel.params, work)
+
+
+def brute_force(alpha, s, gain, discount, cutoff):
+    """(14) averaged over every way to break the ties of alpha, Z by enumeration."""
+    m = len(s)
+    f = [discount(j) if j <= cutoff else math.inf for j in range(1, m + 1)]
+
+    def total(order):
+        return sum(gain(s[i]) / f[j] for j, i in enumerate(order))
+
+    orders = list(itertools.permutations(range(m)))
+    z = max(map(total, orders))
+    agreeing = [o for o in orders if all(alpha[o[j]] >= alpha[o[j + 1]] for j in range(m - 1))]
+    return 1 - np.mean([total(o) for o in agreeing]) / z
+
+
+@pytest.mark.parametrize("loss", VARIANTS, ids=str)
+def test_equals_the_mean_over_tie_permutations(loss):
+    rng = np.random.default_rng(3)
+    for _ in range(6):
+        alpha, s = rng.integers(0, 3, size=5).astype(float), np.append(rng.normal(size=4), 3.0)
+        expected = brute_force(alpha, s, GAINS[loss.gain], DISCOUNTS[loss.discount], loss.cutoff)
+        assert loss.value(alpha, s) == pytest.approx(expected, rel=1e-10, abs=1e-12)
+        assert compiled(loss, alpha, s) == pytest.approx(expected, rel=1e-10, abs=1e-12)
+
+
+@pytest.mark.parametrize("cutoff", [1, 3, 10, 100])
+def test_equals_scikit_learn(cutoff):
+    rng = np.random.default_rng(cutoff)
+    for m in (2, 10, 60):
+        r = rng.integers(0, 5, size=m).astype(float)
+        r[0] = 1.0
+        alpha = np.round(rng.normal(size=m), 1)
+        ours = NDCG(discount="log2", cutoff=cutoff)
+        theirs = ndcg_score([2**r - 1], [alpha], k=cutoff, ignore_ties=False)
+        assert 1 - ours.value(alpha, r) == pytest.approx(theirs, rel=1e-12)
+        assert 1 - compiled(ours, alpha, r) == pytest.approx(theirs, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", [*VARIANTS, Precision(k=4)], ids=str)
+@given(pairs)
+@settings(max_examples=40, deadline=None)
+def test_compiled_equals_numpy(loss, rows):
+    alpha, s = np.array(rows).T.copy()
+    value = loss.value(alpha, s)
+    assert value >= loss.range[0] - 1e-9 * abs(value) - 1e-12
+    if abs(value) < 1e6:  # beyond, Z is a difference of nearly equal numbers
+        assert compiled(loss, alpha, s) == pytest.approx(value, rel=1e-8, abs=1e-10)
+
+
+@pytest.mark.parametrize("m", [1, 8, 9, 64, 65, 100, 333, 5000])
+def test_compiled_at_every_size(m):
+    rng = np.random.default_rng(m)
+    alpha, s = np.round(rng.normal(size=m), 2), rng.normal(size=m)
+    for loss in (*VARIANTS, Precision(k=7)):
+        assert compiled(loss, alpha, s) == pytest.approx(loss.value(alpha, s), rel=1e-9, abs=1e-11)
+
+
+@given(pairs)
+@settings(max_examples=40, deadline=None)
+def test_depends_on_order_alone_and_not_on_numbering(rows):
+    alpha, s = np.array(rows).T.copy()
+    loss = NDCG(gain="exp")
+    value = loss.value(alpha, s)
+    assert loss.value(np.argsort(np.argsort(np.unique(alpha)))[np.searchsorted(np.unique(alpha), alpha)] * 1.0, s) == (
+        pytest.approx(value)
+    )
+    assert loss.value(alpha[::-1].copy(), s[::-1].copy()) == pytest.approx(value)
+    assert loss.bounds() == (0.0, 1.0)
+    assert -1e-12 <= value <= 1 + 1e-12
+    assert loss.value(s, s) == pytest.approx(0, abs=1e-12)
+
+
+def test_centred_scores_can_cost_more_than_one():
+    s = np.array([0.2, -0.1, -0.1])
+    assert NDCG(gain="identity").value(-s, s) > 1
+    assert NDCG(gain="identity").bounds() == (0.0, math.inf)
+
+
+@pytest.mark.parametrize("loss", [NDCG(), NDCG(gain="identity"), NDCG(gain="exp"), Precision()], ids=str)
+def test_nothing_to_gain_is_loss_zero(loss):
+    alpha = np.array([3.0, 1.0, 2.0])
+    assert loss.value(alpha, np.zeros(3)) == 0 == compiled(loss, alpha, np.zeros(3))
+    if loss.bounds()[1] > 1:
+        s = np.array([-1.0, -2.0, -0.5])
+        assert loss.value(alpha, s) == 0 == compiled(loss, alpha, s)
+
+
+def test_unusual_numbers():
+    s = np.array([3.0, 1.0, 0.0])
+    assert math.isnan(NDCG().value(np.array([1.0, np.nan, 0.0]), s))
+    assert math.isnan(compiled(NDCG(), np.array([1.0, np.nan, 0.0]), s))
+    endless = np.array([-np.inf, np.inf, -np.inf])
+    assert compiled(NDCG(), endless, s) == pytest.approx(NDCG().value(np.array([0.0, 1.0, 0.0]), s))
+    assert NDCG().value(endless, s) == pytest.approx(NDCG().value(np.array([0.0, 1.0, 0.0]), s))
+    assert compiled(NDCG(), -s, 2000 * s) == pytest.approx(1 - math.log(2) / math.log(4))
+
+
+def test_any_gain_and_discount_by_subclassing():
+    class Own(NDCGFamily):
+        name: ClassVar[str] = "own"
+
+        def gain_of(self, scores):
+            return scores**3
+
+        def discounts_of(self, m):
+            return 1 / np.sqrt(np.arange(1, m + 1))
+
+    alpha, s = np.array([1.0, 1.0, 0.0, 2.0]), np.array([1.0, 0.0, 2.0, 0.5])
+    expected = brute_force(alpha, s, lambda v: v**3, math.sqrt, math.inf)
+    assert Own().value(alpha, s) == pytest.approx(expected)
+    assert Own().kernel() is None

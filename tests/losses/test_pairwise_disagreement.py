@@ -1,0 +1,52 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankbench.losses import PairwiseDisagreement
+
+
+def compiled(loss, alpha, adjacency):
+    kernel = loss.kernel()
+    return kernel.function(alpha, adjacency, kernel.params, np.full(kernel.work(len(alpha)), 7.0))
+
+
+def by_the_formula(alpha, y):
+    m = len(alpha)
+    first = sum(y[i, j] * (alpha[i] <= alpha[j]) for i in range(m) for j in range(m) if i < j)
+    return first + sum(y[i, j] * (alpha[i] < alpha[j]) for i in range(m) for j in range(m) if i > j)
+
+
+@given(st.integers(1, 20), st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_equals_the_formula(m, seed):
+    rng = np.random.default_rng(seed)
+    alpha = rng.integers(0, 5, size=m).astype(float)
+    y = rng.random((m, m)) * (rng.random((m, m)) < 0.5)
+    expected = by_the_formula(alpha, y)
+    off = y.sum() - np.trace(y)
+    for loss, value in (
+        (PairwiseDisagreement(), expected),
+        (PairwiseDisagreement(normalize=True), expected / off if off else 0.0),
+    ):
+        assert loss.value(alpha, y) == pytest.approx(value, rel=1e-12, abs=1e-15)
+        assert compiled(loss, alpha, y) == pytest.approx(value, rel=1e-12, abs=1e-15)
+        assert loss.bounds()[0] <= value <= loss.bounds()[1] + 1e-12
+
+
+def test_a_tie_is_charged_in_one_direction_only():
+    tie = np.zeros(2)
+    forward, backward = np.array([[0.0, 3.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [5.0, 0.0]])
+    assert PairwiseDisagreement().value(tie, forward) == 3
+    assert PairwiseDisagreement().value(tie, backward) == 0
+    assert compiled(PairwiseDisagreement(), tie, forward + backward) == 3
+
+
+def test_no_preferences_and_nan():
+    for normalize in (False, True):
+        loss = PairwiseDisagreement(normalize=normalize)
+        assert loss.value(np.ones(3), np.zeros((3, 3))) == 0 == compiled(loss, np.ones(3), np.zeros((3, 3)))
+        assert math.isnan(loss.value(np.array([1.0, np.nan]), np.ones((2, 2))))
+        assert math.isnan(compiled(loss, np.array([1.0, np.nan]), np.ones((2, 2))))

@@ -1,0 +1,132 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankbench.errors import SpecError
+from rankbench.spec import parse
+from rankbench.surrogates import Regression
+
+VARIANTS = [
+    Regression(gain=gain, discount=discount, cutoff=cutoff)
+    for gain, discount, cutoff in itertools.product(
+        ("exp2", "identity", "exp"), ("log", "log2", "reciprocal"), (math.inf, 3.0)
+    )
+]
+GAINS = {"exp2": lambda s: 2.0**s - 1, "identity": lambda s: s, "exp": math.exp}
+DISCOUNTS = {"log": lambda j: math.log(1 + j), "log2": lambda j: math.log2(1 + j), "reciprocal": lambda j: j}
+
+# Zeros, repeated values and plain numbers, as aggregated scores have them.
+scores = st.lists(
+    st.one_of(st.just(0.0), st.sampled_from([-1.5, 0.25, 2.0]), st.floats(-20, 20)), min_size=1, max_size=70
+)
+
+
+def naive_target(surrogate, s):
+    """(28) by its words: the maximum over all orderings by enumeration."""
+    g = [GAINS[surrogate.gain](v) for v in s]
+    f = [DISCOUNTS[surrogate.discount](j) if j <= surrogate.cutoff else math.inf for j in range(1, len(s) + 1)]
+    z = max(sum(a / b for a, b in zip(order, f, strict=True)) for order in itertools.permutations(g))
+    return np.array([v / z for v in g]) if z > 0 and any(s) else np.zeros(len(s))
+
+
+def compiled_target(surrogate, s):
+    kernel = surrogate.target_kernel()
+    work, target = np.zeros(kernel.work(len(s))), np.full(len(s), np.nan)
+    kernel.function(s, kernel.params, work, target)
+    assert not work.any(), "work must hold zeros on return"
+    return target
+
+
+@pytest.mark.parametrize("surrogate", VARIANTS, ids=str)
+def test_target_is_the_gain_over_the_best_ordering(surrogate):
+    rng = np.random.default_rng(7)
+    for s in ([1.0, -0.5, 0.0, 0.0, 2.0, -0.25], [0.0, 3.0], [-1.0, -2.0, 0.5], *rng.normal(size=(5, 5))):
+        s = np.array(s)
+        np.testing.assert_allclose(surrogate.target(s), naive_target(surrogate, s), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("surrogate", VARIANTS, ids=str)
+@given(scores)
+@settings(max_examples=40, deadline=None)
+def test_compiled_target_equals_numpy(surrogate, s):
+    s = np.array(s)
+    expected = surrogate.target(s)
+    assert np.isfinite(expected).all()
+    # Z may be a difference of nearly equal numbers: compare on the scale of what was summed.
+    if np.abs(expected).max() < 1e6:
+        np.testing.assert_allclose(compiled_target(surrogate, s), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 7, 8, 9, 16, 63, 64, 65, 100, 129, 1000])
+@pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
+def test_compiled_target_at_every_size(m, share):
+    rng = np.random.default_rng(m)
+    s = np.where(rng.random(m) < share, rng.normal(size=m), 0.0)
+    for surrogate in VARIANTS:
+        np.testing.assert_allclose(compiled_target(surrogate, s), surrogate.target(s), rtol=1e-10, atol=1e-13)
+
+
+def test_compiled_target_beyond_its_table_of_discounts():
+    s = np.random.default_rng(0).normal(size=5000)
+    for surrogate in VARIANTS:
+        np.testing.assert_allclose(compiled_target(surrogate, s), surrogate.target(s), rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("surrogate", VARIANTS, ids=str)
+@pytest.mark.parametrize("s", [[0.0, 0.0, 0.0], [0.0]])
+def test_no_information_is_target_zero(surrogate, s):
+    assert not surrogate.target(np.array(s)).any()
+    assert not compiled_target(surrogate, np.array(s)).any()
+
+
+@pytest.mark.parametrize("gain", ["exp2", "identity"])
+def test_negative_normalizer_is_target_zero(gain):
+    s = np.array([-1.0, -2.0, -0.5])
+    assert not Regression(gain=gain).target(s).any()
+    assert not compiled_target(Regression(gain=gain), s).any()
+
+
+def test_huge_scores_do_not_overflow():
+    s = np.array([4000.0, 3999.0, 0.0, -4000.0])
+    weight = 1 / np.log([2.0, 3.0])
+    expected = np.array([1.0, 0.5, 0.0, 0.0]) / (weight[0] + weight[1] / 2)
+    np.testing.assert_allclose(Regression().target(s), expected, rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(compiled_target(Regression(), s), expected, rtol=1e-12, atol=1e-300)
+    huge = np.array([1e308, 1.5e308, 1e308])
+    expected = Regression(gain="identity").target(huge / 1e300)
+    np.testing.assert_allclose(Regression(gain="identity").target(huge), expected, rtol=1e-12)
+    np.testing.assert_allclose(compiled_target(Regression(gain="identity"), huge), expected, rtol=1e-12)
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32 - 1))
+@settings(max_examples=50, deadline=None)
+def test_value_and_gradient_are_least_squares(m, seed):
+    alpha, target = np.random.default_rng(seed).normal(size=(2, m))
+    value, gradient = Regression().value_and_gradient(alpha, target)
+    assert value == pytest.approx(sum((a - t) ** 2 for a, t in zip(alpha, target, strict=True)) / (2 * m))
+    kernel, out = Regression().gradient_kernel(), np.empty(m)
+    assert kernel.function(alpha, target, kernel.params, out) == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(out, gradient, rtol=1e-14)
+    for i in range(m):
+        nudge = np.zeros(m)
+        nudge[i] = 1e-5
+        up, down = (Regression().value_and_gradient(alpha + sign * nudge, target)[0] for sign in (1, -1))
+        assert gradient[i] == pytest.approx((up - down) / 2e-5, abs=1e-8)
+
+
+def test_convex_on_chords():
+    rng = np.random.default_rng(1)
+    a, b, target = rng.normal(size=(3, 12))
+    for share in (0.1, 0.5, 0.8):
+        value = [Regression().value_and_gradient(x, target)[0] for x in (a, b, share * a + (1 - share) * b)]
+        assert value[2] <= share * value[0] + (1 - share) * value[1] + 1e-12
+
+
+@pytest.mark.parametrize("text", ["regression:cutoff=0", "regression:cutoff=2.5", "regression:gain=none"])
+def test_bad_parameters_are_named(text):
+    with pytest.raises(SpecError, match=r"cutoff|gain"):
+        Regression.from_spec(parse(text))
