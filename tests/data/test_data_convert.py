@@ -1,0 +1,223 @@
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from data_paths import needs, real
+
+from rankbench.data import convert as module
+from rankbench.data.convert import convert
+from rankbench.data.manifest import Manifest
+from rankbench.data.readers.csv import CsvReader
+from rankbench.data.readers.letor import LetorReader
+from rankbench.data.readers.parquet import ParquetReader
+from rankbench.data.shards import shards_of
+from rankbench.errors import InputError
+
+
+def letor_file(path, queries=60, d=3, seed=0):
+    random = np.random.default_rng(seed)
+    lines = []
+    for q in range(queries):
+        for _ in range(int(random.integers(2, 9))):
+            x = " ".join(f"{j + 1}:{v:.3f}" for j, v in enumerate(random.normal(size=d)))
+            lines.append(f"{random.integers(5)} qid:{q} {x}\n")
+    path.write_text("".join(lines))
+    return path
+
+
+def test_every_row_arrives_once_and_queries_stay_whole(tmp_path, monkeypatch):
+    source = letor_file(tmp_path / "a.txt")
+    monkeypatch.setattr(module, "_SPOOL_BYTES", 500)
+    manifest = convert(source, tmp_path / "out", shards=4)
+    before = LetorReader().scan(source).collect()
+    after = ParquetReader().scan(tmp_path / "out").collect()
+    assert (manifest.rows, manifest.queries, manifest.d) == (before.height, 60, 3)
+    assert after.sort("query_id", "item").equals(before.sort("query_id", "item"))
+    for number, shard in enumerate(manifest.shards):
+        part = pl.read_parquet(tmp_path / "out" / shard.file)
+        runs = part["query_id"].rle().struct.field("value").to_list()
+        assert len(runs) == len(set(runs)) == shard.queries
+        assert set(shards_of(runs, 4).tolist()) <= {number}
+        assert part.select((pl.col("item") == pl.int_range(pl.len()).over("query_id")).all()).item()
+
+
+def test_comparisons_are_brought_together_by_query_in_the_order_they_were_made(tmp_path, monkeypatch):
+    random = np.random.default_rng(1)
+    n = 500
+    votes = pl.DataFrame(
+        {"query_id": random.integers(9, size=n), "winner": "a", "loser": [f"b{i}" for i in range(n)], "time": range(n)}
+    )
+    votes.write_csv(tmp_path / "votes.csv")
+    monkeypatch.setattr(module, "_SPOOL_BYTES", 100)
+    manifest = convert(tmp_path / "votes.csv", tmp_path / "out", shards=3)
+    after = ParquetReader().scan(tmp_path / "out").collect()
+    assert (manifest.table, manifest.rows, manifest.queries, manifest.d) == ("comparisons", n, 9, None)
+    runs = after["query_id"].rle().struct.field("value").to_list()
+    assert len(runs) == len(set(runs)) == 9
+    expected = CsvReader().scan(tmp_path / "votes.csv").collect()
+    for query in runs:
+        mine = after.filter(pl.col("query_id") == query)
+        assert mine.equals(expected.filter(pl.col("query_id") == query))
+
+
+def test_more_shards_than_queries(tmp_path):
+    manifest = convert(letor_file(tmp_path / "a.txt", queries=2), tmp_path / "out", shards=7)
+    assert len(manifest.shards) == 7
+    assert ParquetReader().scan(tmp_path / "out").select(pl.col("query_id").n_unique()).collect().item() == 2
+
+
+def test_the_manifest_says_what_it_was_made_from(tmp_path):
+    source = letor_file(tmp_path / "a.txt")
+    convert(source, tmp_path / "out", reader=LetorReader(d=3))
+    written = json.loads((tmp_path / "out" / "manifest.json").read_bytes())
+    assert written["source"] == {
+        "name": "a.txt",
+        "bytes": source.stat().st_size,
+        "sha256": hashlib.sha256(source.read_bytes()).hexdigest(),
+        "reader": "letor:d=3",
+    }
+    assert written["columns"]["x"] == "Array(Float32, shape=(3,))"
+
+
+def test_the_same_source_gives_the_same_files(tmp_path):
+    source = letor_file(tmp_path / "a.txt")
+    convert(source, tmp_path / "one", shards=3)
+    convert(source, tmp_path / "two", shards=3)
+    for path in sorted((tmp_path / "one").iterdir()):
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_shards_can_be_converted_again(tmp_path):
+    first = convert(letor_file(tmp_path / "a.txt"), tmp_path / "one", shards=3)
+    second = convert(tmp_path / "one", tmp_path / "two", shards=5, reader=ParquetReader())
+    assert (second.rows, second.queries, second.source.sha256) == (first.rows, first.queries, first.source.sha256)
+
+
+@pytest.mark.parametrize("bad", ["x qid:99 1:1\n", "1 qid:0 1:1\n"], ids=["malformed", "query comes back"])
+def test_nothing_half_written(tmp_path, monkeypatch, bad):
+    monkeypatch.setattr(module, "_SPOOL_BYTES", 1)
+    source = letor_file(tmp_path / "a.txt")
+    source.write_text(source.read_text() + bad)
+    with pytest.raises(InputError):
+        convert(source, tmp_path / "out")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+class TestDestination:
+    def test_is_kept_without_force(self, tmp_path):
+        source = letor_file(tmp_path / "a.txt")
+        convert(source, tmp_path / "out", shards=2)
+        with pytest.raises(InputError, match="--force"):
+            convert(source, tmp_path / "out", shards=3)
+        assert len(Manifest.load(tmp_path / "out").shards) == 2
+
+    def test_is_replaced_with_force(self, tmp_path):
+        source = letor_file(tmp_path / "a.txt")
+        convert(source, tmp_path / "out", shards=2)
+        convert(source, tmp_path / "out", shards=3, force=True)
+        assert len(Manifest.load(tmp_path / "out").shards) == 3
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "out"]
+
+    def test_survives_a_failure_with_force(self, tmp_path):
+        source = letor_file(tmp_path / "a.txt")
+        convert(source, tmp_path / "out", shards=2)
+        source.write_text("nonsense\n")
+        with pytest.raises(InputError):
+            convert(source, tmp_path / "out", shards=3, force=True)
+        assert len(Manifest.load(tmp_path / "out").shards) == 2
+
+    def test_that_is_something_else_is_never_replaced(self, tmp_path):
+        source = letor_file(tmp_path / "a.txt")
+        (tmp_path / "home").mkdir()
+        (tmp_path / "home" / "thesis.tex").write_text("precious")
+        with pytest.raises(InputError, match=r"no manifest\.json"):
+            convert(source, tmp_path / "home", force=True)
+        with pytest.raises(InputError):
+            convert(source, tmp_path / "home" / "thesis.tex", force=True)
+        assert (tmp_path / "home" / "thesis.tex").read_text() == "precious"
+
+    def test_below_a_folder_that_is_not_there(self, tmp_path):
+        with pytest.raises(InputError, match="no such folder"):
+            convert(letor_file(tmp_path / "a.txt"), tmp_path / "no" / "out")
+
+
+class TestManifest:
+    def folder(self, tmp_path):
+        convert(letor_file(tmp_path / "a.txt"), tmp_path / "out", shards=2)
+        return tmp_path / "out"
+
+    def test_a_missing_shard(self, tmp_path):
+        folder = self.folder(tmp_path)
+        (folder / "shard-00001.parquet").unlink()
+        with pytest.raises(InputError, match=r"shard-00001\.parquet is missing"):
+            ParquetReader().scan(folder)
+
+    @pytest.mark.parametrize("change", [{"format": "other/1"}, {"surprise": 1}, {"rows": -1}])
+    def test_unknown_content(self, tmp_path, change):
+        folder = self.folder(tmp_path)
+        text = json.loads((folder / "manifest.json").read_bytes()) | change
+        (folder / "manifest.json").write_text(json.dumps(text))
+        with pytest.raises(InputError, match=next(iter(change))):
+            ParquetReader().scan(folder)
+
+    def test_a_shard_outside_the_folder(self, tmp_path):
+        folder = self.folder(tmp_path)
+        text = (folder / "manifest.json").read_text().replace("shard-00001", "../shard-00001")
+        (folder / "manifest.json").write_text(text)
+        with pytest.raises(InputError, match="not a manifest"):
+            ParquetReader().scan(folder)
+
+
+PEAK = """
+import resource, sys
+from pathlib import Path
+from rankbench.data.convert import convert
+convert(Path(sys.argv[1]), Path(sys.argv[2]))
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def peak(source, destination):
+    """Return the peak memory of a conversion in a process of its own, in MB."""
+    done = subprocess.run([sys.executable, "-c", PEAK, source, destination], capture_output=True, text=True, check=True)
+    return int(done.stdout) / 1024
+
+
+def repeated(sample, path, times):
+    """Write `times` copies of a LETOR sample with query ids of their own."""
+    lines = sample.read_bytes()
+    with path.open("wb") as out:
+        for i in range(times):
+            out.write(re.sub(rb" qid:(\d+)", lambda found, i=i: b" qid:%d-%s" % (i, found[1]), lines))
+    return path
+
+
+def test_memory_does_not_grow_with_rows(tmp_path):
+    small = letor_file(tmp_path / "small.txt", queries=600, d=120)
+    large = repeated(small, tmp_path / "large.txt", 24)
+    little, much = peak(small, tmp_path / "a"), peak(large, tmp_path / "b")
+    assert large.stat().st_size > 75e6
+    # The text alone grew by 75 MB; beyond the spool's own bound nothing may grow with it.
+    assert much < little + 2.2 * module._SPOOL_BYTES / 2**20
+
+
+@pytest.mark.long
+@needs("mslr-web10k-sample/train.txt")
+def test_a_file_of_1200_megabytes_takes_at_most_one_gigabyte(tmp_path):
+    large = repeated(real("mslr-web10k-sample/train.txt"), tmp_path / "large.txt", 210)
+    try:
+        assert large.stat().st_size > 1.2e9
+        assert peak(large, tmp_path / "out") < 1000
+        manifest = Manifest.load(tmp_path / "out")
+        assert (manifest.rows, manifest.queries) == (210 * 4955, 210 * 42)
+        labels = ParquetReader().scan(tmp_path / "out").group_by("label").len().collect()
+        one = Counter(LetorReader().scan(real("mslr-web10k-sample/train.txt")).collect()["label"])
+        assert dict(labels.iter_rows()) == {label: 210 * count for label, count in one.items()}
+    finally:
+        large.unlink()

@@ -1,0 +1,310 @@
+import gzip
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+from data_paths import needs, real
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from rankbench.data.readers import letor_lines, text
+from rankbench.data.readers.kernels import letor as kernel
+from rankbench.data.readers.letor import LetorReader
+from rankbench.errors import InputError
+
+GOOD = "2 qid:1 1:0.5 3:-2e-1 # doc a\n0 qid:1 2:7\n1 qid:2 1:1\n0 qid:2 3:4\n"
+
+
+def read(tmp_path, content, name="log.txt", **params):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return LetorReader.model_validate(params).scan(path).collect()
+
+
+def refused(tmp_path, content, **params):
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, content, **params)
+    error = caught.value
+    assert error.path == tmp_path / "log.txt"
+    return error.row, error.column, str(error)
+
+
+def number(token):
+    """Parse one feature value with the kernel, finishing hard cases as the reader does."""
+    data = f"1 qid:1 1:{token}\n".encode()
+    x, labels = np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
+    hard, state = np.zeros((8, 4), np.int64), np.zeros(4, np.int64)
+    places = np.zeros((1, 4), np.int64)
+    status = kernel.parse_lines(np.frombuffer(data, np.uint8), 0, 1, kernel.POWERS, x, labels, places, hard, state)
+    if status:
+        return status
+    if state[kernel.STATE_HARD]:
+        with np.errstate(over="ignore"):
+            return np.float32(float(data[hard[0, 2] : hard[0, 3]]))
+    return x[0, 0]
+
+
+def same_float(token):
+    with np.errstate(over="ignore"):
+        expected = np.float32(float(token))
+    found = number(token)
+    if np.isinf(expected):
+        return found == kernel.OVERFLOW or np.isinf(found)
+    return found.tobytes() == expected.tobytes()
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["{!r}", "{:.6f}", "{:.17g}", "{:.3e}", "{:.25e}"]),
+)
+def test_floats_are_rounded_as_python_rounds_them(value, form):
+    assert same_float(form.format(value))
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.from_regex(r"\A[-+]?([0-9]{1,25}(\.[0-9]{0,25})?|\.[0-9]{1,25})([eE][-+]?[0-9]{1,3})?\Z"))
+def test_every_decimal_form_is_read_as_python_reads_it(token):
+    assert same_float(token)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.integers(0, 2**32 - 1), st.integers(-2, 2))
+def test_halfway_points_between_singles(bits, nudge):
+    low = np.uint32(bits).view(np.float32)
+    high = np.nextafter(low, np.float32(np.inf))
+    if np.isfinite(low) and np.isfinite(high):
+        middle = (float(low) + float(high)) / 2
+        for _ in range(abs(nudge)):
+            middle = np.nextafter(middle, np.inf * nudge)
+        assert same_float(f"{middle:.60e}")
+        assert same_float(repr(float(middle)))
+
+
+@pytest.mark.parametrize("token", ["1.5.2", "--1", "1e", "0x10", "1_0", "abc", "", "+", ".", "1,5", "e5"])
+def test_what_is_not_a_number_is_refused(token):
+    assert number(token) == kernel.VALUE
+
+
+@pytest.mark.parametrize("token", ["nan", "NaN", "-nan", "inf", "-Inf", "Infinity"])
+def test_not_finite_is_refused(token):
+    assert number(token) == kernel.NOT_FINITE
+
+
+def test_sparse_lines_become_rows_of_the_schema(tmp_path):
+    frame = read(tmp_path, GOOD)
+    assert frame.schema == pl.Schema(
+        {"query_id": pl.String, "item": pl.UInt32, "label": pl.Float32, "x": pl.Array(pl.Float32, 3)}
+    )
+    assert frame["query_id"].to_list() == ["1", "1", "2", "2"]
+    assert frame["item"].to_list() == [0, 1, 0, 1]
+    assert frame["label"].to_list() == [2, 0, 1, 0]
+    expected = np.array([[0.5, 0, -0.2], [0, 7, 0], [1, 0, 0], [0, 0, 4]], np.float32)
+    assert np.array_equal(frame["x"].to_numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        GOOD.replace("\n", "\r\n"),
+        "\ufeff" + GOOD,
+        "# made by hand\n\n" + GOOD.replace("\n", "\n  # a comment with 9:9\n\n"),
+        GOOD.removesuffix("\n"),
+        GOOD.replace(" ", "\t").replace("\t#\tdoc\ta", "  \t# größer"),
+    ],
+    ids=["crlf", "byte-order mark", "comments and blank lines", "no last newline", "tabs and unicode comment"],
+)
+def test_harmless_forms_read_the_same(tmp_path, content):
+    assert read(tmp_path, content).equals(read(tmp_path, GOOD))
+
+
+def test_gzip_whatever_the_name(tmp_path):
+    zipped = gzip.compress(GOOD.encode())
+    assert read(tmp_path, zipped, "log.txt.gz").equals(read(tmp_path, GOOD))
+    assert read(tmp_path, zipped, "log.txt").equals(read(tmp_path, GOOD))
+
+
+@pytest.mark.parametrize("size", [16, 40, 64, 1000])
+def test_chunks_do_not_show(tmp_path, monkeypatch, size):
+    path = tmp_path / "log.txt"
+    path.write_text("".join(f"{i % 3} qid:q{i // 7} 1:{i} 2:{-i}\n" for i in range(70)))
+    whole = LetorReader().scan(path).collect()
+    monkeypatch.setattr(letor_lines, "chunks", lambda p: text.chunks(p, size))
+    assert LetorReader().scan(path).collect().equals(whole)
+    assert whole["x"].to_numpy()[:, 0].tolist() == list(range(70))
+
+
+def test_wide_rows_are_read_a_few_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(letor_lines, "_ROW_BYTES", 4 * 3 * 2)
+    assert read(tmp_path, GOOD).equals(LetorReader().scan(tmp_path / "log.txt").collect())
+    assert [f.height for f in LetorReader().batches(tmp_path / "log.txt")] == [2, 2]
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_agrees_with_scikit_learn(tmp_path_factory, data):
+    sizes = data.draw(st.lists(st.integers(2, 4), min_size=1, max_size=5))
+    d = data.draw(st.integers(1, 6))
+    zero_based = data.draw(st.booleans())
+    n = sum(sizes)
+    cells = st.one_of(st.just(0.0), st.floats(-(2.0**100), 2.0**100, width=32))
+    x = np.array(data.draw(st.lists(cells, min_size=n * d, max_size=n * d))).reshape(n, d)
+    x[0, d - 1] = 1.0
+    labels = np.array(data.draw(st.lists(st.integers(0, 4), min_size=n, max_size=n)))
+    out = io.BytesIO()
+    dump_svmlight_file(x, labels, out, zero_based=zero_based, query_id=np.repeat(np.arange(len(sizes)), sizes))
+    path = tmp_path_factory.mktemp("svm") / "a.svm"
+    path.write_bytes(out.getvalue())
+    frame = LetorReader(zero_based=zero_based).scan(path).collect()
+    theirs, y, qid = load_svmlight_file(io.BytesIO(out.getvalue()), zero_based=zero_based, query_id=True)
+    assert np.array_equal(frame["x"].to_numpy(), theirs.toarray().astype(np.float32))
+    assert np.array_equal(frame["label"].to_numpy(), y)
+    assert frame["query_id"].to_list() == [str(q) for q in qid]
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "said"),
+    [
+        ("x qid:2 1:1", 1, "label 'x' is not a number"),
+        ("nan qid:2 1:1", 1, "not a finite number"),
+        ("1 qid: 1:1", 3, "empty"),
+        ("1 qid:2 hello", 9, "expected index:value, found 'hello'"),
+        ("1 qid:2 1", 9, "expected index:value"),
+        ("1 qid:2 1:", 9, "is not a number"),
+        ("1 qid:2 1:x", 9, "is not a number"),
+        ("1 qid:2 2:1 1:1", 13, "out of order"),
+        ("1 qid:2 2:1 2:1", 13, "twice"),
+        ("1 qid:2 0:1", 9, "zero-based"),
+        ("1 qid:2 -3:1", 9, "negative"),
+        ("1 qid:2 1:nan", 9, "not a finite number"),
+        ("1 qid:2 1:1 2:-inf", 13, "not a finite number"),
+        ("1 qid:2 1:1e39", 9, "32-bit"),
+        ("1 1:1", 1, "no qid"),
+        ("1 1:1 qid:2", 7, "right after the label"),
+        ("1 qid:2 qid:3 1:1", 9, "right after the label"),
+        ("1 qid:ä 1:1 2:ü", 13, "is not a number"),
+    ],
+)
+def test_malformed_lines_are_located(tmp_path, line, column, said):
+    row, at, message = refused(tmp_path, f"# first\n0 qid:1 1:1 3:0\n1 qid:1 1:1\n{line}\n0 qid:2 1:1\n")
+    assert (row, at) == (4, column)
+    assert said in message
+
+
+def test_an_index_beyond_the_declared_features(tmp_path):
+    assert refused(tmp_path, GOOD, d=2)[:2] == (1, 15)
+
+
+def test_an_absurd_index_is_not_allocated(tmp_path):
+    assert "d=200000" in refused(tmp_path, "1 qid:1 1:1\n1 qid:1 99999999:1\n")[2]
+
+
+def test_a_query_that_comes_back(tmp_path):
+    row, column, message = refused(tmp_path, GOOD + "1 qid:1 1:1\n")
+    assert (row, column) == (5, 7)
+    assert "query '1' comes back" in message
+
+
+@pytest.mark.parametrize(("content", "row"), [("1 qid:a 1:1\n" + GOOD, 1), (GOOD + "# end\n1 qid:z 1:1\n", 6)])
+def test_a_query_with_one_item(tmp_path, content, row):
+    assert refused(tmp_path, content)[0] == row
+    assert read(tmp_path, content, **{"allow-single": True}).height == 5
+
+
+@pytest.mark.parametrize("content", ["", "\ufeff", "# only\n\n# comments\n", "\n"])
+def test_empty_files(tmp_path, content):
+    with pytest.raises(InputError, match=r"empty|no rows"):
+        read(tmp_path, content)
+
+
+def test_lines_without_any_feature(tmp_path):
+    assert "no line has a feature" in refused(tmp_path, "1 qid:1\n2 qid:1\n")[2]
+
+
+def test_truncated_gzip(tmp_path):
+    zipped = gzip.compress(GOOD.encode() * 100)
+    assert "damaged or cut off" in refused(tmp_path, zipped[: len(zipped) // 2])[2]
+
+
+def test_bytes_that_are_not_utf8(tmp_path):
+    row, column, message = refused(tmp_path, GOOD.encode() + b"1 qid:\xe9 1:1\n")
+    assert (row, column) == (5, 7)
+    assert "0xe9 is not UTF-8" in message
+
+
+def test_one_endless_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "_LONGEST_LINE", 1 << 10)
+    path = tmp_path / "log.txt"
+    path.write_bytes(b"1 qid:1 1:1\n" + b"1" * 5000)
+    with pytest.raises(InputError, match="longer than"):
+        list(text.chunks(path, 256))
+
+
+def test_a_missing_file_names_the_nearest(tmp_path):
+    (tmp_path / "train.txt").write_text(GOOD)
+    with pytest.raises(InputError, match=r"did you mean 'train.txt'"):
+        LetorReader().scan(tmp_path / "trian.txt")
+
+
+class TestGroups:
+    LINES = "1 1:1\n0 1:2\n2 1:3\n0 1:4\n1 2:5\n"
+
+    def read(self, tmp_path, sizes, lines=LINES, name="a.train"):
+        (tmp_path / f"{name.removesuffix('.gz')}.group").write_text(sizes)
+        return read(tmp_path, lines, name)
+
+    def test_sizes_name_the_queries(self, tmp_path):
+        frame = self.read(tmp_path, "2\n3\n")
+        assert frame["query_id"].to_list() == ["1", "1", "2", "2", "2"]
+        assert frame["item"].to_list() == [0, 1, 0, 1, 2]
+
+    def test_of_a_compressed_file(self, tmp_path):
+        frame = self.read(tmp_path, "2\n3\n", gzip.compress(self.LINES.encode()), "a.train.gz")
+        assert frame.height == 5
+
+    def test_sizes_that_are_too_few(self, tmp_path):
+        with pytest.raises(InputError, match="add up to 4 lines") as caught:
+            self.read(tmp_path, "2\n2\n")
+        assert (caught.value.path, caught.value.row) == (tmp_path / "a.train", 5)
+
+    def test_sizes_that_are_too_many(self, tmp_path):
+        with pytest.raises(InputError, match=r"add up to 6 lines, but a\.train has 5"):
+            self.read(tmp_path, "2\n4\n")
+
+    @pytest.mark.parametrize("bad", ["x", "-2", "0", "2.5", "1", "²"])
+    def test_sizes_that_are_none(self, tmp_path, bad):
+        with pytest.raises(InputError) as caught:
+            self.read(tmp_path, f"2\n{bad}\n3\n")
+        assert (caught.value.path, caught.value.row) == (tmp_path / "a.train.group", 2)
+
+    def test_no_group_file(self, tmp_path):
+        with pytest.raises(InputError, match=r"no file a\.train\.group"):
+            read(tmp_path, self.LINES, "a.train")
+
+    def test_a_qid_in_the_middle(self, tmp_path):
+        with pytest.raises(InputError, match="has a qid") as caught:
+            self.read(tmp_path, "2\n3\n", self.LINES.replace("2 1:3", "2 qid:9 1:3"))
+        assert caught.value.row == 3
+
+
+@pytest.mark.parametrize(
+    ("file", "queries", "rows", "d"),
+    [
+        pytest.param(f, *counts, marks=needs(f))
+        for f, counts in {
+            "mslr-web10k-sample/train.txt": (42, 4955, 136),
+            "mslr-web10k-sample/test.txt": (42, 4974, 136),
+            "mq2008/mq2008.train": (471, 9630, 46),
+            "mq2008/mq2008.vali": (157, 2707, 46),
+            "mq2008/mq2008.test": (156, 2874, 46),
+        }.items()
+    ],
+)
+def test_real_files(file, queries, rows, d):
+    frame = LetorReader().scan(real(file)).collect()
+    assert (frame["query_id"].n_unique(), frame.height) == (queries, rows)
+    theirs, y = load_svmlight_file(str(real(file)), n_features=d)
+    assert np.array_equal(frame["x"].to_numpy(), theirs.toarray().astype(np.float32))
+    assert np.array_equal(frame["label"].to_numpy(), y)

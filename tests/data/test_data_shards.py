@@ -1,0 +1,77 @@
+import hashlib
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankbench.data.shards import design_heldout, folds_of, shards_of, stable_hash
+from rankbench.errors import InputError
+
+IDS = [str(i) for i in range(12)]
+
+
+def test_golden_values():
+    """Folds and shards of published results and of files on disk: these never change."""
+    assert stable_hash("train/16", "fold") == 785349739108134827
+    assert stable_hash("train/16", "shard") == 8532766692138894534
+    assert stable_hash("train/16", "split") == 6387064819088598015
+    assert folds_of(IDS, 5).tolist() == [4, 4, 0, 3, 4, 0, 1, 1, 4, 2, 1, 2]
+    assert shards_of(IDS, 4).tolist() == [3, 1, 2, 3, 0, 0, 0, 2, 3, 0, 0, 3]
+    design, heldout = design_heldout(IDS, 3, 4)
+    assert (design.tolist(), heldout.tolist()) == ([4, 7, 2], [10, 5, 3, 1])
+
+
+def test_it_is_blake2b_of_the_id():
+    digest = hashlib.blake2b("ä".encode(), digest_size=8, person=b"rankbench-fold").digest()
+    assert stable_hash("ä", "fold") == int.from_bytes(digest, "big")
+
+
+@pytest.mark.parametrize("assign", [folds_of, shards_of])
+def test_parts_are_about_equal_and_independent(assign):
+    ids = [f"q{i}" for i in range(20_000)]
+    counts = np.bincount(assign(ids, 8), minlength=8)
+    # Binomial(20000, 1/8): five standard deviations are 234.
+    assert np.abs(counts - 2500).max() < 234
+    joint = np.bincount(folds_of(ids, 8) * 8 + shards_of(ids, 8), minlength=64)
+    assert np.abs(joint - 312.5).max() < 5 * 17.6
+
+
+queries = st.lists(st.text(max_size=4), min_size=2, max_size=40, unique=True)
+
+
+@settings(deadline=None, max_examples=60)
+@given(queries, st.integers(1, 30), st.integers(0, 30), st.randoms())
+def test_the_split_depends_on_nothing_but_the_ids(ids, design, heldout, random):
+    one, other = design_heldout(ids, design, heldout)
+    shuffled = random.sample(ids, len(ids))
+    again = design_heldout(shuffled, design, heldout)
+    assert [ids[q] for q in one] == [shuffled[q] for q in again[0]]
+    assert [ids[q] for q in other] == [shuffled[q] for q in again[1]]
+    assert not set(one.tolist()) & set(other.tolist())
+    if len(ids) >= design + heldout:
+        assert (len(one), len(other)) == (design, heldout)
+    else:
+        assert (len(one), len(other)) == ((len(ids) + 1) // 2, len(ids) // 2)
+
+
+def test_more_design_queries_contain_fewer():
+    ids = [f"q{i}" for i in range(100)]
+    assert design_heldout(ids, 50, 20)[0][:30].tolist() == design_heldout(ids, 30, 20)[0].tolist()
+
+
+@pytest.mark.parametrize("sizes", [(0, 5), (5, -1)])
+def test_impossible_sizes(sizes):
+    with pytest.raises(InputError, match="cannot take"):
+        design_heldout(IDS, *sizes)
+
+
+def test_too_few_queries():
+    with pytest.raises(InputError, match="two are needed"):
+        design_heldout(["a"], 1, 1)
+
+
+@pytest.mark.parametrize("assign", [folds_of, shards_of])
+def test_no_parts(assign):
+    with pytest.raises(InputError, match="positive"):
+        assign(IDS, 0)
