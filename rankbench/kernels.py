@@ -57,13 +57,15 @@ TARGET = types.void(Vector, Vector, Vector, Vector)
 GRADIENT = types.float64(Vector, Vector, Vector, Vector)
 """``(alpha, target, params, gradient) -> value`` of a score surrogate, gradient in alpha."""
 
-PHI = types.float64(types.float64, Vector)
-"""``(margin, params) -> phi(margin)``, its derivative or its second derivative."""
+PHI = types.void(Vector, Vector, Vector)
+"""``(margins, params, out)``: phi (or a derivative) of each margin, elementwise."""
 
-STEP = types.void(Vector, Vector, types.int64, Vector, Vector)
-"""``(theta, gradient, t, params, state)``: update theta in place at step t = 1, 2, ...
+STEP = types.void(Matrix, Matrix, types.int64, Matrix, Matrix)
+"""``(theta, gradient, t, params, state)``: update each row of theta in place at step t = 1, 2, ...
 
-`state` belongs to this contender: zeros at t = 1, kept from step to step.
+One row a contender: theta and gradient have shape (c, d), params (c, p), state (c, s).
+Rows must not touch one another. `state` is the contenders' own memory: zeros at t = 1,
+kept from step to step.
 """
 
 LOSS = types.float64(Vector, Vector, Vector, Vector)

@@ -18,9 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numba import njit, types
-from numpy.typing import NDArray
+from rankbench.runtime import prepare
+
+prepare()
+
+import numpy as np  # noqa: E402
+from numba import njit, types  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
 
 __all__ = ["STATE", "below", "next_u64", "seed_state", "uniform"]
 

@@ -102,7 +102,9 @@ class _Fits:
     def outcomes(self) -> dict[str, Outcome]:
         """Run the stream if anybody needs it, then finish every contender."""
         sampled = any(
-            self.singles[label] is None and not c.aggregator.needs_truth and complete_share(self.block.comparisons, c.k) < 1
+            self.singles[label] is None
+            and not c.aggregator.needs_truth
+            and complete_share(self.block.comparisons, c.k) < 1
             for label, c in self.group.items()
             if isinstance(c.surrogate, ScoreSurrogate)
         )
@@ -141,7 +143,10 @@ class _Fits:
         errors = [t.error * self.weights if t.error is not None else np.zeros(len(self.x)) for t in targets.values()]
         sides = tiled_product(self.x, vectors)
         spreads = tiled_product(self.x, errors)
-        self.errors = {label: self._relative(b, e, self.group[label].l2) for label, b, e in zip(targets, sides, spreads, strict=True)}
+        self.errors = {
+            label: self._relative(b, e, self.group[label].l2)
+            for label, b, e in zip(targets, sides, spreads, strict=True)
+        }
         for label, side in zip(targets, sides, strict=True):
             problems[label] = QuadraticProblem(self.gram, side, l2=self.group[label].l2)
         return problems
@@ -173,9 +178,7 @@ class _Fits:
                 f"aggregator {aggregator.name!r} does not average single judgments: the risk (19) of "
                 f"{surrogate.name!r} has no solver; use a stochastic optimizer such as composite"
             )
-        return PairwiseProblem(
-            self.x, self.block.design.offsets, self.block.comparisons, surrogate, l2=contender.l2
-        )
+        return PairwiseProblem(self.x, self.block.design.offsets, self.block.comparisons, surrogate, l2=contender.l2)
 
     def _info(self, label: str, contender: ERM) -> dict[str, float]:
         info = {"mc_error": self.errors.get(label, 0.0)}
@@ -192,7 +195,9 @@ class _Fits:
         fit = optimizer.solve(problem)
         return self._fitted(contender, fit, self._info(label, contender))
 
-    def _fitted(self, contender: ERM, fit: Fit, info: dict[str, float], curves: dict[str, Curve] | None = None) -> Fitted:
+    def _fitted(
+        self, contender: ERM, fit: Fit, info: dict[str, float], curves: dict[str, Curve] | None = None
+    ) -> Fitted:
         theta = fit.theta
         if not np.isfinite(theta).all():
             raise ContenderDiverged("parameters are not finite")
@@ -208,14 +213,14 @@ class _Fits:
 
     def _stepped(self, path: Path, problems: dict[str, Problem | Exception | None]) -> dict[str, Outcome]:
         """Finish the stochastic contenders: the averaged iterate is their answer."""
-        count = len(self.steppers)
-        averaged = path.total[:count] / self.draws
+        rows = self.stream.rows
+        averaged = path.total[rows] / self.draws
         curved = any(c.curve for c in self.steppers.values())
         with np.errstate(invalid="ignore", over="ignore"):
             fresh = self.stream.fresh_values(averaged, self.draws) if curved else None
         outcomes: dict[str, Outcome] = {}
-        for column, (label, contender) in enumerate(self.steppers.items()):
-            theta = averaged[column]
+        for index, (label, contender) in enumerate(self.steppers.items()):
+            theta = averaged[index]
             if not np.isfinite(theta).all():
                 outcomes[label] = ContenderDiverged(
                     f"parameters left the finite numbers within {self.draws} steps; use a smaller step constant c"
@@ -228,8 +233,8 @@ class _Fits:
                 optimality = float(np.linalg.norm(problem.value_and_gradient(theta)[1]))
             curves: dict[str, Curve] = {}
             if contender.curve and fresh is not None:
-                infimum = float(fresh[column]) + 0.5 * contender.l2 * float(theta @ theta)
-                curves = self._curves(path, column, infimum, contender, problem)
+                infimum = float(fresh[index]) + 0.5 * contender.l2 * float(theta @ theta)
+                curves = self._curves(path, rows[index], infimum, contender, problem)
             fit = Fit(theta, optimality, self.draws, True)
             info = self._info(label, contender) | {"flops": self._flops()}
             outcomes[label] = self._fitted(contender, fit, info, curves)
@@ -237,19 +242,21 @@ class _Fits:
 
     def _flops(self) -> float:
         """Return the multiply-adds of one contender's scores and gradients, twice counted as usual."""
-        items = float((self.block.design.sizes * self.block.comparisons.counts).sum()) / max(len(self.block.comparisons), 1)
+        items = float((self.block.design.sizes * self.block.comparisons.counts).sum()) / max(
+            len(self.block.comparisons), 1
+        )
         return 4.0 * items * self.x.shape[1] * self.draws
 
     def _curves(
-        self, path: Path, column: int, infimum: float, contender: ERM, problem: Problem | Exception | None
+        self, path: Path, row: int, infimum: float, contender: ERM, problem: Problem | Exception | None
     ) -> dict[str, Curve]:
         steps = record_steps(self.draws, contender.curve)
         at = np.searchsorted(path.record, steps)
-        curves = {"estimated-gap": Curve(steps, path.estimates[column, at] - infimum)}
+        curves = {"estimated-gap": Curve(steps, path.estimates[row, at] - infimum)}
         if isinstance(problem, QuadraticProblem):
             best = problem.minimizer()
             for name, iterates in (("last", path.last), ("average", path.averaged)):
-                off = iterates[at, column] - best
+                off = iterates[at, row] - best
                 gaps = 0.5 * np.einsum("pi,pi->p", off, off @ self.gram.matrix + contender.l2 * off)
                 curves[f"exact-gap-{name}"] = Curve(steps, gaps)
         return curves

@@ -50,7 +50,9 @@ def execute(design: Queries, heldout: Queries, task: BlockTask) -> BlockResult:
     losses = [loss for text in task.losses if isinstance(loss := manager.get("loss", text), Loss)]
     splits: dict[Split, Queries] = {"design": design, "heldout": heldout}
     judged = {split: _judge(outcomes, queries, losses) for split, queries in splits.items() if len(queries)}
-    cells = [_cell(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()}) for cell in methods]
+    cells = [
+        _cell(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()}) for cell in methods
+    ]
     return BlockResult(key, cells, time.perf_counter() - started)
 
 

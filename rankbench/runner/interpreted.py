@@ -15,7 +15,7 @@ from rankbench.runner.kernels.lockstep import WINDOW, Path
 from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import draw_sample
 from rankbench.runner.lockstep import FEWEST, FRESH
-from rankbench.runner.tables import INFINITE, TargetPlan, as_order, scratch_for
+from rankbench.runner.tables import TargetPlan, as_order, scratch_for
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 
 __all__ = ["Interpreted", "is_compiled"]
@@ -49,6 +49,7 @@ class Interpreted:
     ) -> None:
         self.x, self.block, self.judged, self.plan, self.seed = x, block, judged, plan, seed
         self.contenders = contenders
+        self.rows = list(range(len(contenders)))
         counts = block.comparisons.counts
         most = int(counts.max(initial=0))
         orders = [as_order(e.k) for e in contenders if isinstance(e.surrogate, PairwiseSurrogate)]
@@ -107,7 +108,7 @@ class Interpreted:
         """Advance all contenders by `steps` draws, recording them after those in `record`."""
         count, d = len(self.contenders), self.x.shape[1]
         theta, total = np.zeros((count, d)), np.zeros((count, d))
-        window, estimates = np.zeros((count, WINDOW)), np.zeros((count, len(record)))
+        window, estimates = np.zeros((WINDOW, count)), np.zeros((count, len(record)))
         last, averaged = np.zeros((len(record), count, d)), np.zeros((len(record), count, d))
         optimizers = [c.optimizer for c in self.contenders]
         states = [np.zeros(o.state_size(d)) for o in optimizers if isinstance(o, StepOptimizer)]
@@ -119,21 +120,22 @@ class Interpreted:
             features = self.x[low:high]
             for c, (contender, optimizer) in enumerate(zip(self.contenders, optimizers, strict=True)):
                 value, gradient = self._surrogate(contender, features @ theta[c], targets, q)
-                window[c, t % WINDOW] = value
+                window[t % WINDOW, c] = value
                 if isinstance(optimizer, StepOptimizer):
                     theta[c] = optimizer.step(theta[c], features.T @ gradient, t, contender.l2, states[c])
                 total[c] += theta[c]
             if t in marks:
                 at, seen = marks[t], min(t, WINDOW)
-                recent = window[:, [(t - back) % WINDOW for back in range(seen)]]
+                recent = window[[(t - back) % WINDOW for back in range(seen)]]
                 l2 = np.array([c.l2 for c in self.contenders])
-                estimates[:, at] = recent.mean(axis=1) + 0.5 * l2 * (theta**2).sum(axis=1)
+                estimates[:, at] = recent.mean(axis=0) + 0.5 * l2 * (theta**2).sum(axis=1)
                 last[at], averaged[at] = theta, total / t
         self._top_up()
         none, word = np.zeros(0), np.zeros(0, dtype=np.int32)
         return Path(
-            theta, total, none, window, record, estimates, last, averaged, none, none, none, word, word, none, none
-        )
+            theta, total, none, none, window, record, estimates, last, averaged, none, none, word, word, none, none,
+            none, none, none,
+        )  # fmt: skip
 
     def _top_up(self) -> None:
         for q in np.flatnonzero(self.block.comparisons.counts > 0):

@@ -9,23 +9,17 @@ from rankbench.kernels import EDGES, GRADIENT, PHI, STEP, Kernel
 from rankbench.methods.erm import ERM
 from rankbench.optimizers.base import StepOptimizer
 from rankbench.runner.kernels.lockstep import (
-    EDGE,
-    IDLE,
-    SCORE,
     TILE,
     WINDOW,
     Columns,
     Path,
     advance,
     evaluate_fresh,
-    idle_edges,
     idle_gradient,
-    idle_phi,
-    idle_step,
 )
 from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import Scratch, TargetTable, top_up
-from rankbench.runner.tables import TargetPlan, as_order, functions, packed
+from rankbench.runner.tables import TargetPlan, as_order, compiled, functions, packed
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 
 __all__ = ["FEWEST", "FRESH", "Lockstep", "record_steps"]
@@ -59,6 +53,14 @@ class Lockstep:
         The stochastic ones, compiled.
     seed : ndarray of uint64, shape (4,)
         Seed of the stream.
+
+    Attributes
+    ----------
+    rows : list of int
+        Row of each contender in the arrays of a `Path`.
+    sums : ndarray of float64, shape (2, P, N)
+    draws : ndarray of int64, shape (2, Q)
+        Summed targets and numbers of draws, see `add_targets`.
     """
 
     def __init__(
@@ -76,10 +78,9 @@ class Lockstep:
         most = int(np.diff(judged.offsets).max(initial=0))
         edge_orders = [as_order(e.k) for e in contenders if isinstance(e.surrogate, PairwiseSurrogate)]
         self.longest = max([plan.longest(most), *(min(k, most) for k in edge_orders)])
-        self.columns = _columns(plan, contenders)
+        self.columns, self.rows = _columns(plan, contenders)
         self.sums = np.zeros((2, len(plan), len(x)))
         self.draws = np.zeros((2, len(judged.items) - 1), dtype=np.int64)
-        self.path: Path | None = None
 
     def run(self, steps: int, record: NDArray[np.int64]) -> Path:
         """Advance all contenders by `steps` draws, recording them after those in `record`."""
@@ -98,20 +99,18 @@ class Lockstep:
             self.sums,
             self.draws,
         )
-        top_up(
-            self.judged, self.table, self.seed, FEWEST, self.longest, self.scratch, self.sums, self.draws
-        )
+        top_up(self.judged, self.table, self.seed, FEWEST, self.longest, self.scratch, self.sums, self.draws)
         return path
 
     def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-        """Return the mean sampled surrogate at theta, shape (C, d), over draws after step `steps`.
+        """Return the mean sampled surrogate at theta, one row a contender, over draws after step `steps`.
 
         As in the paper's estimate of the smallest risk: 50,000 fresh draws, or half as
         many as there were steps where that is less.
         """
         path = self._path(np.zeros(0, dtype=np.int64))
-        path.theta[: len(theta)] = theta
-        means = np.zeros(len(self.columns.kinds))
+        path.theta[self.rows] = theta
+        means = np.zeros(len(self.columns.active))
         fresh = max(1, min(FRESH, steps // 2))
         evaluate_fresh(
             self.x,
@@ -126,74 +125,117 @@ class Lockstep:
             self.scratch,
             means,
         )
-        return means[: len(theta)]
+        return means[self.rows]
 
     def _path(self, record: NDArray[np.int64]) -> Path:
-        columns, d = len(self.columns.kinds), self.x.shape[1]
+        rows, d = len(self.columns.active), self.x.shape[1]
         m = int(np.diff(self.judged.items).max(initial=1))
         sizes = [e.optimizer.state_size(d) for e in self.contenders if isinstance(e.optimizer, StepOptimizer)]
         kernels = [e.aggregator.kernel() for e in self.contenders if isinstance(e.surrogate, PairwiseSurrogate)]
+        longest = max(self.longest, 1) if kernels else 0
         return Path(
-            np.zeros((columns, d)),
-            np.zeros((columns, d)),
-            np.zeros((columns, max(sizes, default=0))),
-            np.zeros((columns, WINDOW)),
+            np.zeros((rows, d)),
+            np.zeros((rows, d)),
+            np.zeros((rows, d)),
+            np.zeros((rows, max(sizes, default=0))),
+            np.zeros((WINDOW, rows)),
             record,
-            np.zeros((columns, len(record))),
-            np.zeros((len(record), columns, d)),
-            np.zeros((len(record), columns, d)),
+            np.zeros((rows, len(record))),
+            np.zeros((len(record), rows, d)),
+            np.zeros((len(record), rows, d)),
             np.zeros(TILE * m),
             np.zeros(TILE * m),
-            np.zeros((TILE, d)),
-            np.zeros(max(self.longest, 1), dtype=np.int32),
-            np.zeros(max(self.longest, 1), dtype=np.int32),
-            np.zeros(max(self.longest, 1)),
+            np.zeros(longest, dtype=np.int32),
+            np.zeros(longest, dtype=np.int32),
+            np.zeros(longest),
             np.zeros(max((k.work(m) for k in kernels if k is not None), default=0)),
+            np.zeros(longest * (rows - self.columns.tiled)),
+            np.zeros(longest * (rows - self.columns.tiled)),
+            np.zeros(d),
         )
 
 
-def _columns(plan: TargetPlan, contenders: list[ERM]) -> Columns:
-    """Lay the contenders out in whole tiles."""
-    width = -(-len(contenders) // TILE) * TILE
-    kinds = np.full(width, IDLE, dtype=np.int64)
-    targets, orders = np.zeros(width, dtype=np.int64), np.zeros(width, dtype=np.int64)
-    gradients, edges = [Kernel(idle_gradient)] * width, [Kernel(idle_edges)] * width
-    phis, dphis, steps = [Kernel(idle_phi)] * width, [Kernel(idle_phi)] * width, [Kernel(idle_step)] * width
-    l2 = np.zeros(width)
-    for c, contender in enumerate(contenders):
-        surrogate, optimizer = contender.surrogate, contender.optimizer
-        l2[c] = contender.l2
-        if isinstance(optimizer, StepOptimizer):
-            steps[c] = optimizer.kernel(contender.l2) or steps[c]
+def _laid_out(contenders: list[ERM]) -> tuple[list[int], list[list[int]]]:
+    """Return which contenders have score surrogates, and which share edges and phi, by index."""
+    scored = [i for i, c in enumerate(contenders) if isinstance(c.surrogate, ScoreSurrogate)]
+    groups: dict[tuple[str, float, str], list[int]] = {}
+    for i, c in enumerate(contenders):
+        if isinstance(c.surrogate, PairwiseSurrogate):
+            groups.setdefault((c.aggregator.digest(), c.k, c.surrogate.digest()), []).append(i)
+
+    def by_step(i: int) -> str:
+        kind = type(contenders[i].optimizer)
+        return f"{kind.__module__}.{kind.__qualname__}"
+
+    return sorted(scored, key=by_step), [sorted(group, key=by_step) for group in groups.values()]
+
+
+def _columns(plan: TargetPlan, contenders: list[ERM]) -> tuple[Columns, list[int]]:
+    """Lay the contenders out; return their table and the row of each contender."""
+    scored, groups = _laid_out(contenders)
+    tiled = -(-len(scored) // TILE) * TILE
+    layout: list[int | None] = [*scored, *[None] * (tiled - len(scored)), *(i for group in groups for i in group)]
+    rows = [None if i is None else contenders[i] for i in layout]
+    gradients = [Kernel(idle_gradient)] * tiled
+    targets = np.zeros(tiled, dtype=np.int64)
+    for row, index in enumerate(scored):
+        contender = contenders[index]
+        surrogate = contender.surrogate
         if isinstance(surrogate, ScoreSurrogate):
-            kinds[c] = SCORE
-            targets[c] = plan.row(contender.aggregator, contender.k, surrogate)
-            gradients[c] = surrogate.gradient_kernel() or gradients[c]
-        elif isinstance(surrogate, PairwiseSurrogate):
-            kinds[c] = EDGE
-            orders[c] = as_order(contender.k)
-            edges[c] = contender.aggregator.kernel() or edges[c]
-            phis[c], dphis[c] = (surrogate.phi_kernels() or (phis[c], dphis[c], None))[:2]
+            gradients[row] = compiled(surrogate.gradient_kernel())
+            targets[row] = plan.row(contender.aggregator, contender.k, surrogate)
+    edges, phis, dphis = [], [], []
+    leaders = [contenders[group[0]] for group in groups]
+    for leader in leaders:
+        surrogate = leader.surrogate
+        kernels = surrogate.phi_kernels() if isinstance(surrogate, PairwiseSurrogate) else None
+        edges.append(compiled(leader.aggregator.kernel()))
+        phis.append(compiled(kernels[0] if kernels else None))
+        dphis.append(compiled(kernels[1] if kernels else None))
+    steps, runs, params = _steps(rows)
     gradient_params, gradient_bounds = packed([k.params for k in gradients])
     edge_params, edge_bounds = packed([k.params for k in edges])
     phi_params, phi_bounds = packed([k.params for k in phis])
-    step_params, step_bounds = packed([k.params for k in steps])
-    return Columns(
-        kinds,
+    columns = Columns(
+        tiled,
+        np.array([c is not None for c in rows], dtype=np.bool_),
         targets,
-        orders,
         functions(GRADIENT, [k.function for k in gradients]),
         gradient_params,
         gradient_bounds,
         functions(EDGES, [k.function for k in edges]),
+        np.array([as_order(leader.k) for leader in leaders], dtype=np.int64),
         edge_params,
         edge_bounds,
         functions(PHI, [k.function for k in phis]),
         functions(PHI, [k.function for k in dphis]),
         phi_params,
         phi_bounds,
+        np.cumsum([tiled, *(len(group) for group in groups)], dtype=np.int64),
         functions(STEP, [k.function for k in steps]),
-        step_params,
-        step_bounds,
-        l2,
+        runs,
+        params,
+        np.array([0.0 if c is None else c.l2 for c in rows]),
     )
+    return columns, [layout.index(i) for i in range(len(contenders))]
+
+
+def _steps(rows: list[ERM | None]) -> tuple[list[Kernel], NDArray[np.int64], NDArray[np.float64]]:
+    """Return one step kernel for each run of rows that share it, the runs, and all parameters."""
+    kernels = [
+        compiled(c.optimizer.kernel(c.l2)) if c is not None and isinstance(c.optimizer, StepOptimizer) else None
+        for c in rows
+    ]
+    params = np.zeros((len(rows), max((len(k.params) for k in kernels if k is not None), default=0)))
+    steps: list[Kernel] = []
+    runs: list[tuple[int, int]] = []
+    for row, kernel in enumerate(kernels):
+        if kernel is None:
+            continue
+        params[row, : len(kernel.params)] = kernel.params
+        if steps and runs[-1][1] == row and steps[-1].function is kernel.function:
+            runs[-1] = (runs[-1][0], row + 1)
+        else:
+            steps.append(kernel)
+            runs.append((row, row + 1))
+    return steps, np.array(runs, dtype=np.int64).reshape(-1, 2), params

@@ -164,7 +164,9 @@ def _check_labels(experiment: Experiment, labels: set[str]) -> None:
     named += [experiment.baseline] if experiment.baseline else []
     for label in named:
         if label not in labels:
-            raise SpecError(f"experiment {experiment.name!r}: no contender is labelled {label!r}{nearest(label, labels)}")
+            raise SpecError(
+                f"experiment {experiment.name!r}: no contender is labelled {label!r}{nearest(label, labels)}"
+            )
 
 
 def _cell_id(

@@ -20,7 +20,15 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons, Queries
 from rankbench.surrogates.base import ScoreSurrogate
 
-__all__ = ["MeanTarget", "complete_share", "gram_matrix", "mean_target", "row_weights", "single_target", "tiled_product"]
+__all__ = [
+    "MeanTarget",
+    "complete_share",
+    "gram_matrix",
+    "mean_target",
+    "row_weights",
+    "single_target",
+    "tiled_product",
+]
 
 _TILE = 16
 

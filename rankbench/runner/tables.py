@@ -20,7 +20,17 @@ from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import Scratch, TargetTable, complete_targets
 from rankbench.surrogates.base import ScoreSurrogate
 
-__all__ = ["INFINITE", "Target", "TargetPlan", "as_order", "functions", "judged_arrays", "packed", "scratch_for"]
+__all__ = [
+    "INFINITE",
+    "Target",
+    "TargetPlan",
+    "as_order",
+    "compiled",
+    "functions",
+    "judged_arrays",
+    "packed",
+    "scratch_for",
+]
 
 INFINITE = 1 << 62
 """Order that stands for all of a query's judgments in integer arrays."""
@@ -127,11 +137,10 @@ class TargetPlan:
         sizes = queries.sizes
         m = int(sizes.max(initial=1))
         aggregates = [
-            Kernel(idle_aggregate) if s.aggregator.needs_truth else _compiled(s.aggregator.kernel())
-            for s in structures
+            Kernel(idle_aggregate) if s.aggregator.needs_truth else compiled(s.aggregator.kernel()) for s in structures
         ]
         makers = [
-            Kernel(idle_target) if t.aggregator.needs_truth else _compiled(t.surrogate.target_kernel())
+            Kernel(idle_target) if t.aggregator.needs_truth else compiled(t.surrogate.target_kernel())
             for t in self.targets
         ]
         aggregate_params, aggregate_bounds = packed([k.params for k in aggregates])
@@ -180,7 +189,8 @@ def scratch_for(judged: Judged, m: int, targets: int, aggregate_work: int, maker
     )
 
 
-def _compiled(kernel: Kernel | None) -> Kernel:
+def compiled(kernel: Kernel | None) -> Kernel:
+    """Return a kernel that must be there."""
     if kernel is None:
-        raise TypeError("only compiled components have a place in the target table")
+        raise TypeError("only compiled components can run in lockstep")
     return kernel

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from runner_blocks import make_block
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.methods.base import Block
@@ -17,7 +18,6 @@ from rankbench.runner.lockstep import Lockstep
 from rankbench.runner.risk import complete_share, gram_matrix, mean_target, row_weights, single_target, tiled_product
 from rankbench.runner.tables import TargetPlan, judged_arrays
 from rankbench.surrogates.base import ScoreSurrogate
-from runner_blocks import make_block
 
 AGGREGATORS = ["mean-log-odds", "borda", "win-rate", "bradley-terry", "thurstone-mosteller"]
 

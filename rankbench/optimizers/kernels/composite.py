@@ -23,8 +23,10 @@ def step(
     params: NDArray[np.float64],
     state: NDArray[np.float64],
 ) -> None:
-    """Update theta in place; `params` are schedule, c, t0, lambda."""
-    size = params[1] / (t + params[2]) if params[0] == INVERSE_T else params[1] / math.sqrt(t + params[2])
-    shrink = 1.0 / (1.0 + size * params[3])
-    for i in range(theta.shape[0]):
-        theta[i] = (theta[i] - size * gradient[i]) * shrink
+    """Update theta in place; columns of `params` are schedule, c, t0, lambda."""
+    for row in range(theta.shape[0]):
+        schedule, c, t0, l2 = params[row, 0], params[row, 1], params[row, 2], params[row, 3]
+        size = c / (t + t0) if schedule == INVERSE_T else c / math.sqrt(t + t0)
+        shrink = 1.0 / (1.0 + size * l2)
+        for i in range(theta.shape[1]):
+            theta[row, i] = (theta[row, i] - size * gradient[row, i]) * shrink

@@ -1,1 +1,5 @@
 """Compiled loops of the runner."""
+
+from rankbench.runtime import prepare
+
+prepare()

@@ -1,9 +1,11 @@
 """The lockstep loop: all stochastic contenders of a block advance on the same draws.
 
-The features of the drawn query are read once; scores and gradients of sixteen contenders
-are one matrix product each. BLAS rounds differently for different numbers of columns, so
-products always have the full tile, padded with contenders that do nothing: what a
-contender gets does not depend on how many run beside it.
+The features of the drawn query are read once. Score surrogates need all items' scores:
+scores and gradients of sixteen contenders are one matrix product each. BLAS rounds
+differently for different numbers of columns, so these products always have the full
+tile, padded with contenders that do nothing: what a contender gets does not depend on
+how many run beside it. Pairwise surrogates of few edges need only the difference of two
+items' features for each edge, read once for all contenders that share the edges.
 """
 
 from __future__ import annotations
@@ -14,14 +16,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels import AGGREGATE, EDGES, GRADIENT, PHI, STEP, TARGET
+from rankbench.kernels import AGGREGATE, GRADIENT, TARGET
 from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import Scratch, TargetTable, add_targets, draw_sample, fill_targets
 
 __all__ = [
-    "EDGE",
-    "IDLE",
-    "SCORE",
     "TILE",
     "WINDOW",
     "Columns",
@@ -29,10 +28,7 @@ __all__ = [
     "advance",
     "evaluate_fresh",
     "idle_aggregate",
-    "idle_edges",
     "idle_gradient",
-    "idle_phi",
-    "idle_step",
     "idle_target",
 ]
 
@@ -42,41 +38,53 @@ TILE = 16
 WINDOW = 100
 """Sampled losses in the paper's moving average (figure 2)."""
 
-IDLE, SCORE, EDGE = 0, 1, 2
-"""Kinds of columns: padding, score surrogate, pairwise surrogate."""
-
 
 class Columns(NamedTuple):
-    """The contenders, padded to whole tiles: C is a multiple of sixteen.
+    """The contenders: C rows of theta, first the padded tiles, then those with edges.
 
     Attributes
     ----------
-    kinds : ndarray of int64, shape (C,)
-    targets : ndarray of int64, shape (C,)
-        Row of the target table (score columns).
-    orders : ndarray of int64, shape (C,)
-        k of the edge structure (pairwise columns).
-    gradients, edges, phis, dphis, steps : typed lists of C kernels
-    gradient_params, ... : ndarray of float64 with bounds of shape (C + 1,)
+    tiled : int
+        Rows with score surrogates, a multiple of sixteen; the others have edges.
+    active : ndarray of bool, shape (C,)
+        False for padding.
+    targets : ndarray of int64, shape (tiled,)
+        Row of the target table.
+    gradients : typed list of GRADIENT functions, one a tiled row
+    gradient_params : ndarray of float64, with bounds of shape (tiled + 1,)
+    edges : typed list of EDGES functions, one a group of rows that share edges and phi
+    orders : ndarray of int64, shape (groups,)
+        k of the group's edges.
+    edge_params : ndarray of float64, with bounds of shape (groups + 1,)
+    phis, dphis : typed lists of PHI functions, one a group
+    phi_params : ndarray of float64, with bounds of shape (groups + 1,)
+    groups : ndarray of int64, shape (groups + 1,)
+        Rows of a group are ``groups[g]:groups[g + 1]``.
+    steps : typed list of STEP functions, one a run of rows with the same function
+    runs : ndarray of int64, shape (runs, 2)
+        First row and end of each run.
+    step_params : ndarray of float64, shape (C, p)
     l2 : ndarray of float64, shape (C,)
     """
 
-    kinds: Any
+    tiled: Any
+    active: Any
     targets: Any
-    orders: Any
     gradients: Any
     gradient_params: Any
     gradient_bounds: Any
     edges: Any
+    orders: Any
     edge_params: Any
     edge_bounds: Any
     phis: Any
     dphis: Any
     phi_params: Any
     phi_bounds: Any
+    groups: Any
     steps: Any
+    runs: Any
     step_params: Any
-    step_bounds: Any
     l2: Any
 
 
@@ -85,11 +93,11 @@ class Path(NamedTuple):
 
     Attributes
     ----------
-    theta, total : ndarray of float64, shape (C, d)
-        Current iterate, and the sum of the iterates so far.
+    theta, total, gradient : ndarray of float64, shape (C, d)
+        Current iterate, sum of the iterates so far, sampled gradient.
     state : ndarray of float64, shape (C, s)
         Memory of the optimizers.
-    window : ndarray of float64, shape (C, 100)
+    window : ndarray of float64, shape (100, C)
         Last sampled losses.
     record : ndarray of int64, shape (P,)
         Steps after which to record, increasing.
@@ -98,14 +106,16 @@ class Path(NamedTuple):
     last, averaged : ndarray of float64, shape (P, C, d)
     alpha, residual : ndarray of float64, shape (16 * max m_q,)
         Scores of one tile and gradients in them.
-    gradient : ndarray of float64, shape (16, d)
     tails, heads : ndarray of int32, shape (longest,)
     edge_weights : ndarray of float64, shape (longest,)
     edge_work : ndarray of float64
+    margins, slopes : ndarray of float64, shape (longest * C,)
+    difference : ndarray of float64, shape (d,)
     """
 
     theta: Any
     total: Any
+    gradient: Any
     state: Any
     window: Any
     record: Any
@@ -114,11 +124,13 @@ class Path(NamedTuple):
     averaged: Any
     alpha: Any
     residual: Any
-    gradient: Any
     tails: Any
     heads: Any
     edge_weights: Any
     edge_work: Any
+    margins: Any
+    slopes: Any
+    difference: Any
 
 
 @njit(AGGREGATE, cache=True, nogil=True)
@@ -137,75 +149,132 @@ def idle_gradient(alpha, target, params, gradient):  # type: ignore[no-untyped-d
     return 0.0
 
 
-@njit(EDGES, cache=True, nogil=True)
-def idle_edges(winners, losers, weights, m, params, work, tails, heads, edge_weights):  # type: ignore[no-untyped-def]
-    """Make no edge."""
-    return 0
-
-
-@njit(PHI, cache=True, nogil=True)
-def idle_phi(margin, params):  # type: ignore[no-untyped-def]
-    """Be worth zero everywhere."""
-    return 0.0
-
-
-@njit(STEP, cache=True, nogil=True)
-def idle_step(theta, gradient, t, params, state):  # type: ignore[no-untyped-def]
-    """Stay."""
+# Sums may be reordered into vector lanes, in the same way for every contender.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i] * b[i]
+    return total
 
 
 @njit(cache=True, nogil=True)
-def _scores(x: NDArray[np.float64], low: int, m: int, tile: int, path: Path) -> NDArray[np.float64]:
-    """Return alpha, shape (16, m): one matrix product for the whole tile."""
-    alpha = path.alpha[: TILE * m].reshape(TILE, m)
-    np.dot(path.theta[tile : tile + TILE], x[low : low + m].T, alpha)
-    return alpha
-
-
-@njit(cache=True, nogil=True)
-def _surrogate(
-    judged: Judged,
+def _tile(
+    x: NDArray[np.float64],
+    low: int,
+    m: int,
+    first: int,
     columns: Columns,
-    c: int,
-    q: int,
-    alpha: NDArray[np.float64],
-    residual: NDArray[np.float64],
-    scratch: Scratch,
     path: Path,
-) -> float:
-    """Write the gradient of column c's surrogate in its scores; return the value."""
-    m = alpha.shape[0]
-    if columns.kinds[c] == SCORE:
-        value: float = columns.gradients[c](
-            alpha,
-            scratch.targets[columns.targets[c]][:m],
-            columns.gradient_params[columns.gradient_bounds[c] : columns.gradient_bounds[c + 1]],
-            residual,
-        )
-        return value
-    residual[:] = 0.0
-    k = min(columns.orders[c], judged.offsets[q + 1] - judged.offsets[q])
-    count = columns.edges[c](
+    scratch: Scratch,
+    values: NDArray[np.float64],
+    move: bool,
+) -> None:
+    """Value and, if `move`, gradient of the sixteen score surrogates from row `first`."""
+    alpha = path.alpha[: TILE * m].reshape(TILE, m)
+    residual = path.residual[: TILE * m].reshape(TILE, m)
+    np.dot(path.theta[first : first + TILE], x[low : low + m].T, alpha)
+    for i in range(TILE):
+        c = first + i
+        if columns.active[c]:
+            values[c] = columns.gradients[c](
+                alpha[i],
+                scratch.targets[columns.targets[c]][:m],
+                columns.gradient_params[columns.gradient_bounds[c] : columns.gradient_bounds[c + 1]],
+                residual[i],
+            )
+    if move:
+        np.dot(residual, x[low : low + m], path.gradient[first : first + TILE])
+
+
+@njit(cache=True, nogil=True)
+def _group(
+    x: NDArray[np.float64],
+    low: int,
+    m: int,
+    g: int,
+    n_q: int,
+    columns: Columns,
+    path: Path,
+    scratch: Scratch,
+    values: NDArray[np.float64],
+    move: bool,
+) -> None:
+    """Value or, if `move`, gradient of the pairwise surrogates of group g."""
+    first, last = columns.groups[g], columns.groups[g + 1]
+    rows = last - first
+    k = min(columns.orders[g], n_q)
+    count = columns.edges[g](
         scratch.winners[:k],
         scratch.losers[:k],
         scratch.weights[:k],
         m,
-        columns.edge_params[columns.edge_bounds[c] : columns.edge_bounds[c + 1]],
+        columns.edge_params[columns.edge_bounds[g] : columns.edge_bounds[g + 1]],
         path.edge_work,
         path.tails,
         path.heads,
         path.edge_weights,
     )
-    params = columns.phi_params[columns.phi_bounds[c] : columns.phi_bounds[c + 1]]
-    total = 0.0
+    params = columns.phi_params[columns.phi_bounds[g] : columns.phi_bounds[g + 1]]
+    margins, slopes = path.margins[: count * rows], path.slopes[: count * rows]
     for e in range(count):
-        i, j, weight = path.tails[e], path.heads[e], path.edge_weights[e]
-        margin = alpha[i] - alpha[j]
-        total += weight * columns.phis[c](margin, params)
-        slope = weight * columns.dphis[c](margin, params)
-        residual[i] += slope
-        residual[j] -= slope
-    return total
+        a, b = x[low + path.tails[e]], x[low + path.heads[e]]
+        for j in range(a.shape[0]):
+            path.difference[j] = a[j] - b[j]
+        for r in range(rows):
+            margins[e * rows + r] = _dot(path.theta[first + r], path.difference)
+    columns.phis[g](margins, params, slopes)
+    for r in range(rows):
+        values[first + r] = 0.0
+        for e in range(count):
+            values[first + r] += path.edge_weights[e] * slopes[e * rows + r]
+    if not move:
+        return
+    columns.dphis[g](margins, params, slopes)
+    for e in range(count):
+        # Of a single edge the difference is still there.
+        if count > 1:
+            a, b = x[low + path.tails[e]], x[low + path.heads[e]]
+            for j in range(a.shape[0]):
+                path.difference[j] = a[j] - b[j]
+        for r in range(rows):
+            slope = path.edge_weights[e] * slopes[e * rows + r]
+            gradient = path.gradient[first + r]
+            if e == 0:
+                for j in range(gradient.shape[0]):
+                    gradient[j] = slope * path.difference[j]
+            else:
+                for j in range(gradient.shape[0]):
+                    gradient[j] += slope * path.difference[j]
+
+
+@njit(cache=True, nogil=True)
+def _surrogates(
+    x: NDArray[np.float64],
+    judged: Judged,
+    q: int,
+    columns: Columns,
+    path: Path,
+    scratch: Scratch,
+    values: NDArray[np.float64],
+    move: bool,
+) -> None:
+    """Write all contenders' sampled surrogates and, if `move`, their gradients in theta."""
+    low = judged.items[q]
+    m = judged.items[q + 1] - low
+    n_q = judged.offsets[q + 1] - judged.offsets[q]
+    for first in range(0, columns.tiled, TILE):
+        _tile(x, low, m, first, columns, path, scratch, values, move)
+    for g in range(columns.orders.shape[0]):
+        _group(x, low, m, g, n_q, columns, path, scratch, values, move)
+
+
+@njit(cache=True, nogil=True)
+def _add(total: NDArray[np.float64], theta: NDArray[np.float64]) -> None:
+    """Add theta to total."""
+    to, of = total.reshape(-1), theta.reshape(-1)
+    for i in range(to.shape[0]):
+        to[i] += of[i]
 
 
 @njit(cache=True, nogil=True)
@@ -244,30 +313,13 @@ def advance(
         q = draw_sample(judged, seed, t, longest, scratch, -1)
         fill_targets(judged, table, q, scratch)
         add_targets(judged, q, scratch, sums, draws)
-        low = judged.items[q]
-        m = judged.items[q + 1] - low
-        for tile in range(0, columns.kinds.shape[0], TILE):
-            alpha = _scores(x, low, m, tile, path)
-            residual = path.residual[: TILE * m].reshape(TILE, m)
-            for i in range(TILE):
-                c = tile + i
-                if columns.kinds[c] != IDLE:
-                    path.window[c, t % WINDOW] = _surrogate(
-                        judged, columns, c, q, alpha[i], residual[i], scratch, path
-                    )
-            np.dot(residual, x[low : low + m], path.gradient)
-            for i in range(TILE):
-                c = tile + i
-                if columns.kinds[c] != IDLE:
-                    columns.steps[c](
-                        path.theta[c],
-                        path.gradient[i],
-                        t,
-                        columns.step_params[columns.step_bounds[c] : columns.step_bounds[c + 1]],
-                        path.state[c],
-                    )
-                    for j in range(path.theta.shape[1]):
-                        path.total[c, j] += path.theta[c, j]
+        _surrogates(x, judged, q, columns, path, scratch, path.window[t % WINDOW], True)
+        for run in range(columns.runs.shape[0]):
+            low, high = columns.runs[run]
+            columns.steps[run](
+                path.theta[low:high], path.gradient[low:high], t, columns.step_params[low:high], path.state[low:high]
+            )
+        _add(path.total, path.theta)
         _record(columns, path, t)
 
 
@@ -278,12 +330,12 @@ def _record(columns: Columns, path: Path, t: int) -> None:
     if at == path.record.shape[0] or path.record[at] != t:
         return
     seen = min(t, WINDOW)
-    for c in range(columns.kinds.shape[0]):
-        if columns.kinds[c] == IDLE:
+    for c in range(columns.active.shape[0]):
+        if not columns.active[c]:
             continue
         total, square = 0.0, 0.0
         for back in range(seen):
-            total += path.window[c, (t - back) % WINDOW]
+            total += path.window[(t - back) % WINDOW, c]
         for j in range(path.theta.shape[1]):
             square += path.theta[c, j] * path.theta[c, j]
             path.last[at, c, j] = path.theta[c, j]
@@ -313,16 +365,10 @@ def evaluate_fresh(
         Set to the mean over steps `first` to `last`, without the penalty.
     """
     means[:] = 0.0
+    values = np.zeros(means.shape[0])
     for t in range(first, last + 1):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
         fill_targets(judged, table, q, scratch)
-        low = judged.items[q]
-        m = judged.items[q + 1] - low
-        for tile in range(0, columns.kinds.shape[0], TILE):
-            alpha = _scores(x, low, m, tile, path)
-            residual = path.residual[: TILE * m].reshape(TILE, m)
-            for i in range(TILE):
-                c = tile + i
-                if columns.kinds[c] != IDLE:
-                    means[c] += _surrogate(judged, columns, c, q, alpha[i], residual[i], scratch, path)
+        _surrogates(x, judged, q, columns, path, scratch, values, False)
+        _add(means, values)
     means /= last - first + 1

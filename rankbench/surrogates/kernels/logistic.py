@@ -14,20 +14,23 @@ __all__ = ["ddphi", "dphi", "phi"]
 
 
 @njit(PHI, cache=True, nogil=True)
-def phi(margin: float, params: NDArray[np.float64]) -> float:
-    """Return ``log(1 + e^-t)``."""
-    return max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
+def phi(margins: NDArray[np.float64], params: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write ``log(1 + e^-t)``."""
+    for i in range(margins.shape[0]):
+        out[i] = max(-margins[i], 0.0) + math.log1p(math.exp(-abs(margins[i])))
 
 
 @njit(PHI, cache=True, nogil=True)
-def dphi(margin: float, params: NDArray[np.float64]) -> float:
-    """Return ``-1 / (1 + e^t)``."""
-    e = math.exp(-abs(margin))
-    return -(e if margin > 0.0 else 1.0) / (1.0 + e)
+def dphi(margins: NDArray[np.float64], params: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write ``-1 / (1 + e^t)``."""
+    for i in range(margins.shape[0]):
+        e = math.exp(-abs(margins[i]))
+        out[i] = -(e if margins[i] > 0.0 else 1.0) / (1.0 + e)
 
 
 @njit(PHI, cache=True, nogil=True)
-def ddphi(margin: float, params: NDArray[np.float64]) -> float:
-    """Return ``e^t / (1 + e^t)^2``."""
-    e = math.exp(-abs(margin))
-    return e / ((1.0 + e) * (1.0 + e))
+def ddphi(margins: NDArray[np.float64], params: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write ``e^t / (1 + e^t)^2``."""
+    for i in range(margins.shape[0]):
+        e = math.exp(-abs(margins[i]))
+        out[i] = e / ((1.0 + e) * (1.0 + e))

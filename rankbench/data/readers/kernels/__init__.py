@@ -1,1 +1,5 @@
 """Compiled parsers of text formats; importing a module here imports numba."""
+
+from rankbench.runtime import prepare
+
+prepare()

@@ -1,0 +1,147 @@
+"""Lockstep: nobody's result depends on the neighbors, and the compiled loop is the plain one."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from runner_blocks import make_block
+
+from rankbench.methods.base import Block, Fitted
+from rankbench.methods.erm import ERM
+from rankbench.plugin.manager import get
+from rankbench.runner import composed
+from rankbench.runner.composed import fit_composed
+
+STEP = "optimizer=composite(c=0.05,schedule=inverse-sqrt)"
+SPECS = [
+    *(f"erm:k={k},{STEP},draws=300,curve=9" for k in (1, 2, 3, 10, "inf")),
+    *(f"erm:k=3,aggregator={a},{STEP},draws=300,lambda=0.1" for a in ("borda", "bradley-terry", "win-rate")),
+    *(f"erm:aggregator=limit-scores,optimizer=composite(c={c},schedule=inverse-t,t0=5),draws=300" for c in (0.1, 1)),
+    *(
+        f"erm:aggregator={a},surrogate=pairwise-logistic,k={k},{STEP},draws=300,lambda={l2},curve=5"
+        for a in ("average-adjacency", "identity")
+        for k in (1, 4)
+        for l2 in (0, 0.01)
+    ),
+    *(f"erm:k={k},optimizer=exact,draws=300,lambda=0.01" for k in (1, 3, 5, "inf")),
+    "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton",
+    "erm:aggregator=limit-scores,optimizer=exact",
+    *(f"erm:k=3,{STEP},draws=300,lambda={i / 100}" for i in range(12)),
+]
+
+
+def contenders(specs: list[str]) -> dict[str, ERM]:
+    found = {spec: get("method", spec) for spec in specs}
+    return {spec: method for spec, method in found.items() if isinstance(method, ERM)}
+
+
+def parameters(outcome: Fitted | Exception) -> NDArray[np.float64]:
+    assert isinstance(outcome, Fitted), outcome
+    assert outcome.theta is not None
+    return outcome.theta
+
+
+def same(one: Fitted | Exception, other: Fitted | Exception) -> None:
+    assert isinstance(one, Fitted), one
+    assert isinstance(other, Fitted), other
+    assert parameters(one).tobytes() == parameters(other).tobytes()
+    assert np.array_equal(one.optimality, other.optimality, equal_nan=True)
+    assert one.info == other.info
+    assert set(one.curves) == set(other.curves)
+    for name, curve in one.curves.items():
+        assert curve.values.tobytes() == other.curves[name].values.tobytes()
+
+
+@pytest.fixture(scope="module")
+def wide() -> Block:
+    return make_block([9, 23, 4, 40, 17, 2], 400, d=11)
+
+
+def test_solo_equals_lockstep_byte_for_byte(wide: Block) -> None:
+    together = fit_composed(wide, contenders(SPECS))
+    assert list(together) == SPECS
+    for spec in SPECS:
+        same(fit_composed(wide, contenders([spec]))[spec], together[spec])
+
+
+def test_order_of_contenders_changes_nothing(wide: Block) -> None:
+    together = fit_composed(wide, contenders(SPECS))
+    backwards = fit_composed(wide, contenders(SPECS[::-1]))
+    for spec in SPECS:
+        same(backwards[spec], together[spec])
+
+
+def test_solo_equals_lockstep_at_the_size_of_the_paper() -> None:
+    block = make_block([100, 137, 64, 80], 4000, d=136)
+    specs = [f"erm:k={k},{STEP.replace('0.05', '0.01')},draws=200" for k in (1, 3, 10, 30, 100, 300, "inf")]
+    specs += [f"erm:k={k},optimizer=exact,draws=200" for k in (1, 3, 30, 300, "inf")]
+    together = fit_composed(block, contenders(specs))
+    for spec in specs:
+        same(fit_composed(block, contenders([spec]))[spec], together[spec])
+
+
+def test_the_same_contender_twice_gets_the_same(wide: Block) -> None:
+    method = contenders(SPECS[:1])[SPECS[0]]
+    outcomes = fit_composed(wide, {"one": method, "two": method})
+    same(outcomes["one"], outcomes["two"])
+
+
+def test_compiled_equals_interpreted(wide: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = fit_composed(wide, contenders(SPECS))
+    monkeypatch.setattr(composed, "is_compiled", lambda contender: False)
+    interpreted = fit_composed(wide, contenders(SPECS))
+    for spec in SPECS:
+        one, other = compiled[spec], interpreted[spec]
+        np.testing.assert_allclose(parameters(other), parameters(one), rtol=1e-7, atol=1e-9)
+        assert isinstance(one, Fitted)
+        assert isinstance(other, Fitted)
+        assert set(one.curves) == set(other.curves)
+        for name, curve in one.curves.items():
+            np.testing.assert_array_equal(curve.steps, other.curves[name].steps)
+            np.testing.assert_allclose(other.curves[name].values, curve.values, rtol=1e-6, atol=1e-9)
+        for name in one.info:
+            assert other.info[name] == pytest.approx(one.info[name], rel=1e-6, abs=1e-9)
+
+
+def test_the_answer_of_a_stochastic_contender_is_near_the_minimizer(wide: Block) -> None:
+    step = "optimizer=composite(c=1,schedule=inverse-t,t0=100)"
+    specs = [f"erm:k=3,lambda=1,{step},draws=40000", "erm:k=3,lambda=1,draws=40000"]
+    stochastic, exact = (parameters(outcome) for outcome in fit_composed(wide, contenders(specs)).values())
+    assert np.linalg.norm(stochastic - exact) < 0.05 * np.linalg.norm(exact)
+
+
+def test_a_contender_that_diverges_takes_nobody_with_it(wide: Block) -> None:
+    wild = "erm:k=3,optimizer=composite(c=1e300,schedule=inverse-sqrt),draws=300"
+    together = fit_composed(wide, contenders([wild, *SPECS[:3]]))
+    assert type(together[wild]).__name__ == "ContenderDiverged"
+    assert "smaller step constant" in str(together[wild])
+    for spec in SPECS[:3]:
+        same(fit_composed(wide, contenders([spec]))[spec], together[spec])
+
+
+def test_what_has_no_solver_says_what_to_use(wide: Block) -> None:
+    spec = "erm:aggregator=average-adjacency,surrogate=pairwise-logistic,k=1,optimizer=exact"
+    assert "newton" in str(fit_composed(wide, contenders([spec]))[spec])
+
+
+def test_fit_alone_is_fit_together(wide: Block) -> None:
+    method = contenders(["erm:k=3,draws=300"])["erm:k=3,draws=300"]
+    alone = method.fit(wide)
+    same(alone, fit_composed(wide, {"": method})[""])
+    assert alone.score(wide.design).shape == (len(wide.design.x),)
+
+
+def test_judgments_of_one_query_only(wide: Block) -> None:
+    lonely = dataclasses.replace(wide, comparisons=make_one_query(wide))
+    outcome = fit_composed(lonely, contenders(["erm:k=3,draws=300", SPECS[0], SPECS[-20]]))
+    assert all(isinstance(o, Fitted) for o in outcome.values())
+
+
+def make_one_query(block: Block):  # type: ignore[no-untyped-def]
+    c = block.comparisons
+    first, last = c.offsets[3:5]
+    offsets = np.array([0, 0, 0, 0, last - first, last - first, last - first])
+    return type(c)(offsets, c.winners[first:last], c.losers[first:last], c.weights[first:last])
