@@ -151,14 +151,16 @@ def _join(spool: _Spool, shard: int, folder: Path) -> Shard:
     if not files:
         pl.DataFrame(schema=schema).write_parquet(path)
         return Shard(file=path.name, rows=0, queries=0)
-    rows = pl.scan_parquet(files)
+    rows = pl.scan_parquet(files, glob=False)
     if table_of(schema) == "comparisons":
         rows = rows.sort("query_id", maintain_order=True)
     width = x.size if isinstance(x, pl.Array) else len(schema)
     rows.sink_parquet(path, row_group_size=max(1024, _ROW_GROUP_VALUES // width), maintain_order=True)
     for file in files:
         file.unlink()
-    counts = pl.scan_parquet(path).select(rows=pl.len(), queries=pl.col("query_id").n_unique()).collect().row(0)
+    counts = (
+        pl.scan_parquet(path, glob=False).select(rows=pl.len(), queries=pl.col("query_id").n_unique()).collect().row(0)
+    )
     return Shard(file=path.name, rows=counts[0], queries=counts[1])
 
 

@@ -98,4 +98,4 @@ class Manifest(_Strict):
         """Return the shards one after the other."""
         import polars as pl
 
-        return pl.scan_parquet([folder / shard.file for shard in self.shards if shard.rows])
+        return pl.scan_parquet([folder / shard.file for shard in self.shards if shard.rows], glob=False)

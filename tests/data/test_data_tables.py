@@ -79,6 +79,13 @@ class TestFormats:
         assert choose_reader(path, READERS).name == ending[1:]
 
 
+@pytest.mark.parametrize("ending", [".csv", ".ndjson", ".parquet"])
+def test_a_path_is_never_a_pattern(tmp_path, ending):
+    for name in ("votes[1]", "votes*", "votes["):
+        path = write(VOTES, tmp_path / f"{name}{ending}")
+        assert choose_reader(path, READERS).scan(path).collect().height == 3
+
+
 def test_letor_by_content(tmp_path):
     path = tmp_path / "some.log"
     path.write_text("# head\n1 qid:3 1:2 2:3\n")

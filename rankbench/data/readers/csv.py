@@ -43,4 +43,4 @@ class CsvReader(Reader):
         first = next(chunks(path, 1 << 16)).data.split(b"\n", 1)[0]
         separator = "\t" if b"\t" in first and b"," not in first else ","
         # Everything is read as text and converted by the checks, which know the row.
-        return checked(pl.scan_csv(path, separator=separator, infer_schema=False), path=path, header=1)
+        return checked(pl.scan_csv(path, separator=separator, infer_schema=False, glob=False), path=path, header=1)

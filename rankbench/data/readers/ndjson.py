@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -40,7 +41,7 @@ class NdjsonReader(Reader):
         # Polars takes a byte-order mark for a part of the first object.
         with existing(path).open("rb") as file:
             marked = file.read(3) == BOM
-            source: Path | bytes = file.read() if marked else path
+            source: str | bytes = file.read() if marked else glob.escape(str(path))
         raw = pl.scan_ndjson(source, infer_schema_length=None)
         if not head(path, 1 << 16).strip():
             _check_lines(path)

@@ -38,4 +38,4 @@ class ParquetReader(Reader):
 
         if existing(path).is_dir():
             return Manifest.load(path).scan(path)
-        return checked(pl.scan_parquet(path), path=path)
+        return checked(pl.scan_parquet(path, glob=False), path=path)

@@ -1,0 +1,111 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from rankbench.cli.data import data
+from rankbench.errors import InputError, LicenseError, SpecError
+
+LOG = "2 qid:1 1:0.5 3:2\n0 qid:1 2:7\n1 qid:2 1:1\n0 qid:2 3:4\n"
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path, monkeypatch):
+    monkeypatch.delenv("RANKBENCH_DATA", raising=False)
+    monkeypatch.setenv("RANKBENCH_CACHE", str(tmp_path / "cache"))
+
+
+def run(*arguments):
+    """Run a verb; an error of ours is raised, as it is to the program's entry point."""
+    result = CliRunner().invoke(data, [str(a) for a in arguments], standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return result.output
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.txt"
+    path.write_text(LOG)
+    return path
+
+
+def test_list_names_every_data_set_and_whether_it_is_here():
+    rows = {row["name"]: row for row in json.loads(run("list", "--json"))}
+    assert {"mslr-web10k", "mslr-web10k-sample", "mq2008", "web10k-like"} <= set(rows)
+    assert (rows["web10k-like"]["here"], rows["web10k-like"]["simulated"]) == ("simulated", True)
+    assert (rows["mq2008"]["here"], rows["mq2008"]["restricted"], rows["mq2008"]["queries"]) == ("no", True, 784)
+    assert rows["mslr-web10k"]["here"] == "can be downloaded"
+    assert "mq2008" in run("list")
+
+
+def test_list_survives_incomplete_data(tmp_path, monkeypatch):
+    (tmp_path / "data" / "mq2008").mkdir(parents=True)
+    (tmp_path / "data" / "mq2008" / "mq2008.train").write_text("x")
+    monkeypatch.setenv("RANKBENCH_DATA", str(tmp_path / "data"))
+    assert {row["name"]: row["here"] for row in json.loads(run("list", "--json"))}["mq2008"] == "incomplete"
+
+
+def test_describe_a_file(log):
+    found = json.loads(run("describe", log, "--json"))
+    assert (found["table"], found["rows"], found["queries"], found["features"]) == ("items", 4, 2, 3)
+    text = run("describe", log)
+    assert "2 to 2 (median 2, mean 2.0)" in text
+    assert "0: 2 (50.0%), 1: 1 (25.0%), 2: 1 (25.0%)" in text
+
+
+def test_describe_a_data_set():
+    found = json.loads(run("describe", "web10k-like:queries=2,features=9", "--json"))
+    assert (found["queries"], found["features"]) == (2, 9)
+
+
+def test_describe_what_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        run("describe", tmp_path / "nothing.txt")
+
+
+def test_describe_with_a_reader(tmp_path):
+    (tmp_path / "a.txt").write_text(LOG.replace(" 1:", " 0:"))
+    with pytest.raises(InputError, match="zero-based=true"):
+        run("describe", tmp_path / "a.txt")
+    assert "features           4" in run("describe", tmp_path / "a.txt", "--reader", "letor:zero-based=true")
+    with pytest.raises(SpecError, match="did you mean 'letor'"):
+        run("describe", tmp_path / "a.txt", "--reader", "lettor")
+
+
+def test_names_cannot_command_the_terminal(tmp_path):
+    path = tmp_path / "a\x1b[31m\u202e.txt"
+    path.write_text(LOG)
+    for output in (run("describe", path), run("convert", path, tmp_path / "o\x1b[31m")):
+        assert "\x1b" not in output
+        assert "\u202e" not in output
+    assert "\\x1b[31m" in output
+
+
+def test_convert_and_describe_the_shards(log, tmp_path):
+    said = run("convert", log, tmp_path / "out", "--shards", 2)
+    assert said.strip() == f"4 rows of 2 queries in 2 shards: {tmp_path / 'out'}"
+    assert json.loads(run("describe", tmp_path / "out", "--json")) == json.loads(run("describe", log, "--json"))
+    with pytest.raises(InputError, match="--force"):
+        run("convert", log, tmp_path / "out")
+    run("convert", log, tmp_path / "out", "--force")
+
+
+def test_get_restricted_data():
+    with pytest.raises(LicenseError, match="--accept-license"):
+        run("get", "mslr-web10k")
+
+
+def test_get_what_cannot_be_got():
+    with pytest.raises(InputError, match="not automated"):
+        run("get", "mq2008", "--accept-license")
+    with pytest.raises(SpecError, match="not made of files"):
+        run("get", "web10k-like")
+    with pytest.raises(SpecError, match="did you mean 'mq2008'"):
+        run("get", "mq208")
+
+
+def test_verify():
+    assert "no data set is here" in run("verify")
+    with pytest.raises(InputError, match="is not here"):
+        run("verify", "mq2008")

@@ -1,0 +1,293 @@
+import hashlib
+import io
+import pickle
+import threading
+import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from data_paths import needs, real
+
+from rankbench.data import fetch as module
+from rankbench.data.cards import Card, CardDataset, card_dataset, cards, cards_folder, load_card
+from rankbench.data.fetch import fetch, find, locate, verify_file
+from rankbench.data.load import load_dataset, usable
+from rankbench.errors import ChecksumError, InputError, LicenseError
+from rankbench.plugin.manager import component_class, get
+
+TRAIN = "1 qid:1 1:1\n0 qid:1 2:1\n"
+TEST = "0 qid:1 1:5\n2 qid:1 2:6\n"
+
+
+def sha(content):
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def card(**changes):
+    """Return the card of a small data set whose files are TRAIN and TEST."""
+    files = [
+        {"path": "train.txt", "sha256": sha(TRAIN), "prefix": "train"},
+        {"path": "deep/test.txt", "sha256": sha(TEST), "prefix": "test"},
+    ]
+    plain = {
+        "name": "toy",
+        "title": "Toy",
+        "licence": "Toy terms",
+        "restricted": False,
+        "homepage": "https://example.org/toy",
+        "citation": "Nobody, 2013.",
+        "reader": "letor:d=2",
+        "d": 2,
+        "expected": {"queries": 2, "rows": 4},
+        "files": files,
+    }
+    return Card.model_validate(plain | changes)
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path, monkeypatch):
+    """Keep the user's data and cache out of the tests."""
+    monkeypatch.delenv("RANKBENCH_DATA", raising=False)
+    monkeypatch.setenv("RANKBENCH_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch):
+    """Return a folder named by RANKBENCH_DATA with the toy data in it."""
+    folder = tmp_path / "data"
+    (folder / "toy" / "deep").mkdir(parents=True)
+    (folder / "toy" / "train.txt").write_text(TRAIN)
+    (folder / "toy" / "deep" / "test.txt").write_text(TEST)
+    monkeypatch.setenv("RANKBENCH_DATA", str(folder))
+    return folder / "toy"
+
+
+@pytest.fixture
+def server(tmp_path):
+    """Serve a folder on the loopback interface; yields (folder, address)."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield folder, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def zipped(**members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def archived(content, address, **changes):
+    """Return the toy card with its files in a zip at an address."""
+    files = [
+        {"path": "train.txt", "sha256": sha(TRAIN), "prefix": "train", "archive": "toy.zip", "member": "a/train.txt"},
+        {"path": "deep/test.txt", "sha256": sha(TEST), "prefix": "test", "archive": "toy.zip", "member": "a/test.txt"},
+    ]
+    archive = {"name": "toy.zip", "sha256": sha(content), "url": f"{address}/toy.zip"}
+    return card(files=files, archives=[archive], **changes)
+
+
+class TestCards:
+    def test_all_of_ours_are_valid(self):
+        assert set(cards()) == {"mslr-web10k", "mslr-web10k-sample", "mq2008"}
+        for name, found in cards().items():
+            cls = component_class("dataset", name)
+            assert issubclass(cls, CardDataset)
+            assert (cls.title, cls.licence, cls.simulated) == (found.title, found.licence, False)
+            assert "1306.2597" in found.citation
+            reader = get("reader", found.reader)
+            assert reader.d == found.d
+
+    def test_the_folder_is_found(self):
+        assert (cards_folder() / "mq2008.toml").is_file()
+
+    def test_unknown_keys_and_wrong_values_are_located(self, tmp_path):
+        text = (cards_folder() / "mq2008.toml").read_text()
+        path = tmp_path / "mq2008.toml"
+        for old, new, where in [
+            ("d = 46\n\n", "d = 46\ncolour = 1\n\n", "colour"),
+            ('path = "mq2008.train"', 'path = "../mq2008.train"', "files.0.path"),
+            ('path = "mq2008.train"', 'path = "/etc/passwd"', "files.0.path"),
+            ("dc29d19e", "xyz", "files.0.sha256"),
+        ]:
+            assert old in text
+            path.write_text(text.replace(old, new, 1))
+            with pytest.raises(InputError) as caught:
+                load_card(path)
+            assert (caught.value.path, caught.value.column) == (path, where)
+        path.write_text(text + "= nonsense")
+        with pytest.raises(InputError, match=r"not TOML.*line"):
+            load_card(path)
+
+    def test_query_ids_of_two_files_must_differ(self):
+        file = {"path": "a", "sha256": "0" * 64}
+        with pytest.raises(ValueError, match="different prefixes"):
+            card(files=[file, file | {"path": "b"}])
+
+    def test_a_member_needs_its_archive(self):
+        with pytest.raises(ValueError, match=r"no archive 'toy\.zip'"):
+            card(files=[{"path": "a", "sha256": "0" * 64, "archive": "toy.zip", "member": "a"}])
+
+
+class TestDataset:
+    def test_files_are_read_in_order_with_prefixes(self, data):
+        queries = load_dataset(card_dataset(card())())
+        assert queries.ids == ["train/1", "test/1"]
+        assert queries.labels.tolist() == [1, 0, 0, 2]
+        assert queries.x.tolist() == [[1, 0], [0, 1], [5, 0], [0, 6]]
+
+    def test_the_fingerprint_follows_the_files(self):
+        one = card_dataset(card())().fingerprint()
+        other = card(files=[{"path": "train.txt", "sha256": sha(TEST)}])
+        assert len(one) == 64
+        assert card_dataset(other)().fingerprint() != one
+        assert card_dataset(card(title="Other"))().fingerprint() == one
+
+    def test_ours_can_be_pickled(self):
+        dataset = get("dataset", "mq2008")
+        assert pickle.loads(pickle.dumps(dataset)) == dataset
+
+    def test_absent_data_says_what_to_do(self):
+        with pytest.raises(InputError, match=r"RANKBENCH_DATA to a folder with toy/train\.txt, toy/deep/test\.txt"):
+            card_dataset(card())().items()
+        restricted = archived(b"", "http://127.0.0.1:1", restricted=True)
+        with pytest.raises(InputError, match="rankbench data get toy --accept-license"):
+            card_dataset(restricted)().items()
+
+    def test_incomplete_data_says_what_is_missing(self, data):
+        (data / "deep" / "test.txt").unlink()
+        with pytest.raises(InputError, match=r"missing: deep/test\.txt"):
+            find(card())
+
+    def test_a_folder_that_is_not_there(self, monkeypatch):
+        monkeypatch.setenv("RANKBENCH_DATA", "/nowhere/at/all")
+        with pytest.raises(InputError, match="does not name a folder"):
+            find(card())
+
+
+class TestChecksums:
+    def test_a_wrong_one_names_both(self, data):
+        (data / "train.txt").write_text(TRAIN + "# one byte more\n")
+        with pytest.raises(ChecksumError) as caught:
+            locate(card())
+        assert sha(TRAIN) in str(caught.value)
+        assert sha(TRAIN + "# one byte more\n") in str(caught.value)
+        assert caught.value.path == data / "train.txt"
+
+    def test_an_unchanged_file_is_read_once(self, data, monkeypatch):
+        locate(card())
+        monkeypatch.setattr("rankbench.data.convert.sha256_of", lambda path: "never asked")
+        assert locate(card()) == [data / "train.txt", data / "deep" / "test.txt"]
+        with pytest.raises(ChecksumError):
+            locate(card(), fresh=True)
+
+    def test_a_changed_file_is_read_again(self, data):
+        locate(card())
+        (data / "train.txt").write_text(TRAIN.replace("0", "1"))
+        with pytest.raises(ChecksumError):
+            locate(card())
+
+    def test_a_cache_that_cannot_be_used_costs_only_time(self, data, tmp_path):
+        (tmp_path / "cache").write_text("not a folder")
+        verify_file(data / "train.txt", sha(TRAIN))
+
+    def test_a_damaged_cache_is_forgotten(self, data):
+        locate(card())
+        (module.cache_folder() / "verified.json").write_text("{")
+        locate(card())
+
+
+class TestFetch:
+    def test_single_files(self, server):
+        folder, address = server
+        (folder / "train.txt").write_text(TRAIN)
+        (folder / "test.txt").write_text(TEST)
+        toy = card(
+            files=[
+                {"path": "train.txt", "sha256": sha(TRAIN), "prefix": "train", "url": f"{address}/train.txt"},
+                {"path": "deep/test.txt", "sha256": sha(TEST), "prefix": "test", "url": f"{address}/test.txt"},
+            ]
+        )
+        assert fetch(toy) == module.cache_folder() / "toy"
+        assert load_dataset(card_dataset(toy)()).ids == ["train/1", "test/1"]
+
+    def test_members_of_an_archive_and_nothing_else(self, server):
+        folder, address = server
+        content = zipped(**{"a/train.txt": TRAIN, "a/test.txt": TEST, "../evil.txt": "x", "a/other.txt": "x"})
+        (folder / "toy.zip").write_bytes(content)
+        where = fetch(archived(content, address))
+        found = sorted(p.relative_to(where).as_posix() for p in where.rglob("*") if p.is_file())
+        assert found == ["deep/test.txt", "train.txt"]
+        assert not list(where.parent.parent.rglob("evil.txt"))
+
+    def test_what_is_here_is_not_fetched(self, data):
+        assert fetch(archived(b"", "http://127.0.0.1:1")) == data
+
+    def test_restricted_data_needs_the_licence_accepted(self, server):
+        folder, address = server
+        content = zipped(**{"a/train.txt": TRAIN, "a/test.txt": TEST})
+        (folder / "toy.zip").write_bytes(content)
+        toy = archived(content, address, restricted=True)
+        with pytest.raises(LicenseError, match=r"Toy terms.*example\.org/toy.*get toy --accept-license"):
+            fetch(toy)
+        assert not (module.cache_folder() / "toy").exists()
+        assert fetch(toy, accept_license=True).is_dir()
+
+    def test_a_wrong_archive_leaves_nothing(self, server):
+        folder, address = server
+        (folder / "toy.zip").write_bytes(b"something else")
+        with pytest.raises(ChecksumError) as caught:
+            fetch(archived(b"the right one", address))
+        assert sha(b"the right one") in str(caught.value)
+        assert sha(b"something else") in str(caught.value)
+        assert not [p for p in module.cache_folder().rglob("*") if p.is_file()]
+
+    @pytest.mark.parametrize(
+        ("members", "error"),
+        [
+            ({"a/train.txt": TRAIN, "a/test.txt": "altered"}, ChecksumError),
+            ({"a/train.txt": TRAIN, "b/test.txt": TEST}, InputError),
+        ],
+    )
+    def test_a_wrong_member_is_not_kept(self, server, members, error):
+        folder, address = server
+        content = zipped(**members)
+        (folder / "toy.zip").write_bytes(content)
+        with pytest.raises(error, match=r"a/test\.txt"):
+            fetch(archived(content, address))
+        assert not list(module.cache_folder().rglob("*test.txt*"))
+
+    def test_a_dead_address(self):
+        with pytest.raises(InputError, match=r"cannot download.*if the address is dead, set RANKBENCH_DATA"):
+            fetch(archived(b"", "http://127.0.0.1:1"))
+
+    def test_no_address_at_all(self):
+        with pytest.raises(InputError, match="not automated"):
+            fetch(card())
+
+
+@pytest.mark.parametrize(
+    ("name", "good"),
+    [
+        pytest.param("mslr-web10k-sample", 82, marks=needs("mslr-web10k-sample/train.txt")),
+        pytest.param("mq2008", 564, marks=needs("mq2008/mq2008.train")),
+    ],
+)
+def test_real_data_is_what_the_cards_say(name, good, monkeypatch):
+    monkeypatch.setenv("RANKBENCH_DATA", str(real(".")))
+    queries = load_dataset(get("dataset", name))
+    expected = cards()[name]
+    assert (len(queries), queries.x.shape) == (expected.expected.queries, (expected.expected.rows, expected.d))
+    assert len(usable(queries)) == good

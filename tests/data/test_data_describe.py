@@ -1,0 +1,81 @@
+import numpy as np
+import polars as pl
+import pytest
+
+from rankbench.data.describe import describe
+from rankbench.data.schema import validate_comparisons, validate_items
+from rankbench.errors import InputError
+
+
+def test_items():
+    table = pl.DataFrame(
+        {
+            "query_id": ["a"] * 4 + ["b"] * 2 + ["c"] * 3,
+            "label": [0, 0, 2, 1, 1, 1, None, 0, 1],
+            "x_0": [1.0] * 9,
+            "x_1": [0.0, 0, 0, 4, 5, 6, 7, 8, -9.5],
+        }
+    )
+    found = describe(validate_items(table.lazy()))
+    assert (found.rows, found.queries, found.usable, found.unlabelled) == (9, 3, 1, 1)
+    assert found.labels == {"0": 3, "1": 4, "2": 1}
+    sizes = found.items_per_query
+    assert (sizes.smallest, sizes.median, sizes.mean, sizes.largest) == (2, 3, 3, 4)
+    assert (found.features, found.constant, found.feature_range) == (2, [0], (-9.5, 8))
+    assert found.zeros == pytest.approx(3 / 18)
+
+
+def test_facts_do_not_depend_on_the_batches():
+    random = np.random.default_rng(0)
+    n = 250_000
+    table = pl.DataFrame(
+        {
+            "query_id": np.repeat(np.arange(n // 50), 50),
+            "item": np.tile(np.arange(50), n // 50),
+            "label": random.integers(0, 3, n).astype(np.float32),
+            "x": random.normal(size=(n, 2)).astype(np.float32),
+        }
+    )
+    found = describe(validate_items(table.lazy()))
+    assert (found.rows, found.queries) == (n, n // 50)
+    assert found.labels == {f"{v:g}": c for v, c in table["label"].value_counts().sort("label").iter_rows()}
+    x = table["x"].to_numpy()
+    assert found.feature_range == (x.min(), x.max())
+
+
+def test_what_a_reader_would_have_refused_is_counted():
+    x = np.array([[1, np.nan], [np.inf, 2]], np.float32)
+    table = pl.DataFrame({"query_id": ["a", "a"], "item": [0, 1], "label": [0.0, 1], "x": x})
+    found = describe(table.lazy())
+    assert (found.not_finite, found.feature_range) == (2, (1, 2))
+
+
+def test_many_label_values_become_a_range():
+    table = pl.DataFrame({"query_id": ["a"] * 30, "label": [i / 7 for i in range(30)], "x_0": [1.0] * 30})
+    found = describe(validate_items(table.lazy()))
+    assert found.labels == {}
+    assert found.label_range == (0, pytest.approx(29 / 7))
+
+
+def test_comparisons():
+    table = pl.DataFrame(
+        {
+            "query_id": ["a", "b", "a", "a"],
+            "winner": ["p", "q", "r", "p"],
+            "loser": ["q", "s", "p", "q"],
+            "tie": [True, False, False, True],
+            "judge": ["u", "u", "v", "w"],
+            "weight": [1.0, 2, 0.5, 1],
+        }
+    )
+    found = describe(validate_comparisons(table.lazy()))
+    assert (found.rows, found.queries, found.items, found.ties, found.judges) == (4, 2, 4, 2, 3)
+    assert found.weight == (0.5, 2)
+    assert (found.rows_per_query.smallest, found.rows_per_query.largest) == (1, 3)
+    plain = describe(validate_comparisons(table.select("query_id", "winner", "loser").lazy()))
+    assert (plain.ties, plain.judges, plain.weight) == (0, None, None)
+
+
+def test_an_empty_table():
+    with pytest.raises(InputError, match="no rows"):
+        describe(pl.LazyFrame(schema={"query_id": pl.String, "winner": pl.String, "loser": pl.String}))
