@@ -15,7 +15,12 @@ __all__ = ["LBFGS"]
 
 
 class LBFGS(Solver):
-    """Minimize with SciPy's L-BFGS-B, run to a gradient norm and not to a small decrease."""
+    """Minimize with SciPy's L-BFGS-B, run to a gradient norm and not to a small decrease.
+
+    Its line search compares objective values, so that the gradient norm cannot get far
+    below ``sqrt(eps |objective| curvature)``, about 1e-8 for objectives near 1. `Newton`
+    does not have this floor.
+    """
 
     name: ClassVar[str] = "lbfgs"
     source: ClassVar[str] = "Byrd, Lu, Nocedal and Zhu 1995"

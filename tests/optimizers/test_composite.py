@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from rankbench.errors import SpecError
+from rankbench.optimizers import Composite
+from rankbench.spec import parse
+
+SCHEDULES = [
+    Composite(schedule="inverse-t", c=3.0, t0=5.0),
+    Composite(schedule="inverse-sqrt", c=0.3),
+    Composite(schedule="inverse-sqrt", c=0.3, t0=7.0),
+]
+
+
+def test_schedules():
+    assert Composite(schedule="inverse-t", c=3.0, t0=5.0).size(1) == pytest.approx(3 / 6)
+    assert Composite(schedule="inverse-sqrt", c=0.3).size(4) == pytest.approx(0.3 / 2)
+    # c = 1/lambda is the step of the strongly convex guarantee.
+    assert Composite(schedule="inverse-t", c=1 / 0.01, t0=9).size(1) == pytest.approx(1 / (0.01 * 10))
+
+
+@pytest.mark.parametrize("optimizer", SCHEDULES, ids=str)
+@pytest.mark.parametrize("l2", [0.0, 0.7])
+@pytest.mark.parametrize("t", [1, 30])
+def test_step_is_the_argmin_of_25(optimizer, l2, t):
+    rng = np.random.default_rng(t)
+    theta, gradient = rng.normal(size=(2, 6))
+
+    def objective(f):
+        move = f - theta
+        return f @ gradient + l2 / 2 * f @ f + move @ move / (2 * optimizer.size(t))
+
+    best = minimize(objective, np.zeros(6), method="BFGS", options={"gtol": 1e-9}).x
+    np.testing.assert_allclose(optimizer.step(theta, gradient, t, l2, np.zeros(0)), best, atol=2e-6)
+
+
+@pytest.mark.parametrize("optimizer", SCHEDULES, ids=str)
+@given(st.integers(1, 10**6), st.sampled_from([0.0, 1e-3, 2.0]), st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_compiled_equals_numpy(optimizer, t, l2, seed):
+    theta, gradient = np.random.default_rng(seed).normal(size=(2, 3, 5))
+    expected = [optimizer.step(theta[row], gradient[row], t, l2, np.zeros(0)) for row in range(3)]
+    kernel = optimizer.kernel(l2)
+    params = np.tile(kernel.params, (3, 1))
+    kernel.function(theta, gradient, t, params, np.zeros((3, optimizer.state_size(5))))
+    np.testing.assert_allclose(theta, expected, rtol=1e-14, atol=1e-300)
+
+
+def mean_gaps(optimizer, l2, curvature, horizons, repetitions):
+    """Mean excess risk of the averaged iterate of noisy gradients of a quadratic.
+
+    All repetitions are rows of one array: a step is linear, and works on rows as it is.
+    """
+    rng = np.random.default_rng(20)
+    target = np.ones(len(curvature))
+    best = curvature * target / (curvature + l2)
+    theta = np.zeros((repetitions, len(curvature)))
+    total = np.zeros_like(theta)
+    gaps = []
+    for t in range(1, max(horizons) + 1):
+        total += theta
+        gradient = curvature * (theta - target) + rng.normal(size=theta.shape)
+        theta = optimizer.step(theta, gradient, t, l2, np.zeros(0))
+        if t in horizons:
+            off = total / t - best
+            gaps.append(0.5 * float(np.mean(np.sum((curvature + l2) * off**2, axis=1))))
+    return gaps
+
+
+def slope(horizons, gaps):
+    return np.polyfit(np.log(horizons), np.log(gaps), 1)[0]
+
+
+def test_rate_one_over_t_when_strongly_convex():
+    # Curvature 1 to 2 beside lambda = .5: c = 1/lambda and t0 = L/lambda, as documented.
+    horizons = [2000, 4000, 8000, 16000]
+    optimizer = Composite(schedule="inverse-t", c=2.0, t0=4.0)
+    gaps = mean_gaps(optimizer, 0.5, np.array([1.0, 1.5, 2.0]), horizons, 400)
+    assert slope(horizons, gaps) == pytest.approx(-1.0, abs=0.12)
+
+
+def test_rate_one_over_sqrt_t_when_only_convex():
+    # No lambda, and curvatures down to far below 1/(c sqrt(T)): within the horizon some
+    # direction is always flat, and the gap falls with the sum of the step sizes.
+    horizons = [1000, 2000, 4000, 8000]
+    optimizer = Composite(schedule="inverse-sqrt", c=0.5)
+    curvature = np.geomspace(1e-5, 1.0, 60)
+    gaps = mean_gaps(optimizer, 0.0, curvature, horizons, 100)
+    assert slope(horizons, gaps) == pytest.approx(-0.5, abs=0.1)
+    # The theorem's constant: |theta*|^2 / (2 c) + c E|g|^2, with |theta*|^2 = 60 and E|g|^2 near 60.
+    bound = 60 / (2 * 0.5) + 0.5 * 65
+    assert all(gap <= bound / np.sqrt(t) for gap, t in zip(gaps, horizons, strict=True))
+
+
+@pytest.mark.parametrize("text", ["composite:c=0", "composite:t0=-1", "composite:schedule=constant", "composite:c=inf"])
+def test_bad_parameters_are_named(text):
+    with pytest.raises(SpecError, match=r"c'|t0|schedule"):
+        Composite.from_spec(parse(text))

@@ -1,0 +1,195 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from rankbench.component import Component
+from rankbench.data.queries import Comparisons
+from rankbench.errors import InputError, SpecError
+from rankbench.optimizers.pairs import PairCounts
+from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
+from rankbench.surrogates import PairwiseLogistic
+from rankbench.surrogates.base import PairwiseSurrogate
+
+SURROGATE = PairwiseLogistic()
+
+
+class Hinge(PairwiseSurrogate):
+    """Interpreted and not smooth."""
+
+    name = "hinge"
+    source = "test"
+    properties = frozenset({"convex"})
+
+    def phi(self, margin):
+        return np.maximum(1 - margin, 0)
+
+    def dphi(self, margin):
+        return -(margin < 1).astype(float)
+
+
+def naive(x, offsets, comparisons, surrogate, l2, theta):
+    """The objective by its definition, one comparison at a time."""
+    total = 0.0
+    for q in range(len(offsets) - 1):
+        for e in range(comparisons.offsets[q], comparisons.offsets[q + 1]):
+            rows = x[offsets[q] : offsets[q + 1]]
+            margin = (rows[comparisons.winners[e]] - rows[comparisons.losers[e]]) @ theta
+            total += comparisons.weights[e] * float(surrogate.phi(np.array(margin)))
+    return total / comparisons.weights.sum() + l2 / 2 * theta @ theta
+
+
+def differences(function, theta, step=1e-5):
+    return np.array(
+        [(function(theta + step * e) - function(theta - step * e)) / (2 * step) for e in np.eye(len(theta))]
+    )
+
+
+def quadratic(l2=0.3, rank=5, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(rank, d))
+    return QuadraticProblem(Gram(root.T @ root), root.T @ rng.normal(size=rank), l2, constant=2.0)
+
+
+@pytest.mark.parametrize("surrogate", [SURROGATE, Hinge()], ids=str)
+def test_pairwise_objective_is_its_definition(judged, surrogate):
+    problem = PairwiseProblem(*judged, surrogate, l2=0.2)
+    for seed in range(3):
+        theta = np.random.default_rng(seed).normal(size=4)
+        value, gradient = problem.value_and_gradient(theta)
+        assert value == pytest.approx(naive(*judged, surrogate, 0.2, theta), rel=1e-12)
+        np.testing.assert_allclose(gradient, differences(lambda f: problem.value_and_gradient(f)[0], theta), atol=1e-7)
+
+
+def test_hessians_are_differences_of_gradients(judged):
+    for problem in (PairwiseProblem(*judged, SURROGATE, l2=0.2), quadratic(d=4)):
+        theta = np.random.default_rng(2).normal(size=problem.dimension)
+        expected = differences(lambda f, problem=problem: problem.value_and_gradient(f)[1], theta)
+        np.testing.assert_allclose(problem.hessian(theta), expected, atol=1e-7)
+
+
+def test_quadratic_value_gradient_and_constant():
+    problem = quadratic()
+    theta = np.arange(5.0)
+    h, b = problem.gram.matrix, problem.b
+    value, gradient = problem.value_and_gradient(theta)
+    assert value == pytest.approx(0.5 * theta @ h @ theta - b @ theta + 2 + 0.15 * theta @ theta)
+    np.testing.assert_allclose(gradient, differences(lambda f: problem.value_and_gradient(f)[0], theta), atol=1e-6)
+
+
+@pytest.mark.parametrize("l2", [1e-6, 0.3, 10.0])
+def test_quadratic_minimizer_is_the_numerical_one(l2):
+    problem = quadratic(l2)
+    found = minimize(problem.value_and_gradient, np.zeros(5), jac=True, method="BFGS", options={"gtol": 1e-10}).x
+    np.testing.assert_allclose(problem.minimizer(), found, atol=1e-6)
+    np.testing.assert_allclose(
+        problem.minimizer(), np.linalg.solve(problem.gram.matrix + l2 * np.eye(5), problem.b), rtol=1e-9
+    )
+
+
+def test_singular_quadratic_has_the_minimizer_of_least_norm():
+    problem = quadratic(l2=0.0, rank=2)
+    expected = np.linalg.pinv(problem.gram.matrix) @ problem.b
+    np.testing.assert_allclose(problem.minimizer(), expected, atol=1e-10)
+    assert not Gram(np.zeros((3, 3))).solve(np.zeros(3), 0.0).any()
+
+
+def test_one_eigendecomposition_serves_every_problem(monkeypatch):
+    calls = []
+    eigh = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda m: calls.append(1) or eigh(m))
+    gram = Gram(np.diag([1.0, 2.0, 3.0]))
+    for l2 in (0.0, 0.1, 1.0):
+        np.testing.assert_allclose(gram.solve(np.ones(3), l2), 1 / (np.array([1, 2, 3]) + l2))
+    assert calls == [1]
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0, 1))
+@settings(max_examples=25, deadline=None)
+def test_convex_on_chords(seed, share):
+    rng = np.random.default_rng(seed)
+    offsets = np.array([0, 5])
+    winners = rng.integers(0, 5, size=12).astype(np.int32)
+    losers = ((winners + rng.integers(1, 5, size=12)) % 5).astype(np.int32)
+    comparisons = Comparisons(np.array([0, 12]), winners, losers, rng.random(12) + 0.1)
+    a, b = rng.normal(size=(2, 3)) * 5
+    for surrogate in (SURROGATE, Hinge()):
+        problem = PairwiseProblem(rng.normal(size=(5, 3)), offsets, comparisons, surrogate)
+        ends = share * problem.value_and_gradient(a)[0] + (1 - share) * problem.value_and_gradient(b)[0]
+        assert problem.value_and_gradient(share * a + (1 - share) * b)[0] <= ends + 1e-10
+
+
+def test_pair_counts_add_up(judged):
+    _, offsets, comparisons = judged
+    pairs = PairCounts.of(comparisons, offsets)
+    expected = {}
+    for q in range(len(offsets) - 1):
+        for e in range(comparisons.offsets[q], comparisons.offsets[q + 1]):
+            key = (q, offsets[q] + comparisons.winners[e], offsets[q] + comparisons.losers[e])
+            expected[key] = expected.get(key, 0.0) + comparisons.weights[e]
+    found = {
+        (q, pairs.tails[p], pairs.heads[p]): pairs.weights[p]
+        for q in range(len(offsets) - 1)
+        for p in range(pairs.starts[q], pairs.starts[q + 1])
+    }
+    assert len(found) == len(pairs.weights)
+    assert found == pytest.approx(expected)
+
+
+def test_features_may_be_float32_and_comparisons_read_only(judged):
+    x, offsets, comparisons = judged
+    for array in (comparisons.offsets, comparisons.winners, comparisons.losers, comparisons.weights):
+        array.setflags(write=False)
+    x32 = x.astype(np.float32)
+    theta = np.ones(4)
+    value, gradient = PairwiseProblem(x32, offsets, comparisons, SURROGATE).value_and_gradient(theta)
+    expected = PairwiseProblem(x32.astype(np.float64), offsets, comparisons, SURROGATE).value_and_gradient(theta)
+    assert value == expected[0]
+    np.testing.assert_array_equal(gradient, expected[1])
+
+
+def test_more_pairs_than_are_worked_on_at_a_time():
+    rng = np.random.default_rng(4)
+    m, n = 300, 60_000
+    winners = rng.integers(0, m, size=n).astype(np.int32)
+    losers = ((winners + rng.integers(1, m, size=n)) % m).astype(np.int32)
+    x, theta = rng.normal(size=(m, 3)), rng.normal(size=3)
+    problem = PairwiseProblem(
+        x, np.array([0, m]), Comparisons(np.array([0, n]), winners, losers, np.ones(n)), SURROGATE
+    )
+    assert len(problem.pairs.weights) > 2 * 16384
+    value, gradient = problem.value_and_gradient(theta)
+    difference = x[winners] - x[losers]
+    assert value == pytest.approx(np.mean(np.logaddexp(0, -difference @ theta)), rel=1e-12)
+    np.testing.assert_allclose(gradient, -difference.T @ (1 / (1 + np.exp(difference @ theta))) / n, rtol=1e-9)
+
+
+def test_bad_input_is_named(judged):
+    x, offsets, comparisons = judged
+    bad = Comparisons(comparisons.offsets, comparisons.winners.copy(), comparisons.losers.copy(), comparisons.weights)
+    bad.losers[41] = 2  # query 1 has two items
+    with pytest.raises(InputError, match=r"row 42.*query 1 has items 0 to 1"):
+        PairwiseProblem(x, offsets, bad, SURROGATE)
+    bad.losers[41] = -1
+    with pytest.raises(InputError, match=r"row 42"):
+        PairwiseProblem(x, offsets, bad, SURROGATE)
+    none = Comparisons(np.zeros(5, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+    with pytest.raises(InputError, match="no comparisons"):
+        PairwiseProblem(x, offsets, none, SURROGATE)
+    with pytest.raises(InputError, match="features"):
+        PairwiseProblem(x[:-1], offsets, comparisons, SURROGATE)
+    with pytest.raises(InputError, match="queries"):
+        PairwiseProblem(x, offsets[:-1], comparisons, SURROGATE)
+    with pytest.raises(InputError, match="square"):
+        Gram(np.ones((2, 3)))
+    with pytest.raises(InputError, match="shape"):
+        QuadraticProblem(Gram(np.eye(3)), np.ones(2))
+
+
+def test_what_a_problem_does_not_have(judged):
+    assert issubclass(Hinge, Component)
+    with pytest.raises(SpecError, match=r"hinge.*second derivative"):
+        PairwiseProblem(*judged, Hinge()).hessian(np.zeros(4))
+    with pytest.raises(SpecError, match="closed-form"):
+        PairwiseProblem(*judged, SURROGATE).minimizer()

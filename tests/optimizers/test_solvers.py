@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from rankbench.data.queries import Comparisons
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.optimizers import LBFGS, Exact, Newton
+from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
+from rankbench.surrogates import PairwiseLogistic
+
+SURROGATE = PairwiseLogistic()
+SOLVERS = [Newton(), Newton(reuse=0.0), LBFGS(), LBFGS(memory=3)]
+
+
+def quadratic(l2=0.1, condition=1e3):
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(8, 8)))[0]
+    return QuadraticProblem(Gram(basis * np.geomspace(1 / condition, 1, 8) @ basis.T), 0.1 * rng.normal(size=8), l2)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+@pytest.mark.parametrize("l2", [1e-6, 1e-3, 1.0])
+def test_logistic_equals_scikit_learn_on_differences(judged, solver, l2):
+    x, offsets, comparisons = judged
+    query = np.repeat(np.arange(4), comparisons.counts)
+    d = x[offsets[query] + comparisons.winners] - x[offsets[query] + comparisons.losers]
+    w = comparisons.weights
+    # Each difference once as it is and once turned round: two classes, the same likelihood.
+    theirs = LogisticRegression(C=1 / (2 * l2 * w.sum()), fit_intercept=False, solver="newton-cholesky", tol=1e-12)
+    theirs.fit(np.vstack([d, -d]), np.repeat([1, 0], len(d)), sample_weight=np.concatenate([w, w]))
+    fit = solver.solve(PairwiseProblem(x, offsets, comparisons, SURROGATE, l2))
+    assert fit.converged
+    assert fit.optimality <= 1e-8
+    np.testing.assert_allclose(fit.theta, theirs.coef_[0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, Exact()], ids=str)
+def test_quadratic_minimizer(solver):
+    problem = quadratic()
+    fit = solver.solve(problem)
+    assert fit.converged
+    np.testing.assert_allclose(fit.theta, problem.minimizer(), atol=1e-7)
+    assert fit.optimality == pytest.approx(np.linalg.norm(problem.value_and_gradient(fit.theta)[1]), abs=1e-15)
+
+
+def test_newton_takes_one_step_on_a_quadratic():
+    assert Newton().solve(quadratic()).iterations == 1
+
+
+def test_exact_refuses_what_is_not_quadratic(judged):
+    with pytest.raises(SpecError, match="quadratic"):
+        Exact().solve(PairwiseProblem(*judged, SURROGATE))
+
+
+@pytest.mark.parametrize("solver", [Newton(max_iterations=1), LBFGS(max_iterations=1)], ids=str)
+def test_a_solver_that_ran_out_of_steps_says_so(judged, solver):
+    problem = PairwiseProblem(*judged, SURROGATE, 1e-6)
+    fit = solver.solve(problem)
+    assert not fit.converged
+    assert fit.optimality > 1e-8
+    assert fit.optimality == pytest.approx(np.linalg.norm(problem.value_and_gradient(fit.theta)[1]))
+
+
+@pytest.mark.parametrize("solver", [Newton(tolerance=1e-30), LBFGS(tolerance=1e-30)], ids=str)
+def test_a_tolerance_below_rounding_is_not_claimed(judged, solver):
+    fit = solver.solve(PairwiseProblem(*judged, SURROGATE, 1e-2))
+    assert not fit.converged
+    assert 0 < fit.optimality < 1e-6
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+def test_separable_judgments_without_a_penalty(solver):
+    # Item 0 always wins: the infimum is at infinity, the gradient falls below any tolerance.
+    comparisons = Comparisons(np.array([0, 3]), np.zeros(3, np.int32), np.array([1, 1, 2], np.int32), np.ones(3))
+    fit = solver.solve(PairwiseProblem(np.diag([2.0, 1.0, 1.0]), np.array([0, 3]), comparisons, SURROGATE))
+    assert np.isfinite(fit.theta).all()
+    assert fit.converged == (fit.optimality <= 1e-8)
+    assert fit.theta[0] > 3
+
+
+@pytest.mark.parametrize("solver", [*SOLVERS, Exact()], ids=str)
+def test_numbers_that_are_not_finite_are_a_typed_error(solver):
+    with pytest.raises(ContenderDiverged, match=solver.name), np.errstate(all="ignore"):
+        solver.solve(QuadraticProblem(Gram(np.eye(2)), np.array([1.0, np.nan]), 1.0))
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=str)
+def test_a_start_that_is_optimal_is_left_alone(solver):
+    fit = solver.solve(QuadraticProblem(Gram(np.eye(3)), np.zeros(3)))
+    assert fit.iterations == 0
+    assert fit.converged
+    assert not fit.theta.any()
+
+
+def test_a_far_minimum_needs_the_line_search():
+    # Steep walls that a full Newton step overshoots: sqrt(1 + t^2) from far away.
+    class Valley:
+        dimension, quadratic = 1, False
+
+        def value_and_gradient(self, theta):
+            off = theta - 7.0
+            root = np.sqrt(1 + off**2)
+            return float(root[0]), off / root
+
+        def hessian(self, theta):
+            return np.diag((1 + (theta - 7.0) ** 2) ** -1.5)
+
+    fit = Newton().solve(Valley())
+    assert fit.converged
+    assert fit.theta[0] == pytest.approx(7.0)
