@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rankbench.results.curves import curve_steps, curve_values
 from rankbench.results.figures.lines import matches
-from rankbench.results.figures.style import Look, look, subtitle, thousands
+from rankbench.results.figures.style import Look, look, safe, subtitle, thousands
 from rankbench.results.sample import Arm, Race, Sampler
 from rankbench.results.stats.draws import mean_intervals
 
@@ -49,11 +50,13 @@ def draw_curves(sampler: Sampler, figure: Figure) -> Canvas:
             axes.set_xscale("log")
             axes.set_yscale("log")
             if c == 0:
-                axes.set_ylabel(_METRIC_WORDS.get(metric, metric))
-        grid[0][c].set_title(panel.title)
+                axes.set_ylabel(_METRIC_WORDS.get(metric, safe(metric)))
+        grid[0][c].set_title(safe(panel.title))
         grid[-1][c].set_xlabel("step")
         if grid[-1][c].get_legend_handles_labels()[0]:
             grid[-1][c].legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2)
+    for row in grid:
+        _floor(row)
     canvas.suptitle(subtitle(sampler, figure, used), fontsize=10)
     return canvas
 
@@ -85,8 +88,19 @@ def _curve(
     found = mean_intervals(values, level)
     mean = np.where(found.mean > 0, found.mean, np.nan)
     every = max(len(steps) // 8, 1)
-    axes.plot(steps, mean, color=style.color, linestyle=style.dashes, marker=style.marker, markevery=every, label=name)
+    axes.plot(
+        steps, mean, color=style.color, linestyle=style.dashes, marker=style.marker, markevery=every, label=safe(name)
+    )
     if np.isfinite(found.lower).any() and np.isfinite(mean).any():
         floor = np.nanmin(mean) / 3
         lower, upper = np.maximum(found.lower, floor), np.maximum(found.upper, floor)
         axes.fill_between(steps, lower, upper, where=found.mean > 0, color=style.color, alpha=0.18, linewidth=0)
+
+
+def _floor(row: NDArray[Any]) -> None:
+    """End a row's axis where estimates become noise around zero, not at the smallest of them."""
+    means = np.concatenate([line.get_ydata() for axes in row for line in axes.get_lines()] or [np.empty(0)])
+    positive = means[means > 0]
+    if len(positive) < len(means):
+        for axes in row:
+            axes.set_ylim(bottom=float(np.quantile(positive, 0.05)) / 3 if len(positive) else None)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.results.figures.lines import line_names, lines, matches
 from rankbench.results.figures.scale import LogAxis
-from rankbench.results.figures.style import Look, look, subtitle, thousands
+from rankbench.results.figures.style import Look, look, safe, subtitle, thousands
 from rankbench.results.sample import Arm, Race, Sampler
 from rankbench.results.schema import Split
 from rankbench.results.stats.draws import mean_intervals
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["SPLIT_WORDS", "draw_risk"]
 
 SPLIT_WORDS: dict[Split, str] = {"design": "design queries", "heldout": "held-out queries"}
+_HOLLOW = "hollow: the same as k = ∞"
 _PARAMETER_WORDS = {"k": "order of aggregation k", "lambda": "regularization λ"}
 
 
@@ -56,18 +57,34 @@ def draw_risk(sampler: Sampler, figure: Figure) -> Canvas:
             elif r == 0:
                 axes.set_title(thousands(race.n))
             if single or r == rows - 1:
-                axes.set_xlabel(_PARAMETER_WORDS.get(figure.parameter, figure.parameter))
+                axes.set_xlabel(_PARAMETER_WORDS.get(figure.parameter, safe(figure.parameter)))
             if c == 0:
-                words = f"{sampler.metrics[0]} risk"
+                words = _risk_words(sampler)
                 axes.set_ylabel(words if single else f"{words},\n{SPLIT_WORDS[split]}")
+    _legend(canvas, grid, [safe(name) for name in names.values()], 3 if columns < 3 else 5)
+    canvas.suptitle(subtitle(sampler, figure, races), fontsize=10)
+    return canvas
+
+
+def _risk_words(sampler: Sampler) -> str:
+    metric = safe(sampler.metrics[0])
+    name = metric.upper() if metric.isalpha() else metric
+    return f"{name} risk" if sampler.record.direction(sampler.metrics[0]) == "minimize" else f"mean {name}"
+
+
+def _legend(canvas: Canvas, grid: NDArray[Any], names: list[str], columns: int) -> None:
+    """Put one legend under all panels: lines, references, and what hollow markers are."""
     handles = {
         label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    if handles:
-        columns_of_legend = min(len(handles), 3 if columns < 3 else 5)
-        canvas.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=columns_of_legend)
-    canvas.suptitle(subtitle(sampler, figure, races), fontsize=10)
-    return canvas
+    if not handles:
+        return
+    first = [name for name in dict.fromkeys(names) if name in handles]
+    rest = [label for label in handles if label not in first and label != _HOLLOW]
+    order = [*first, *rest, *([_HOLLOW] if _HOLLOW in handles else [])]
+    canvas.legend(
+        [handles[label] for label in order], order, loc="outside lower center", ncols=min(len(order), columns)
+    )
 
 
 def _panel(
@@ -85,7 +102,7 @@ def _panel(
     for i, arm in enumerate(references):
         style = look(len(names) + i)
         found = mean_intervals(sampler.means(arm, metric, split, race.repetitions)[:, None], figure.level)
-        axes.axhline(found.mean[0], color=style.color, linestyle=style.dashes, label=arm.member.label)
+        axes.axhline(found.mean[0], color=style.color, linestyle=style.dashes, label=safe(arm.member.label))
         if math.isfinite(found.lower[0]):
             axes.axhspan(found.lower[0], found.upper[0], color=style.color, alpha=0.18, linewidth=0)
     for key, points in group.items():
@@ -114,9 +131,9 @@ def _line(
     axes.plot(x[inner], found.mean[inner], color=style.color, linestyle=style.dashes)
     axes.plot(x[~hollow], found.mean[~hollow], style.marker, color=style.color)
     axes.plot(x[hollow], found.mean[hollow], style.marker, color=style.color, markerfacecolor="white", zorder=3)
-    axes.plot([], [], color=style.color, linestyle=style.dashes, marker=style.marker, label=name)
+    axes.plot([], [], color=style.color, linestyle=style.dashes, marker=style.marker, label=safe(name))
     if hollow.any():
-        axes.plot([], [], "o", color="#555555", markerfacecolor="white", label="hollow: the same as k = ∞")
+        axes.plot([], [], "o", color="#555555", markerfacecolor="white", label=_HOLLOW)
     if not np.isfinite(found.lower).all():
         return
     band: dict[str, Any] = {"color": style.color, "alpha": 0.2, "linewidth": 0}

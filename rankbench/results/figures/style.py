@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankbench.results.sample import Race, Sampler
+from rankbench.results.text import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
     from rankbench.suites.schema import Figure
 
-__all__ = ["RC", "Look", "look", "render", "subtitle", "thousands"]
+__all__ = ["RC", "Look", "look", "render", "safe", "subtitle", "thousands"]
 
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8A7A00")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
@@ -63,6 +64,12 @@ def look(index: int) -> Look:
     )
 
 
+def safe(text: str) -> str:
+    """Return text from outside as matplotlib shows it: no mathematics, and in the legend."""
+    words = plain(text).replace("$", r"\$")
+    return f" {words}" if words.startswith("_") else words
+
+
 def thousands(n: int) -> str:
     """Return ``n = 400,000``."""
     return f"n = {n:,}"
@@ -70,7 +77,7 @@ def thousands(n: int) -> str:
 
 def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
     """Return the figure's title, and under it what its bands are and whether data are simulated."""
-    title = figure.title or sampler.experiment.title
+    title = safe(figure.title or sampler.experiment.title)
     counts = sorted({len(race.repetitions) for race in races})
     words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
     bands = (

@@ -1,0 +1,55 @@
+"""Everything that a leaderboard says, worked out from the journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from threadpoolctl import threadpool_limits
+
+from rankbench.results.claims import Answer, answers
+from rankbench.results.journal import Journal
+from rankbench.results.sample import Sampler
+from rankbench.results.schema import SuiteRecord
+from rankbench.results.standings import Standing, standings
+
+__all__ = ["Analysis", "Section", "analyze"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment: its arms, its rows and the answers to its claims."""
+
+    sampler: Sampler
+    rows: list[Standing]
+    answers: list[Answer]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A suite's sections, in its order.
+
+    Attributes
+    ----------
+    record : SuiteRecord
+    sections : list of Section
+    cells_known, cells_planned : int
+        How far the run got.
+    """
+
+    record: SuiteRecord
+    sections: list[Section]
+    cells_known: int
+    cells_planned: int
+
+
+def analyze(journal: Journal) -> Analysis:
+    """Work out all statistics of a journal; the same journal gives the same numbers.
+
+    BLAS runs on one thread: how it splits a product may change the last bits.
+    """
+    record, members, cells = journal.record(), journal.members(), journal.cells()
+    known, planned = journal.progress()
+    with threadpool_limits(limits=1, user_api="blas"):
+        samplers = [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
+        sections = [Section(sampler, standings(sampler), answers(sampler)) for sampler in samplers]
+    return Analysis(record, sections, known, planned)

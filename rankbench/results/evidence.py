@@ -1,0 +1,98 @@
+"""The claims on a leaderboard: verdicts first, then the intervals that they rest on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rankbench.results.analysis import Analysis
+from rankbench.results.claims import Answer, Finding
+from rankbench.results.schema import Split
+from rankbench.results.text import interval, markdown, number, sentence
+
+__all__ = ["claims_markdown"]
+
+_SPLITS: dict[Split, str] = {"design": "design queries", "heldout": "held-out queries"}
+_MEASURED = {
+    "less": "Differences of mean losses, first minus second; claimed: below 0.",
+    "wider": "Ratios of standard deviations over draws, first to second; claimed: above 1.",
+    "equivalent": "Differences of mean losses, first minus second; claimed: within ±{margin:g}.",
+    "coincide": "Ratios of mean curves, first to second; claimed: within a factor of {factor:.3g}.",
+}
+
+
+def claims_markdown(analysis: Analysis) -> list[str]:
+    """Return the claims' section, or nothing where nothing was claimed."""
+    found = [answer for section in analysis.sections for answer in section.answers]
+    if not found:
+        return []
+    splits = analysis.record.splits()
+    claims: dict[tuple[str, str], list[Answer]] = {}
+    for answer in found:
+        claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
+    ordered = sorted(claims.items(), key=lambda item: (_natural(item[0][1]), item[0]))
+    head = "| claim | " + " | ".join(_SPLITS[split] for split in splits) + " |"
+    lines = [head, "|---|" + "---|" * len(splits)]
+    lines += [_summary(answers, splits) for _, answers in ordered]
+    return [
+        "## The claims, declared before the run",
+        "*Held*: every interval lies on the claimed side. *Did not hold*: one lies entirely on the other side. "
+        "Otherwise the run *could not tell*. Judged by 95% intervals over queries and draws, simultaneous over "
+        "all contrasts of a claim.",
+        "\n".join(lines),
+        "<details><summary>The intervals behind the verdicts</summary>",
+        *(part for _, answers in ordered for part in _details(answers)),
+        "</details>",
+    ]
+
+
+def _natural(name: str) -> tuple[str, int]:
+    head = name.rstrip("0123456789")
+    return head, int(name[len(head) :] or 0)
+
+
+def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> str:
+    claim = answers[0].claim
+    cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}"]
+    for split in splits:
+        answer = next((a for a in answers if a.split in (split, None)), None)
+        cells.append("" if answer is None else _words(answer))
+    return "| " + " | ".join(cells) + " |"
+
+
+def _words(answer: Answer) -> str:
+    verdict = f"**{answer.verdict}**" if answer.verdict != "could not tell" else answer.verdict
+    if answer.split is None:
+        return f"{verdict} (over draws)"
+    return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"
+
+
+def _details(answers: Sequence[Answer]) -> list[str]:
+    claim = answers[0].claim
+    measured = _MEASURED[claim.kind].format(margin=claim.margin, factor=10**claim.margin)
+    parts = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))} {measured}"]
+    ratio = claim.kind in ("wider", "coincide")
+    rows = [
+        f"| {markdown(f.text)} | {_SPLITS[a.split] if a.split else 'curves'} | {_estimate(f, ratio)} "
+        f"| {_interval(f.lower, f.upper, ratio) if a.split else '—'} "
+        f"| {_interval(f.lower_draws, f.upper_draws, ratio)} |"
+        for a in answers
+        for f in a.findings
+    ]
+    if rows:
+        head = f"| contrast | on | {'ratio' if ratio else 'difference'} | over queries and draws | over draws |"
+        parts.append("\n".join([head, "|---|---|--:|:-:|:-:|", *rows]))
+    notes = dict.fromkeys(note for answer in answers for note in answer.notes)
+    if notes:
+        parts.append("\n".join(f"- {markdown(sentence(note))}" for note in notes))
+    return parts
+
+
+def _estimate(finding: Finding, ratio: bool) -> str:
+    return number(finding.estimate, 2 if ratio else 4, sign=not ratio)
+
+
+def _interval(lower: float, upper: float, ratio: bool) -> str:
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return "—"
+    return interval(lower, upper, 2 if ratio else 4, sign=not ratio)

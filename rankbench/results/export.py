@@ -1,0 +1,105 @@
+"""Rows for other programs: ``results.parquet`` and frames."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from rankbench.results.journal import Journal, StoredCell
+from rankbench.results.schema import Member, SuiteRecord
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["config_hash", "parquet_bytes", "results_frame"]
+
+_KEYS = ("experiment", "n", "contender", "repetition", "metric", "split", "step")
+
+
+def config_hash(config: dict[str, Any]) -> str:
+    """Return a hash of all of a contender's parameters."""
+    return hashlib.blake2b(json.dumps(config, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def results_frame(journal: Journal) -> pl.DataFrame:
+    """Return one row for each experiment, contender, block, metric, split and step, sorted.
+
+    ``value`` is the mean over queries; for a curve it is the value at ``step``, which is
+    null otherwise. A cell that is not done has rows without values, with its status and
+    reason; a cell without a row yet has none here either.
+    """
+    import polars as pl
+
+    record, cells = journal.record(), journal.cells()
+    losses = {experiment.name: experiment.losses for experiment in record.experiments}
+    rows = [
+        row
+        for member in journal.members()
+        if member.cell in cells
+        for row in _rows(journal, record, member, cells[member.cell], losses.get(member.experiment, ()))
+    ]
+    schema = {
+        "suite": pl.String,
+        "experiment": pl.String,
+        "config": pl.String,
+        "dataset": pl.String,
+        "dataset_sha256": pl.String,
+        "contender": pl.String,
+        "spec": pl.String,
+        "versions": pl.String,
+        "code_digest": pl.String,
+        "cell": pl.String,
+        "n": pl.Int64,
+        "repetition": pl.Int64,
+        "seed": pl.Int64,
+        "split": pl.String,
+        "metric": pl.String,
+        "direction": pl.String,
+        "step": pl.Int64,
+        "value": pl.Float64,
+        "status": pl.String,
+        "reason": pl.String,
+        "optimality": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row").sort(_KEYS, nulls_last=False)
+
+
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """Return `frame` as Parquet; the same frame gives the same bytes."""
+    buffer = io.BytesIO()
+    frame.rechunk().write_parquet(buffer, compression="zstd", row_group_size=1 << 20)
+    return buffer.getvalue()
+
+
+def _rows(
+    journal: Journal, record: SuiteRecord, member: Member, cell: StoredCell, metrics: tuple[str, ...]
+) -> list[tuple[Any, ...]]:
+    head = (
+        record.name,
+        member.experiment,
+        config_hash(member.config),
+        record.dataset,
+        record.fingerprint,
+        member.label,
+        member.spec,
+        json.dumps(record.versions, sort_keys=True),
+        record.code_digest,
+        member.cell,
+        member.n,
+        member.repetition,
+        record.seed,
+    )
+    tail = (cell.status, cell.reason, None if math.isnan(cell.optimality) else cell.optimality)
+    rows: list[tuple[Any, ...]] = []
+    for metric in metrics:
+        for split in record.splits():
+            losses = journal.losses(member.cell, metric, split) if cell.status == "done" else None
+            value = None if losses is None else float(losses.mean())
+            rows.append((*head, split, metric, record.direction(metric), None, value, *tail))
+    for metric, curve in journal.curves(member.cell).items():
+        for step, at in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
+            rows.append((*head, "design", metric, "minimize", step, None if math.isnan(at) else at, *tail))
+    return rows

@@ -1,0 +1,85 @@
+"""What a table has to admit: what equals what, what did not work, and how exact the fits are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from rankbench.results.sample import Arm, Race
+from rankbench.results.text import markdown, sentence
+
+__all__ = ["footnotes"]
+
+
+def footnotes(race: Race) -> list[str]:
+    """Return a Markdown list under the tables of one n, or nothing."""
+    lines = [*_equal(race), *_shares(race), *_monte_carlo(race), *_optimality(race), *_troubles(race), *_thin(race)]
+    return ["\n".join(f"- {line}" for line in lines)] if lines else []
+
+
+def _equal(race: Race) -> list[str]:
+    found: dict[str, list[str]] = {}
+    for arm in race.arms:
+        if arm.equals:
+            found.setdefault(arm.equals, []).append(arm.member.label)
+    return [
+        f"† {', '.join(markdown(label) for label in labels)}: no query has more judgments than k, so this is the same "
+        f"as {markdown(owner)}; counted once in all tests."
+        for owner, labels in found.items()
+    ]
+
+
+def _shares(race: Race) -> list[str]:
+    found: dict[str, float] = {}
+    for arm in race.arms:
+        share = arm.info("share_complete")
+        order = str(arm.member.config.get("k", arm.member.label))
+        if 0 < share < 1:
+            found[order] = max(share, found.get(order, 0.0))
+    if not found:
+        return []
+    words = ", ".join(f"{share:.0%} at k = {markdown(order)}" for order, share in found.items())
+    return [f"Share of judgments in queries with no more than k of them, where order k means all of them: {words}."]
+
+
+def _monte_carlo(race: Race) -> list[str]:
+    arm, worst = _largest(race, lambda arm: arm.info("mc_error"))
+    if arm is None or worst == 0:
+        return []
+    return [
+        f"Monte Carlo error of the solutions for 1 < k < n_q, relative: at most {worst:.1e} "
+        f"({markdown(arm.member.label)})."
+    ]
+
+
+def _optimality(race: Race) -> list[str]:
+    arm, worst = _largest(race, lambda arm: arm.optimality)
+    if arm is None:
+        return []
+    return [
+        f"Farthest from its optimum that any fit stopped (gradient norm or duality gap): {worst:.1e} "
+        f"({markdown(arm.member.label)})."
+    ]
+
+
+def _largest(race: Race, value: Callable[[Arm], float]) -> tuple[Arm | None, float]:
+    known = [(value(arm), -i, arm) for i, arm in enumerate(race.arms) if not math.isnan(value(arm))]
+    worst, _, arm = max(known, default=(math.nan, 0, None), key=lambda entry: entry[:2])
+    return arm, worst
+
+
+def _troubles(race: Race) -> list[str]:
+    return [
+        f"{markdown(arm.member.label)} is not ranked: **{arm.status}**, {markdown(sentence(arm.reason))}"
+        for arm in race.arms
+        if arm.status not in ("done", "pending")
+    ]
+
+
+def _thin(race: Race) -> list[str]:
+    if len(race.repetitions) == 1:
+        return [
+            "One repetition: intervals and ranks are over queries alone. They hold for these draws and say nothing "
+            "about others."
+        ]
+    return []

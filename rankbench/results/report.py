@@ -1,0 +1,131 @@
+"""A run's leaderboards, figures and rows, from the journal alone."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankbench.errors import StoreError
+from rankbench.results.analysis import Analysis, analyze
+from rankbench.results.export import parquet_bytes, results_frame
+from rankbench.results.figures import draw
+from rankbench.results.journal import Journal
+from rankbench.results.leaderboard import leaderboard_markdown
+from rankbench.results.standings import Standing
+from rankbench.results.table import leaderboard_csv
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["frames", "report"]
+
+
+def report(directory: Path | str) -> list[Path]:
+    """Write everything that a run ends in; the same journal gives the same bytes.
+
+    Each file is replaced whole or not at all.
+
+    Parameters
+    ----------
+    directory : Path or str
+        The run's folder, with its journal. It may still be running.
+
+    Returns
+    -------
+    list of Path
+        ``leaderboard.md``, ``leaderboard.csv``, ``results.parquet`` and the figures.
+
+    Raises
+    ------
+    StoreError
+        No journal, a damaged one, or one that no run has planned anything in; or the
+        files cannot be written.
+    """
+    folder = Path(directory)
+    with Journal(folder) as journal:
+        analysis = analyze(journal)
+        contents: dict[str, bytes] = {
+            "leaderboard.md": leaderboard_markdown(analysis).encode(),
+            "leaderboard.csv": leaderboard_csv(_rows(analysis)).encode(),
+            "results.parquet": parquet_bytes(results_frame(journal)),
+        }
+        for section in analysis.sections:
+            contents |= {f"figures/{name}": data for name, data in draw(section.sampler).items()}
+    try:
+        return [_replace(folder / name, data) for name, data in contents.items()]
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
+
+
+def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
+    """Return a run's tables.
+
+    Parameters
+    ----------
+    directory : Path or str
+        The run's folder.
+
+    Returns
+    -------
+    dict of str to polars.DataFrame
+        ``results``: the rows of ``results.parquet``. ``leaderboard``: those of
+        ``leaderboard.csv``, not rounded. ``claims``: a row for each contrast of each claim.
+
+    Raises
+    ------
+    StoreError
+        As in `report`.
+    """
+    import polars as pl
+
+    from rankbench.results.table import COLUMNS
+
+    with Journal(Path(directory)) as journal:
+        analysis, results = analyze(journal), results_frame(journal)
+    standings = [[getattr(row, column) for column in COLUMNS] for row in _rows(analysis)]
+    answers = [
+        {
+            "experiment": answer.experiment,
+            "claim": answer.claim.id,
+            "text": answer.claim.text,
+            "kind": answer.claim.kind,
+            "split": answer.split,
+            "verdict": answer.verdict,
+            "by_draws": answer.by_draws,
+            "contrast": finding.text if finding else None,
+            "estimate": finding.estimate if finding else None,
+            "lower": finding.lower if finding else None,
+            "upper": finding.upper if finding else None,
+            "lower_draws": finding.lower_draws if finding else None,
+            "upper_draws": finding.upper_draws if finding else None,
+        }
+        for section in analysis.sections
+        for answer in section.answers
+        for finding in (answer.findings or (None,))
+    ]
+    return {
+        "results": results,
+        "leaderboard": pl.DataFrame(standings, schema=list(COLUMNS), orient="row", infer_schema_length=None),
+        "claims": pl.DataFrame(answers, infer_schema_length=None),
+    }
+
+
+def _rows(analysis: Analysis) -> list[Standing]:
+    return [row for section in analysis.sections for row in section.rows]
+
+
+def _replace(path: Path, data: bytes) -> Path:
+    """Write a file beside `path` and put it in its place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
