@@ -34,7 +34,7 @@ def partial(store: Journal) -> RenderableType:
         metric, splits = sampler.metrics[0], record.splits()
         simulated = ", simulated data" if record.simulated else ""
         title = f"{plain(experiment.title)}: n = {count(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
-        table = Table(title=Text(title + simulated), title_justify="left")
+        table = Table()
         table.add_column("contender")
         for split in splits:
             table.add_column(f"{plain(metric)}, {'held-out' if split == 'heldout' else split}", justify="right")
@@ -48,5 +48,5 @@ def partial(store: Journal) -> RenderableType:
                 rows.append((float("inf"), arm.member.label, [arm.status] * len(splits)))
         for _, label, shown in sorted(rows, key=lambda row: row[0]):
             table.add_row(Text(plain(label)), *shown)
-        tables.append(table)
+        tables += [Text(title + simulated), table]
     return Group(*tables) if tables else Text("no results yet")

@@ -178,7 +178,7 @@ def _row(
         mc_error=arm.info("mc_error"),
         share_complete=arm.info("share_complete"),
         equals=arm.equals,
-        **values,  # type: ignore[arg-type]
+        **{name: value if value is None or isinstance(value, int) else float(value) for name, value in values.items()},  # type: ignore[arg-type]
     )
 
 

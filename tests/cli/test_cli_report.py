@@ -1,0 +1,31 @@
+"""`rankbench report DIR`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rankbench.cli.report import report
+from rankbench.errors import StoreError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "results"))
+import synthetic
+
+
+def test_report_names_what_it_wrote(tmp_path: Path) -> None:
+    synthetic.write(tmp_path, [synthetic.small()])
+    result = CliRunner().invoke(report, [str(tmp_path)])
+    assert result.exit_code == 0
+    written = result.output.split()
+    assert [Path(path).name for path in written] == ["leaderboard.md", "leaderboard.csv", "results.parquet"]
+    assert all(Path(path).exists() for path in written)
+
+
+def test_a_folder_without_a_run(tmp_path: Path) -> None:
+    result = CliRunner().invoke(report, [str(tmp_path)])
+    assert isinstance(result.exception, StoreError)
+    with pytest.raises(StoreError, match="no journal"):
+        raise result.exception
