@@ -63,6 +63,8 @@ def _value(value: Value) -> str:
         return value.nested()
     if isinstance(value, list):
         return "[" + ",".join(_value(v) for v in value) + "]"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
     return repr(value) if isinstance(value, float) else str(value)
 
 

@@ -167,8 +167,8 @@ class _Fits:
             self.block.comparisons,
             k,
             self.complete[row],
-            self.stream.sums[:, row],
-            self.stream.draws,
+            self.stream.sums,
+            row,
         )
 
     def _pairwise(self, contender: ERM, surrogate: PairwiseSurrogate) -> Problem | Exception:

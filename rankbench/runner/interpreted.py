@@ -55,8 +55,7 @@ class Interpreted:
         orders = [as_order(e.k) for e in contenders if isinstance(e.surrogate, PairwiseSurrogate)]
         self.longest = max([plan.longest(most), *(min(k, most) for k in orders)])
         self.scratch = scratch_for(judged, int(block.design.sizes.max(initial=1)), 0, 0, 0)
-        self.sums = np.zeros((2, len(plan), len(x)))
-        self.draws = np.zeros((2, len(block.design)), dtype=np.int64)
+        self.sums = plan.sums(most, len(block.design), len(x))
         self.complete = np.zeros((len(plan), len(x)))
         for q in np.flatnonzero(counts > 0):
             first, last = block.comparisons.offsets[q : q + 2]
@@ -80,10 +79,18 @@ class Interpreted:
         return self.scratch.winners[:k].copy(), self.scratch.losers[:k].copy(), self.scratch.weights[:k].copy()
 
     def _add(self, q: int, targets: NDArray[np.float64]) -> None:
-        half = int(self.draws[:, q].sum()) % 2
-        self.draws[half, q] += 1
+        half = int(self.sums.draws[:, q].sum()) % 2
+        self.sums.draws[half, q] += 1
         low, high = self.block.design.offsets[q : q + 2]
-        self.sums[half, :, low:high] += targets
+        self.sums.targets[half, :, low:high] += targets
+        first = 0
+        for o, last in enumerate(self.sums.orders):
+            if last < self.block.comparisons.counts[q]:
+                between = slice(first, int(last))
+                weights = self.scratch.weights[between]
+                for counts, items in ((self.sums.wins, self.scratch.winners), (self.sums.losses, self.scratch.losers)):
+                    counts[half, o, low:high] += np.bincount(items[between], weights, high - low)
+                first = int(last)
 
     def _surrogate(
         self, contender: ERM, alpha: NDArray[np.float64], targets: NDArray[np.float64], q: int
@@ -139,7 +146,7 @@ class Interpreted:
 
     def _top_up(self) -> None:
         for q in np.flatnonzero(self.block.comparisons.counts > 0):
-            for r in range(FEWEST - int(self.draws[:, q].sum())):
+            for r in range(FEWEST - int(self.sums.draws[:, q].sum())):
                 self._add(int(q), self._draw(-(int(q) * FEWEST + r + 1), int(q))[1])
 
     def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:

@@ -58,9 +58,8 @@ class Lockstep:
     ----------
     rows : list of int
         Row of each contender in the arrays of a `Path`.
-    sums : ndarray of float64, shape (2, P, N)
-    draws : ndarray of int64, shape (2, Q)
-        Summed targets and numbers of draws, see `add_targets`.
+    sums : Sums
+        Targets, draws and control variates, added up.
     """
 
     def __init__(
@@ -79,8 +78,7 @@ class Lockstep:
         edge_orders = [as_order(e.k) for e in contenders if isinstance(e.surrogate, PairwiseSurrogate)]
         self.longest = max([plan.longest(most), *(min(k, most) for k in edge_orders)])
         self.columns, self.rows = _columns(plan, contenders)
-        self.sums = np.zeros((2, len(plan), len(x)))
-        self.draws = np.zeros((2, len(judged.items) - 1), dtype=np.int64)
+        self.sums = plan.sums(most, len(judged.items) - 1, len(x))
 
     def run(self, steps: int, record: NDArray[np.int64]) -> Path:
         """Advance all contenders by `steps` draws, recording them after those in `record`."""
@@ -97,9 +95,8 @@ class Lockstep:
             self.longest,
             self.scratch,
             self.sums,
-            self.draws,
         )
-        top_up(self.judged, self.table, self.seed, FEWEST, self.longest, self.scratch, self.sums, self.draws)
+        top_up(self.judged, self.table, self.seed, FEWEST, self.longest, self.scratch, self.sums)
         return path
 
     def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons, Queries
+from rankbench.runner.kernels.targets import Sums
 from rankbench.surrogates.base import ScoreSurrogate
 
 __all__ = [
@@ -31,6 +32,9 @@ __all__ = [
 ]
 
 _TILE = 16
+
+FEWEST_ITEMS = 20
+"""Items that a query must have for control variates of its own."""
 
 
 @dataclass(frozen=True)
@@ -88,14 +92,15 @@ def tiled_product(x: NDArray[np.float64], vectors: list[NDArray[np.float64]]) ->
 
 
 def mean_target(
-    queries: Queries,
-    comparisons: Comparisons,
-    k: float,
-    complete: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    draws: NDArray[np.int64],
+    queries: Queries, comparisons: Comparisons, k: float, complete: NDArray[np.float64], sums: Sums, row: int
 ) -> MeanTarget:
     """Return the mean target over k-subsets, from complete targets and summed draws.
+
+    How often an item won and lost in a sample of k judgments explains most of its target,
+    and the means of both over all k-subsets are known: k times its wins and losses over
+    n_q. So they serve as control variates, with coefficients of each query's own that are
+    fitted to the differences of the two halves. The halves' difference is uncorrelated
+    with their mean: the fit leaves the mean unbiased.
 
     Parameters
     ----------
@@ -103,20 +108,54 @@ def mean_target(
         Order.
     complete : ndarray of float64, shape (N,)
         Targets from all judgments, used where n_q <= k.
-    sums : ndarray of float64, shape (2, N)
-        Summed targets of the two halves of the draws.
-    draws : ndarray of int64, shape (2, Q)
+    sums : Sums
+    row : int
+        The contender's row in the sums.
     """
-    sizes, counts = queries.sizes, comparisons.counts
-    sampled = counts > k
-    if not sampled.any():
-        return MeanTarget(complete, None)
-    rows = np.repeat(sampled, sizes)
-    each = np.repeat(draws, sizes, axis=1)
-    with np.errstate(invalid="ignore"):
-        mean = np.where(rows, sums.sum(axis=0) / each.sum(axis=0), complete)
-        error = np.where(rows, 0.5 * (sums[0] / each[0] - sums[1] / each[1]), 0.0)
+    mean, error = complete.copy(), np.zeros_like(complete)
+    sampled = np.flatnonzero(comparisons.counts > k)
+    if len(sampled) == 0:
+        return MeanTarget(mean, None)
+    upto = int(np.searchsorted(sums.orders, int(k))) + 1
+    known = _wins_and_losses(queries, comparisons)
+    for q in sampled:
+        rows = slice(queries.offsets[q], queries.offsets[q + 1])
+        draws = sums.draws[:, q, None]
+        halves = sums.targets[:, row, rows] / draws
+        controls = np.stack([c[:, :upto, rows].sum(axis=1) / draws for c in (sums.wins, sums.losses)])
+        spread, spreads = 0.5 * (halves[0] - halves[1]), 0.5 * (controls[:, 0] - controls[:, 1])
+        slopes = _slopes(spreads, spread)
+        weights = draws / draws.sum()
+        off = (controls * weights).sum(axis=1) - known[:, rows] * (k / comparisons.counts[q])
+        m = halves.shape[1]
+        mean[rows] = (halves * weights).sum(axis=0) - slopes @ off
+        # Two fitted coefficients make residuals too small by m / (m - 2), and add their own
+        # variance to the mean, 2 / (m - 3) of it.
+        grown = math.sqrt(m / (m - 2) * (1 + 2 / (m - 3))) if slopes.any() else 1.0
+        error[rows] = (spread - slopes @ spreads) * grown
     return MeanTarget(mean, error)
+
+
+def _wins_and_losses(queries: Queries, comparisons: Comparisons) -> NDArray[np.float64]:
+    """Return the weight that each item won and lost, shape (2, N)."""
+    of = np.repeat(queries.offsets[:-1], comparisons.counts)
+    total = int(queries.offsets[-1])
+    sides = (comparisons.winners, comparisons.losers)
+    return np.stack([np.bincount(of + side, comparisons.weights, total) for side in sides])
+
+
+def _slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return least-squares coefficients of y, shape (m,), on the two rows of x.
+
+    Zeros where they are not worth fitting: with few items they would add more variance
+    than they remove.
+    """
+    (a, b), (_, c) = x @ x.T
+    determinant = a * c - b * b
+    if len(y) < FEWEST_ITEMS or determinant <= 1e-6 * a * c:
+        return np.zeros(2)
+    s, t = x @ y
+    return np.array([c * s - b * t, a * t - b * s]) / determinant
 
 
 def single_target(

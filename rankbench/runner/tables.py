@@ -17,7 +17,7 @@ from rankbench.data.queries import Comparisons, Queries
 from rankbench.kernels import AGGREGATE, TARGET, Kernel
 from rankbench.runner.kernels.lockstep import idle_aggregate, idle_target
 from rankbench.runner.kernels.sampling import Judged
-from rankbench.runner.kernels.targets import Scratch, TargetTable, complete_targets
+from rankbench.runner.kernels.targets import Scratch, Sums, TargetTable, complete_targets
 from rankbench.surrogates.base import ScoreSurrogate
 
 __all__ = [
@@ -129,6 +129,18 @@ class TargetPlan:
     def longest(self, most: int) -> int:
         """Return the longest sample that any target needs, where no query has more than `most`."""
         return max((t.order for t in self.targets if t.order < most), default=0)
+
+    def sums(self, most: int, queries: int, items: int) -> Sums:
+        """Allocate what a pass adds up, where no query has more than `most` judgments."""
+        orders = np.array(sorted({t.order for t in self.targets if t.order < most}), dtype=np.int64)
+        controls = (2, len(orders), items)
+        return Sums(
+            np.zeros((2, len(self), items)),
+            np.zeros((2, queries), dtype=np.int64),
+            orders,
+            np.zeros(controls),
+            np.zeros(controls),
+        )
 
     def table(self, queries: Queries, judged: Judged) -> tuple[TargetTable, Scratch]:
         """Build the table with its complete targets, and scratch memory for passes over it."""

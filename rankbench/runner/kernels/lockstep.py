@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rankbench.kernels import AGGREGATE, GRADIENT, TARGET
 from rankbench.runner.kernels.sampling import Judged
-from rankbench.runner.kernels.targets import Scratch, TargetTable, add_targets, draw_sample, fill_targets
+from rankbench.runner.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
 
 __all__ = [
     "TILE",
@@ -289,8 +289,7 @@ def advance(
     last: int,
     longest: int,
     scratch: Scratch,
-    sums: NDArray[np.float64],
-    draws: NDArray[np.int64],
+    sums: Sums,
 ) -> None:
     """Run steps `first` to `last` of the stream for all contenders (there may be none).
 
@@ -306,13 +305,13 @@ def advance(
     longest : int
         Largest finite order of any contender.
     scratch : Scratch
-    sums, draws : ndarray
-        Targets are summed on the way, see `add_targets`.
+    sums : Sums
+        Targets are summed on the way.
     """
     for t in range(first, last + 1):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
         fill_targets(judged, table, q, scratch)
-        add_targets(judged, q, scratch, sums, draws)
+        add_targets(judged, q, scratch, sums)
         _surrogates(x, judged, q, columns, path, scratch, path.window[t % WINDOW], True)
         for run in range(columns.runs.shape[0]):
             low, high = columns.runs[run]

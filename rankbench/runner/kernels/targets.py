@@ -12,6 +12,7 @@ from rankbench.runner.kernels.sampling import Judged, draw_query, sample_prefix,
 
 __all__ = [
     "Scratch",
+    "Sums",
     "TargetTable",
     "add_targets",
     "complete_targets",
@@ -77,6 +78,27 @@ class Scratch(NamedTuple):
     aggregate_work: Any
     maker_work: Any
     targets: Any
+
+
+class Sums(NamedTuple):
+    """What is added up along the stream, in two halves that a query's draws go to in turn.
+
+    Attributes
+    ----------
+    targets : ndarray of float64, shape (2, P, N)
+    draws : ndarray of int64, shape (2, Q)
+    orders : ndarray of int64, shape (K,)
+        The finite orders, increasing.
+    wins, losses : ndarray of float64, shape (2, K, N)
+        Weight that an item won or lost in the judgments of a sample *between* the order
+        before and this one: control variates for the targets, whose means are known.
+    """
+
+    targets: Any
+    draws: Any
+    orders: Any
+    wins: Any
+    losses: Any
 
 
 @njit(cache=True, nogil=True)
@@ -164,28 +186,25 @@ def complete_targets(judged: Judged, table: TargetTable, scratch: Scratch) -> No
 
 
 @njit(cache=True, nogil=True)
-def add_targets(
-    judged: Judged,
-    q: int,
-    scratch: Scratch,
-    sums: NDArray[np.float64],
-    draws: NDArray[np.int64],
-) -> None:
-    """Add the targets of one draw of query q to its sums.
-
-    Parameters
-    ----------
-    sums : ndarray of float64, shape (2, P, N)
-        Draws of a query go to the two halves in turn: their difference measures the
-        Monte Carlo error.
-    draws : ndarray of int64, shape (2, Q)
-    """
-    half = (draws[0, q] + draws[1, q]) % 2
-    draws[half, q] += 1
+def add_targets(judged: Judged, q: int, scratch: Scratch, sums: Sums) -> None:
+    """Add the targets and the wins and losses of one draw of query q to the sums."""
+    half = (sums.draws[0, q] + sums.draws[1, q]) % 2
+    sums.draws[half, q] += 1
     low = judged.items[q]
-    for p in range(sums.shape[1]):
+    n_q = judged.offsets[q + 1] - judged.offsets[q]
+    for p in range(sums.targets.shape[1]):
         for i in range(judged.items[q + 1] - low):
-            sums[half, p, low + i] += scratch.targets[p, i]
+            sums.targets[half, p, low + i] += scratch.targets[p, i]
+    first = 0
+    for o in range(sums.orders.shape[0]):
+        last = sums.orders[o]
+        if last >= n_q:
+            return
+        wins, losses = sums.wins[half, o], sums.losses[half, o]
+        for t in range(first, last):
+            wins[low + scratch.winners[t]] += scratch.weights[t]
+            losses[low + scratch.losers[t]] += scratch.weights[t]
+        first = last
 
 
 @njit(cache=True, nogil=True)
@@ -196,8 +215,7 @@ def top_up(
     fewest: int,
     longest: int,
     scratch: Scratch,
-    sums: NDArray[np.float64],
-    draws: NDArray[np.int64],
+    sums: Sums,
 ) -> None:
     """Draw every judged query that has fewer than `fewest` draws until it has as many.
 
@@ -206,8 +224,8 @@ def top_up(
     for q in range(judged.items.shape[0] - 1):
         if judged.offsets[q + 1] == judged.offsets[q]:
             continue
-        missing = fewest - draws[0, q] - draws[1, q]
+        missing = fewest - sums.draws[0, q] - sums.draws[1, q]
         for r in range(missing):
             draw_sample(judged, seed, -(q * fewest + r + 1), longest, scratch, q)
             fill_targets(judged, table, q, scratch)
-            add_targets(judged, q, scratch, sums, draws)
+            add_targets(judged, q, scratch, sums)
