@@ -70,7 +70,7 @@ def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
     Returns
     -------
     dict of str to polars.DataFrame
-        ``results``: the rows of ``results.parquet``. ``leaderboard``: those of
+        ``rows``: those of ``results.parquet``. ``leaderboard``: those of
         ``leaderboard.csv``, not rounded. ``claims``: a row for each contrast of each claim.
 
     Raises
@@ -83,7 +83,7 @@ def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
     from rankbench.results.table import COLUMNS
 
     with Journal(Path(directory)) as journal:
-        analysis, results = analyze(journal), results_frame(journal)
+        analysis, rows = analyze(journal), results_frame(journal)
     standings = [[getattr(row, column) for column in COLUMNS] for row in _rows(analysis)]
     answers = [
         {
@@ -106,7 +106,7 @@ def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
         for finding in (answer.findings or (None,))
     ]
     return {
-        "results": results,
+        "rows": rows,
         "leaderboard": pl.DataFrame(standings, schema=list(COLUMNS), orient="row", infer_schema_length=None),
         "claims": pl.DataFrame(answers, infer_schema_length=None),
     }

@@ -21,6 +21,7 @@ from rankbench.errors import StoreError
 from rankbench.results.journal import Journal, StoredCell
 from rankbench.results.schema import Member, Split, SuiteRecord
 from rankbench.results.stats.bootstrap import REPLICATES, Crossed, crossed
+from rankbench.results.text import natural
 from rankbench.suites.schema import Experiment
 
 __all__ = ["Arm", "ArmKey", "Race", "Sampler", "bootstrap_seed"]
@@ -207,7 +208,7 @@ def _race(n: int, members: Sequence[Member], cells: dict[str, StoredCell]) -> Ra
         arm.cells[member.repetition] = member.cell
         if member.cell in cells:
             arm.stored[member.repetition] = cells[member.cell]
-    ordered = sorted(arms.values(), key=lambda arm: (arm.member.order, arm.member.label))
+    ordered = sorted(arms.values(), key=lambda arm: (arm.member.order, natural(arm.member.label)))
     named = tuple(Arm(arm.member, arm.cells, arm.stored, _equal(arm, ordered)) for arm in ordered)
     racing = [arm.done for arm in named if arm.racing]
     shared = frozenset.intersection(*racing) if racing else frozenset()

@@ -10,10 +10,17 @@ import math
 import re
 import unicodedata
 
-__all__ = ["code", "count", "csv_cell", "interval", "markdown", "number", "plain", "sentence"]
+__all__ = ["code", "count", "csv_cell", "interval", "markdown", "natural", "number", "plain", "sentence"]
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~$])")
+_NUMBER = re.compile(r"((?<![\w.])(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)(?!\w))")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def natural(text: str) -> tuple[tuple[float, str], ...]:
+    """Return a key that sorts text by the numbers in it: k=3 before k=10 before k=inf."""
+    parts = _NUMBER.split(text)
+    return tuple((float(part), "") if index % 2 else (0.0, part) for index, part in enumerate(parts))
 
 
 def plain(text: str) -> str:

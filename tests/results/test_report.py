@@ -20,7 +20,7 @@ from rankbench.errors import StoreError
 from rankbench.results.partial import partial
 from rankbench.results.report import frames, report
 from rankbench.results.table import COLUMNS
-from rankbench.results.text import code, csv_cell, interval, markdown, number, plain
+from rankbench.results.text import code, csv_cell, interval, markdown, natural, number, plain
 
 DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"
 
@@ -96,7 +96,7 @@ def test_frames(tmp_path: Path) -> None:
     assert found["leaderboard"].columns == list(COLUMNS)
     assert found["leaderboard"].height == 16
     assert found["claims"]["verdict"].to_list() == ["held"] * 4
-    assert found["results"].height == 16 * 6
+    assert found["rows"].height == 16 * 6
 
 
 def test_every_column_is_documented_in_order() -> None:
@@ -225,3 +225,9 @@ def test_numbers() -> None:
     assert number(0.5, sign=True) == "+0.5000"
     assert interval(-0.1, 0.2, 2, sign=True) == "[-0.10, +0.20]"
     assert interval(float("nan"), 0.2) == "—"
+
+
+def test_labels_sort_by_their_numbers() -> None:
+    labels = ["k=1 l=1e-06", "k=1 l=0.001", "k=1 l=1", "k=3", "k=10", "k=1000", "k=inf", "z"]
+    assert sorted(reversed(labels), key=natural) == labels
+    assert len({natural(label) for label in ("k=1", "k=1.5", "k1", "information", "")}) == 5
