@@ -81,16 +81,21 @@ class Component(BaseModel):
     def config(self) -> dict[str, Any]:
         """Return name and *all* parameters, defaults too, as plain JSON-able values."""
         return {"name": self.name} | {
-            key: _plain(getattr(self, attribute)) for key, attribute in self._attributes().items()
+            key: _plain(getattr(self, attribute)) for key, attribute in self.attributes().items()
         }
 
     def spec(self) -> Spec:
         """Return the canonical spec: the parameters that differ from their defaults, in order."""
         params: dict[str, Value] = {}
-        for key, attribute in self._attributes().items():
+        for key, attribute in self.attributes().items():
             value = getattr(self, attribute)
-            if _plain(value) != _plain(type(self).model_fields[attribute].get_default(call_default_factory=True)):
-                params[key] = value.spec() if isinstance(value, Component) else value
+            default = type(self).model_fields[attribute].get_default(call_default_factory=True)
+            if isinstance(value, Component):
+                # The default of a component-valued parameter is written as a spec.
+                if not isinstance(default, str) or value.spec() != parse(default):
+                    params[key] = value.spec()
+            elif _plain(value) != _plain(default):
+                params[key] = value
         return Spec(self.name, params)
 
     def digest(self) -> str:
@@ -103,7 +108,8 @@ class Component(BaseModel):
         return str(self.spec())
 
     @classmethod
-    def _attributes(cls) -> dict[str, str]:
+    def attributes(cls) -> dict[str, str]:
+        """Return the attribute that each parameter is kept in, by the name it is written with."""
         return {field.alias or key: key for key, field in cls.model_fields.items()}
 
     @classmethod

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rankbench.component import build
+from rankbench.component import Component, build
 from rankbench.errors import SpecError, nearest
 from rankbench.losses.base import Loss
 from rankbench.methods.base import Method
@@ -74,7 +74,7 @@ def contenders(entry: ContenderEntry) -> list[tuple[str, Method]]:
     methods = [method for method in build(cls, spec) if isinstance(method, Method)]
     labelled = []
     for method in methods:
-        written = {key: _short(value) for key, value in method.config().items()}
+        written = {key: _short(getattr(method, attribute)) for key, attribute in method.attributes().items()}
         try:
             label = entry.label.format_map(written) if entry.label else str(method)
         except (KeyError, ValueError, IndexError, AttributeError) as error:
@@ -84,6 +84,8 @@ def contenders(entry: ContenderEntry) -> list[tuple[str, Method]]:
 
 
 def _short(value: object) -> str:
+    if isinstance(value, Component):
+        return value.spec().nested()
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

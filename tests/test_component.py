@@ -1,0 +1,73 @@
+"""What every component declares, and how it is read and written."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import pytest
+
+from rankbench.component import build
+from rankbench.errors import SpecError
+from rankbench.methods.erm import ERM
+from rankbench.plugin import manager
+from rankbench.plugin.kinds import KINDS
+from rankbench.spec import parse
+
+
+def components() -> list[tuple[str, str]]:
+    return [(kind, name) for kind in KINDS for name in manager.names(kind)]
+
+
+def test_canonical_specs_leave_defaults_out() -> None:
+    assert str(manager.get("method", "erm:k=inf,surrogate=regression,lambda=1e-3")) == "erm"
+    assert str(manager.get("method", "erm:lambda=0.5,k=10.0")) == "erm:k=10,lambda=0.5"
+    nested = "erm:aggregator=mean-log-odds(smoothing=2),k=3"
+    assert str(manager.get("method", nested)) == nested
+
+
+@pytest.mark.parametrize(("kind", "name"), components())
+def test_every_component_is_read_back_from_its_spec(kind: str, name: str) -> None:
+    component = manager.get(kind, name)
+    again = manager.get(kind, str(component))
+    assert again == component
+    assert again.digest() == component.digest()
+    assert pickle.loads(pickle.dumps(component)) == component
+    assert component.source
+    assert type(component).summary()
+
+
+def test_digests_see_every_parameter() -> None:
+    texts = ["erm", "erm:k=3", "erm:lambda=1", "erm:aggregator=borda", "erm:aggregator=mean-log-odds(smoothing=2)"]
+    assert len({manager.get("method", text).digest() for text in texts}) == len(texts)
+
+
+def test_config_has_all_parameters_as_plain_values() -> None:
+    config = manager.get("method", "erm").config()
+    assert config["k"] == "inf"
+    assert config["lambda"] == 1e-3
+    assert config["surrogate"]["name"] == "regression"
+
+
+def test_a_grid_builds_every_point() -> None:
+    grid = build(ERM, "erm:k=[1,10,inf],lambda=[0,1]")
+    assert [(c.k, c.l2) for c in grid] == [(k, l2) for k in (1, 10, math.inf) for l2 in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("erm:lamda=1", "did you mean 'lambda'"),
+        ("erm:aggregator=mean-log-ods", "did you mean 'mean-log-odds'"),
+        ("erm:aggregator=mean-log-odds(smothing=1)", "did you mean 'smoothing'"),
+        ("erm:k=0", "positive integer"),
+        ("erm:k=2.5", "positive integer"),
+        ("erm:lambda=-1", "lambda"),
+        ("erm:surrogate=pairwise-logistic", "wants edges"),
+        ("erm:draws=0", "draws"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_help(text: str, said: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        ERM.from_spec(parse(text))
+    assert said in str(caught.value)
