@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankbench.digest import code_digest, cpu_class, version
+from rankbench.results.partial import partial
 from rankbench.results.report import frames
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
@@ -42,6 +43,8 @@ class Results:
         The rows of ``leaderboard.csv``.
     rows : DataFrame
         The rows of ``results.parquet``.
+    claims : DataFrame
+        The suite's declared claims and what became of them, a row for each contrast.
     failures : dict of str to int
         Number of cells that ended in ``error`` or ``timeout``, by reason.
     """
@@ -49,6 +52,7 @@ class Results:
     directory: Path
     leaderboard: pl.DataFrame
     rows: pl.DataFrame
+    claims: pl.DataFrame
     failures: dict[str, int]
 
 
@@ -159,7 +163,7 @@ def run(
                 busy += block.seconds
                 told.advance()
                 if index == 0 and len(missing) > 1:
-                    told.show(store.partial())
+                    told.show(partial(store))
             computed = time.perf_counter() - started
         finally:
             store.close()
@@ -202,7 +206,7 @@ def _results(directory: Path) -> Results:
     found = frames(directory)
     failed = found["rows"].filter(pl.col("status").is_in(sorted(FAILURES)))
     reasons = failed.unique("cell").group_by("reason").len().sort("reason")
-    return Results(directory, found["leaderboard"], found["rows"], dict(reasons.iter_rows()))
+    return Results(directory, found["leaderboard"], found["rows"], found["claims"], dict(reasons.iter_rows()))
 
 
 def _record(plan: Plan, prepared: Prepared) -> dict[str, Any]:

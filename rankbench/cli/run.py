@@ -42,7 +42,7 @@ def run(
         out=out,
         progress=Bar(console) if console.is_terminal else Silent(),
     )
-    Console().print(summary(results.directory))
+    Console().print(summary(results.directory, results.claims))
     for reason, count in results.failures.items():
         console.print(f"{count} cells failed: {reason}", style="red", markup=False)
     sys.exit(1 if results.failures else 0)
