@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from rankbench.results.sample import Arm, Race
+from rankbench.results.stats.contrasts import FEWEST
 from rankbench.results.text import markdown, sentence
 
 __all__ = ["footnotes"]
@@ -82,4 +83,6 @@ def _thin(race: Race) -> list[str]:
             "One repetition: intervals and ranks are over queries alone. They hold for these draws and say nothing "
             "about others."
         ]
+    if 1 < len(race.repetitions) < FEWEST:
+        return [f"Fewer than {FEWEST} repetitions: hardly any contenders can be told apart."]
     return []

@@ -172,6 +172,13 @@ def test_one_repetition_says_so(tmp_path: Path) -> None:
     assert "could not tell | could not tell" in text
 
 
+def test_two_repetitions_tell_little(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.repetitions = 2
+    report(synthetic.write(tmp_path, [plan]))
+    assert "Fewer than 4 repetitions" in (tmp_path / "leaderboard.md").read_text()
+
+
 def test_a_plan_without_results(tmp_path: Path) -> None:
     report(synthetic.write(tmp_path, [drawn(), *synthetic.paper()[:1]], order=[]))
     text = (tmp_path / "leaderboard.md").read_text()

@@ -109,7 +109,9 @@ def test_rank_ranges_are_equivariant_and_mirror(arms: int, seed: int) -> None:
     assert (mirrored == ranges).all()
 
 
-@pytest.mark.parametrize(("draws", "queries", "arms"), [(20, 100, 2), (3, 100, 2), (20, 60, 8), (5, 60, 8), (1, 80, 4)])
+@pytest.mark.parametrize(
+    ("draws", "queries", "arms"), [(20, 100, 2), (3, 100, 2), (20, 60, 8), (5, 60, 8), (2, 100, 8), (1, 80, 4)]
+)
 @pytest.mark.parametrize(("sd_r", "sd_q", "sd"), [(0.1, 0.1, 0.1), (0.1, 0.0, 0.3), (0.0, 0.1, 0.1), (0.0, 0.0, 0.3)])
 def test_equal_contenders_are_seldom_called_different(
     draws: int, queries: int, arms: int, sd_r: float, sd_q: float, sd: float

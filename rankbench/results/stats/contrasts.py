@@ -9,7 +9,10 @@ from rankbench.results.stats.bootstrap import Crossed
 from rankbench.results.stats.critical import Sources
 from rankbench.results.stats.simultaneous import Intervals, simultaneous
 
-__all__ = ["contrasts", "contrasts_over_draws", "pairs"]
+__all__ = ["FEWEST", "contrasts", "contrasts_over_draws", "pairs"]
+
+FEWEST = 4
+"""Fewer units than this do not show how large a share of several variances is theirs."""
 
 
 def pairs(arms: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -36,14 +39,19 @@ def contrasts(sample: Crossed, matrix: NDArray[np.float64], level: float = 0.95)
     Notes
     -----
     With one draw the intervals are over queries alone, and with one query over draws
-    alone; callers say so.
+    alone; callers say so. Where several contrasts share fewer than `FEWEST` draws (or
+    queries), one of them is likely to have them agree by chance: their few degrees of
+    freedom then count for the whole variance, and hardly anything is told apart.
     """
     draws, queries = sample.draws @ matrix, sample.queries @ matrix
     units = [means.shape[0] for means in (draws, queries) if means.shape[0] > 1]
+    sources = Sources.of(draws, queries)
+    if matrix.shape[1] > 1 and min(units, default=FEWEST) < FEWEST:
+        sources = Sources.only(matrix.shape[1], min(units) - 1.0)
     return simultaneous(
         sample.mean @ matrix,
         sample.replicates @ matrix,
-        Sources.of(draws, queries),
+        sources,
         units=min(units, default=1),
         level=level,
         spread=bool(units),
