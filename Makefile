@@ -23,7 +23,7 @@ paper: install ## figures 2, 3 and 4 of the paper on simulated data, in runs/pap
 	$(RANKBENCH) run --suite paper $(ARGS)
 
 demo: install ## a first leaderboard and a figure in seconds, in runs/demo/
-	$(RANKBENCH) run --suite paper --reps 2 --out runs/demo $(ARGS)
+	$(RANKBENCH) run --suite demo $(ARGS)
 
 leaderboards: paper ## run the paper suite and publish it in leaderboards/paper/
 	rm -rf leaderboards/paper
