@@ -31,11 +31,11 @@ leaderboards: paper ## run the paper suite and publish it in leaderboards/paper/
 	mkdir -p leaderboards/paper
 	cp -R runs/paper/leaderboard.md runs/paper/leaderboard.csv runs/paper/figures runs/paper/run.json leaderboards/paper/
 
-test: install ## the whole test suite, benchmarks untimed, without the long tests
-	$(PYTEST) --benchmark-disable $(ARGS)
+test: install ## the whole test suite, without benchmarks and long tests
+	$(PYTEST) --benchmark-skip $(ARGS)
 
 long: install ## the tests that take minutes
-	$(PYTEST) --benchmark-disable -m long $(ARGS)
+	$(PYTEST) --benchmark-skip -m long $(ARGS)
 
 bench: install ## the benchmarks, timed, one thread
 	$(ONE_THREAD) $(PYTEST) tests/benchmarks --benchmark-only $(ARGS)
