@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-__all__ = ["code_digest", "cpu_class", "sources", "version"]
+__all__ = ["blas_cores", "code_digest", "cpu_class", "sources", "version"]
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -55,8 +55,25 @@ def code_digest() -> str:
         digest.update(f"{library} {version(library)}\n".encode())
     for switch in SWITCHES:
         digest.update(f"{switch}={os.environ.get(switch, '')}\n".encode())
-    digest.update(cpu_class().encode())
+    digest.update(f"{cpu_class()} {blas_cores()}".encode())
     return digest.hexdigest()
+
+
+@functools.cache
+def blas_cores() -> str:
+    """Return the kernels that the loaded BLAS libraries chose, such as ``"SkylakeX"``.
+
+    They depend on the CPU, on ``OPENBLAS_CORETYPE`` and on whether NumPy was imported
+    before rankbench could set that: so they are read off the libraries themselves.
+    """
+    import numpy as np
+    import threadpoolctl
+
+    del np  # imported only to load its BLAS
+    found = {
+        str(info.get("architecture", "?")) for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"
+    }
+    return ",".join(sorted(found))
 
 
 @functools.cache

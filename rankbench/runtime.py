@@ -12,9 +12,11 @@ from pathlib import Path
 
 from rankbench.digest import code_digest, cpu_class
 
-__all__ = ["cache_root", "code_digest", "cpu_class", "numba_cache", "prepare", "single_threaded_blas"]
+__all__ = ["cache_root", "code_digest", "cpu_class", "numba_cache", "prepare", "settle_blas"]
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+AVX512 = frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
 
 STALE_DAYS = 14
 
@@ -26,7 +28,7 @@ def prepare() -> None:
     already there, its configuration is told. `NUMBA_CACHE_DIR` is inherited by worker
     processes, so that all of a run's processes share one folder.
     """
-    single_threaded_blas()
+    settle_blas()
     if "NUMBA_CACHE_DIR" not in os.environ:
         os.environ["NUMBA_CACHE_DIR"] = str(numba_cache())
     config = getattr(sys.modules.get("numba"), "config", None)
@@ -34,14 +36,29 @@ def prepare() -> None:
         config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
 
 
-def single_threaded_blas() -> None:
-    """Ask BLAS libraries that are not loaded yet for one thread, unless the user asked for more.
+def settle_blas() -> None:
+    """Ask BLAS libraries that are not loaded yet for one thread and for the kernels of this CPU.
 
-    A library that is already loaded has read its variables: limit it with
+    OpenBLAS takes AMD's newer processors for older ones and then runs at half the speed:
+    where the processor has AVX-512, its kernels are asked for by name. What the user has
+    set stays. A library that is already loaded has read its variables: limit it with
     `threadpoolctl` where the number of threads matters.
     """
     for variable in BLAS_THREADS:
         os.environ.setdefault(variable, "1")
+    if "OPENBLAS_CORETYPE" not in os.environ and _amd_with_avx512():
+        os.environ["OPENBLAS_CORETYPE"] = "SkylakeX"
+
+
+def _amd_with_avx512() -> bool:
+    """Return whether this is an AMD processor with all of AVX-512 that OpenBLAS's kernels use."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+    fields = dict(line.split(":", 1) for line in text.split("\n\n", 1)[0].splitlines() if ":" in line)
+    known = {key.strip(): value.strip() for key, value in fields.items()}
+    return known.get("vendor_id") == "AuthenticAMD" and set(known.get("flags", "").split()) >= AVX512
 
 
 def cache_root() -> Path:

@@ -65,9 +65,9 @@ class Commands(click.Group):
         """Run the verb; turn what goes wrong on purpose into a message and an exit code."""
         from rankbench.cli.tables import visible
         from rankbench.errors import RankbenchError
-        from rankbench.runtime import single_threaded_blas
+        from rankbench.runtime import settle_blas
 
-        single_threaded_blas()  # before a verb imports NumPy
+        settle_blas()  # before a verb imports NumPy
         if os.environ.get("NO_COLOR"):
             ctx.color = False
         try:

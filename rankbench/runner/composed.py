@@ -17,7 +17,7 @@ from rankbench.optimizers.base import Fit, Problem, Solver, StepOptimizer
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.random import seed_state
 from rankbench.results.schema import Curve
-from rankbench.runner.features import feature_matrix
+from rankbench.runner.features import feature_matrix, stored_features
 from rankbench.runner.interpreted import Interpreted, is_compiled
 from rankbench.runner.kernels.lockstep import Path
 from rankbench.runner.lockstep import Lockstep, record_steps
@@ -87,7 +87,8 @@ class _Fits:
             self.plan = TargetPlan(wanted)
             table, scratch = self.plan.table(block.design, judged)
             self.complete = table.complete
-            self.stream = Lockstep(self.x, judged, self.plan, table, scratch, list(self.steppers.values()), seed)
+            stored = stored_features(block.design, model)
+            self.stream = Lockstep(stored, judged, self.plan, table, scratch, list(self.steppers.values()), seed)
         else:
             self.plan = TargetPlan(wanted)
             self.stream = Interpreted(self.x, block, judged, self.plan, list(self.steppers.values()), seed)

@@ -1,4 +1,4 @@
-"""Feature matrices in the precision that fits run in, made once per process."""
+"""Feature matrices as fits and kernels want them, made once per process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankbench.data.queries import Queries
 from rankbench.models.base import Model
 
-__all__ = ["feature_matrix"]
+__all__ = ["feature_matrix", "stored_features"]
 
 _made: WeakKeyDictionary[Queries, dict[str, NDArray[np.float64]]] = WeakKeyDictionary()
 
@@ -25,3 +25,13 @@ def feature_matrix(queries: Queries, model: Model) -> NDArray[np.float64]:
     if key not in known:
         known[key] = np.ascontiguousarray(model.features(queries.x), dtype=np.float64)
     return known[key]
+
+
+def stored_features(queries: Queries, model: Model) -> NDArray[np.float32]:
+    """Return the same as they are stored, float32, C-contiguous and read-only, shape (N, d').
+
+    Read-only whether mapped from a file or not: one type, so that kernels are compiled once.
+    """
+    x = np.ascontiguousarray(model.features(queries.x), dtype=np.float32).view()
+    x.flags.writeable = False
+    return x

@@ -60,7 +60,8 @@ class Interpreted:
         for q in np.flatnonzero(counts > 0):
             first, last = block.comparisons.offsets[q : q + 2]
             low, high = block.design.offsets[q : q + 2]
-            whole = (judged.winners[first:last], judged.losers[first:last], judged.weights[first:last])
+            said = block.comparisons
+            whole = (said.winners[first:last], said.losers[first:last], said.weights[first:last])
             for row, target in enumerate(plan.targets):
                 self.complete[row, low:high] = target.make(*whole, block.design.labels[low:high])
 
@@ -139,10 +140,8 @@ class Interpreted:
                 last[at], averaged[at] = theta, total / t
         self._top_up()
         none, word = np.zeros(0), np.zeros(0, dtype=np.int32)
-        return Path(
-            theta, total, none, none, window, record, estimates, last, averaged, none, none, word, word, none, none,
-            none, none, none,
-        )  # fmt: skip
+        compiled_only = (none, none, word, word, *[none] * 8, False)
+        return Path(theta, total, none, none, window, record, estimates, last, averaged, *compiled_only)
 
     def _top_up(self) -> None:
         for q in np.flatnonzero(self.block.comparisons.counts > 0):

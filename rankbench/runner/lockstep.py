@@ -18,7 +18,7 @@ from rankbench.runner.kernels.lockstep import (
     idle_gradient,
 )
 from rankbench.runner.kernels.sampling import Judged
-from rankbench.runner.kernels.targets import Scratch, TargetTable, top_up
+from rankbench.runner.kernels.targets import Scratch, TargetTable, accumulate, top_up
 from rankbench.runner.tables import TargetPlan, as_order, compiled, functions, packed
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 
@@ -44,7 +44,7 @@ class Lockstep:
 
     Parameters
     ----------
-    x : ndarray of float64, shape (N, d)
+    x : ndarray of float32, shape (N, d)
         Features of the block's items.
     judged : Judged
     plan, table, scratch : TargetPlan, TargetTable, Scratch
@@ -64,7 +64,7 @@ class Lockstep:
 
     def __init__(
         self,
-        x: NDArray[np.float64],
+        x: NDArray[np.float32],
         judged: Judged,
         plan: TargetPlan,
         table: TargetTable,
@@ -82,21 +82,13 @@ class Lockstep:
 
     def run(self, steps: int, record: NDArray[np.int64]) -> Path:
         """Advance all contenders by `steps` draws, recording them after those in `record`."""
-        path = self._path(record)
-        advance(
-            self.x,
-            self.judged,
-            self.table,
-            self.columns,
-            path,
-            self.seed,
-            1,
-            steps,
-            self.longest,
-            self.scratch,
-            self.sums,
-        )
-        top_up(self.judged, self.table, self.seed, FEWEST, self.longest, self.scratch, self.sums)
+        path = self._path(record, len(record) > 0)
+        judged, table, seed, scratch, sums = self.judged, self.table, self.seed, self.scratch, self.sums
+        if self.contenders:
+            advance(self.x, judged, table, self.columns, path, seed, 1, steps, self.longest, scratch, sums)
+        else:
+            accumulate(judged, table, seed, steps, self.longest, scratch, sums)
+        top_up(judged, table, seed, FEWEST, self.longest, scratch, sums)
         return path
 
     def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
@@ -105,7 +97,7 @@ class Lockstep:
         As in the paper's estimate of the smallest risk: 50,000 fresh draws, or half as
         many as there were steps where that is less.
         """
-        path = self._path(np.zeros(0, dtype=np.int64))
+        path = self._path(np.zeros(0, dtype=np.int64), True)
         path.theta[self.rows] = theta
         means = np.zeros(len(self.columns.active))
         fresh = max(1, min(FRESH, steps // 2))
@@ -124,7 +116,7 @@ class Lockstep:
         )
         return means[self.rows]
 
-    def _path(self, record: NDArray[np.int64]) -> Path:
+    def _path(self, record: NDArray[np.int64], watched: bool) -> Path:
         rows, d = len(self.columns.active), self.x.shape[1]
         m = int(np.diff(self.judged.items).max(initial=1))
         sizes = [e.optimizer.state_size(d) for e in self.contenders if isinstance(e.optimizer, StepOptimizer)]
@@ -149,6 +141,10 @@ class Lockstep:
             np.zeros(longest * (rows - self.columns.tiled)),
             np.zeros(longest * (rows - self.columns.tiled)),
             np.zeros(d),
+            np.zeros((m, d)),
+            np.zeros((d, TILE)),
+            np.zeros((m, TILE)),
+            watched,
         )
 
 

@@ -112,50 +112,59 @@ def mean_target(
     row : int
         The contender's row in the sums.
     """
-    mean, error = complete.copy(), np.zeros_like(complete)
-    sampled = np.flatnonzero(comparisons.counts > k)
-    if len(sampled) == 0:
-        return MeanTarget(mean, None)
+    sizes, counts = queries.sizes, comparisons.counts
+    if not (counts > k).any():
+        return MeanTarget(complete, None)
+    each = np.maximum(np.repeat(sums.draws, sizes, axis=1), 1)
     upto = int(np.searchsorted(sums.orders, int(k))) + 1
-    known = _wins_and_losses(queries, comparisons)
-    for q in sampled:
-        rows = slice(queries.offsets[q], queries.offsets[q + 1])
-        draws = sums.draws[:, q, None]
-        halves = sums.targets[:, row, rows] / draws
-        controls = np.stack([c[:, :upto, rows].sum(axis=1) / draws for c in (sums.wins, sums.losses)])
-        spread, spreads = 0.5 * (halves[0] - halves[1]), 0.5 * (controls[:, 0] - controls[:, 1])
-        slopes = _slopes(spreads, spread)
-        weights = draws / draws.sum()
-        off = (controls * weights).sum(axis=1) - known[:, rows] * (k / comparisons.counts[q])
-        m = halves.shape[1]
-        mean[rows] = (halves * weights).sum(axis=0) - slopes @ off
-        # Two fitted coefficients make residuals too small by m / (m - 2), and add their own
-        # variance to the mean, 2 / (m - 3) of it.
-        grown = math.sqrt(m / (m - 2) * (1 + 2 / (m - 3))) if slopes.any() else 1.0
-        error[rows] = (spread - slopes @ spreads) * grown
-    return MeanTarget(mean, error)
+    share = np.repeat(k / np.maximum(counts, 1), sizes)
+    means, spreads = [], []
+    for halves, expected in (
+        (sums.targets[:, row], 0.0),
+        (sums.wins[:, :upto].sum(axis=1), share * _weight_of(queries, comparisons, comparisons.winners)),
+        (sums.losses[:, :upto].sum(axis=1), share * _weight_of(queries, comparisons, comparisons.losers)),
+    ):
+        means.append(halves.sum(axis=0) / each.sum(axis=0) - expected)
+        spreads.append(0.5 * (halves[0] / each[0] - halves[1] / each[1]))
+    first, second = _slopes(queries, spreads[0], spreads[1], spreads[2])
+    mean = means[0] - first * means[1] - second * means[2]
+    # Two fitted coefficients make residuals too small by m / (m - 2), and add their own
+    # variance to the mean, 2 / (m - 3) of it.
+    m = np.repeat(np.maximum(sizes, FEWEST_ITEMS), sizes)
+    grown = np.where((first != 0) | (second != 0), np.sqrt(m / (m - 2) * (1 + 2 / (m - 3))), 1.0)
+    error = (spreads[0] - first * spreads[1] - second * spreads[2]) * grown
+    sampled = np.repeat(counts > k, sizes)
+    return MeanTarget(np.where(sampled, mean, complete), np.where(sampled, error, 0.0))
 
 
-def _wins_and_losses(queries: Queries, comparisons: Comparisons) -> NDArray[np.float64]:
-    """Return the weight that each item won and lost, shape (2, N)."""
+def _weight_of(queries: Queries, comparisons: Comparisons, side: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the weight of each item's judgments on one side, shape (N,)."""
     of = np.repeat(queries.offsets[:-1], comparisons.counts)
-    total = int(queries.offsets[-1])
-    sides = (comparisons.winners, comparisons.losers)
-    return np.stack([np.bincount(of + side, comparisons.weights, total) for side in sides])
+    weights: NDArray[np.float64] = np.bincount(of + side, comparisons.weights, int(queries.offsets[-1]))
+    return weights
 
 
-def _slopes(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return least-squares coefficients of y, shape (m,), on the two rows of x.
+def _slopes(
+    queries: Queries, y: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return each query's least-squares coefficients of y on a and b, repeated for its items.
 
     Zeros where they are not worth fitting: with few items they would add more variance
     than they remove.
     """
-    (a, b), (_, c) = x @ x.T
-    determinant = a * c - b * b
-    if len(y) < FEWEST_ITEMS or determinant <= 1e-6 * a * c:
-        return np.zeros(2)
-    s, t = x @ y
-    return np.array([c * s - b * t, a * t - b * s]) / determinant
+
+    def total(product: NDArray[np.float64]) -> NDArray[np.float64]:
+        sums: NDArray[np.float64] = np.add.reduceat(product, queries.offsets[:-1])
+        return sums
+
+    aa, bb, ab, ay, by = total(a * a), total(b * b), total(a * b), total(a * y), total(b * y)
+    determinant = aa * bb - ab * ab
+    worth = (queries.sizes >= FEWEST_ITEMS) & (determinant > 1e-6 * aa * bb)
+    scale = np.divide(1.0, determinant, out=np.zeros_like(determinant), where=worth)
+    return (
+        np.repeat((bb * ay - ab * by) * scale, queries.sizes),
+        np.repeat((aa * by - ab * ay) * scale, queries.sizes),
+    )
 
 
 def single_target(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons, Queries
+from rankbench.errors import InputError
 from rankbench.kernels import AGGREGATE, TARGET, Kernel
 from rankbench.runner.kernels.lockstep import idle_aggregate, idle_target
 from rankbench.runner.kernels.sampling import Judged
@@ -31,6 +32,9 @@ __all__ = [
     "packed",
     "scratch_for",
 ]
+
+MOST_ITEMS = 1 << 16
+"""Items of a query that two of fit into 32 bits."""
 
 INFINITE = 1 << 62
 """Order that stands for all of a query's judgments in integer arrays."""
@@ -56,13 +60,23 @@ def packed(arrays: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], 
 
 
 def judged_arrays(queries: Queries, comparisons: Comparisons) -> Judged:
-    """Return a block's queries and judgments as the kernels see them."""
+    """Return a block's queries and judgments as the kernels see them.
+
+    Raises
+    ------
+    InputError
+        A query with more than 65,536 items: too many to draw samples from.
+    """
+    largest = int(queries.sizes.max(initial=0))
+    if largest > MOST_ITEMS:
+        raise InputError(f"a query has {largest} items; samples of judgments are drawn from at most {MOST_ITEMS}")
+    weights = np.ascontiguousarray(comparisons.weights, dtype=np.float64)
     return Judged(
         np.ascontiguousarray(queries.offsets, dtype=np.int64),
         np.ascontiguousarray(comparisons.offsets, dtype=np.int64),
-        np.ascontiguousarray(comparisons.winners, dtype=np.int32),
-        np.ascontiguousarray(comparisons.losers, dtype=np.int32),
-        np.ascontiguousarray(comparisons.weights, dtype=np.float64),
+        comparisons.winners.astype(np.uint32) * np.uint32(MOST_ITEMS) + comparisons.losers.astype(np.uint32),
+        weights,
+        len(weights) == 0 or bool(weights.min() == weights.max()),
     )
 
 
@@ -193,7 +207,7 @@ def scratch_for(judged: Judged, m: int, targets: int, aggregate_work: int, maker
         np.zeros(longest, dtype=np.int32),
         np.zeros(longest, dtype=np.int32),
         np.zeros(longest, dtype=np.int32),
-        np.zeros(longest),
+        np.full(longest, judged.weights[0] if judged.equal and len(judged.weights) else 0.0),
         np.zeros(m),
         np.zeros(aggregate_work),
         np.zeros(maker_work),

@@ -17,6 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.kernels import AGGREGATE, GRADIENT, TARGET
+from rankbench.runner.kernels.borrow import borrowed
 from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
 
@@ -111,6 +112,14 @@ class Path(NamedTuple):
     edge_work : ndarray of float64
     margins, slopes : ndarray of float64, shape (longest * C,)
     difference : ndarray of float64, shape (d,)
+    features : ndarray of float64, shape (max m_q, d)
+        Of the drawn query.
+    turned : ndarray of float64, shape (d, 16)
+        Iterates of a tile, transposed.
+    by_item : ndarray of float64, shape (max m_q, 16)
+        Scores of a tile, transposed.
+    watched : bool
+        Whether anybody wants the values of pairwise surrogates.
     """
 
     theta: Any
@@ -131,6 +140,10 @@ class Path(NamedTuple):
     margins: Any
     slopes: Any
     difference: Any
+    features: Any
+    turned: Any
+    by_item: Any
+    watched: Any
 
 
 @njit(AGGREGATE, cache=True, nogil=True)
@@ -158,10 +171,8 @@ def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _tile(
-    x: NDArray[np.float64],
-    low: int,
     m: int,
     first: int,
     columns: Columns,
@@ -173,7 +184,14 @@ def _tile(
     """Value and, if `move`, gradient of the sixteen score surrogates from row `first`."""
     alpha = path.alpha[: TILE * m].reshape(TILE, m)
     residual = path.residual[: TILE * m].reshape(TILE, m)
-    np.dot(path.theta[first : first + TILE], x[low : low + m].T, alpha)
+    # BLAS is fastest with neither factor transposed; turning the small ones costs less.
+    for i in range(TILE):
+        for j in range(path.turned.shape[0]):
+            path.turned[j, i] = path.theta[first + i, j]
+    np.dot(path.features[:m], path.turned, path.by_item[:m])
+    for i in range(TILE):
+        for j in range(m):
+            alpha[i, j] = path.by_item[j, i]
     for i in range(TILE):
         c = first + i
         if columns.active[c]:
@@ -184,12 +202,12 @@ def _tile(
                 residual[i],
             )
     if move:
-        np.dot(residual, x[low : low + m], path.gradient[first : first + TILE])
+        np.dot(residual, path.features[:m], path.gradient[first : first + TILE])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _group(
-    x: NDArray[np.float64],
+    x: NDArray[np.float32],
     low: int,
     m: int,
     g: int,
@@ -220,14 +238,15 @@ def _group(
     for e in range(count):
         a, b = x[low + path.tails[e]], x[low + path.heads[e]]
         for j in range(a.shape[0]):
-            path.difference[j] = a[j] - b[j]
+            path.difference[j] = np.float64(a[j]) - np.float64(b[j])
         for r in range(rows):
             margins[e * rows + r] = _dot(path.theta[first + r], path.difference)
-    columns.phis[g](margins, params, slopes)
-    for r in range(rows):
-        values[first + r] = 0.0
-        for e in range(count):
-            values[first + r] += path.edge_weights[e] * slopes[e * rows + r]
+    if path.watched:
+        columns.phis[g](margins, params, slopes)
+        for r in range(rows):
+            values[first + r] = 0.0
+            for e in range(count):
+                values[first + r] += path.edge_weights[e] * slopes[e * rows + r]
     if not move:
         return
     columns.dphis[g](margins, params, slopes)
@@ -236,7 +255,7 @@ def _group(
         if count > 1:
             a, b = x[low + path.tails[e]], x[low + path.heads[e]]
             for j in range(a.shape[0]):
-                path.difference[j] = a[j] - b[j]
+                path.difference[j] = np.float64(a[j]) - np.float64(b[j])
         for r in range(rows):
             slope = path.edge_weights[e] * slopes[e * rows + r]
             gradient = path.gradient[first + r]
@@ -248,9 +267,9 @@ def _group(
                     gradient[j] += slope * path.difference[j]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _surrogates(
-    x: NDArray[np.float64],
+    x: NDArray[np.float32],
     judged: Judged,
     q: int,
     columns: Columns,
@@ -263,13 +282,17 @@ def _surrogates(
     low = judged.items[q]
     m = judged.items[q + 1] - low
     n_q = judged.offsets[q + 1] - judged.offsets[q]
+    if columns.tiled:
+        for i in range(m):
+            for j in range(x.shape[1]):
+                path.features[i, j] = x[low + i, j]
     for first in range(0, columns.tiled, TILE):
-        _tile(x, low, m, first, columns, path, scratch, values, move)
+        _tile(m, first, columns, path, scratch, values, move)
     for g in range(columns.orders.shape[0]):
         _group(x, low, m, g, n_q, columns, path, scratch, values, move)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _add(total: NDArray[np.float64], theta: NDArray[np.float64]) -> None:
     """Add theta to total."""
     to, of = total.reshape(-1), theta.reshape(-1)
@@ -278,56 +301,8 @@ def _add(total: NDArray[np.float64], theta: NDArray[np.float64]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def advance(
-    x: NDArray[np.float64],
-    judged: Judged,
-    table: TargetTable,
-    columns: Columns,
-    path: Path,
-    seed: NDArray[np.uint64],
-    first: int,
-    last: int,
-    longest: int,
-    scratch: Scratch,
-    sums: Sums,
-) -> None:
-    """Run steps `first` to `last` of the stream for all contenders (there may be none).
-
-    Parameters
-    ----------
-    x : ndarray of float64, shape (N, d)
-        Features of all items.
-    judged, table : Judged, TargetTable
-    columns, path : Columns, Path
-    seed : ndarray of uint64, shape (4,)
-    first, last : int
-        Steps, from 1.
-    longest : int
-        Largest finite order of any contender.
-    scratch : Scratch
-    sums : Sums
-        Targets are summed on the way.
-    """
-    for t in range(first, last + 1):
-        q = draw_sample(judged, seed, t, longest, scratch, -1)
-        fill_targets(judged, table, q, scratch)
-        add_targets(judged, q, scratch, sums)
-        _surrogates(x, judged, q, columns, path, scratch, path.window[t % WINDOW], True)
-        for run in range(columns.runs.shape[0]):
-            low, high = columns.runs[run]
-            columns.steps[run](
-                path.theta[low:high], path.gradient[low:high], t, columns.step_params[low:high], path.state[low:high]
-            )
-        _add(path.total, path.theta)
-        _record(columns, path, t)
-
-
-@njit(cache=True, nogil=True)
-def _record(columns: Columns, path: Path, t: int) -> None:
-    """Note estimate, last and averaged iterate if t is one of the recorded steps."""
-    at = np.searchsorted(path.record, t)
-    if at == path.record.shape[0] or path.record[at] != t:
-        return
+def _record(columns: Columns, path: Path, t: int, at: int) -> None:
+    """Note estimate, last and averaged iterate after step t, the recorded one number `at`."""
     seen = min(t, WINDOW)
     for c in range(columns.active.shape[0]):
         if not columns.active[c]:
@@ -343,8 +318,58 @@ def _record(columns: Columns, path: Path, t: int) -> None:
 
 
 @njit(cache=True, nogil=True)
+def advance(
+    x: NDArray[np.float32],
+    judged: Judged,
+    table: TargetTable,
+    columns: Columns,
+    path: Path,
+    seed: NDArray[np.uint64],
+    first: int,
+    last: int,
+    longest: int,
+    scratch: Scratch,
+    sums: Sums,
+) -> None:
+    """Run steps `first` to `last` of the stream for all contenders (there may be none).
+
+    Parameters
+    ----------
+    x : ndarray of float32, shape (N, d)
+        Features of all items.
+    judged, table : Judged, TargetTable
+    columns, path : Columns, Path
+    seed : ndarray of uint64, shape (4,)
+    first, last : int
+        Steps, from 1; none of `path.record` is before `first`.
+    longest : int
+        Largest finite order of any contender.
+    scratch : Scratch
+    sums : Sums
+        Targets are summed on the way.
+    """
+    judged, table, columns, path = borrowed(judged), borrowed(table), borrowed(columns), borrowed(path)
+    scratch, sums = borrowed(scratch), borrowed(sums)
+    at = 0
+    for t in range(first, last + 1):
+        q = draw_sample(judged, seed, t, longest, scratch, -1)
+        fill_targets(judged, table, q, scratch)
+        add_targets(judged, q, scratch, sums)
+        _surrogates(x, judged, q, columns, path, scratch, path.window[t % WINDOW], True)
+        for run in range(columns.runs.shape[0]):
+            low, high = columns.runs[run]
+            columns.steps[run](
+                path.theta[low:high], path.gradient[low:high], t, columns.step_params[low:high], path.state[low:high]
+            )
+        _add(path.total, path.theta)
+        if at < path.record.shape[0] and path.record[at] == t:
+            _record(columns, path, t, at)
+            at += 1
+
+
+@njit(cache=True, nogil=True)
 def evaluate_fresh(
-    x: NDArray[np.float64],
+    x: NDArray[np.float32],
     judged: Judged,
     table: TargetTable,
     columns: Columns,
@@ -363,6 +388,8 @@ def evaluate_fresh(
     means : ndarray of float64, shape (C,)
         Set to the mean over steps `first` to `last`, without the penalty.
     """
+    judged, table, columns, path = borrowed(judged), borrowed(table), borrowed(columns), borrowed(path)
+    scratch = borrowed(scratch)
     means[:] = 0.0
     values = np.zeros(means.shape[0])
     for t in range(first, last + 1):

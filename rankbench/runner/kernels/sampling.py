@@ -33,15 +33,18 @@ class Judged(NamedTuple):
         Items of query q are rows ``items[q]:items[q + 1]``.
     offsets : ndarray of int64, shape (Q + 1,)
         Judgments of query q are ``offsets[q]:offsets[q + 1]``.
-    winners, losers : ndarray of int32, shape (n,)
+    pairs : ndarray of uint32, shape (n,)
+        ``65536 winner + loser``: a sample hops about in memory, so its data are small.
     weights : ndarray of float64, shape (n,)
+    equal : bool
+        Whether all weights are the same; they are not read then.
     """
 
     items: Any
     offsets: Any
-    winners: Any
-    losers: Any
+    pairs: Any
     weights: Any
+    equal: Any
 
 
 @njit(types.uint64(types.uint64), cache=True, nogil=True)

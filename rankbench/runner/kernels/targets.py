@@ -8,12 +8,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.runner.kernels.borrow import borrowed
 from rankbench.runner.kernels.sampling import Judged, draw_query, sample_prefix, step_state, undo_prefix
 
 __all__ = [
     "Scratch",
     "Sums",
     "TargetTable",
+    "accumulate",
     "add_targets",
     "complete_targets",
     "draw_sample",
@@ -60,8 +62,10 @@ class Scratch(NamedTuple):
     state : ndarray of uint64, shape (4,)
     index, swaps : ndarray of int32, shape (max n_q,)
         `index` holds 0, 1, 2, ... between steps.
-    winners, losers, weights : ndarray, shape (max n_q,)
+    winners, losers : ndarray of int32, shape (max n_q,)
         The sample in its random order.
+    weights : ndarray of float64, shape (max n_q,)
+        Its weights; set once and for all where all are equal.
     scores : ndarray of float64, shape (max m_q,)
     aggregate_work, maker_work : ndarray of float64
         Zeros between calls.
@@ -101,7 +105,7 @@ class Sums(NamedTuple):
     losses: Any
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def draw_sample(judged: Judged, seed: NDArray[np.uint64], t: int, longest: int, scratch: Scratch, query: int) -> int:
     """Draw step t: return its query, its sample's first ``min(longest, n_q)`` judgments in scratch.
 
@@ -114,15 +118,31 @@ def draw_sample(judged: Judged, seed: NDArray[np.uint64], t: int, longest: int, 
     k = min(longest, n_q)
     sample_prefix(scratch.state, n_q, k, scratch.index, scratch.swaps)
     for i in range(k):
-        judgment = first + scratch.index[i]
-        scratch.winners[i] = judged.winners[judgment]
-        scratch.losers[i] = judged.losers[judgment]
-        scratch.weights[i] = judged.weights[judgment]
+        pair = np.int64(judged.pairs[first + scratch.index[i]])
+        scratch.winners[i] = pair >> 16
+        scratch.losers[i] = pair & 65535
+    if not judged.equal:
+        for i in range(k):
+            scratch.weights[i] = judged.weights[first + scratch.index[i]]
     undo_prefix(k, scratch.index, scratch.swaps)
     return q
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
+def _take_all(judged: Judged, q: int, scratch: Scratch) -> int:
+    """Put all judgments of query q into scratch, in their order; return n_q."""
+    first = judged.offsets[q]
+    n_q = judged.offsets[q + 1] - first
+    for i in range(n_q):
+        pair = np.int64(judged.pairs[first + i])
+        scratch.winners[i] = pair >> 16
+        scratch.losers[i] = pair & 65535
+        if not judged.equal:
+            scratch.weights[i] = judged.weights[first + i]
+    return n_q
+
+
+@njit(cache=True, nogil=True, inline="always")
 def fill_targets(judged: Judged, table: TargetTable, q: int, scratch: Scratch) -> None:
     """Write the targets of query q into ``scratch.targets`` from the sample in scratch."""
     low, high = judged.items[q], judged.items[q + 1]
@@ -160,17 +180,17 @@ def complete_targets(judged: Judged, table: TargetTable, scratch: Scratch) -> No
     """Fill ``table.complete``: every target from all judgments of each query, order infinity."""
     for q in range(judged.items.shape[0] - 1):
         low, high = judged.items[q], judged.items[q + 1]
-        first, last = judged.offsets[q], judged.offsets[q + 1]
-        if first == last:
+        n_q = _take_all(judged, q, scratch)
+        if n_q == 0:
             continue
         made = -1
         for p in range(table.structures.shape[0]):
             s = table.structures[p]
             if s != made:
                 table.aggregates[s](
-                    judged.winners[first:last],
-                    judged.losers[first:last],
-                    judged.weights[first:last],
+                    scratch.winners[:n_q],
+                    scratch.losers[:n_q],
+                    scratch.weights[:n_q],
                     high - low,
                     table.aggregate_params[table.aggregate_bounds[s] : table.aggregate_bounds[s + 1]],
                     scratch.aggregate_work,
@@ -185,7 +205,7 @@ def complete_targets(judged: Judged, table: TargetTable, scratch: Scratch) -> No
             )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def add_targets(judged: Judged, q: int, scratch: Scratch, sums: Sums) -> None:
     """Add the targets and the wins and losses of one draw of query q to the sums."""
     half = (sums.draws[0, q] + sums.draws[1, q]) % 2
@@ -205,6 +225,41 @@ def add_targets(judged: Judged, q: int, scratch: Scratch, sums: Sums) -> None:
             wins[low + scratch.winners[t]] += scratch.weights[t]
             losses[low + scratch.losers[t]] += scratch.weights[t]
         first = last
+
+
+@njit(cache=True, nogil=True)
+def accumulate(
+    judged: Judged,
+    table: TargetTable,
+    seed: NDArray[np.uint64],
+    steps: int,
+    longest: int,
+    scratch: Scratch,
+    sums: Sums,
+) -> None:
+    """Add up the targets of steps 1..T when no contender moves along: query by query.
+
+    The steps of a query keep their order, so that its sums are the same bytes as those of
+    a pass in the order of the stream, but its data stay in cache.
+    """
+    judged, table, scratch, sums = borrowed(judged), borrowed(table), borrowed(scratch), borrowed(sums)
+    queries = judged.items.shape[0] - 1
+    of = np.empty(steps, dtype=np.int32)
+    starts = np.zeros(queries + 1, dtype=np.int64)
+    for t in range(steps):
+        step_state(seed, t + 1, scratch.state)
+        of[t] = draw_query(scratch.state, judged.offsets)
+        starts[of[t] + 1] += 1
+    for q in range(queries):
+        starts[q + 1] += starts[q]
+    order = np.empty(steps, dtype=np.int32)
+    for t in range(steps):
+        order[starts[of[t]]] = t + 1
+        starts[of[t]] += 1
+    for i in range(steps):
+        q = draw_sample(judged, seed, order[i], longest, scratch, -1)
+        fill_targets(judged, table, q, scratch)
+        add_targets(judged, q, scratch, sums)
 
 
 @njit(cache=True, nogil=True)
