@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from rankbench.digest import code_digest, cpu_class, version
 from rankbench.results.partial import partial
-from rankbench.results.report import frames
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
 from rankbench.results.store import Store
@@ -21,7 +20,7 @@ from rankbench.runner.prepare import Prepared, prepare
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runtime import prepare as settle
 from rankbench.suites.load import load_suite
-from rankbench.suites.schema import Suite
+from rankbench.suites.schema import Experiment, Suite
 
 if TYPE_CHECKING:
     import polars as pl
@@ -168,8 +167,7 @@ def run(
         finally:
             store.close()
         told.say("leaderboard and figures")
-        make_report(directory)
-    results = _results(directory)
+        results = _results(directory, make_report(directory).frames)
     seconds = {
         "total": time.perf_counter() - started,
         "until_last_block": computed,
@@ -196,14 +194,12 @@ def report(directory: Path | str) -> Results:
     StoreError
         The folder holds no results of a run.
     """
-    make_report(Path(directory))
-    return _results(Path(directory))
+    return _results(Path(directory), make_report(directory).frames)
 
 
-def _results(directory: Path) -> Results:
+def _results(directory: Path, found: dict[str, pl.DataFrame]) -> Results:
     import polars as pl
 
-    found = frames(directory)
     failed = found["rows"].filter(pl.col("status").is_in(sorted(FAILURES)))
     reasons = failed.unique("cell").group_by("reason").len().sort("reason")
     return Results(directory, found["leaderboard"], found["rows"], found["claims"], dict(reasons.iter_rows()))
@@ -225,7 +221,7 @@ def _record(plan: Plan, prepared: Prepared) -> dict[str, Any]:
         "fingerprint": prepared.fingerprint,
         "queries": {"design": len(prepared.design), "heldout": len(prepared.heldout)},
         "query_ids": {"design": prepared.design.ids, "heldout": prepared.heldout.ids},
-        "experiments": [experiment.model_dump(mode="json") for experiment in suite.experiments],
+        "experiments": [_canonical(experiment) for experiment in suite.experiments],
         "assumptions": prepared.dataset.assumptions(),
         "notes": list(prepared.notes),
         "transforms": list(suite.transforms),
@@ -234,6 +230,14 @@ def _record(plan: Plan, prepared: Prepared) -> dict[str, Any]:
         "cpu": cpu_class(),
         "code_digest": code_digest(),
     }
+
+
+def _canonical(experiment: Experiment) -> dict[str, Any]:
+    """Return an experiment with its losses as cells name them."""
+    from rankbench.plugin.manager import get
+
+    losses = [str(get("loss", text)) for text in experiment.losses]
+    return experiment.model_dump(mode="json") | {"losses": losses}
 
 
 def _write_facts(

@@ -19,5 +19,5 @@ def report(directory: Path) -> None:
     """
     from rankbench.results.report import report as write
 
-    for path in write(directory):
+    for path in write(directory).paths:
         click.echo(path)

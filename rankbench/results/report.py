@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rankbench.errors import StoreError
 from rankbench.results.analysis import Analysis, analyze
@@ -19,10 +19,25 @@ from rankbench.results.table import leaderboard_csv
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["frames", "report"]
+__all__ = ["Report", "frames", "report"]
 
 
-def report(directory: Path | str) -> list[Path]:
+class Report(NamedTuple):
+    """What `report` made.
+
+    Attributes
+    ----------
+    paths : list of Path
+        ``leaderboard.md``, ``leaderboard.csv``, ``results.parquet`` and the figures.
+    frames : dict of str to polars.DataFrame
+        See `frames`.
+    """
+
+    paths: list[Path]
+    frames: dict[str, pl.DataFrame]
+
+
+def report(directory: Path | str) -> Report:
     """Write everything that a run ends in; the same journal gives the same bytes.
 
     Each file is replaced whole or not at all.
@@ -34,8 +49,7 @@ def report(directory: Path | str) -> list[Path]:
 
     Returns
     -------
-    list of Path
-        ``leaderboard.md``, ``leaderboard.csv``, ``results.parquet`` and the figures.
+    Report
 
     Raises
     ------
@@ -45,18 +59,19 @@ def report(directory: Path | str) -> list[Path]:
     """
     folder = Path(directory)
     with Journal(folder) as journal:
-        analysis = analyze(journal)
+        analysis, rows = analyze(journal), results_frame(journal)
         contents: dict[str, bytes] = {
             "leaderboard.md": leaderboard_markdown(analysis).encode(),
             "leaderboard.csv": leaderboard_csv(_rows(analysis)).encode(),
-            "results.parquet": parquet_bytes(results_frame(journal)),
+            "results.parquet": parquet_bytes(rows),
         }
         for section in analysis.sections:
             contents |= {f"figures/{name}": data for name, data in draw(section.sampler).items()}
     try:
-        return [_replace(folder / name, data) for name, data in contents.items()]
+        paths = [_replace(folder / name, data) for name, data in contents.items()]
     except OSError as error:
         raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
+    return Report(paths, _frames(analysis, rows))
 
 
 def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
@@ -78,12 +93,15 @@ def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
     StoreError
         As in `report`.
     """
+    with Journal(Path(directory)) as journal:
+        return _frames(analyze(journal), results_frame(journal))
+
+
+def _frames(analysis: Analysis, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     import polars as pl
 
     from rankbench.results.table import COLUMNS
 
-    with Journal(Path(directory)) as journal:
-        analysis, rows = analyze(journal), results_frame(journal)
     standings = [[getattr(row, column) for column in COLUMNS] for row in _rows(analysis)]
     answers = [
         {

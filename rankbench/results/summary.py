@@ -35,7 +35,7 @@ def summary(directory: Path, claims: pl.DataFrame) -> RenderableType:
         table = Table("claim", "", *(SPLITS.get(split, split) for split in splits), show_lines=False)
         for (claim, text), rows in claims.group_by("claim", "text", maintain_order=True):
             verdicts = {row["split"]: row["verdict"] for row in rows.iter_rows(named=True)}
-            every = verdicts.get("") or ""
+            every = verdicts.get(None) or ""
             table.add_row(plain(str(claim)), plain(str(text)), *(verdicts.get(split, every) for split in splits))
         parts.append(table)
     figures = sorted(str(path) for path in (directory / "figures").glob("*.png"))

@@ -73,6 +73,7 @@ class _Fits:
         self.x = feature_matrix(block.design, model)
         self.weights = row_weights(block.design, block.comparisons)
         self.gram = Gram(gram_matrix(self.x, self.weights))
+        self.errors: dict[str, float] = {}
         self.singles = {label: self._single(c) for label, c in group.items()}
         judged = judged_arrays(block.design, block.comparisons)
         seed = seed_state([*block.entropy, STREAM])
@@ -128,13 +129,18 @@ class _Fits:
     def _problems(self) -> dict[str, Problem | Exception | None]:
         """State every contender's problem; right-hand sides in one tiled product."""
         problems: dict[str, Problem | Exception | None] = {}
-        targets: dict[str, MeanTarget] = {}
+        targets: dict[object, MeanTarget] = {}
+        of: dict[str, object] = {}
         for label, contender in self.group.items():
             surrogate = contender.surrogate
             if isinstance(surrogate, PairwiseSurrogate):
                 problems[label] = self._pairwise(contender, surrogate)
             elif isinstance(surrogate, ScoreSurrogate) and "quadratic" in surrogate.properties:
-                targets[label] = self._target(label, contender, surrogate)
+                # Contenders that differ only in lambda or optimizer share their target.
+                k = math.inf if contender.aggregator.needs_truth else contender.k
+                of[label] = (contender.aggregator.digest(), k, surrogate.digest())
+                if of[label] not in targets:
+                    targets[of[label]] = self._target(label, contender, surrogate)
             else:
                 problems[label] = SpecError(
                     f"surrogate {surrogate.name!r} is not quadratic: its U-statistic risk has no solver; "
@@ -142,14 +148,12 @@ class _Fits:
                 )
         vectors = [t.mean * self.weights for t in targets.values()]
         errors = [t.error * self.weights if t.error is not None else np.zeros(len(self.x)) for t in targets.values()]
-        sides = tiled_product(self.x, vectors)
-        spreads = tiled_product(self.x, errors)
-        self.errors = {
-            label: self._relative(b, e, self.group[label].l2)
-            for label, b, e in zip(targets, sides, spreads, strict=True)
-        }
-        for label, side in zip(targets, sides, strict=True):
-            problems[label] = QuadraticProblem(self.gram, side, l2=self.group[label].l2)
+        sides = dict(zip(targets, tiled_product(self.x, vectors), strict=True))
+        spreads = dict(zip(targets, tiled_product(self.x, errors), strict=True))
+        for label, key in of.items():
+            l2 = self.group[label].l2
+            self.errors[label] = self._relative(sides[key], spreads[key], l2)
+            problems[label] = QuadraticProblem(self.gram, sides[key], l2=l2)
         return problems
 
     def _relative(self, side: NDArray[np.float64], error: NDArray[np.float64], l2: float) -> float:
@@ -246,7 +250,7 @@ class _Fits:
         items = float((self.block.design.sizes * self.block.comparisons.counts).sum()) / max(
             len(self.block.comparisons), 1
         )
-        return 4.0 * items * self.x.shape[1] * self.draws
+        return float(4.0 * items * self.x.shape[1] * self.draws)
 
     def _curves(
         self, path: Path, row: int, infimum: float, contender: ERM, problem: Problem | Exception | None

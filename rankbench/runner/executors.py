@@ -8,15 +8,21 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from rankbench.data.queries import Queries
+from rankbench.methods.erm import ERM
 from rankbench.results.schema import BlockResult, CellResult
 from rankbench.runner.plan import BlockTask
 from rankbench.runner.prepare import Prepared, open_shared, shared
+from rankbench.spec import Spec, parse
 
-__all__ = ["available_cores", "run_here", "run_in_pool"]
+__all__ = ["available_cores", "run_here", "run_in_pool", "warm_up"]
 
 _shared: dict[str, tuple[Queries, Queries]] = {}
 
@@ -47,10 +53,11 @@ def run_in_pool(prepared: Prepared, tasks: Sequence[BlockTask], workers: int) ->
     from pebble import ProcessExpired, ProcessPool
 
     # Spawned, because Polars' threads do not survive a fork.
+    warm_up(prepared, tasks[0])
     with shared(prepared) as folder:
-        pool = ProcessPool(max_workers=workers, context=get_context("spawn"), initializer=_start)
+        pool: Any = ProcessPool(max_workers=workers, context=get_context("spawn"), initializer=_start)
         try:
-            futures = {pool.schedule(_execute, args=(folder, task)): task for task in tasks}
+            futures: dict[Any, BlockTask] = {pool.schedule(_execute, args=(folder, task)): task for task in tasks}
             for future in as_completed(futures):
                 task = futures[future]
                 try:
@@ -64,6 +71,21 @@ def run_in_pool(prepared: Prepared, tasks: Sequence[BlockTask], workers: int) ->
             # Also on the way out of an interrupted run: queued blocks are dropped.
             pool.stop()
             pool.join()
+
+
+def warm_up(prepared: Prepared, task: BlockTask) -> None:
+    """Compile what a block needs, on three of its queries: once here, not in every worker."""
+    from rankbench.runner.execute import execute
+
+    few = np.arange(min(3, len(prepared.design)))
+    small = prepared.design.take(few)
+    cells = {cell: str(_shortened(spec)) for cell, spec in task.cells.items()}
+    execute(small, small, replace(task, key=replace(task.key, n=50 * len(few)), cells=cells))
+
+
+def _shortened(spec: str) -> Spec:
+    read = parse(spec)
+    return replace(read, params=read.params | {"draws": 50, "curve": 3}) if read.name == ERM.name else read
 
 
 def _start() -> None:

@@ -110,7 +110,7 @@ class Interpreted:
         margins, weights = alpha[i] - alpha[j], adjacency[i, j]
         slopes = weights * surrogate.dphi(margins)
         gradient = np.bincount(i, slopes, len(alpha)) - np.bincount(j, slopes, len(alpha))
-        return float(weights @ surrogate.phi(margins)), gradient
+        return float(weights @ surrogate.phi(margins)), gradient.astype(np.float64)
 
     def run(self, steps: int, record: NDArray[np.int64]) -> Path:
         """Advance all contenders by `steps` draws, recording them after those in `record`."""

@@ -140,8 +140,7 @@ def mean_target(
 def _weight_of(queries: Queries, comparisons: Comparisons, side: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the weight of each item's judgments on one side, shape (N,)."""
     of = np.repeat(queries.offsets[:-1], comparisons.counts)
-    weights: NDArray[np.float64] = np.bincount(of + side, comparisons.weights, int(queries.offsets[-1]))
-    return weights
+    return np.bincount(of + side, comparisons.weights, int(queries.offsets[-1])).astype(np.float64)
 
 
 def _slopes(

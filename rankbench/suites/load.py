@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.plugin import manager
@@ -43,7 +43,13 @@ def _said(first: Any) -> str:
     if first["type"] != "extra_forbidden":
         return f"{key}: {str(first['msg']).removeprefix('Value error, ')}"
     parts = [str(part) for part in first["loc"] if not isinstance(part, int)]
-    owner = {"experiments": Experiment, "contenders": ContenderEntry, "figures": Figure, "claims": Claim}
+    owner: dict[str, type[BaseModel]] = {
+        "experiments": Experiment,
+        "contenders": ContenderEntry,
+        "figures": Figure,
+        "claims": Claim,
+    }
+    model: type[BaseModel]
     model = Contrast if "contrasts" in parts[:-1] else owner.get(parts[-2], Suite) if len(parts) > 1 else Suite
     return f"{key}: unknown key{nearest(parts[-1], model.model_fields)}"
 

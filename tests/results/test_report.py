@@ -37,7 +37,7 @@ def drawn() -> Plan:
 
 
 def everything(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in report(folder)}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in report(folder).paths}
 
 
 def test_the_same_bytes_whatever_the_order_of_blocks(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ the array headers, which have no owner to count.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llvmlite import ir
 from numba import types
@@ -17,9 +17,11 @@ from numba.extending import intrinsic
 
 __all__ = ["borrowed"]
 
+T = TypeVar("T")
+
 
 @intrinsic
-def borrowed(typingctx: Any, arrays: Any) -> Any:
+def _borrowed(typingctx: Any, arrays: Any) -> Any:
     """Return a tuple whose arrays have no owner; other members are passed through.
 
     The caller must keep the original alive as long as the copy, or any slice of it, is
@@ -27,7 +29,7 @@ def borrowed(typingctx: Any, arrays: Any) -> Any:
     """
 
     def codegen(context: Any, builder: ir.IRBuilder, signature: Any, args: Any) -> Any:
-        members = cgutils.unpack_tuple(builder, args[0])
+        members: Any = cgutils.unpack_tuple(builder, args[0])  # type: ignore[no-untyped-call]
         kept = []
         for kind, member in zip(signature.args[0].types, members, strict=True):
             if isinstance(kind, types.Array):
@@ -41,3 +43,12 @@ def borrowed(typingctx: Any, arrays: Any) -> Any:
         return context.make_tuple(builder, signature.return_type, kept)
 
     return arrays(arrays), codegen
+
+
+if TYPE_CHECKING:
+
+    def borrowed(arrays: T) -> T:
+        """Return a tuple whose arrays have no owner; see `_borrowed`."""
+
+else:
+    borrowed = _borrowed

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rankbench.kernels import AGGREGATE, GRADIENT, TARGET
 from rankbench.runner.kernels.borrow import borrowed
-from rankbench.runner.kernels.sampling import Judged
+from rankbench.runner.kernels.sampling import Judged, steps_by_query
 from rankbench.runner.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
 
 __all__ = [
@@ -392,7 +392,7 @@ def evaluate_fresh(
     scratch = borrowed(scratch)
     means[:] = 0.0
     values = np.zeros(means.shape[0])
-    for t in range(first, last + 1):
+    for t in steps_by_query(judged.offsets, seed, first, last):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
         fill_targets(judged, table, q, scratch)
         _surrogates(x, judged, q, columns, path, scratch, values, False)

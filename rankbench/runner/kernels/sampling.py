@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rankbench.random import STATE, below
 
-__all__ = ["Judged", "draw_query", "sample_prefix", "step_state", "undo_prefix"]
+__all__ = ["Judged", "draw_query", "sample_prefix", "step_state", "steps_by_query", "undo_prefix"]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -76,6 +76,30 @@ def draw_query(state: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
         else:
             high = middle
     return low
+
+
+@njit(types.int64[::1](types.int64[::1], STATE, types.int64, types.int64), cache=True, nogil=True)
+def steps_by_query(offsets: NDArray[np.int64], seed: NDArray[np.uint64], first: int, last: int) -> NDArray[np.int64]:
+    """Return the steps `first` to `last`, ordered by the query they draw, then by step.
+
+    For passes in which no step depends on the one before: the data of a query stay in
+    cache, and sums over a query's steps are added in the same order as otherwise.
+    """
+    steps, queries = last - first + 1, offsets.shape[0] - 1
+    state = np.zeros(4, dtype=np.uint64)
+    drawn = np.empty(steps, dtype=np.int64)
+    starts = np.zeros(queries + 1, dtype=np.int64)
+    for i in range(steps):
+        step_state(seed, first + i, state)
+        drawn[i] = draw_query(state, offsets)
+        starts[drawn[i] + 1] += 1
+    for q in range(queries):
+        starts[q + 1] += starts[q]
+    order = np.empty(steps, dtype=np.int64)
+    for i in range(steps):
+        order[starts[drawn[i]]] = first + i
+        starts[drawn[i]] += 1
+    return order
 
 
 @njit(types.void(STATE, types.int64, types.int64, types.int32[::1], types.int32[::1]), cache=True, nogil=True)

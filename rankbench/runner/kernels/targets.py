@@ -9,7 +9,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.runner.kernels.borrow import borrowed
-from rankbench.runner.kernels.sampling import Judged, draw_query, sample_prefix, step_state, undo_prefix
+from rankbench.runner.kernels.sampling import (
+    Judged,
+    draw_query,
+    sample_prefix,
+    step_state,
+    steps_by_query,
+    undo_prefix,
+)
 
 __all__ = [
     "Scratch",
@@ -125,7 +132,7 @@ def draw_sample(judged: Judged, seed: NDArray[np.uint64], t: int, longest: int, 
         for i in range(k):
             scratch.weights[i] = judged.weights[first + scratch.index[i]]
     undo_prefix(k, scratch.index, scratch.swaps)
-    return q
+    return int(q)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -139,7 +146,7 @@ def _take_all(judged: Judged, q: int, scratch: Scratch) -> int:
         scratch.losers[i] = pair & 65535
         if not judged.equal:
             scratch.weights[i] = judged.weights[first + i]
-    return n_q
+    return int(n_q)
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -243,21 +250,8 @@ def accumulate(
     a pass in the order of the stream, but its data stay in cache.
     """
     judged, table, scratch, sums = borrowed(judged), borrowed(table), borrowed(scratch), borrowed(sums)
-    queries = judged.items.shape[0] - 1
-    of = np.empty(steps, dtype=np.int32)
-    starts = np.zeros(queries + 1, dtype=np.int64)
-    for t in range(steps):
-        step_state(seed, t + 1, scratch.state)
-        of[t] = draw_query(scratch.state, judged.offsets)
-        starts[of[t] + 1] += 1
-    for q in range(queries):
-        starts[q + 1] += starts[q]
-    order = np.empty(steps, dtype=np.int32)
-    for t in range(steps):
-        order[starts[of[t]]] = t + 1
-        starts[of[t]] += 1
-    for i in range(steps):
-        q = draw_sample(judged, seed, order[i], longest, scratch, -1)
+    for t in steps_by_query(judged.offsets, seed, 1, steps):
+        q = draw_sample(judged, seed, t, longest, scratch, -1)
         fill_targets(judged, table, q, scratch)
         add_targets(judged, q, scratch, sums)
 
