@@ -12,7 +12,7 @@ __all__ = ["report"]
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
 def report(directory: Path) -> None:
-    """Write DIRECTORY's leaderboard, figures and rows again.
+    """Make leaderboards and figures again from stored rows.
 
     Nothing is computed anew: everything comes from the journal of the run in DIRECTORY,
     which may still be going on. The same journal gives the same bytes.

@@ -19,7 +19,7 @@ from rankbench.random import seed_state
 from rankbench.results.schema import Curve
 from rankbench.runner.features import feature_matrix, stored_features
 from rankbench.runner.interpreted import Interpreted, is_compiled
-from rankbench.runner.kernels.lockstep import Path
+from rankbench.runner.kernels.lockstep import WINDOW, Path
 from rankbench.runner.lockstep import Lockstep, record_steps
 from rankbench.runner.risk import (
     MeanTarget,
@@ -257,7 +257,9 @@ class _Fits:
     ) -> dict[str, Curve]:
         steps = record_steps(self.draws, contender.curve)
         at = np.searchsorted(path.record, steps)
-        curves = {"estimated-gap": Curve(steps, path.estimates[row, at] - infimum)}
+        # Before that the moving average is one of fewer losses.
+        full = steps >= WINDOW
+        curves = {"estimated-gap": Curve(steps[full], path.estimates[row, at[full]] - infimum)}
         if isinstance(problem, QuadraticProblem):
             best = problem.minimizer()
             for name, iterates in (("last", path.last), ("average", path.averaged)):

@@ -35,7 +35,9 @@ def read_suite(path: Path) -> Suite:
     try:
         return Suite.model_validate(data)
     except ValidationError as error:
-        raise SpecError(f"{path}: {_said(error.errors()[0])}") from error
+        # A misspelled key also leaves the right one missing: the misspelling says more.
+        errors = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        raise SpecError(f"{path}: {_said(errors[0])}") from error
 
 
 def _said(first: Any) -> str:

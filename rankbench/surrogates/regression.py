@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Regression"]
 
+TINY = 1e-300
+"""Z(s) relative to the largest gain below which there is nothing to divide by."""
+
 
 class Regression(ScoreSurrogate):
     """Fit scores to the normalized gains ``G(s_j) / Z(s)`` by least squares.
 
     ``phi(alpha, s) = 1/(2m) sum_j (alpha_j - G(s_j)/Z(s))^2``, where Z(s) is the largest
     discounted sum of gains over all orderings (14). A structure with ``Z(s) <= 0`` or
-    ``s = 0`` has nothing to normalize: its target is 0.
+    ``s = 0`` has nothing to normalize: its target is 0. So has one whose Z(s) is so much
+    smaller than its largest gain that their quotient is no number.
     """
 
     name: ClassVar[str] = "regression"
@@ -41,7 +45,7 @@ class Regression(ScoreSurrogate):
         """Return ``G(s_j) / Z(s)``, shape (m,)."""
         gain = gains(self.gain, scores)
         best = ideal(gain, discounts(self.discount, len(scores), self.cutoff))
-        if best > 0 and scores.any():
+        if best > 0 and scores.any() and best > TINY * np.abs(gain).max():
             return gain / best
         return np.zeros_like(scores)
 

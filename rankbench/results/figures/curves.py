@@ -29,10 +29,10 @@ _METRIC_WORDS = {
 
 
 def draw_curves(sampler: Sampler, figure: Figure) -> Canvas:
-    """Draw the curves named in `figure.metrics` on logarithmic axes.
+    """Draw the curves named in `figure.metrics` against steps on a logarithmic axis.
 
-    Bands are t intervals over draws. Where a mean is not positive (an estimated gap may
-    well be below zero) there is no point.
+    Bands are t intervals over draws. The values' axis is logarithmic too, unless a mean
+    is not positive (an estimated gap may well be below zero): then it is linear.
     """
     from matplotlib.figure import Figure as Canvas
 
@@ -48,7 +48,6 @@ def draw_curves(sampler: Sampler, figure: Figure) -> Canvas:
             for i, (race, arm) in enumerate(arms):
                 _curve(axes, sampler, race, arm, metric, _name(panel, race, arm), look(i), figure.level)
             axes.set_xscale("log")
-            axes.set_yscale("log")
             if c == 0:
                 axes.set_ylabel(_METRIC_WORDS.get(metric, safe(metric)))
         grid[0][c].set_title(safe(panel.title))
@@ -56,7 +55,7 @@ def draw_curves(sampler: Sampler, figure: Figure) -> Canvas:
         if grid[-1][c].get_legend_handles_labels()[0]:
             grid[-1][c].legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2)
     for row in grid:
-        _floor(row)
+        _scale(row)
     canvas.suptitle(subtitle(sampler, figure, used), fontsize=10)
     return canvas
 
@@ -86,21 +85,30 @@ def _curve(
     if values is None:
         return
     found = mean_intervals(values, level)
-    mean = np.where(found.mean > 0, found.mean, np.nan)
     every = max(len(steps) // 8, 1)
     axes.plot(
-        steps, mean, color=style.color, linestyle=style.dashes, marker=style.marker, markevery=every, label=safe(name)
+        steps,
+        found.mean,
+        color=style.color,
+        linestyle=style.dashes,
+        marker=style.marker,
+        markevery=every,
+        label=safe(name),
     )
-    if np.isfinite(found.lower).any() and np.isfinite(mean).any():
-        floor = np.nanmin(mean) / 3
-        lower, upper = np.maximum(found.lower, floor), np.maximum(found.upper, floor)
-        axes.fill_between(steps, lower, upper, where=found.mean > 0, color=style.color, alpha=0.18, linewidth=0)
+    if np.isfinite(found.lower).any():
+        axes.fill_between(steps, found.lower, found.upper, color=style.color, alpha=0.18, linewidth=0)
 
 
-def _floor(row: NDArray[Any]) -> None:
-    """End a row's axis where estimates become noise around zero, not at the smallest of them."""
+def _scale(row: NDArray[Any]) -> None:
+    """Choose a row's axis: logarithmic where all means are positive, else linear around zero."""
     means = np.concatenate([line.get_ydata() for axes in row for line in axes.get_lines()] or [np.empty(0)])
-    positive = means[means > 0]
-    if len(positive) < len(means):
-        for axes in row:
-            axes.set_ylim(bottom=float(np.quantile(positive, 0.05)) / 3 if len(positive) else None)
+    finite = means[np.isfinite(means)]
+    if not len(finite):
+        return
+    for axes in row:
+        if finite.min() > 0:
+            axes.set_yscale("log", nonpositive="clip")
+            axes.set_ylim(bottom=float(finite.min()) / 2)
+        else:
+            axes.axhline(0.0, color="0.4", linewidth=0.8)
+            axes.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))

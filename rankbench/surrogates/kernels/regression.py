@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rankbench.kernels import GRADIENT, TARGET
 from rankbench.losses.kernels.gains import gains_and_ideal
 from rankbench.losses.kernels.sorting import padding
+from rankbench.surrogates.regression import TINY
 
 __all__ = ["target", "value_and_gradient", "work"]
 
@@ -25,9 +26,12 @@ def target(
     work: NDArray[np.float64],
     target: NDArray[np.float64],
 ) -> None:
-    """Write ``G(s_j) / Z(s)``, or zeros where Z(s) <= 0 or s = 0."""
+    """Write ``G(s_j) / Z(s)``, or zeros where Z(s) is not above zero or s = 0."""
     ideal = gains_and_ideal(scores, params, target, work)
-    if ideal > 0.0:
+    largest = 0.0
+    for i in range(target.shape[0]):
+        largest = max(largest, abs(target[i]))
+    if ideal > 0.0 and ideal > TINY * largest:
         for i in range(target.shape[0]):
             target[i] /= ideal
     else:

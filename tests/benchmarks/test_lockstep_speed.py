@@ -1,0 +1,145 @@
+"""How much the lockstep loop buys: ratios of updates per second, measured in turns.
+
+m = 100 items a query, d = 136 features, float64, one thread. Every benchmark prints its
+ratio (``extra_info``) and holds it against its bound.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from rankbench.data.btl import draw_comparisons, prefix
+from rankbench.data.queries import Queries
+from rankbench.methods.base import Block
+from rankbench.methods.erm import ERM
+from rankbench.plugin.manager import get
+from rankbench.random import seed_state
+from rankbench.runner.interpreted import Interpreted
+from rankbench.runner.lockstep import Lockstep
+from rankbench.runner.tables import TargetPlan, judged_arrays
+from rankbench.surrogates.base import ScoreSurrogate
+
+QUERIES, M, D, N = 100, 100, 136, 160_000
+STEP = "optimizer=composite(c=0.01)"
+NOTHING = np.zeros(0, dtype=np.int64)
+ROUNDS = 7
+
+
+@pytest.fixture(scope="module")
+def block() -> Block:
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(QUERIES * M, D)).astype(np.float32)
+    labels = np.clip(np.round(x[:, 0] + draw.normal(size=len(x)) + 1), 0, 4)
+    queries = Queries([f"q{i}" for i in range(QUERIES)], np.arange(QUERIES + 1) * M, x, labels)
+    return Block(queries, prefix(draw_comparisons(queries, N, [0]), N), N, 0, (0,))
+
+
+def contenders(specs: list[str]) -> list[ERM]:
+    return [method for spec in specs if isinstance(method := get("method", spec), ERM)]
+
+
+def lockstep(
+    block: Block, members: list[ERM], kind: type[Lockstep] | type[Interpreted] = Lockstep
+) -> Lockstep | Interpreted:
+    judged, seed = judged_arrays(block.design, block.comparisons), seed_state([1])
+    plan = TargetPlan([(c.aggregator, c.k, c.surrogate) for c in members if isinstance(c.surrogate, ScoreSurrogate)])
+    if kind is Interpreted:
+        return Interpreted(block.design.x.astype(np.float64), block, judged, plan, members, seed)
+    table, scratch = plan.table(block.design, judged)
+    x = block.design.x.view()
+    x.flags.writeable = False
+    return Lockstep(x, judged, plan, table, scratch, members, seed)
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def in_turns(benchmark, fast: Callable[[], object], slow: Callable[[], object], units: float, bound: float) -> None:  # type: ignore[no-untyped-def]
+    """Time two ways in turns; `units` is how much more work the slow one is given."""
+    others: list[float] = []
+    with threadpool_limits(limits=1):
+        fast(), slow()
+        benchmark.pedantic(fast, setup=lambda: others.append(seconds(slow)), rounds=ROUNDS)
+    ratio = statistics.median(others) * units / benchmark.stats.stats.median
+    benchmark.extra_info["ratio"] = round(ratio, 2)
+    assert ratio >= bound
+
+
+def many(specs: list[str], block: Block, steps: int) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Return all contenders in lockstep, and each of them alone, over the same number of steps."""
+    together = lockstep(block, contenders(specs))
+    alone = [lockstep(block, contenders([spec])) for spec in specs]
+    return (
+        lambda: together.run(steps, NOTHING),
+        lambda: [one.run(steps, NOTHING) for one in alone],
+    )
+
+
+def test_gradient_steps_of_32_contenders(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
+    specs = [f"erm:k=inf,{STEP},lambda={0.001 * (i + 1)}" for i in range(32)]
+    fast, slow = many(specs, block, 1000)
+    in_turns(benchmark, fast, slow, 1.0, 3.0)
+
+
+def test_gradient_steps_against_unpadded_products(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
+    """Against one contender at a time as somebody would write it: matrix-vector products, no tile."""
+    from unpadded import run_alone
+
+    specs = [f"erm:k=inf,{STEP},lambda={0.001 * (i + 1)}" for i in range(32)]
+    together = lockstep(block, contenders(specs))
+    x = block.design.x.astype(np.float64)
+    target = np.asarray(together.table.complete[0])  # type: ignore[union-attr]
+    steps = 2000
+    in_turns(
+        benchmark,
+        lambda: together.run(steps, NOTHING),
+        lambda: [run_alone(x, target, M, steps, 0.01, 0.001 * (i + 1)) for i in range(32)],
+        1.0,
+        3.0,
+    )
+
+
+MIXED = [
+    f"erm:k={k},{STEP},lambda={l2}" for k in (1, 3, 10, 30, 100, 300, 1000, "inf") for l2 in (1e-4, 1e-3, 1e-2, 1e-1)
+]
+
+
+def test_end_to_end_with_mixed_k(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
+    fast, slow = many(MIXED, block, 500)
+    in_turns(benchmark, fast, slow, 1.0, 2.5)
+
+
+def test_end_to_end_against_a_plain_numpy_loop(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
+    fast = lockstep(block, contenders(MIXED))
+    slow = lockstep(block, contenders(MIXED), Interpreted)
+    in_turns(benchmark, lambda: fast.run(2000, NOTHING), lambda: slow.run(20, NOTHING), 100.0, 50.0)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pairwise_logistic_steps_against_scikit_learn(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
+    """32 contenders on the stream against `SGDClassifier`'s averaged pass over the same pairs' differences."""
+    from sklearn.linear_model import SGDClassifier
+
+    logistic = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic"
+    ours = lockstep(block, contenders([f"{logistic},{STEP},lambda={0.001 * (i + 1)}" for i in range(32)]))
+    pairs = 50_000
+    c, x = block.comparisons, block.design.x.astype(np.float64)
+    base = np.repeat(block.design.offsets[:-1], c.counts)
+    chosen = np.random.default_rng(0).choice(len(c), pairs, replace=False)
+    differences = x[(base + c.winners)[chosen]] - x[(base + c.losers)[chosen]]
+    signs = np.where(np.arange(pairs) % 2 == 0, 1, -1)
+    differences *= signs[:, None]
+    theirs = SGDClassifier(
+        loss="log_loss", penalty="l2", alpha=1e-3, fit_intercept=False, max_iter=1, tol=None, shuffle=False,
+        average=True, learning_rate="invscaling", eta0=0.01,
+    )  # fmt: skip
+    in_turns(benchmark, lambda: ours.run(pairs // 10, NOTHING), lambda: theirs.fit(differences, signs), 32 / 10, 4.0)
