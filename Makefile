@@ -11,7 +11,8 @@ unexport PYTHONHOME PYTHONPATH
 
 RANKBENCH := .venv/bin/rankbench
 PYTEST := .venv/bin/python -m pytest
-ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# BLAS on one thread, with the kernels that rankbench chooses for this processor.
+ONE_THREAD := env -u OPENBLAS_CORETYPE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -22,7 +23,7 @@ install: ## make .venv from the hash-checked pins, with rankbench in it
 paper: install ## figures 2, 3 and 4 of the paper on simulated data, in runs/paper/
 	$(RANKBENCH) run --suite paper $(ARGS)
 
-# One worker: the first run compiles, and two would both do so.
+# Four small blocks: not worth starting workers.
 demo: install ## a first leaderboard and a figure in seconds, in runs/demo/
 	$(RANKBENCH) run --suite demo --workers 1 $(ARGS)
 

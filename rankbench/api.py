@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rankbench.digest import code_digest, cpu_class, version
+from rankbench.digest import blas_cores, code_digest, cpu_class, version
 from rankbench.results.partial import partial
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
@@ -228,6 +228,7 @@ def _record(plan: Plan, prepared: Prepared) -> dict[str, Any]:
         "directions": {str(loss): loss.direction for loss in losses if isinstance(loss, Loss)},
         "versions": {name: version(name) for name in LIBRARIES},
         "cpu": cpu_class(),
+        "blas": blas_cores(),
         "code_digest": code_digest(),
     }
 
@@ -245,7 +246,7 @@ def _write_facts(
 ) -> None:
     """Write ``run.json``: what ran, on what, with what, and how long it took."""
     record = _record(plan, prepared)
-    kept = ("dataset", "simulated", "notes", "transforms", "versions", "cpu", "code_digest", "seed")
+    kept = ("dataset", "simulated", "notes", "transforms", "versions", "cpu", "blas", "code_digest", "seed")
     facts = {
         "suite": plan.suite.name,
         **{key: record[key] for key in kept},

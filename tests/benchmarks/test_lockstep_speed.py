@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from alone import leanest, plain_numpy
 from threadpoolctl import threadpool_limits
 
 from rankbench.data.btl import draw_comparisons, prefix
@@ -20,7 +21,6 @@ from rankbench.methods.base import Block
 from rankbench.methods.erm import ERM
 from rankbench.plugin.manager import get
 from rankbench.random import seed_state
-from rankbench.runner.interpreted import Interpreted
 from rankbench.runner.lockstep import Lockstep
 from rankbench.runner.tables import TargetPlan, judged_arrays
 from rankbench.surrogates.base import ScoreSurrogate
@@ -44,13 +44,9 @@ def contenders(specs: list[str]) -> list[ERM]:
     return [method for spec in specs if isinstance(method := get("method", spec), ERM)]
 
 
-def lockstep(
-    block: Block, members: list[ERM], kind: type[Lockstep] | type[Interpreted] = Lockstep
-) -> Lockstep | Interpreted:
+def lockstep(block: Block, members: list[ERM]) -> Lockstep:
     judged, seed = judged_arrays(block.design, block.comparisons), seed_state([1])
     plan = TargetPlan([(c.aggregator, c.k, c.surrogate) for c in members if isinstance(c.surrogate, ScoreSurrogate)])
-    if kind is Interpreted:
-        return Interpreted(block.design.x.astype(np.float64), block, judged, plan, members, seed)
     table, scratch = plan.table(block.design, judged)
     x = block.design.x.view()
     x.flags.writeable = False
@@ -90,21 +86,19 @@ def test_gradient_steps_of_32_contenders(benchmark, block: Block) -> None:  # ty
     in_turns(benchmark, fast, slow, 1.0, 3.0)
 
 
-def test_gradient_steps_against_unpadded_products(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
-    """Against one contender at a time as somebody would write it: matrix-vector products, no tile."""
-    from unpadded import run_alone
-
+def test_gradient_steps_against_the_leanest_loop(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
+    """Against a compiled loop that does nothing but one contender's products; recorded, not bounded."""
     specs = [f"erm:k=inf,{STEP},lambda={0.001 * (i + 1)}" for i in range(32)]
     together = lockstep(block, contenders(specs))
     x = block.design.x.astype(np.float64)
-    target = np.asarray(together.table.complete[0])  # type: ignore[union-attr]
+    target = np.asarray(together.table.complete[0])
     steps = 2000
     in_turns(
         benchmark,
         lambda: together.run(steps, NOTHING),
-        lambda: [run_alone(x, target, M, steps, 0.01, 0.001 * (i + 1)) for i in range(32)],
+        lambda: [leanest(x, target, M, steps, 0.01, 0.001 * (i + 1)) for i in range(32)],
         1.0,
-        3.0,
+        0.0,
     )
 
 
@@ -119,9 +113,14 @@ def test_end_to_end_with_mixed_k(benchmark, block: Block) -> None:  # type: igno
 
 
 def test_end_to_end_against_a_plain_numpy_loop(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
-    fast = lockstep(block, contenders(MIXED))
-    slow = lockstep(block, contenders(MIXED), Interpreted)
-    in_turns(benchmark, lambda: fast.run(2000, NOTHING), lambda: slow.run(20, NOTHING), 100.0, 50.0)
+    fast, members = lockstep(block, contenders(MIXED)), contenders(MIXED)
+    in_turns(
+        benchmark,
+        lambda: fast.run(2000, NOTHING),
+        lambda: [plain_numpy(block, member, 20) for member in members],
+        100.0,
+        50.0,
+    )
 
 
 @pytest.mark.filterwarnings("ignore")
