@@ -1,0 +1,55 @@
+"""The suite paper on real queries, cut down; `make long` runs it as the issue of it says."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench import api
+
+DATA = os.environ.get("RANKBENCH_DATA", "")
+SETS = {"mslr-web10k-sample": (41, 41), "mq2008": (282, 282)}
+
+
+def needs(name: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(not DATA or not (Path(DATA) / name).is_dir(), reason=f"RANKBENCH_DATA has no {name}")
+
+
+CASES = [pytest.param(name, marks=needs(name)) for name in SETS]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_queries_and_n_are_scaled_and_said(name: str) -> None:
+    prepared, plan = api.planned("paper", dataset=name, reps=1)
+    assert (len(prepared.design), len(prepared.heldout)) == SETS[name]
+    assert {m.n for m in plan.members if m.n_declared == 200_000} == {round(200_000 * SETS[name][0] / 500)}
+    notes = " ".join(prepared.notes)
+    assert "left out" in notes
+    assert "scaled" in notes
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_small_run(name: str, tmp_path: Path) -> None:
+    results = rankbench.run("demo", dataset=name, out=tmp_path)
+    assert set(results.rows["status"]) == {"done"}
+    board = results.leaderboard.filter(metric="ndcg", split="design")
+    for n in board["n"].unique():
+        means = dict(board.filter(n=n).select("contender", "mean").iter_rows())
+        # What saw the truth is better on the queries that it was fitted to than one judgment at a time.
+        assert means["full"] < means["regression k=1"]
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "simulated" not in text.lower()
+    assert "left out" in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CASES)
+def test_the_suite_paper(name: str, tmp_path: Path) -> None:
+    results = rankbench.run("paper", dataset=name, reps=10, out=tmp_path, workers=2)
+    assert results.failures == {}
+    done = results.rows.filter(pl.col("status") == "done")
+    assert done.height == results.rows.height

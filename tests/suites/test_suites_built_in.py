@@ -1,0 +1,41 @@
+"""Every suite that is shipped or documented can be planned."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rankbench import api
+from rankbench.plugin import manager
+from rankbench.suites.load import read_suite
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "suites.md"
+
+
+@pytest.mark.parametrize("name", sorted(manager.suites()))
+def test_built_in_suites_can_be_planned(name: str) -> None:
+    _, plan = api.planned(name, reps=1)
+    assert plan.tasks
+
+
+def test_the_documented_suite_can_be_planned(tmp_path: Path) -> None:
+    text = re.search(r"```toml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    assert text is not None
+    path = tmp_path / "mine.toml"
+    path.write_text(text[1])
+    _, plan = api.planned(str(path))
+    assert len(plan.tasks) == 20
+
+
+def test_the_suite_paper_is_the_protocol() -> None:
+    suite = read_suite(manager.suites()["paper"])
+    by_name = {experiment.name: experiment for experiment in suite.experiments}
+    figure_2, figure_3, figure_4 = (by_name[f"figure-{i}"] for i in (2, 3, 4))
+    assert figure_3.n == (200_000, 400_000, 800_000, 1_600_000)
+    assert (figure_2.repetitions, figure_3.repetitions, figure_4.repetitions) == (20, 50, 50)
+    assert figure_4.n == (800_000,)
+    claims = [claim.id for experiment in suite.experiments for claim in experiment.claims]
+    assert sorted(claims) == [f"C{i}" for i in range(1, 9)]
+    assert (suite.design_queries, suite.heldout_queries) == (500, 500)
