@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
-from rankbench.discounts import Cutoff, DiscountName, GainName, discounts, gains, ideal
+from rankbench.discounts import TINY, Cutoff, DiscountName, GainName, discounts, gains, ideal
 from rankbench.surrogates.base import ScoreSurrogate
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
 
 __all__ = ["Regression"]
-
-TINY = 1e-300
-"""Z(s) relative to the largest gain below which there is nothing to divide by."""
 
 
 class Regression(ScoreSurrogate):

@@ -6,10 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.discounts import TINY
 from rankbench.kernels import GRADIENT, TARGET
 from rankbench.losses.kernels.gains import gains_and_ideal
 from rankbench.losses.kernels.sorting import padding
-from rankbench.surrogates.regression import TINY
 
 __all__ = ["target", "value_and_gradient", "work"]
 
