@@ -34,6 +34,7 @@ __all__ = [
     "PHI",
     "STEP",
     "TARGET",
+    "WEIGH",
     "Kernel",
     "no_work",
 ]
@@ -59,6 +60,9 @@ GRADIENT = types.float64(Vector, Vector, Vector, Vector)
 
 PHI = types.void(Vector, Vector, Vector)
 """``(margins, params, out)``: phi (or a derivative) of each margin, elementwise."""
+
+WEIGH = types.void(Vector, Vector, Vector)
+"""``(weights, params, offsets)``: edges' weights, replaced by their factors, and offsets of the margins."""
 
 STEP = types.void(Matrix, Matrix, types.int64, Matrix, Matrix)
 """``(theta, gradient, t, params, state)``: update each row of theta in place at step t = 1, 2, ...

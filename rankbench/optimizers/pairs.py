@@ -28,6 +28,8 @@ class PairCounts:
         two pairs.
     weights : ndarray of float64, shape (P,)
         Summed weights of the pair's comparisons.
+
+    A pair is there several times if its comparisons were not merged.
     """
 
     items: NDArray[np.int64]
@@ -37,7 +39,7 @@ class PairCounts:
     weights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, comparisons: Comparisons, items: NDArray[np.int64]) -> PairCounts:
+    def of(cls, comparisons: Comparisons, items: NDArray[np.int64], merged: bool = True) -> PairCounts:
         """Merge equal comparisons, in time linear in comparisons and items.
 
         Parameters
@@ -45,6 +47,8 @@ class PairCounts:
         comparisons : Comparisons
         items : ndarray of int64, shape (Q + 1,)
             Offsets of the items.
+        merged : bool
+            False keeps every comparison as a pair of its own, in their order.
 
         Raises
         ------
@@ -75,6 +79,11 @@ class PairCounts:
             heads,
             weights,
         )
+        if bad < 0 and not merged:
+            base = np.repeat(items[:-1], comparisons.counts)
+            starts = np.ascontiguousarray(comparisons.offsets, dtype=np.int64)
+            tails, heads = ((base + side).astype(np.int32) for side in (comparisons.winners, comparisons.losers))
+            return cls(items, starts, tails, heads, np.array(comparisons.weights, dtype=np.float64))
         if bad >= 0:
             q = int(np.searchsorted(comparisons.offsets, bad, side="right")) - 1
             raise InputError(

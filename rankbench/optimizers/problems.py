@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -100,9 +101,11 @@ class QuadraticProblem:
 
 
 class PairwiseProblem:
-    """``1/n sum_c w_c phi(alpha_winner - alpha_loser) + l2/2 |theta|^2``, ``alpha = X theta``.
+    """``sum_c v_c w_c phi(alpha_winner - alpha_loser - o_c) + l2/2 |theta|^2``, ``alpha = X theta``.
 
-    The sum is over all comparisons c, n is their total weight. It is worked on pair
+    The sum is over all comparisons c; factor w_c and offset o_c are what the surrogate
+    makes of c's weight (`PairwiseSurrogate.edges`). With shares ``v_c = 1/n``, n the number
+    of comparisons, it is the risk (19) of order 1. It is worked on pair
     counts: a gradient costs O(N d + P) for P distinct pairs, however many comparisons
     there are, and a Hessian ``X' L X`` dense products with the weighted Laplacian of
     each query. Everything is float64, whatever the type of the features: a gradient norm
@@ -119,6 +122,8 @@ class PairwiseProblem:
         Its NumPy form is used: on arrays it is as fast as a compiled scalar function.
     l2 : float
         lambda >= 0.
+    shares : ndarray of float64, shape (n,), optional
+        v_c; 1/n unless given.
 
     Raises
     ------
@@ -135,13 +140,20 @@ class PairwiseProblem:
         comparisons: Comparisons,
         surrogate: PairwiseSurrogate,
         l2: float = 0.0,
+        shares: NDArray[np.float64] | None = None,
     ) -> None:
         self.x: NDArray[np.float64] = np.ascontiguousarray(x, dtype=np.float64)
-        self.pairs = PairCounts.of(comparisons, offsets)
+        factors, self._offsets = surrogate.edges(comparisons.weights)
+        # Comparisons of equal pairs are one term unless their offsets differ.
+        merged = not (self._offsets != self._offsets[:1]).any()
+        if merged:
+            self._offsets = self._offsets[:1]
+        said = replace(comparisons, weights=factors if shares is None else factors * shares)
+        self.pairs = PairCounts.of(said, offsets, merged)
         if self.x.ndim != 2 or len(self.x) != self.pairs.items[-1]:
             raise InputError(f"features have shape {self.x.shape}, there are {self.pairs.items[-1]} items")
         self.surrogate, self.l2 = surrogate, l2
-        self._shares = self.pairs.weights / self.pairs.weights.sum()
+        self._shares = self.pairs.weights / (len(comparisons) if shares is None else 1.0)
 
     @property
     def dimension(self) -> int:
@@ -162,9 +174,14 @@ class PairwiseProblem:
             share = shares[part]
             margin = margin[: len(share)]
             margins(alpha, tails[part], heads[part], margin)
+            self._move(margin, part)
             value += float(share @ self.surrogate.phi(margin))
             scatter(share * self.surrogate.dphi(margin), tails[part], heads[part], pull)
         return value, pull @ self.x + self.l2 * theta
+
+    def _move(self, margin: NDArray[np.float64], part: slice) -> None:
+        """Take the offsets of these pairs off their margins."""
+        margin -= self._offsets[part] if len(self._offsets) > 1 else self._offsets
 
     def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``sum_q X_q' L_q X_q + l2 I``, shape (d, d).
@@ -185,6 +202,7 @@ class PairwiseProblem:
             part = slice(pairs.starts[q], pairs.starts[q + 1])
             margin = np.empty(part.stop - part.start)
             margins(alpha, pairs.tails[part], pairs.heads[part], margin)
+            self._move(margin, part)
             graph = np.empty((stop - start, stop - start))
             curvature = self._shares[part] * self.surrogate.ddphi(margin)
             laplacian(curvature, pairs.tails[part], pairs.heads[part], start, graph)

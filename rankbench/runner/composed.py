@@ -23,6 +23,7 @@ from rankbench.runner.kernels.lockstep import WINDOW, Path
 from rankbench.runner.lockstep import Lockstep, record_steps
 from rankbench.runner.risk import (
     MeanTarget,
+    complete_graphs,
     complete_share,
     gram_matrix,
     mean_target,
@@ -177,13 +178,19 @@ class _Fits:
         )
 
     def _pairwise(self, contender: ERM, surrogate: PairwiseSurrogate) -> Problem | Exception:
-        aggregator = contender.aggregator
-        if "additive" not in aggregator.properties:
-            return SpecError(
-                f"aggregator {aggregator.name!r} does not average single judgments: the risk (19) of "
-                f"{surrogate.name!r} has no solver; use a stochastic optimizer such as composite"
-            )
-        return PairwiseProblem(self.x, self.block.design.offsets, self.block.comparisons, surrogate, l2=contender.l2)
+        aggregator, items, said = contender.aggregator, self.block.design.offsets, self.block.comparisons
+        if "additive" in aggregator.properties and (surrogate.linear or contender.k == 1):
+            return PairwiseProblem(self.x, items, said, surrogate, l2=contender.l2)
+        if "additive" not in aggregator.properties and complete_share(said, contender.k) == 1:
+            graphs, shares = complete_graphs(self.block.design, said, aggregator)
+            if len(graphs) == 0:
+                return SpecError(f"the judgments cancel in every query: aggregator {aggregator.name!r} makes no edges")
+            return PairwiseProblem(self.x, items, graphs, surrogate, l2=contender.l2, shares=shares)
+        return SpecError(
+            f"the risk (19) of aggregator {aggregator.name!r} and surrogate {str(surrogate)!r} has no solver at "
+            f"k={contender.k}; use a stochastic optimizer such as composite, or "
+            + ("k=1" if "additive" in aggregator.properties else "k=inf")
+        )
 
     def _info(self, label: str, contender: ERM) -> dict[str, float]:
         info = {"mc_error": self.errors.get(label, 0.0)}

@@ -30,7 +30,9 @@ def is_compiled(contender: ERM) -> bool:
         surrogate.target_kernel() is None or surrogate.gradient_kernel() is None
     ):
         return False
-    if isinstance(surrogate, PairwiseSurrogate) and surrogate.phi_kernels() is None:
+    if isinstance(surrogate, PairwiseSurrogate) and (
+        surrogate.phi_kernels() is None or not (surrogate.linear or surrogate.edges_kernel() is not None)
+    ):
         return False
     return not isinstance(optimizer, StepOptimizer) or optimizer.kernel(contender.l2) is not None
 
@@ -107,7 +109,8 @@ class Interpreted:
         k = min(as_order(contender.k), int(self.block.comparisons.counts[q]))
         adjacency = contender.aggregator.aggregate(*self._sample(k), len(alpha))
         i, j = np.nonzero(adjacency)
-        margins, weights = alpha[i] - alpha[j], adjacency[i, j]
+        weights, offsets = surrogate.edges(adjacency[i, j])
+        margins = alpha[i] - alpha[j] - offsets
         slopes = weights * surrogate.dphi(margins)
         gradient = np.bincount(i, slopes, len(alpha)) - np.bincount(j, slopes, len(alpha))
         return float(weights @ surrogate.phi(margins)), gradient.astype(np.float64)
@@ -140,7 +143,7 @@ class Interpreted:
                 last[at], averaged[at] = theta, total / t
         self._top_up()
         none, word = np.zeros(0), np.zeros(0, dtype=np.int32)
-        compiled_only = (none, none, word, word, *[none] * 8, False)
+        compiled_only = (none, none, word, word, *[none] * 9, False)
         return Path(theta, total, none, none, window, record, estimates, last, averaged, *compiled_only)
 
     def _top_up(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kernels import EDGES, GRADIENT, PHI, STEP, Kernel
+from rankbench.kernels import EDGES, GRADIENT, PHI, STEP, WEIGH, Kernel
 from rankbench.methods.erm import ERM
 from rankbench.optimizers.base import StepOptimizer
 from rankbench.runner.kernels.lockstep import (
@@ -16,6 +16,7 @@ from rankbench.runner.kernels.lockstep import (
     advance,
     evaluate_fresh,
     idle_gradient,
+    idle_weigh,
 )
 from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import Scratch, TargetTable, accumulate, top_up
@@ -137,6 +138,7 @@ class Lockstep:
             np.zeros(longest, dtype=np.int32),
             np.zeros(longest, dtype=np.int32),
             np.zeros(longest),
+            np.zeros(longest),
             np.zeros(max((k.work(m) for k in kernels if k is not None), default=0)),
             np.zeros(longest * (rows - self.columns.tiled)),
             np.zeros(longest * (rows - self.columns.tiled)),
@@ -177,17 +179,21 @@ def _columns(plan: TargetPlan, contenders: list[ERM]) -> tuple[Columns, list[int
         if isinstance(surrogate, ScoreSurrogate):
             gradients[row] = compiled(surrogate.gradient_kernel())
             targets[row] = plan.row(contender.aggregator, contender.k, surrogate)
-    edges, phis, dphis = [], [], []
+    edges, weighs, phis, dphis = [], [], [], []
     leaders = [contenders[group[0]] for group in groups]
     for leader in leaders:
         surrogate = leader.surrogate
-        kernels = surrogate.phi_kernels() if isinstance(surrogate, PairwiseSurrogate) else None
+        if not isinstance(surrogate, PairwiseSurrogate):
+            continue
+        kernels = surrogate.phi_kernels()
         edges.append(compiled(leader.aggregator.kernel()))
+        weighs.append(None if surrogate.linear else compiled(surrogate.edges_kernel()))
         phis.append(compiled(kernels[0] if kernels else None))
         dphis.append(compiled(kernels[1] if kernels else None))
     steps, runs, params = _steps(rows)
     gradient_params, gradient_bounds = packed([k.params for k in gradients])
     edge_params, edge_bounds = packed([k.params for k in edges])
+    weigh_params, weigh_bounds = packed([np.zeros(0) if k is None else k.params for k in weighs])
     phi_params, phi_bounds = packed([k.params for k in phis])
     columns = Columns(
         tiled,
@@ -200,6 +206,10 @@ def _columns(plan: TargetPlan, contenders: list[ERM]) -> tuple[Columns, list[int
         np.array([as_order(leader.k) for leader in leaders], dtype=np.int64),
         edge_params,
         edge_bounds,
+        np.array([k is not None for k in weighs], dtype=np.bool_),
+        functions(WEIGH, [idle_weigh if k is None else k.function for k in weighs]),
+        weigh_params,
+        weigh_bounds,
         functions(PHI, [k.function for k in phis]),
         functions(PHI, [k.function for k in dphis]),
         phi_params,

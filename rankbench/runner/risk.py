@@ -23,6 +23,7 @@ from rankbench.surrogates.base import ScoreSurrogate
 
 __all__ = [
     "MeanTarget",
+    "complete_graphs",
     "complete_share",
     "gram_matrix",
     "mean_target",
@@ -57,6 +58,32 @@ def complete_share(comparisons: Comparisons, k: float) -> float:
     """Return the share of judgments whose query has n_q <= k: 1 means that k is infinity."""
     counts = comparisons.counts
     return float(counts[counts <= k].sum() / max(len(comparisons), 1))
+
+
+def complete_graphs(
+    queries: Queries, comparisons: Comparisons, aggregator: Aggregator
+) -> tuple[Comparisons, NDArray[np.float64]]:
+    """Return the graphs made from all judgments of each query, and what their edges count in the risk.
+
+    Returns
+    -------
+    Comparisons
+        The edges of every query, tail as winner and head as loser, with their weights.
+    ndarray of float64, shape (edges,)
+        ``n_q / n`` of each edge's query (19).
+    """
+    tails, heads, weights = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0)]
+    for m, first, last in zip(queries.sizes, comparisons.offsets[:-1], comparisons.offsets[1:], strict=True):
+        part = slice(first, last)
+        winners, losers, said = comparisons.winners[part], comparisons.losers[part], comparisons.weights[part]
+        graph = aggregator.aggregate(winners, losers, said, int(m)) if last > first else np.zeros((0, 0))
+        i, j = np.nonzero(graph)
+        tails.append(i.astype(np.int32))
+        heads.append(j.astype(np.int32))
+        weights.append(graph[i, j])
+    edges = np.array([len(w) for w in weights])
+    graphs = Comparisons(np.cumsum(edges), np.concatenate(tails), np.concatenate(heads), np.concatenate(weights))
+    return graphs, np.repeat(comparisons.counts / max(len(comparisons), 1), edges[1:])
 
 
 def row_weights(queries: Queries, comparisons: Comparisons) -> NDArray[np.float64]:

@@ -4,13 +4,33 @@ from __future__ import annotations
 
 from rankbench.plugin.hookspecs import hookimpl
 from rankbench.surrogates.base import Surrogate
+from rankbench.surrogates.pairwise import Pairwise
+from rankbench.surrogates.pairwise_exponential import PairwiseExponential
+from rankbench.surrogates.pairwise_hinge import PairwiseHinge
 from rankbench.surrogates.pairwise_logistic import PairwiseLogistic
+from rankbench.surrogates.pairwise_squared import PairwiseSquared
+from rankbench.surrogates.pairwise_squared_hinge import PairwiseSquaredHinge
 from rankbench.surrogates.regression import Regression
 
-__all__ = ["PairwiseLogistic", "Regression"]
+__all__ = [
+    "Pairwise",
+    "PairwiseExponential",
+    "PairwiseHinge",
+    "PairwiseLogistic",
+    "PairwiseSquared",
+    "PairwiseSquaredHinge",
+    "Regression",
+]
 
 
 @hookimpl
 def rankbench_register_surrogates() -> list[type[Surrogate]]:
     """Register the built-in surrogates."""
-    return [Regression, PairwiseLogistic]
+    return [
+        Regression,
+        PairwiseLogistic,
+        PairwiseHinge,
+        PairwiseExponential,
+        PairwiseSquaredHinge,
+        PairwiseSquared,
+    ]

@@ -57,6 +57,9 @@ class PairwiseSurrogate(Surrogate):
 
     Only the scalar phi is needed; `phi`, `dphi` and `ddphi` are elementwise NumPy
     functions of the margins. `ddphi` is asked for only if ``smooth`` is declared.
+
+    Where the weights enter in another way, `edges` turns the weight of an edge into a
+    factor and an offset: ``sum_ij w'_ij phi(alpha_i - alpha_j - o_ij)``.
     """
 
     structure: ClassVar[StructureKind] = "edges"
@@ -72,6 +75,19 @@ class PairwiseSurrogate(Surrogate):
     def ddphi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the second derivative at each margin."""
         raise TypeError(f"surrogate {self.name!r} is not twice differentiable")
+
+    def edges(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return factors and offsets of edges with these weights > 0, elementwise; as they are and 0."""
+        return weights, np.zeros_like(weights)
+
+    @property
+    def linear(self) -> bool:
+        """Whether `edges` changes nothing: the surrogate is linear in the structure."""
+        return type(self).edges is PairwiseSurrogate.edges
+
+    def edges_kernel(self) -> Kernel | None:
+        """Return the compiled `edges` (`WEIGH`), asked for unless `linear`, or None: interpreted."""
+        return None
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel | None] | None:
         """Return compiled phi, dphi and ddphi (`PHI`; ddphi None unless smooth), or None."""

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.component import Property
-from rankbench.surrogates.base import PairwiseSurrogate
+from rankbench.surrogates.pairwise import Pairwise
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -16,17 +15,16 @@ if TYPE_CHECKING:
 __all__ = ["PairwiseLogistic"]
 
 
-class PairwiseLogistic(PairwiseSurrogate):
+class PairwiseLogistic(Pairwise):
     """Charge ``log(1 + exp(alpha_l - alpha_w))`` for every comparison of winner w and loser l.
 
-    Of the form ``sum_ij s_ij phi(alpha_i - alpha_j)``, which is not consistent for the
-    pairwise disagreement ([DMJ13]_ Theorem 2); it is the negative log-likelihood of the
+    Of the form (12) or (13), see `Pairwise`: not consistent for the pairwise disagreement
+    (Theorems 2 and 3). With its defaults it is the negative log-likelihood of the
     Bradley-Terry-Luce model (26).
     """
 
     name: ClassVar[str] = "pairwise-logistic"
     source: ClassVar[str] = "[DMJ13]_ eq. (29)"
-    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "shift-invariant", "equivariant"})
 
     def phi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``log(1 + e^-t)``."""

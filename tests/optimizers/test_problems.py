@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError, SpecError
 from rankbench.optimizers.pairs import PairCounts
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
-from rankbench.surrogates import PairwiseLogistic
+from rankbench.surrogates import PairwiseLogistic, PairwiseSquared
 from rankbench.surrogates.base import PairwiseSurrogate
 
 SURROGATE = PairwiseLogistic()
@@ -37,7 +39,7 @@ def naive(x, offsets, comparisons, surrogate, l2, theta):
             rows = x[offsets[q] : offsets[q + 1]]
             margin = (rows[comparisons.winners[e]] - rows[comparisons.losers[e]]) @ theta
             total += comparisons.weights[e] * float(surrogate.phi(np.array(margin)))
-    return total / comparisons.weights.sum() + l2 / 2 * theta @ theta
+    return total / len(comparisons) + l2 / 2 * theta @ theta
 
 
 def differences(function, theta, step=1e-5):
@@ -60,6 +62,30 @@ def test_pairwise_objective_is_its_definition(judged, surrogate):
         value, gradient = problem.value_and_gradient(theta)
         assert value == pytest.approx(naive(*judged, surrogate, 0.2, theta), rel=1e-12)
         np.testing.assert_allclose(gradient, differences(lambda f: problem.value_and_gradient(f)[0], theta), atol=1e-7)
+
+
+@pytest.mark.parametrize("surrogate", [PairwiseSquared(power=0.5), PairwiseLogistic(form="margin", scale=2)], ids=str)
+@pytest.mark.parametrize("alike", [False, True])
+def test_weights_enter_the_way_the_surrogate_says(judged, surrogate, alike):
+    x, offsets, comparisons = judged
+    weights = np.full(len(comparisons), 2.0) if alike else comparisons.weights
+    comparisons = dataclasses.replace(comparisons, weights=weights)
+    shares = np.random.default_rng(0).random(len(comparisons))
+    theta = np.random.default_rng(1).normal(size=4)
+    base = np.repeat(offsets[:-1], comparisons.counts)
+    factors, wanted = surrogate.edges(comparisons.weights)
+    t = (x[base + comparisons.winners] - x[base + comparisons.losers]) @ theta - wanted
+    for given_shares, each in ((None, np.full(len(t), 1 / len(t))), (shares, shares)):
+        problem = PairwiseProblem(x, offsets, comparisons, surrogate, l2=0.2, shares=given_shares)
+        value, gradient = problem.value_and_gradient(theta)
+        assert value == pytest.approx(each @ (factors * surrogate.phi(t)) + 0.1 * theta @ theta, rel=1e-12)
+        np.testing.assert_allclose(
+            gradient, differences(lambda f, p=problem: p.value_and_gradient(f)[0], theta), atol=1e-6
+        )
+        expected = differences(lambda f, p=problem: p.value_and_gradient(f)[1], theta)
+        np.testing.assert_allclose(problem.hessian(theta), expected, atol=1e-6)
+        distinct = len({*zip(base + comparisons.winners, base + comparisons.losers, wanted, strict=True)})
+        assert len(problem.pairs.weights) == (len(t) if len(set(wanted)) > 1 else distinct)
 
 
 def test_hessians_are_differences_of_gradients(judged):

@@ -26,7 +26,7 @@ def test_logistic_equals_scikit_learn_on_differences(judged, solver, l2):
     d = x[offsets[query] + comparisons.winners] - x[offsets[query] + comparisons.losers]
     w = comparisons.weights
     # Each difference once as it is and once turned round: two classes, the same likelihood.
-    theirs = LogisticRegression(C=1 / (2 * l2 * w.sum()), fit_intercept=False, solver="newton-cholesky", tol=1e-12)
+    theirs = LogisticRegression(C=1 / (2 * l2 * len(w)), fit_intercept=False, solver="newton-cholesky", tol=1e-12)
     theirs.fit(np.vstack([d, -d]), np.repeat([1, 0], len(d)), sample_weight=np.concatenate([w, w]))
     fit = solver.solve(PairwiseProblem(x, offsets, comparisons, SURROGATE, l2))
     assert fit.converged

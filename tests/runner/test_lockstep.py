@@ -26,6 +26,17 @@ SPECS = [
         for k in (1, 4)
         for l2 in (0, 0.01)
     ),
+    *(
+        f"erm:aggregator={a},surrogate={s},k={k},{STEP},draws=300,lambda={l2},curve=5"
+        for a, s, k in (
+            ("average-adjacency", "pairwise-squared-hinge(form=margin,scale=3)", 4),
+            ("average-adjacency", "pairwise-logistic(form=margin,power=0.5)", 4),
+            ("identity", "pairwise-hinge(power=2)", 1),
+            ("identity", "pairwise-squared(form=margin,power=0)", 1),
+            ("average-adjacency", "pairwise-exponential(power=0.5)", 2),
+        )
+        for l2 in (0, 0.01)
+    ),
     *(f"erm:k={k},optimizer=exact,draws=300,lambda=0.01" for k in (1, 3, 5, "inf")),
     "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton",
     "erm:aggregator=limit-scores,optimizer=exact",

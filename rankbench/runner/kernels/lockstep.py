@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels import AGGREGATE, GRADIENT, TARGET
+from rankbench.kernels import AGGREGATE, GRADIENT, TARGET, WEIGH
 from rankbench.runner.kernels.borrow import borrowed
 from rankbench.runner.kernels.sampling import Judged, steps_by_query
 from rankbench.runner.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
@@ -31,6 +31,7 @@ __all__ = [
     "idle_aggregate",
     "idle_gradient",
     "idle_target",
+    "idle_weigh",
 ]
 
 TILE = 16
@@ -57,6 +58,10 @@ class Columns(NamedTuple):
     orders : ndarray of int64, shape (groups,)
         k of the group's edges.
     edge_params : ndarray of float64, with bounds of shape (groups + 1,)
+    weighed : ndarray of bool, shape (groups,)
+        Whether the weights of a group's edges are not taken as they are.
+    weighs : typed list of WEIGH functions, one a group
+    weigh_params : ndarray of float64, with bounds of shape (groups + 1,)
     phis, dphis : typed lists of PHI functions, one a group
     phi_params : ndarray of float64, with bounds of shape (groups + 1,)
     groups : ndarray of int64, shape (groups + 1,)
@@ -78,6 +83,10 @@ class Columns(NamedTuple):
     orders: Any
     edge_params: Any
     edge_bounds: Any
+    weighed: Any
+    weighs: Any
+    weigh_params: Any
+    weigh_bounds: Any
     phis: Any
     dphis: Any
     phi_params: Any
@@ -108,7 +117,7 @@ class Path(NamedTuple):
     alpha, residual : ndarray of float64, shape (16 * max m_q,)
         Scores of one tile and gradients in them.
     tails, heads : ndarray of int32, shape (longest,)
-    edge_weights : ndarray of float64, shape (longest,)
+    edge_weights, edge_offsets : ndarray of float64, shape (longest,)
     edge_work : ndarray of float64
     margins, slopes : ndarray of float64, shape (longest * C,)
     difference : ndarray of float64, shape (d,)
@@ -136,6 +145,7 @@ class Path(NamedTuple):
     tails: Any
     heads: Any
     edge_weights: Any
+    edge_offsets: Any
     edge_work: Any
     margins: Any
     slopes: Any
@@ -160,6 +170,11 @@ def idle_target(scores, params, work, target):  # type: ignore[no-untyped-def]
 def idle_gradient(alpha, target, params, gradient):  # type: ignore[no-untyped-def]
     """Be worth zero everywhere."""
     return 0.0
+
+
+@njit(WEIGH, cache=True, nogil=True)
+def idle_weigh(weights, params, offsets):  # type: ignore[no-untyped-def]
+    """Take weights as they are."""
 
 
 # Sums may be reordered into vector lanes, in the same way for every contender.
@@ -233,14 +248,22 @@ def _group(
         path.heads,
         path.edge_weights,
     )
+    weighed = columns.weighed[g]
+    if weighed:
+        columns.weighs[g](
+            path.edge_weights[:count],
+            columns.weigh_params[columns.weigh_bounds[g] : columns.weigh_bounds[g + 1]],
+            path.edge_offsets[:count],
+        )
     params = columns.phi_params[columns.phi_bounds[g] : columns.phi_bounds[g + 1]]
     margins, slopes = path.margins[: count * rows], path.slopes[: count * rows]
     for e in range(count):
         a, b = x[low + path.tails[e]], x[low + path.heads[e]]
         for j in range(a.shape[0]):
             path.difference[j] = np.float64(a[j]) - np.float64(b[j])
+        offset = path.edge_offsets[e] if weighed else 0.0
         for r in range(rows):
-            margins[e * rows + r] = _dot(path.theta[first + r], path.difference)
+            margins[e * rows + r] = _dot(path.theta[first + r], path.difference) - offset
     if path.watched:
         columns.phis[g](margins, params, slopes)
         for r in range(rows):
@@ -249,6 +272,8 @@ def _group(
                 values[first + r] += path.edge_weights[e] * slopes[e * rows + r]
     if not move:
         return
+    if count == 0:
+        path.gradient[first:last] = 0.0
     columns.dphis[g](margins, params, slopes)
     for e in range(count):
         # Of a single edge the difference is still there.

@@ -1,0 +1,32 @@
+"""Compiled phi(t) = (1 - t)^2 and its derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rankbench.kernels import PHI
+
+__all__ = ["ddphi", "dphi", "phi"]
+
+
+@njit(PHI, cache=True, nogil=True)
+def phi(margins: NDArray[np.float64], params: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write ``(1 - t)^2``."""
+    for i in range(margins.shape[0]):
+        out[i] = (1.0 - margins[i]) ** 2
+
+
+@njit(PHI, cache=True, nogil=True)
+def dphi(margins: NDArray[np.float64], params: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write ``2 (t - 1)``."""
+    for i in range(margins.shape[0]):
+        out[i] = 2.0 * (margins[i] - 1.0)
+
+
+@njit(PHI, cache=True, nogil=True)
+def ddphi(margins: NDArray[np.float64], params: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write 2."""
+    for i in range(margins.shape[0]):
+        out[i] = 2.0

@@ -1,0 +1,168 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from rankbench.errors import SpecError
+from rankbench.spec import parse
+from rankbench.surrogates import (
+    PairwiseExponential,
+    PairwiseHinge,
+    PairwiseLogistic,
+    PairwiseSquared,
+    PairwiseSquaredHinge,
+)
+
+CLASSES = [PairwiseLogistic, PairwiseHinge, PairwiseExponential, PairwiseSquaredHinge, PairwiseSquared]
+ALL = [cls() for cls in CLASSES]
+FORMULAS = {
+    "pairwise-logistic": lambda t: math.log(1 + math.exp(-t)),
+    "pairwise-hinge": lambda t: max(0.0, 1 - t),
+    "pairwise-exponential": lambda t: math.exp(-t),
+    "pairwise-squared-hinge": lambda t: max(0.0, 1 - t) ** 2,
+    "pairwise-squared": lambda t: (1 - t) ** 2,
+}
+SHAPES = [
+    {},
+    {"power": 0.0},
+    {"power": 0.5},
+    {"form": "margin"},
+    {"form": "margin", "power": 0.0, "scale": 2.0},
+    {"form": "margin", "power": 2.0, "scale": 0.25},
+]
+margins = st.one_of(st.sampled_from([0.0, 1.0, -1.0]), st.floats(-20, 20))
+by_name = pytest.mark.parametrize("surrogate", ALL, ids=lambda s: s.name)
+
+
+def risk(surrogate, alpha, graph):
+    """Return the surrogate of a graph the way every runner computes it."""
+    i, j = np.nonzero(graph)
+    factors, offsets = surrogate.edges(graph[i, j])
+    return float(factors @ surrogate.phi(alpha[i] - alpha[j] - offsets))
+
+
+@by_name
+def test_phi_is_its_formula(surrogate):
+    for t in (-20.0, -1.0, 0.0, 0.5, 1.0, 4.0, 20.0):
+        assert surrogate.phi(np.array([t]))[0] == pytest.approx(FORMULAS[surrogate.name](t), rel=1e-12)
+
+
+@by_name
+@given(margins, margins)
+@settings(max_examples=60, deadline=None)
+def test_the_derivative_integrates_to_phi(surrogate, a, b):
+    value, _ = quad(
+        lambda t: surrogate.dphi(np.array([t]))[0], a, b, points=[1.0] if min(a, b) < 1 < max(a, b) else None
+    )
+    rise = np.diff(surrogate.phi(np.array([a, b])))[0]
+    assert rise == pytest.approx(value, rel=1e-7, abs=1e-7)
+
+
+@by_name
+@given(margins, margins)
+@settings(max_examples=60, deadline=None)
+def test_smooth_means_that_the_second_derivative_integrates_to_the_first(surrogate, a, b):
+    if "smooth" not in surrogate.properties:
+        assert surrogate.phi_kernels()[2] is None
+        with pytest.raises(TypeError, match="not twice differentiable"):
+            surrogate.ddphi(np.array([a]))
+        return
+    value, _ = quad(
+        lambda t: surrogate.ddphi(np.array([t]))[0], a, b, points=[1.0] if min(a, b) < 1 < max(a, b) else None
+    )
+    assert np.diff(surrogate.dphi(np.array([a, b])))[0] == pytest.approx(value, rel=1e-7, abs=1e-7)
+
+
+@by_name
+@given(margins, margins)
+@settings(max_examples=60, deadline=None)
+def test_convex_means_above_every_tangent(surrogate, a, b):
+    assert "convex" in surrogate.properties
+    phi, dphi = surrogate.phi(np.array([a, b])), surrogate.dphi(np.array([a]))[0]
+    assert phi[1] >= phi[0] + dphi * (b - a) - 1e-9 * max(1.0, abs(phi).max())
+    assert dphi < 0 or a >= 1
+
+
+@by_name
+@given(st.lists(margins, max_size=30))
+@settings(max_examples=40, deadline=None)
+def test_compiled_equals_numpy(surrogate, t):
+    t = np.array(t, dtype=np.float64)
+    forms = (surrogate.phi, surrogate.dphi, surrogate.ddphi)
+    for form, kernel in zip(forms, surrogate.phi_kernels(), strict=True):
+        if kernel is not None:
+            out = np.full(len(t), np.nan)
+            kernel.function(t, kernel.params, out)
+            np.testing.assert_allclose(out, form(t), rtol=1e-13, atol=1e-300)
+
+
+def test_far_margins_of_the_exponential_cost_infinitely_much():
+    far = np.array([-800.0, 800.0])
+    np.testing.assert_array_equal(PairwiseExponential().phi(far), [np.inf, 0.0])
+    np.testing.assert_array_equal(PairwiseExponential().dphi(far), [-np.inf, 0.0])
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@given(st.lists(st.one_of(st.just(0.0), st.floats(1e-3, 50)), max_size=20))
+@settings(max_examples=40, deadline=None)
+def test_edges_are_weighed_by_h_compiled_and_not(shape, weights):
+    surrogate, weights = PairwiseLogistic(**shape), np.array(weights, dtype=np.float64)
+    h = [surrogate.scale * w**surrogate.power if w > 0 else 0.0 for w in weights]
+    there = [float(w > 0) for w in weights]
+    expected = (there, h) if surrogate.form == "margin" else (h, [0.0] * len(h))
+    for got, wanted in zip(surrogate.edges(weights), expected, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-13)
+    kernel, offsets = surrogate.edges_kernel(), np.full(len(weights), np.nan)
+    kernel.function(weights, kernel.params, offsets)
+    for got, wanted in zip((weights, offsets), expected, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-13)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.name)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_equals_the_sum_over_the_graph(cls, shape):
+    surrogate = cls(**shape)
+    rng = np.random.default_rng(3)
+    graph = np.where(rng.random((6, 6)) < 0.4, rng.random((6, 6)) * 3, 0.0) * (1 - np.eye(6))
+    alpha, phi = rng.normal(size=6), FORMULAS[cls.name]
+    expected = 0.0
+    for i in range(6):
+        for j in range(6):
+            if graph[i, j] > 0:
+                h = surrogate.scale * graph[i, j] ** surrogate.power
+                t = alpha[i] - alpha[j]
+                expected += phi(t - h) if surrogate.form == "margin" else h * phi(t)
+    assert risk(surrogate, alpha, graph) == pytest.approx(expected, rel=1e-12)
+    # Declared: shift-invariant and equivariant.
+    assert {"shift-invariant", "equivariant"} <= surrogate.properties
+    assert risk(surrogate, alpha + 7.5, graph) == pytest.approx(expected, rel=1e-9)
+    order = rng.permutation(6)
+    assert risk(surrogate, alpha[order], graph[np.ix_(order, order)]) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_linear_means_linear_in_the_structure(shape):
+    surrogate = PairwiseHinge(**shape)
+    rng = np.random.default_rng(5)
+    one, two = (rng.random((2, 5, 5)) + 0.1) * (rng.random((2, 5, 5)) < 0.5)
+    alpha = rng.normal(size=5)
+    mean = risk(surrogate, alpha, (one + 3 * two) / 4)
+    apart = (risk(surrogate, alpha, one) + 3 * risk(surrogate, alpha, two)) / 4
+    assert surrogate.linear == (mean == pytest.approx(apart, rel=1e-9))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["pairwise-hinge:power=-1", "pairwise-hinge:form=both", "pairwise-hinge:scale=2", "pairwise-hinge:power=inf"],
+)
+def test_bad_parameters_are_named(text):
+    with pytest.raises(SpecError, match=r"power|form|scale"):
+        PairwiseHinge.from_spec(parse(text))
+
+
+def test_defaults_are_not_written():
+    assert str(PairwiseLogistic()) == "pairwise-logistic"
+    assert str(PairwiseHinge(form="margin", scale=2)) == "pairwise-hinge:form=margin,scale=2"
