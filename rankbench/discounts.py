@@ -43,11 +43,11 @@ Cutoff: TypeAlias = Annotated[Order, AfterValidator(_cutoff)]
 """Last position that counts; ``inf``: all of them."""
 
 
-def gains(name: GainName, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def gains(name: GainName, scores: NDArray[np.float64], scaled: bool = True) -> NDArray[np.float64]:
     """Return ``c G(s)`` with a c > 0 of this score vector's own, shape (m,).
 
     c is 1 unless a score is so large that sums of gains could overflow. It cancels
-    wherever gains are divided by Z(s).
+    wherever gains are divided by Z(s). Where they are not, ``scaled=False`` keeps c = 1.
 
     Parameters
     ----------
@@ -55,6 +55,12 @@ def gains(name: GainName, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     scores : ndarray of float64, shape (m,)
         Finite.
     """
+    if not scaled:
+        if name == "identity":
+            return scores.copy()
+        with np.errstate(over="ignore"):
+            raised: NDArray[np.float64] = np.exp(scores) if name == "exp" else np.exp2(scores) - 1.0
+        return raised
     if name == "identity":
         return scores * (1.0 if np.abs(scores).max(initial=0.0) < SAFE_SCORE else 2.0**-64)
     shift = max(0.0, float(scores.max(initial=0.0)) - SAFE_EXPONENT)

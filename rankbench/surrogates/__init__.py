@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from rankbench.plugin.hookspecs import hookimpl
 from rankbench.surrogates.base import Surrogate
+from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
+from rankbench.surrogates.linear import Linear, LinearPower, ValueRegularized
+from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingERR
 from rankbench.surrogates.pairwise import Pairwise
 from rankbench.surrogates.pairwise_exponential import PairwiseExponential
 from rankbench.surrogates.pairwise_hinge import PairwiseHinge
@@ -13,6 +16,12 @@ from rankbench.surrogates.pairwise_squared_hinge import PairwiseSquaredHinge
 from rankbench.surrogates.regression import Regression
 
 __all__ = [
+    "CrossEntropy",
+    "Linear",
+    "LinearPower",
+    "ListNet",
+    "OrderPreserving",
+    "OrderPreservingERR",
     "Pairwise",
     "PairwiseExponential",
     "PairwiseHinge",
@@ -20,6 +29,7 @@ __all__ = [
     "PairwiseSquared",
     "PairwiseSquaredHinge",
     "Regression",
+    "ValueRegularized",
 ]
 
 
@@ -28,6 +38,12 @@ def rankbench_register_surrogates() -> list[type[Surrogate]]:
     """Register the built-in surrogates."""
     return [
         Regression,
+        OrderPreserving,
+        OrderPreservingERR,
+        ListNet,
+        CrossEntropy,
+        Linear,
+        LinearPower,
         PairwiseLogistic,
         PairwiseHinge,
         PairwiseExponential,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,8 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
-from rankbench.discounts import TINY, Cutoff, DiscountName, GainName, discounts, gains, ideal
-from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.discounts import gains
+from rankbench.surrogates.normalized import NormalizedGains
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -19,32 +18,29 @@ if TYPE_CHECKING:
 __all__ = ["Regression"]
 
 
-class Regression(ScoreSurrogate):
+class Regression(NormalizedGains):
     """Fit scores to the normalized gains ``G(s_j) / Z(s)`` by least squares.
 
     ``phi(alpha, s) = 1/(2m) sum_j (alpha_j - G(s_j)/Z(s))^2``, where Z(s) is the largest
     discounted sum of gains over all orderings (14). A structure with ``Z(s) <= 0`` or
     ``s = 0`` has nothing to normalize: its target is 0. So has one whose Z(s) is so much
     smaller than its largest gain that their quotient is no number.
+
+    ``normalize=false`` leaves Z(s) out: its minimizer orders items by the mean of G(s_j),
+    which is consistent for losses that do not divide by Z(s), not for the NDCG family.
     """
 
     name: ClassVar[str] = "regression"
     source: ClassVar[str] = "[DMJ13]_ eq. (28)"
     properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "quadratic", "equivariant"})
 
-    gain: GainName = Field(default="exp2", description="G(s): exp2 (2^s - 1), identity (s) or exp (e^s).")
-    discount: DiscountName = Field(
-        default="log", description="F(j): log (log(1 + j)), log2 (log2(1 + j)) or reciprocal (j)."
+    normalize: bool = Field(
+        default=True, description="Divide by Z(s); if not, the target is G(s_j), and F does not matter."
     )
-    cutoff: Cutoff = Field(default=math.inf, description="Last position that counts in Z(s); inf: all.")
 
     def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``G(s_j) / Z(s)``, shape (m,)."""
-        gain = gains(self.gain, scores)
-        best = ideal(gain, discounts(self.discount, len(scores), self.cutoff))
-        if best > 0 and scores.any() and best > TINY * np.abs(gain).max():
-            return gain / best
-        return np.zeros_like(scores)
+        """Return ``G(s_j) / Z(s)`` or, if not normalized, ``G(s_j)``, shape (m,)."""
+        return super().target(scores) if self.normalize else gains(self.gain, scores, scaled=False)
 
     def value_and_gradient(
         self, alpha: NDArray[np.float64], target: NDArray[np.float64]
@@ -55,11 +51,13 @@ class Regression(ScoreSurrogate):
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
+        if self.normalize:
+            return super().target_kernel()
         from rankbench.kernels import Kernel
         from rankbench.losses.kernels.gains import gain_params
-        from rankbench.surrogates.kernels.regression import target, work
+        from rankbench.surrogates.kernels.normalized import plain_target
 
-        return Kernel(target, gain_params(self.gain, self.discount, self.cutoff), work)
+        return Kernel(plain_target, gain_params(self.gain, self.discount, 1))
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""

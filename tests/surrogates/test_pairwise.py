@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.optimize import minimize
 
 from rankbench.errors import SpecError
 from rankbench.spec import parse
@@ -166,3 +167,43 @@ def test_bad_parameters_are_named(text):
 def test_defaults_are_not_written():
     assert str(PairwiseLogistic()) == "pairwise-logistic"
     assert str(PairwiseHinge(form="margin", scale=2)) == "pairwise-hinge:form=margin,scale=2"
+
+
+CHAIN = [(0, 1), (1, 2), (0, 2), (2, 0)]
+
+
+def cheapest(surrogate, mass, weights, ordered):
+    """Return the least conditional risk of three items, of all scores or of those in the order 1, 2, 3."""
+    factors, offsets = surrogate.edges(np.array(weights))
+
+    def risk(alpha):
+        margins = np.array([alpha[i] - alpha[j] for i, j in CHAIN])
+        return float(np.array(mass) @ (factors * surrogate.phi(margins - offsets)))
+
+    if not ordered:
+        options = {"xatol": 1e-9, "fatol": 1e-13}
+        return minimize(lambda z: risk([*z, 0.0]), [0.1, 0.1], method="Nelder-Mead", options=options).fun
+    starts = ([0.1, 0.1], [1.0, 1.0])
+    bounds = [(0, None), (0, None)]
+    return min(
+        minimize(lambda z: risk([z[0] + z[1], z[1], 0.0]), start, bounds=bounds, options={"ftol": 1e-14}).fun
+        for start in starts
+    )
+
+
+@pytest.mark.parametrize(
+    ("cls", "weighted", "margin"),
+    [
+        (PairwiseLogistic, 0.043, 0.076),
+        (PairwiseExponential, 0.082, 0.227),
+        (PairwiseSquaredHinge, 0.050, 0.251),
+        (PairwiseHinge, 0.0, 0.0),
+    ],
+)
+def test_theorems_2_and_3_have_counterexamples(cls, weighted, margin):
+    """In low noise, the scores of least surrogate risk are not in the order 1, 2, 3 that the mean graph wants."""
+    two = cls(), [0.5] * 4, [1.0, 0.1, 3.0, 1.0]
+    three = cls(form="margin", power=0.0), [0.25, 0.01, 0.5, 0.24], [1.0] * 4
+    for (surrogate, mass, weights), gap in ((two, weighted), (three, margin)):
+        found = cheapest(surrogate, mass, weights, True) - cheapest(surrogate, mass, weights, False)
+        assert found == pytest.approx(gap, abs=6e-4)

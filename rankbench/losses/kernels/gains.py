@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankbench.discounts import SAFE_EXPONENT, DiscountName, GainName, discounts
 from rankbench.losses.kernels.sorting import padding, sort_descending
 
-__all__ = ["discount", "gain_params", "gains_and_ideal"]
+__all__ = ["discount", "gain_at", "gain_params", "gains_and_ideal"]
 
 Vector = types.float64[::1]
 
@@ -59,7 +59,7 @@ def discount(params: NDArray[np.float64], position: int) -> float:
 
 
 @njit(types.float64(types.float64, types.float64, types.float64, types.int64), cache=True, nogil=True)
-def _gain(score: float, shift: float, unit: float, code: int) -> float:
+def gain_at(score: float, shift: float, unit: float, code: int) -> float:
     """Return ``G(score)`` times `unit` = 2^-shift (for exp times e^-shift)."""
     if code == EXP2:
         return float(np.exp2(score - shift)) - unit
@@ -102,12 +102,12 @@ def _ideal(
     """Write gains, return Z: only gains other than G(0) are computed and sorted."""
     code = int(params[0])
     unit = 2.0**-shift
-    zero = _gain(0.0, shift, unit, code)
+    zero = gain_at(0.0, shift, unit, code)
     gain[:] = zero
     high = low = 0
     for j in range(count):
         i = int(nonzero[j])
-        value = _gain(scores[i], shift, unit, code)
+        value = gain_at(scores[i], shift, unit, code)
         gain[i] = value
         above[high] = value
         below[low] = value
@@ -161,7 +161,7 @@ def gains_and_ideal(
         nonzero[count] = i
         count += scores[i] != 0.0
     if count == 0:
-        gain[:] = _gain(0.0, 0.0, 1.0, int(params[0]))
+        gain[:] = gain_at(0.0, 0.0, 1.0, int(params[0]))
         return 0.0
     total = _ideal(scores, 0.0, params, gain, nonzero, count, above, below)
     if abs(total) < np.inf:

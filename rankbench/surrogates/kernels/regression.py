@@ -1,4 +1,4 @@
-"""Compiled forms of the regression surrogate (28)."""
+"""Compiled least squares (28)."""
 
 from __future__ import annotations
 
@@ -6,38 +6,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.discounts import TINY
-from rankbench.kernels import GRADIENT, TARGET
-from rankbench.losses.kernels.gains import gains_and_ideal
-from rankbench.losses.kernels.sorting import padding
+from rankbench.kernels import GRADIENT
 
-__all__ = ["target", "value_and_gradient", "work"]
-
-
-def work(m: int) -> int:
-    """Return the scratch that `target` needs for m items."""
-    return 3 * int(padding(m))
-
-
-@njit(TARGET, cache=True, nogil=True)
-def target(
-    scores: NDArray[np.float64],
-    params: NDArray[np.float64],
-    work: NDArray[np.float64],
-    target: NDArray[np.float64],
-) -> None:
-    """Write ``G(s_j) / Z(s)``, or zeros where Z(s) is not above zero or s = 0."""
-    ideal = gains_and_ideal(scores, params, target, work)
-    largest = 0.0
-    for i in range(target.shape[0]):
-        largest = max(largest, abs(target[i]))
-    if ideal > 0.0 and ideal > TINY * largest:
-        for i in range(target.shape[0]):
-            target[i] /= ideal
-    else:
-        for i in range(target.shape[0]):
-            target[i] = 0.0
-    work[: 3 * padding(scores.shape[0])] = 0.0
+__all__ = ["value_and_gradient"]
 
 
 @njit(GRADIENT, cache=True, nogil=True)

@@ -1,0 +1,90 @@
+"""Cross entropy of softmaxes: ListNet, and its twin that is consistent for the NDCG family."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.component import Property
+from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.surrogates.normalized import GainShares
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["CrossEntropy", "ListNet"]
+
+
+class _Softmax(ScoreSurrogate):
+    """``sum_j w_j (log sum_l e^alpha_l - alpha_j)`` for weights w_j >= 0."""
+
+    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "shift-invariant", "equivariant"})
+
+    def value_and_gradient(
+        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the value and its gradient ``sum(w) softmax(alpha) - w``, shape (m,)."""
+        total, top = float(target.sum()), float(alpha.max())
+        raised = np.exp(alpha - top)
+        mass = float(raised.sum())
+        value = total * np.log(mass) - float(target @ (alpha - top))
+        return float(value), total * raised / mass - target
+
+    def gradient_kernel(self) -> Kernel:
+        """Return the compiled `value_and_gradient`."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.cross_entropy import value_and_gradient
+
+        return Kernel(value_and_gradient)
+
+
+class ListNet(_Softmax):
+    r"""Cross entropy of the softmax of s and the softmax of alpha (top-one ListNet).
+
+    .. math:: \varphi(\alpha, s) = -\sum_j P_s(j) \log P_\alpha(j),
+              \qquad P_v(j) = \frac{e^{v_j}}{\sum_l e^{v_l}}
+
+    P_v(j) is the probability that j comes first in the Plackett-Luce model with scores v.
+    Its risk is smallest where :math:`P_\alpha` is the mean of :math:`P_s`: items are
+    ordered by that mean and not by the mean of G(s_j)/Z(s), so that it is not consistent
+    for the NDCG family; `cross-entropy` is.
+    """
+
+    name: ClassVar[str] = "listnet"
+    source: ClassVar[str] = "Cao, Qin, Liu, Tsai and Li 2007; Ravikumar, Tewari and Yang 2011"
+
+    def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the softmax of s, shape (m,)."""
+        raised = np.exp(scores - scores.max())
+        shares: NDArray[np.float64] = raised / raised.sum()
+        return shares
+
+    def target_kernel(self) -> Kernel:
+        """Return the compiled `target`."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.cross_entropy import softmax
+
+        return Kernel(softmax)
+
+
+class CrossEntropy(_Softmax, GainShares):
+    r"""Cross entropy of the normalized gains and the softmax of alpha.
+
+    .. math:: \varphi(\alpha, s) = -\sum_j \frac{G(s_j)}{Z(s)} \log \frac{e^{\alpha_j}}{\sum_l e^{\alpha_l}}
+
+    The Kullback-Leibler form of the listwise losses that Ravikumar, Tewari and Yang (2011)
+    make consistent: gains are divided by Z(s), as in the loss, where ListNet divides them
+    by their sum. The risk is smallest where the softmax of alpha is proportional to the
+    mean of G(s_j)/Z(s), with which alpha is consistent for the NDCG family (14),
+    [DMJ13]_ Corollary 1. Negative gains are dealt with as `GainShares` says.
+
+    Notes
+    -----
+    Of the same paper's other forms, least squares is `regression`. The cosine form
+    :math:`1 - \alpha'w / |\alpha|` is not convex in alpha and not here.
+    """
+
+    name: ClassVar[str] = "cross-entropy"
+    source: ClassVar[str] = "Ravikumar, Tewari and Yang 2011; [DMJ13]_ section 3.3"

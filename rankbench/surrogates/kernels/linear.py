@@ -1,0 +1,48 @@
+"""Compiled value-regularized linear loss, r(a) = |a|^p / p."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from rankbench.kernels import GRADIENT, TARGET
+
+__all__ = ["target", "value_and_gradient"]
+
+
+@njit(types.float64(types.float64, types.float64), cache=True, nogil=True)
+def _signed(base: float, power: float) -> float:
+    """Return ``sign(base) |base|^power``."""
+    return float(abs(base) ** power if base >= 0.0 else -(abs(base) ** power))
+
+
+@njit(TARGET, cache=True, nogil=True)
+def target(
+    scores: NDArray[np.float64],
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    target: NDArray[np.float64],
+) -> None:
+    """Write the minimizer (15) for net weights; `params` are nu and p."""
+    power = 1.0 / (params[1] - 1.0)
+    for i in range(scores.shape[0]):
+        target[i] = _signed(scores[i] / params[0], power)
+
+
+@njit(GRADIENT, cache=True, nogil=True)
+def value_and_gradient(
+    alpha: NDArray[np.float64],
+    target: NDArray[np.float64],
+    params: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+) -> float:
+    """Return the mean divergence of r between alpha and target and write its gradient; `params` is p."""
+    m, p = alpha.shape[0], params[0]
+    value = 0.0
+    for i in range(m):
+        a, t = alpha[i], target[i]
+        slope = _signed(t, p - 1.0)
+        value += (abs(a) ** p - abs(t) ** p) / p - slope * (a - t)
+        gradient[i] = (_signed(a, p - 1.0) - slope) / m
+    return float(value / m)

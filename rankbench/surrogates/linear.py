@@ -1,0 +1,158 @@
+"""The value-regularized linear loss of [DMJ10]_, for any strictly convex regularizer."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.component import Property
+from rankbench.surrogates.base import ScoreSurrogate
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["Linear", "LinearPower", "ValueRegularized"]
+
+
+class ValueRegularized(ScoreSurrogate):
+    r"""Base of value-regularized linear losses: a subclass says what r is.
+
+    .. math:: \varphi(\alpha, G) = \sum_{(i \to j) \in G} a_{ij} (\alpha_j - \alpha_i) + \nu \sum_i r(\alpha_i)
+              = -b'\alpha + \nu \sum_i r(\alpha_i), \qquad b_i = \sum_j (a_{ij} - a_{ji})
+
+    The graph enters through its net weights b alone: the structure is b, which the
+    aggregator `net-weights` makes of judgments (`borda`, where all weigh the same). The
+    target is the minimizer (15), :math:`\alpha^*_i = (r')^{-1}(b_i / \nu)`.
+
+    Consistent for the pairwise disagreement (10) in low noise ([DMJ10]_ Corollary 15) and,
+    where the difference graph has no cycle, exactly if the net weights order every pair
+    as it does (Theorem 13).
+
+    Notes
+    -----
+    The value is (14) less its minimum, divided by :math:`m \nu`, that is
+    :math:`\frac1m \sum_i r(\alpha_i) - r(\alpha^*_i) - r'(\alpha^*_i)(\alpha_i - \alpha^*_i)`:
+    zero at best, an average over items as (28) is. Within a query, that has the minimizers
+    of (14); between queries of different m it weighs them differently.
+    """
+
+    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "equivariant"})
+
+    nu: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Weight of the regularizer.")
+
+    @abstractmethod
+    def r(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return r, elementwise; strictly convex, growing faster than any linear function."""
+
+    @abstractmethod
+    def slope(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return r', elementwise."""
+
+    @abstractmethod
+    def inverse(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the inverse of r', elementwise."""
+
+    def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the minimizer (15) for net weights b, shape (m,)."""
+        return self.inverse(scores / self.nu)
+
+    def value_and_gradient(
+        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the divergence of alpha from the minimizer and its gradient, shape (m,)."""
+        slope = self.slope(target)
+        value = (self.r(alpha) - self.r(target) - slope * (alpha - target)).mean()
+        return float(value), (self.slope(alpha) - slope) / len(alpha)
+
+
+class Linear(ValueRegularized):
+    """Charge ``a_ij (alpha_j - alpha_i)`` for every edge, and ``nu/2 sum_i alpha_i^2`` for the scores.
+
+    The loss (14) with ``r(a) = a^2 / 2``, whose minimizer (15) is ``b / nu``: up to a
+    constant and a factor it is ``|alpha - b/nu|^2 / (2m)``, quadratic, so that
+    ``optimizer=exact`` has the closed form for linear models. See `ValueRegularized` for
+    b, for consistency and for the factor.
+    """
+
+    name: ClassVar[str] = "linear"
+    source: ClassVar[str] = "[DMJ10]_ eq. (14), (15)"
+    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "quadratic", "equivariant"})
+
+    def r(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``a^2 / 2``."""
+        return 0.5 * np.square(alpha)
+
+    def slope(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a."""
+        return alpha
+
+    def inverse(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the slope."""
+        return slope
+
+    def value_and_gradient(
+        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return ``|alpha - target|^2 / (2m)`` and ``(alpha - target) / m``."""
+        residual = alpha - target
+        return float(residual @ residual) / (2 * len(alpha)), residual / len(alpha)
+
+    def target_kernel(self) -> Kernel:
+        """Return the compiled `target`."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.linear import target
+
+        return Kernel(target, np.array([self.nu, 2.0]))
+
+    def gradient_kernel(self) -> Kernel:
+        """Return the compiled `value_and_gradient`."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.regression import value_and_gradient
+
+        return Kernel(value_and_gradient)
+
+
+class LinearPower(ValueRegularized):
+    """Charge ``a_ij (alpha_j - alpha_i)`` for every edge, and ``nu/p sum_i |alpha_i|^p`` for the scores.
+
+    The loss (14) with ``r(a) = |a|^p / p``, p > 1, whose minimizer (15) is
+    ``sign(b) |b/nu|^(1/(p-1))``. With p = 2 it is `linear`, which has a closed form for
+    linear models. See `ValueRegularized` for b, for consistency and for the factor.
+    """
+
+    name: ClassVar[str] = "linear-power"
+    source: ClassVar[str] = "[DMJ10]_ eq. (14), (15)"
+
+    power: float = Field(default=4.0, gt=1, allow_inf_nan=False, description="p of the regularizer.")
+
+    def r(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``|a|^p / p``."""
+        return np.abs(alpha) ** self.power / self.power
+
+    def slope(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``sign(a) |a|^(p-1)``."""
+        slope: NDArray[np.float64] = np.sign(alpha) * np.abs(alpha) ** (self.power - 1)
+        return slope
+
+    def inverse(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``sign(g) |g|^(1/(p-1))``."""
+        inverse: NDArray[np.float64] = np.sign(slope) * np.abs(slope) ** (1 / (self.power - 1))
+        return inverse
+
+    def target_kernel(self) -> Kernel:
+        """Return the compiled `target`."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.linear import target
+
+        return Kernel(target, np.array([self.nu, self.power]))
+
+    def gradient_kernel(self) -> Kernel:
+        """Return the compiled `value_and_gradient`."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.linear import value_and_gradient
+
+        return Kernel(value_and_gradient, np.array([self.power]))

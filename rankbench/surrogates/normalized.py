@@ -1,0 +1,82 @@
+"""The first step that surrogates of the NDCG family share: from scores to normalized gains."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.discounts import TINY, Cutoff, DiscountName, GainName, discounts, gains, ideal
+from rankbench.surrogates.base import ScoreSurrogate
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["GainShares", "NormalizedGains", "normalized_gains"]
+
+
+def normalized_gains(
+    gain: GainName, discount: DiscountName, cutoff: float, scores: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return ``G(s_j) / Z(s)`` (14), shape (m,); zeros where there is nothing to divide by."""
+    gained = gains(gain, scores)
+    best = ideal(gained, discounts(discount, len(scores), cutoff))
+    if best > 0 and scores.any() and best > TINY * np.abs(gained).max():
+        return gained / best
+    return np.zeros_like(scores)
+
+
+class NormalizedGains(ScoreSurrogate):
+    """Base of surrogates that look at ``G(s_j) / Z(s)`` alone.
+
+    Z(s) is the largest discounted sum of gains over all orderings (14). A structure with
+    ``Z(s) <= 0`` or ``s = 0`` has nothing to normalize: its target is 0. So has one whose
+    Z(s) is so much smaller than its largest gain that their quotient is no number.
+    """
+
+    gain: GainName = Field(default="exp2", description="G(s): exp2 (2^s - 1), identity (s) or exp (e^s).")
+    discount: DiscountName = Field(
+        default="log", description="F(j): log (log(1 + j)), log2 (log2(1 + j)) or reciprocal (j)."
+    )
+    cutoff: Cutoff = Field(default=math.inf, description="Last position that counts in Z(s); inf: all.")
+
+    def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``G(s_j) / Z(s)``, shape (m,)."""
+        return normalized_gains(self.gain, self.discount, self.cutoff, scores)
+
+    def target_kernel(self) -> Kernel:
+        """Return the compiled `target`."""
+        from rankbench.kernels import Kernel
+        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.surrogates.kernels.normalized import target, work
+
+        return Kernel(target, gain_params(self.gain, self.discount, self.cutoff), work)
+
+
+class GainShares(NormalizedGains):
+    r"""Base of surrogates that need nonnegative weights w_j in place of ``G(s_j) / Z(s)``.
+
+    .. math:: w_j = \frac{G(s_j)}{Z(s)} - \min\left(0, \min_l \frac{G(s_l)}{Z(s)}\right)
+
+    Where no gain is negative, these are the normalized gains. Elsewhere (centred scores)
+    a negative factor would make the surrogate concave and unbounded below. Raising all
+    weights of a structure alike changes none of the differences
+    :math:`\int (w_j - w_l) \, d\mu`, which are all that consistency for the NDCG family
+    depends on ([DMJ13]_ Corollary 1).
+    """
+
+    def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights w_j >= 0, shape (m,)."""
+        shares = super().target(scores)
+        return shares - min(0.0, float(shares.min()))
+
+    def target_kernel(self) -> Kernel:
+        """Return the compiled `target`."""
+        from rankbench.kernels import Kernel
+        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.surrogates.kernels.normalized import raised_target, work
+
+        return Kernel(raised_target, gain_params(self.gain, self.discount, self.cutoff), work)

@@ -1,0 +1,114 @@
+"""Order-preserving surrogates of the NDCG and ERR families, [DMJ13]_ section 3.3."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.component import Property
+from rankbench.satisfaction import SatisfactionName, satisfaction
+from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.surrogates.normalized import GainShares
+from rankbench.surrogates.pairwise import Pairwise
+from rankbench.surrogates.pairwise_exponential import PairwiseExponential
+from rankbench.surrogates.pairwise_logistic import PairwiseLogistic
+from rankbench.surrogates.pairwise_squared_hinge import PairwiseSquaredHinge
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["OrderPreserving", "OrderPreservingERR", "OrderPreservingFamily"]
+
+PhiName: TypeAlias = Literal["logistic", "exponential", "squared-hinge"]
+"""phi(t): ``log(1 + e^-t)``, ``e^-t`` or ``max(0, 1 - t)^2``: convex, differentiable, not increasing, phi'(0) < 0."""
+
+
+PHIS: dict[PhiName, Pairwise] = {
+    "logistic": PairwiseLogistic(),
+    "exponential": PairwiseExponential(),
+    "squared-hinge": PairwiseSquaredHinge(),
+}
+
+
+class OrderPreservingFamily(ScoreSurrogate):
+    r"""Base of the surrogates below: a subclass makes weights w_j >= 0 of a structure.
+
+    .. math:: \varphi(\alpha, s) = \sum_{j=1}^m w_j \sum_{l=1}^m \phi(\alpha_j - \alpha_l)
+
+    Notes
+    -----
+    The paper prints :math:`\phi(\alpha_l - \alpha_j)`, which with its own condition on phi
+    (not increasing, :math:`\phi'(0) < 0`) orders items the wrong way round. Here an item of
+    larger weight is pushed up.
+    """
+
+    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "shift-invariant", "equivariant"})
+
+    phi: PhiName = Field(
+        default="logistic",
+        description="phi(t): logistic (log(1 + e^-t)), exponential (e^-t) or squared-hinge (max(0, 1 - t)^2).",
+    )
+
+    def value_and_gradient(
+        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the value and its gradient in alpha, shape (m,); target are the weights."""
+        use = np.flatnonzero(target)
+        weights = target[use, None]
+        phi, margins = PHIS[self.phi], alpha[use, None] - alpha[None, :]
+        slopes = weights * phi.dphi(margins)
+        gradient: NDArray[np.float64] = -slopes.sum(axis=0)
+        gradient[use] += slopes.sum(axis=1)
+        return float((weights * phi.phi(margins)).sum()), gradient
+
+    def gradient_kernel(self) -> Kernel:
+        """Return the compiled `value_and_gradient`, O(m^2)."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.order_preserving import PHI_CODES, value_and_gradient
+
+        return Kernel(value_and_gradient, np.array([float(PHI_CODES[self.phi])]))
+
+
+class OrderPreserving(OrderPreservingFamily, GainShares):
+    """Push every item above all others with the force of its normalized gain.
+
+    ``phi(alpha, s) = sum_j G(s_j)/Z(s) sum_l phi(alpha_j - alpha_l)``: convex and, with G
+    and F of the loss, consistent for the NDCG family (14). Negative gains are dealt with
+    as `GainShares` says. See `OrderPreservingFamily` for the sign.
+    """
+
+    name: ClassVar[str] = "order-preserving"
+    source: ClassVar[str] = "[DMJ13]_ section 3.3; Zhang 2004, theorem 5"
+
+
+class OrderPreservingERR(OrderPreservingFamily):
+    """Push every item above all others with the force of its probability to satisfy.
+
+    ``phi(alpha, s) = sum_j G(s_j) sum_l phi(alpha_j - alpha_l)`` with the G of the loss
+    `err`: consistent for the ERR family (16) where the scores of items are independent
+    (Lemma 1 needs a product measure; without it there are counterexamples). See
+    `OrderPreservingFamily` for the sign.
+    """
+
+    name: ClassVar[str] = "order-preserving-err"
+    source: ClassVar[str] = "[DMJ13]_ section 3.3; Zhang 2004, theorem 5"
+
+    gain: SatisfactionName = Field(
+        default="exp2", description="G(s): exp2 ((2^s - 1)/2^top within [0, 1]) or logistic (1/(1 + e^-s))."
+    )
+    top: float = Field(default=4.0, gt=0, le=1000, description="Largest grade, for gain=exp2.")
+
+    def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``G(s_j)`` in [0, 1], shape (m,)."""
+        return satisfaction(self.gain, scores, self.top)
+
+    def target_kernel(self) -> Kernel:
+        """Return the compiled `target`."""
+        from rankbench.kernels import Kernel
+        from rankbench.losses.kernels.satisfaction import SATISFACTION_CODES
+        from rankbench.surrogates.kernels.order_preserving import satisfaction_target
+
+        return Kernel(satisfaction_target, np.array([float(SATISFACTION_CODES[self.gain]), self.top]))

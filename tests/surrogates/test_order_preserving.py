@@ -1,0 +1,138 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from rankbench.errors import SpecError
+from rankbench.losses import NDCG
+from rankbench.spec import parse
+from rankbench.surrogates import CrossEntropy, ListNet, OrderPreserving, OrderPreservingERR, Regression
+
+PHI = {
+    "logistic": lambda t: math.log(1 + math.exp(-t)),
+    "exponential": lambda t: math.exp(-t),
+    "squared-hinge": lambda t: max(0.0, 1 - t) ** 2,
+}
+CONSISTENT = [
+    *(OrderPreserving(phi=phi) for phi in PHI),
+    OrderPreserving(gain="exp", discount="log2", cutoff=2),
+    CrossEntropy(),
+    Regression(),
+]
+
+
+def minimizer(surrogate, structures, probabilities):
+    """Minimize the conditional surrogate risk over all scores, from several starts."""
+    targets = [surrogate.target(s) for s in structures]
+
+    def risk(alpha):
+        parts = [surrogate.value_and_gradient(alpha, t) for t in targets]
+        value = sum(p * v for p, (v, _) in zip(probabilities, parts, strict=True))
+        return value, sum(p * g for p, (_, g) in zip(probabilities, parts, strict=True))
+
+    found = minimize(risk, np.zeros(len(structures[0])), jac=True, method="BFGS", options={"gtol": 1e-9})
+    return found.x
+
+
+def by_risk(loss, structures, probabilities):
+    """Return the ordering of least true risk, by enumeration."""
+    m = len(structures[0])
+    return min(
+        itertools.permutations(range(m)),
+        key=lambda a: sum(
+            p * loss.value(np.array(a, float), s) for p, s in zip(probabilities, structures, strict=True)
+        ),
+    )
+
+
+def mixtures(count, lowest=0.0):
+    rng = np.random.default_rng(0)
+    for _ in range(count):
+        yield rng.uniform(lowest, 3, size=(3, 4)), rng.dirichlet(np.ones(3))
+
+
+@pytest.mark.parametrize("phi", PHI)
+def test_the_value_is_the_formula_with_the_sign_turned(phi):
+    rng = np.random.default_rng(4)
+    alpha, s = rng.normal(size=5), rng.uniform(0, 3, size=5)
+    gain, order = 2**s - 1, np.sort(2**s - 1)[::-1]
+    z = sum(g / math.log(1 + j) for j, g in enumerate(order, 1))
+    expected = sum(gain[j] / z * PHI[phi](alpha[j] - alpha[i]) for j in range(5) for i in range(5))
+    surrogate = OrderPreserving(phi=phi)
+    gradient = surrogate.value_and_gradient(np.zeros(5), surrogate.target(s))[1]
+    # At a tie, descending pushes the item of the largest gain up the most.
+    np.testing.assert_array_equal(np.argsort(-gradient), np.argsort(gain))
+    assert surrogate.value_and_gradient(alpha, surrogate.target(s))[0] == pytest.approx(expected, rel=1e-12)
+    err = sum((2 ** s[j] - 1) / 16 * PHI[phi](alpha[j] - alpha[i]) for j in range(5) for i in range(5))
+    twin = OrderPreservingERR(phi=phi)
+    assert twin.value_and_gradient(alpha, twin.target(s))[0] == pytest.approx(err, rel=1e-12)
+
+
+@pytest.mark.parametrize("surrogate", CONSISTENT, ids=str)
+@pytest.mark.parametrize("lowest", [0.0, -1.0])
+def test_consistent_ones_order_as_the_least_ndcg_risk(surrogate, lowest):
+    loss = NDCG(gain=surrogate.gain, discount=surrogate.discount, cutoff=surrogate.cutoff)
+    for structures, probabilities in mixtures(12, lowest):
+        alpha = minimizer(surrogate, structures, probabilities)
+        risks = [sum(p * loss.value(a, s) for p, s in zip(probabilities, structures, strict=True)) for a in
+                 (alpha, np.array(by_risk(loss, structures, probabilities), float))]  # fmt: skip
+        assert risks[0] == pytest.approx(risks[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("surrogate", [Regression(normalize=False), ListNet()], ids=str)
+def test_without_the_normalizer_there_are_counterexamples(surrogate):
+    loss, worse = NDCG(), 0
+    for structures, probabilities in mixtures(60):
+        alpha = minimizer(surrogate, structures, probabilities)
+        best = np.array(by_risk(loss, structures, probabilities), float)
+        parts = zip(probabilities, structures, strict=True)
+        worse += sum(p * (loss.value(alpha, s) - loss.value(best, s)) for p, s in parts) > 1e-6
+    assert worse > 0
+
+
+def test_the_cross_entropy_is_smallest_at_the_logarithm_of_the_mean_gains():
+    for structures, probabilities in mixtures(5):
+        surrogate = CrossEntropy()
+        mean = probabilities @ np.array([surrogate.target(s) for s in structures])
+        alpha = minimizer(surrogate, structures, probabilities)
+        np.testing.assert_allclose(np.exp(alpha) / np.exp(alpha).sum(), mean / mean.sum(), atol=1e-6)
+
+
+def test_listnet_is_the_cross_entropy_of_top_one_probabilities():
+    s, alpha = np.array([1.0, 0.0, -2.0]), np.array([0.3, 0.1, 2.0])
+    p, q = np.exp(s) / np.exp(s).sum(), np.exp(alpha) / np.exp(alpha).sum()
+    surrogate = ListNet()
+    assert surrogate.value_and_gradient(alpha, surrogate.target(s))[0] == pytest.approx(-(p * np.log(q)).sum())
+    far = surrogate.target(np.array([2000.0, 1999.0]))
+    np.testing.assert_allclose(far, [1 / (1 + math.exp(-1)), 1 / (1 + math.e)], rtol=1e-12)
+    assert surrogate.value_and_gradient(np.array([-3000.0, 3000.0]), far)[0] == pytest.approx(far[0] * 6000)
+
+
+@pytest.mark.parametrize("surrogate", [OrderPreserving(), CrossEntropy()], ids=str)
+def test_structures_that_say_nothing_cost_nothing(surrogate):
+    for s in (np.zeros(3), np.array([-1.0, -2.0, -0.5])):
+        value, gradient = surrogate.value_and_gradient(np.array([1.0, 2.0, 3.0]), surrogate.target(s))
+        assert value == 0
+        assert not gradient.any()
+
+
+def test_negative_gains_raise_all_weights_of_a_structure_alike():
+    s = np.array([0.5, -0.2, -0.3])
+    raised, plain = OrderPreserving(gain="identity").target(s), Regression(gain="identity").target(s)
+    assert raised.min() == 0
+    np.testing.assert_allclose(np.diff(raised), np.diff(plain), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("cls", "text"),
+    [
+        (OrderPreserving, "order-preserving:phi=hinge"),
+        (OrderPreservingERR, "order-preserving-err:top=0"),
+        (OrderPreservingERR, "order-preserving-err:gain=exp"),
+    ],
+)
+def test_bad_parameters_are_named(cls, text):
+    with pytest.raises(SpecError, match=r"phi|top|gain"):
+        cls.from_spec(parse(text))
