@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from rankbench.losses.base import Loss
+from rankbench.losses.err import ERR, ERRFamily
 from rankbench.losses.ndcg import NDCG, NDCGFamily
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.losses.precision import Precision
 from rankbench.plugin.hookspecs import hookimpl
 
-__all__ = ["NDCG", "NDCGFamily", "PairwiseDisagreement", "Precision"]
+__all__ = ["ERR", "NDCG", "ERRFamily", "NDCGFamily", "PairwiseDisagreement", "Precision"]
 
 
 @hookimpl
 def rankbench_register_losses() -> list[type[Loss]]:
     """Register the built-in losses."""
-    return [NDCG, Precision, PairwiseDisagreement]
+    return [NDCG, Precision, ERR, PairwiseDisagreement]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rankbench.errors import InputError
-from rankbench.losses import NDCG, PairwiseDisagreement, Precision
+from rankbench.losses import ERR, NDCG, PairwiseDisagreement, Precision
 from rankbench.losses.evaluate import evaluate
 
 OFFSETS = np.array([0, 4, 5, 30, 130])
@@ -24,7 +24,7 @@ def drawn():
     return np.round(rng.normal(size=(3, 130)), 1), rng.normal(size=130)
 
 
-@pytest.mark.parametrize("loss", [NDCG(), Precision(k=3), InterpretedNDCG()], ids=repr)
+@pytest.mark.parametrize("loss", [NDCG(), Precision(k=3), ERR(), InterpretedNDCG()], ids=repr)
 def test_scores_of_all_queries_at_once(loss, drawn):
     alpha, s = drawn
     out = evaluate(loss, alpha, s, OFFSETS)

@@ -138,3 +138,20 @@ def test_any_gain_and_discount_by_subclassing():
     expected = brute_force(alpha, s, lambda v: v**3, math.sqrt, math.inf)
     assert Own().value(alpha, s) == pytest.approx(expected)
     assert Own().kernel() is None
+
+
+def test_relevance_by_a_transformation_of_the_whole_structure():
+    """r(s) of section 3.3: here a structure is only an ordering, and r counts the items below."""
+
+    class OfOrder(NDCG):
+        name: ClassVar[str] = "ndcg-of-order"
+
+        def gain_of(self, scores):
+            return super().gain_of((scores[:, None] > scores[None, :]).sum(axis=1).astype(float))
+
+        def kernel(self):
+            return None
+
+    alpha, s = np.array([1.0, 3.0, 2.0, 0.0]), np.array([0.3, 17.0, -2.0, 0.3])
+    assert OfOrder().value(alpha, s) == pytest.approx(NDCG().value(alpha, np.array([1.0, 3.0, 0.0, 1.0])))
+    assert OfOrder().value(alpha, np.exp(s)) == OfOrder().value(alpha, s)

@@ -1,0 +1,152 @@
+import itertools
+import math
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankbench.errors import SpecError
+from rankbench.losses import ERR, ERRFamily
+from rankbench.spec import parse
+
+G = {
+    "exp2": lambda s, top: min(max((2.0**s - 1) / 2.0**top, 0.0), 1.0),
+    "logistic": lambda s, top: 1 / (1 + math.exp(-s)),
+}
+F = {"reciprocal": lambda j: j, "log2": lambda j: math.log2(1 + j)}
+VARIANTS = [
+    ERR(gain=gain, discount=discount, cutoff=cutoff, top=top)
+    for gain, discount, (cutoff, top) in itertools.product(G, F, ((math.inf, 4.0), (2.0, 1.0), (4.0, 2.5)))
+]
+few = st.sampled_from([-1.0, 0.0, 0.5, 2.0, 4.0])
+pairs = st.lists(st.tuples(few, st.one_of(few, st.floats(-5, 6))), min_size=1, max_size=40)
+
+
+def compiled(loss, alpha, s):
+    kernel = loss.kernel()
+    work = np.full(kernel.work(len(alpha)) + 3, 9.0)  # dirty, and longer than asked for
+    return kernel.function(alpha, s, kernel.params, work)
+
+
+def one_order(chances, f):
+    """(16) by its words: the user goes down the list until an item satisfies."""
+    return 1 - sum(chances[i] / f(i + 1) * math.prod(1 - chances[j] for j in range(i)) for i in range(len(chances)))
+
+
+def brute_force(alpha, s, gain, f):
+    """(16) averaged over every order that agrees with alpha."""
+    m = len(s)
+    orders = [o for o in itertools.permutations(range(m)) if all(alpha[o[j]] >= alpha[o[j + 1]] for j in range(m - 1))]
+    return np.mean([one_order([gain(s[i]) for i in o], f) for o in orders])
+
+
+@pytest.mark.parametrize("loss", VARIANTS, ids=str)
+def test_equals_the_mean_over_tie_permutations(loss):
+    rng = np.random.default_rng(3)
+    for levels in (1, 2, 3, 6):
+        alpha, s = rng.integers(0, levels, size=6).astype(float), rng.uniform(-1, 5, size=6)
+        expected = brute_force(
+            alpha,
+            s,
+            lambda v: G[loss.gain](v, loss.top),
+            lambda j: F[loss.discount](j) if j <= loss.cutoff else math.inf,
+        )
+        assert loss.value(alpha, s) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+        assert compiled(loss, alpha, s) == pytest.approx(expected, rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("loss", VARIANTS, ids=str)
+@given(pairs)
+@settings(max_examples=40, deadline=None)
+def test_compiled_equals_numpy(loss, rows):
+    alpha, s = np.array(rows).T.copy()
+    value = loss.value(alpha, s)
+    assert loss.bounds()[0] - 1e-12 <= value <= loss.bounds()[1] + 1e-12
+    assert compiled(loss, alpha, s) == pytest.approx(value, rel=1e-10, abs=1e-12)
+
+
+@given(pairs, st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_depends_on_order_alone_and_not_on_numbering(rows, seed):
+    alpha, s = np.array(rows).T.copy()
+    loss, order = ERR(), np.random.default_rng(seed).permutation(len(alpha))
+    value = loss.value(alpha, s)
+    assert {"shift-invariant", "equivariant"} <= loss.properties
+    assert loss.value(3 * alpha + 7, s) == pytest.approx(value, rel=1e-12)
+    assert loss.value(alpha[order], s[order]) == pytest.approx(value, rel=1e-12)
+    assert compiled(loss, alpha[order].copy(), s[order].copy()) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("m", [1, 8, 9, 100, 1000])
+def test_compiled_at_every_size_and_all_tied(m):
+    rng = np.random.default_rng(m)
+    s = rng.integers(0, 5, size=m).astype(float)
+    for alpha in (np.zeros(m), np.round(rng.normal(size=m), 1), rng.normal(size=m)):
+        for loss in (ERR(), ERR(gain="logistic", discount="log2"), ERR(cutoff=7)):
+            assert compiled(loss, alpha, s) == pytest.approx(loss.value(alpha, s), rel=1e-10)
+
+
+def test_all_tied_is_the_mean_of_random_orders():
+    rng = np.random.default_rng(5)
+    s = rng.integers(0, 5, size=60).astype(float)
+    losses = [ERR().value(rng.permutation(60).astype(float), s) for _ in range(4000)]
+    error = np.std(losses) / math.sqrt(4000)
+    assert compiled(ERR(), np.zeros(60), s) == pytest.approx(np.mean(losses), abs=4 * error)
+
+
+@given(st.lists(st.lists(st.floats(0, 1), min_size=2, max_size=3), min_size=2, max_size=4), st.sampled_from(list(F)))
+@settings(max_examples=60, deadline=None)
+def test_lemma_1_of_independent_scores_the_best_order_is_by_the_mean(values, discount):
+    """Items' G are independent and uniform on their values; every joint outcome is judged."""
+
+    class Given(ERRFamily):
+        name: ClassVar[str] = "given"
+
+        def gain_of(self, scores):
+            return scores
+
+        def discounts_of(self, m):
+            return 1 / np.array([F[discount](j) for j in range(1, m + 1)])
+
+    def risk(alpha):
+        return np.mean([Given().value(np.array(alpha, float), np.array(s)) for s in itertools.product(*values)])
+
+    risks = [risk(order) for order in itertools.permutations(range(len(values)))]
+    assert risk([np.mean(v) for v in values]) == pytest.approx(min(risks), abs=1e-12)
+    assert Given().kernel() is None
+
+
+def test_correlated_scores_can_break_lemma_1():
+    """The assumption that scores are independent is needed."""
+    outcomes = np.array([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    chances = np.array([0.45, 0.55])
+
+    def risk(alpha):
+        losses = [one_order(list(row[np.argsort(-np.array(alpha))]), lambda j: j) for row in outcomes]
+        return float(chances @ losses)
+
+    np.testing.assert_allclose(chances @ outcomes, [0.55, 0.55, 0.45])
+    assert risk([3.0, 2.0, 1.0]) > risk([3.0, 1.0, 2.0])
+
+
+def test_unusual_numbers():
+    s = np.array([4.0, 0.0, 9000.0, -9000.0])
+    alpha = np.array([1.0, 2.0, 0.0, 3.0])
+    for loss, first in ((ERR(), 15 / 16), (ERR(gain="logistic"), 1 / (1 + math.exp(-4)))):
+        expected = loss.value(alpha, s)
+        assert np.isfinite(expected)
+        assert compiled(loss, alpha, s) == pytest.approx(expected)
+        assert loss.value(np.zeros(1), s[:1]) == pytest.approx(1 - first)
+        assert math.isnan(loss.value(np.array([1.0, np.nan, 0.0, 0.0]), s))
+        assert math.isnan(compiled(loss, np.array([1.0, np.nan, 0.0, 0.0]), s))
+    endless = np.array([-np.inf, np.inf, 0.0, -np.inf])
+    assert compiled(ERR(), endless, s) == pytest.approx(ERR().value(np.array([0.0, 2.0, 1.0, 0.0]), s))
+    assert ERR().value(alpha, np.zeros(4)) == 1 == compiled(ERR(), alpha, np.zeros(4))
+
+
+@pytest.mark.parametrize("text", ["err:top=0", "err:discount=log", "err:cutoff=0", "err:gain=exp"])
+def test_bad_parameters_are_named(text):
+    with pytest.raises(SpecError, match=r"top|discount|cutoff|gain"):
+        ERR.from_spec(parse(text))
