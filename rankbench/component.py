@@ -22,11 +22,14 @@ from rankbench.spec import Spec, Value, expand, parse
 
 __all__ = ["Component", "Order", "Property", "StructureKind", "build"]
 
-Property = Literal["additive", "convex", "equivariant", "quadratic", "shift-invariant", "smooth", "stochastic"]
+Property = Literal[
+    "additive", "convex", "equivariant", "quadratic", "sequential", "shift-invariant", "smooth", "stochastic"
+]
 """Mathematical properties that a component may declare; checks follow declarations.
 
 ``additive``: averaged over all k-subsets of judgments, the structure is the average of the
 structures of one judgment, so that a risk linear in the structure does not depend on k.
+``sequential``: the structure depends on the order in which the judgments were made.
 """
 
 StructureKind = Literal["scores", "edges"]

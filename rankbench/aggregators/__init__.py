@@ -6,9 +6,17 @@ from rankbench.aggregators.average_adjacency import AverageAdjacency
 from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.borda import Borda
 from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.budgeted import Budgeted
+from rankbench.aggregators.difference_graph import DifferenceGraph
+from rankbench.aggregators.eigenvector import Eigenvector
+from rankbench.aggregators.elo import Elo
+from rankbench.aggregators.geometric_mean import GeometricMean
 from rankbench.aggregators.identity import Identity
+from rankbench.aggregators.kemeny import Kemeny
 from rankbench.aggregators.limit_scores import LimitScores
 from rankbench.aggregators.mean_log_odds import MeanLogOdds
+from rankbench.aggregators.pagerank import PageRank
+from rankbench.aggregators.rank_centrality import RankCentrality
 from rankbench.aggregators.thurstone_mosteller import ThurstoneMosteller, least_squares_scores
 from rankbench.aggregators.win_rate import WinRate
 from rankbench.plugin.hookspecs import hookimpl
@@ -18,9 +26,17 @@ __all__ = [
     "AverageAdjacency",
     "Borda",
     "BradleyTerry",
+    "Budgeted",
+    "DifferenceGraph",
+    "Eigenvector",
+    "Elo",
+    "GeometricMean",
     "Identity",
+    "Kemeny",
     "LimitScores",
     "MeanLogOdds",
+    "PageRank",
+    "RankCentrality",
     "ThurstoneMosteller",
     "WinRate",
     "least_squares_scores",
@@ -35,9 +51,17 @@ def rankbench_register_aggregators() -> list[type[Aggregator]]:
         AverageAdjacency,
         Borda,
         BradleyTerry,
+        Budgeted,
+        DifferenceGraph,
+        Eigenvector,
+        Elo,
+        GeometricMean,
         Identity,
+        Kemeny,
         LimitScores,
         MeanLogOdds,
+        PageRank,
+        RankCentrality,
         ThurstoneMosteller,
         WinRate,
     ]

@@ -34,7 +34,7 @@ class Identity(Aggregator):
     name: ClassVar[str] = "identity"
     source: ClassVar[str] = "[DMJ13]_ section 3.2"
     structure: ClassVar[StructureKind] = "edges"
-    properties: ClassVar[frozenset[Property]] = frozenset({"additive", "equivariant"})
+    properties: ClassVar[frozenset[Property]] = frozenset({"additive", "equivariant", "sequential"})
 
     def aggregate(
         self,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.aggregators.base import Aggregator
-from rankbench.aggregators.pairs import observed_pairs
+from rankbench.aggregators.pairs import log_odds, observed_pairs
 from rankbench.component import Property
 
 if TYPE_CHECKING:
@@ -58,12 +58,9 @@ class MeanLogOdds(Aggregator):
         m: int,
     ) -> NDArray[np.float64]:
         """Return the mean log-odds, shape (m,)."""
-        low, high, forward, backward = observed_pairs(winners, losers, weights, m)
-        if self.frequencies == "joint":
-            total = weights.sum()
-            forward, backward = forward / total, backward / total
-        log_odds = np.log((forward + self.smoothing) / (backward + self.smoothing))
-        scores = np.bincount(low, log_odds, m) - np.bincount(high, log_odds, m)
+        pairs = observed_pairs(winners, losers, weights, m)
+        odds = log_odds(pairs, self.smoothing, joint=self.frequencies == "joint")
+        scores = np.bincount(pairs.low, odds, m) - np.bincount(pairs.high, odds, m)
         return scores / (m - 1)
 
     def kernel(self) -> Kernel:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Pairs", "observed_pairs"]
+__all__ = ["Pairs", "log_odds", "observed_pairs"]
 
 
 class Pairs(NamedTuple):
@@ -38,3 +38,21 @@ def observed_pairs(
     np.add.at(forward, pair, np.where(winners < losers, weights, 0.0))
     np.add.at(backward, pair, np.where(winners > losers, weights, 0.0))
     return Pairs(low, high, forward, backward)
+
+
+def log_odds(pairs: Pairs, smoothing: float, *, joint: bool = False) -> NDArray[np.float64]:
+    r"""Return the smoothed log-odds of each pair, shape (p,), positive if `low` is preferred.
+
+    .. math:: A_{ij} = \log \frac{w_{ij} + c}{w_{ji} + c}
+
+    Parameters
+    ----------
+    pairs : Pairs
+    smoothing : float
+        c > 0.
+    joint : bool
+        Whether c is added to frequencies among all judgments, w / W, instead of to weights.
+    """
+    c = smoothing * float((pairs.forward + pairs.backward).sum()) if joint else smoothing
+    odds: NDArray[np.float64] = np.log((pairs.forward + c) / (pairs.backward + c))
+    return odds

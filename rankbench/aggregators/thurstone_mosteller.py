@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.aggregators.base import Aggregator
-from rankbench.aggregators.pairs import observed_pairs
+from rankbench.aggregators.pairs import log_odds, observed_pairs
 from rankbench.component import Property
 from rankbench.errors import InputError
 
@@ -53,9 +53,10 @@ class ThurstoneMosteller(Aggregator):
         m: int,
     ) -> NDArray[np.float64]:
         """Return the least-squares scores, shape (m,), by a dense m x m factorization."""
-        low, high, forward, backward = observed_pairs(winners, losers, weights, m)
+        pairs = observed_pairs(winners, losers, weights, m)
+        low, high = pairs.low, pairs.high
         preferences, mask = np.zeros((m, m)), np.eye(m, dtype=bool)
-        preferences[low, high] = np.log((forward + self.smoothing) / (backward + self.smoothing))
+        preferences[low, high] = log_odds(pairs, self.smoothing)
         preferences -= preferences.T
         mask[low, high] = mask[high, low] = True
         return least_squares_scores(preferences, mask)

@@ -41,7 +41,8 @@ def compiled(aggregator, winners, losers, weights, m):
     edge_weights = np.full(k, np.nan)
     count = kernel.function(winners, losers, weights, m, kernel.params, work, tails, heads, edge_weights)
     assert not work.any()
-    assert 1 <= count <= k
+    assert 0 <= count <= k
+    assert np.all(edge_weights[:count] > 0)
     edges = list(zip(tails[:count].tolist(), heads[:count].tolist(), strict=True))
     assert len(set(edges)) == count, "an edge is there twice"
     adjacency = np.zeros((m, m))

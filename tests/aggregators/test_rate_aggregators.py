@@ -1,11 +1,12 @@
-"""Borda counts and win rates: the formulas, and their limits under BTL."""
+"""Borda counts, win rates and budgeted scores: the formulas, and their limits under BTL."""
 
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rankbench.aggregators import Borda, WinRate
+from rankbench.aggregators import Borda, Budgeted, WinRate
 
 LABELS = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
 
@@ -50,3 +51,53 @@ def test_limit_of_win_rate():
     scores = compiled(WinRate(), *btl_sample(LABELS, k, 4))
     assert np.all(np.abs(scores - limit) < 4.5 * 0.5 / np.sqrt(0.98 * k * 2 / m))
     assert limit.sum() == pytest.approx(0, abs=1e-12)
+
+
+def chances(w):
+    """Return the conditional frequencies P(j beats l), 1/2 where nothing was observed."""
+    return np.divide(w, w + w.T, out=np.full(w.shape, 0.5), where=(w + w.T) > 0)
+
+
+@given(sample=samples())
+@settings(max_examples=40, deadline=None)
+def test_budgeted_formula_and_its_equivalence_with_borda(sample):
+    m = sample[-1]
+    p = chances(matrix(*sample))
+    scores = compiled(Budgeted(), *sample)
+    winning = (p.sum(axis=1) - 0.5) / (m - 1)
+    assert scores + 0.5 == pytest.approx(winning, abs=1e-12)
+    # The paper's statement: an increasing affine function of A 1 with A = P - P^T.
+    assert scores + 0.5 == pytest.approx(0.5 + (p - p.T).sum(axis=1) / (2 * (m - 1)), abs=1e-12)
+
+
+@given(m=st.integers(2, 7), n=st.integers(1, 6), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_budgeted_is_the_borda_count_if_all_pairs_meet_equally_often(m, n, data):
+    i, j = (np.tile(side, n) for side in np.triu_indices(m, 1))
+    first = np.array(data.draw(st.lists(st.booleans(), min_size=len(i), max_size=len(i))))
+    sample = np.where(first, i, j).astype(np.int32), np.where(first, j, i).astype(np.int32), np.ones(len(i)), m
+    assert compiled(Borda(), *sample) == pytest.approx(4 / m * compiled(Budgeted(), *sample), abs=1e-12)
+    assert compiled(WinRate(), *sample) == pytest.approx(compiled(Budgeted(), *sample), abs=1e-12)
+
+
+def test_budgeted_does_not_depend_on_whom_an_item_met_how_often():
+    # Item 0 beat 1 once and lost to 2 once; then it beat 1 ninety-nine times more.
+    few = np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32), np.ones(2), 3
+    many = np.array([0, 2], dtype=np.int32), np.array([1, 0], dtype=np.int32), np.array([100.0, 1.0]), 3
+    assert compiled(Budgeted(), *few) == pytest.approx([0, -0.25, 0.25])
+    assert np.array_equal(compiled(Budgeted(), *few), compiled(Budgeted(), *many))
+    assert compiled(WinRate(), *many)[0] > 0.4
+
+
+def test_limit_of_budgeted_whatever_the_frequencies_of_the_pairs():
+    rng = np.random.default_rng(5)
+    m = len(LABELS)
+    i, j = np.triu_indices(m, 1)
+    pair = rng.choice(len(i), size=400_000, p=np.arange(1, len(i) + 1) / (len(i) * (len(i) + 1) / 2))
+    first = rng.random(len(pair)) < 1 / (1 + np.exp(LABELS[j[pair]] - LABELS[i[pair]]))
+    winners, losers = np.where(first, i[pair], j[pair]), np.where(first, j[pair], i[pair])
+    limit = wins_against_each(LABELS).sum(axis=1) / (m - 1) - 0.5
+    sample = winners.astype(np.int32), losers.astype(np.int32), np.ones(len(pair)), m
+    fewest = len(pair) / (len(i) * (len(i) + 1) / 2)
+    assert np.all(np.abs(compiled(Budgeted(), *sample) - limit) < 4.5 * 0.5 / np.sqrt((m - 1) * 0.9 * fewest))
+    assert np.abs(compiled(WinRate(), *sample) - limit).max() > 0.01

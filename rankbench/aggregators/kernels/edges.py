@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from rankbench.kernels import EDGES
 
-__all__ = ["average_adjacency", "identity", "table_size"]
+__all__ = ["average_adjacency", "difference_graph", "identity", "table_size"]
 
 
 def table_size(m: int) -> int:
-    """Return the length of the scratch memory of `average_adjacency` for m items."""
+    """Return the length of the scratch memory of `average_adjacency` and `difference_graph` for m items."""
     return m * m
 
 
@@ -46,6 +46,41 @@ def average_adjacency(
     for edge in range(count):
         work[tails[edge] * m + heads[edge]] = 0.0
         edge_weights[edge] /= k
+    return count
+
+
+@njit(EDGES, cache=True, nogil=True)
+def difference_graph(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    tails: NDArray[np.int32],
+    heads: NDArray[np.int32],
+    edge_weights: NDArray[np.float64],
+) -> int:
+    """Write the lead of every pair that is not level, and return the number of edges, maybe 0.
+
+    The first judgment of a pair finds the total weights in the table and clears them, so that
+    the later ones know that the pair is done.
+    """
+    k = len(winners)
+    for t in range(k):
+        work[winners[t] * m + losers[t]] += weights[t]
+    count = 0
+    for t in range(k):
+        i, j = winners[t], losers[t]
+        lead = work[i * m + j] - work[j * m + i]
+        work[i * m + j] = 0.0
+        work[j * m + i] = 0.0
+        if lead > 0.0:
+            tails[count], heads[count], edge_weights[count] = i, j, lead / k
+            count += 1
+        elif lead < 0.0:
+            tails[count], heads[count], edge_weights[count] = j, i, -lead / k
+            count += 1
     return count
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["WORK_VECTORS", "solve", "sum_pairs"]
+__all__ = ["WORK_VECTORS", "join", "solve", "sum_pairs"]
 
 _INDEX = types.int32[::1]
 _ROWS = types.int64[::1]
@@ -75,6 +75,22 @@ def sum_pairs(
                 count += 1
         begin = end
     starts[m] = count
+
+
+@njit(types.void(_ROWS, types.int64, types.int64), cache=True, nogil=True)
+def join(parent: NDArray[np.int64], a: int, b: int) -> None:
+    """Merge the sets of a and b in the union-find forest `parent`, shape (m,), ``arange(m)`` at first.
+
+    The smaller index becomes the root, so that every parent comes before its children: one
+    pass of ``parent[i] = parent[parent[i]]`` in order then names each item's root.
+    """
+    while parent[a] != a:
+        parent[a] = parent[parent[a]]
+        a = parent[a]
+    while parent[b] != b:
+        parent[b] = parent[parent[b]]
+        b = parent[b]
+    parent[max(a, b)] = min(a, b)
 
 
 @njit(

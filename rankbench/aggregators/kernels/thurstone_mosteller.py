@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.laplacian import WORK_VECTORS, solve, sum_pairs
+from rankbench.aggregators.kernels.laplacian import WORK_VECTORS, join, solve, sum_pairs
 from rankbench.kernels import AGGREGATE
 
 __all__ = ["thurstone_mosteller", "work_size"]
@@ -21,20 +21,12 @@ def work_size(m: int) -> int:
 
 @njit(types.void(types.int64[::1], types.int32[::1], types.float64[::1]), cache=True, nogil=True)
 def _center(starts: NDArray[np.int64], high: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
-    """Subtract its mean from the scores of each connected component (union-find)."""
+    """Subtract its mean from the scores of each connected component."""
     m = len(scores)
     parent = np.arange(m)
     for i in range(m):
         for e in range(starts[i], starts[i + 1]):
-            a, b = i, int(high[e])
-            while parent[a] != a:
-                parent[a] = parent[parent[a]]
-                a = parent[a]
-            while parent[b] != b:
-                parent[b] = parent[parent[b]]
-                b = parent[b]
-            # The smaller index becomes the root, so every parent comes before its children.
-            parent[max(a, b)] = min(a, b)
+            join(parent, i, high[e])
     total, size = np.zeros(m), np.zeros(m)
     for i in range(m):
         parent[i] = parent[parent[i]]
