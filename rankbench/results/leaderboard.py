@@ -80,7 +80,8 @@ def _how_to_read() -> str:
             "## How to read the tables",
             "",
             "- **rank**: the places that a contender may hold, *best ... worst*, all ranges of a table together at "
-            "95%. Ranges that overlap are not told apart. Bold: nothing is significantly better.",
+            "95%. Contenders whose ranges do not overlap are told apart; those whose ranges overlap may or may not be: "
+            "see the differences. Bold: nothing is significantly better.",
             "- **over draws**: 95% interval if the judgments were drawn again, for these very queries (what the "
             "papers show).",
             "- **over queries and draws**: 95% interval for other queries as well. Only what shows here is called "
