@@ -5,8 +5,10 @@ on the same draw and judged on the same queries. The pigeonhole bootstrap [Owen0
 sample of queries and, independently, a sample of draws, both with replacement; a loss
 counts as often as its query times as often as its draw. Resampling Q - 1 of Q queries and
 R - 1 of R draws makes the variance of a mean unbiased in each direction; the part that
-belongs to single (draw, query) cells is counted up to three times [Owen07]_, which errs on
-the safe side and vanishes as R Q grows.
+belongs to single (draw, query) cells is counted up to three times [Owen07]_. That errs on
+the safe side. The part itself falls as 1 / (R Q), so that beside the others it vanishes;
+where it is all that the difference of two contenders has, the factor of three stays at any
+R and Q, and costs power, not level.
 """
 
 from __future__ import annotations
