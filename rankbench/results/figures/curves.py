@@ -23,8 +23,8 @@ __all__ = ["draw_curves"]
 
 _METRIC_WORDS = {
     "estimated-gap": "estimated gap\n(the paper's estimator)",
-    "exact-gap-last": "exact gap,\nlast iterate",
-    "exact-gap-average": "exact gap,\naveraged iterate",
+    "exact-gap-last": "gap to the minimizer,\nlast iterate",
+    "exact-gap-average": "gap to the minimizer,\naveraged iterate",
 }
 
 
