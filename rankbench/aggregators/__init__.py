@@ -15,6 +15,7 @@ from rankbench.aggregators.identity import Identity
 from rankbench.aggregators.kemeny import Kemeny
 from rankbench.aggregators.limit_scores import LimitScores
 from rankbench.aggregators.mean_log_odds import MeanLogOdds
+from rankbench.aggregators.net_weights import NetWeights
 from rankbench.aggregators.pagerank import PageRank
 from rankbench.aggregators.rank_centrality import RankCentrality
 from rankbench.aggregators.thurstone_mosteller import ThurstoneMosteller, least_squares_scores
@@ -35,6 +36,7 @@ __all__ = [
     "Kemeny",
     "LimitScores",
     "MeanLogOdds",
+    "NetWeights",
     "PageRank",
     "RankCentrality",
     "ThurstoneMosteller",
@@ -60,6 +62,7 @@ def rankbench_register_aggregators() -> list[type[Aggregator]]:
         Kemeny,
         LimitScores,
         MeanLogOdds,
+        NetWeights,
         PageRank,
         RankCentrality,
         ThurstoneMosteller,

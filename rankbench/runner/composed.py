@@ -181,7 +181,7 @@ class _Fits:
         aggregator, items, said = contender.aggregator, self.block.design.offsets, self.block.comparisons
         if "additive" in aggregator.properties and (surrogate.linear or contender.k == 1):
             return PairwiseProblem(self.x, items, said, surrogate, l2=contender.l2)
-        if "additive" not in aggregator.properties and complete_share(said, contender.k) == 1:
+        if "sequential" not in aggregator.properties and complete_share(said, contender.k) == 1:
             graphs, shares = complete_graphs(self.block.design, said, aggregator)
             if len(graphs) == 0:
                 return SpecError(f"the judgments cancel in every query: aggregator {aggregator.name!r} makes no edges")
@@ -189,7 +189,7 @@ class _Fits:
         return SpecError(
             f"the risk (19) of aggregator {aggregator.name!r} and surrogate {str(surrogate)!r} has no solver at "
             f"k={contender.k}; use a stochastic optimizer such as composite, or "
-            + ("k=1" if "additive" in aggregator.properties else "k=inf")
+            + ("k=1" if "sequential" in aggregator.properties else "k=inf")
         )
 
     def _info(self, label: str, contender: ERM) -> dict[str, float]:
@@ -248,16 +248,22 @@ class _Fits:
                 infimum = float(fresh[index]) + 0.5 * contender.l2 * float(theta @ theta)
                 curves = self._curves(path, rows[index], infimum, contender, problem)
             fit = Fit(theta, optimality, self.draws, True)
-            info = self._info(label, contender) | {"flops": self._flops()}
+            info = self._info(label, contender) | {"steps": float(self.draws), "flops": self._flops(contender)}
             outcomes[label] = self._fitted(contender, fit, info, curves)
         return outcomes
 
-    def _flops(self) -> float:
-        """Return the multiply-adds of one contender's scores and gradients, twice counted as usual."""
-        items = float((self.block.design.sizes * self.block.comparisons.counts).sum()) / max(
-            len(self.block.comparisons), 1
-        )
-        return float(4.0 * items * self.x.shape[1] * self.draws)
+    def _flops(self, contender: ERM) -> float:
+        """Return the floating-point operations of a contender's scores and gradients in all steps.
+
+        Two a multiply-add, in both directions, for every item of the drawn query; for a
+        pairwise surrogate for the two items of each edge.
+        """
+        counts = self.block.comparisons.counts
+        touched = self.block.design.sizes.astype(np.float64)
+        if isinstance(contender.surrogate, PairwiseSurrogate):
+            touched = 2.0 * np.minimum(contender.k, counts)
+        mean = float((touched * counts).sum()) / max(len(self.block.comparisons), 1)
+        return 4.0 * mean * self.x.shape[1] * self.draws
 
     def _curves(
         self, path: Path, row: int, infimum: float, contender: ERM, problem: Problem | Exception | None

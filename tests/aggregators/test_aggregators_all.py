@@ -201,6 +201,7 @@ def test_registered_once_under_their_names():
         "kemeny",
         "limit-scores",
         "mean-log-odds",
+        "net-weights",
         "pagerank",
         "rank-centrality",
         "thurstone-mosteller",

@@ -6,7 +6,7 @@ from aggregator_samples import btl_sample, compiled, matrix, samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.aggregators import Borda, Budgeted, WinRate
+from rankbench.aggregators import AverageAdjacency, Borda, Budgeted, DifferenceGraph, NetWeights, WinRate
 
 LABELS = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
 
@@ -22,6 +22,19 @@ def wins_against_each(labels):
 def test_borda_is_a_times_one(sample):
     p = matrix(*sample) / sample[2].sum()
     assert Borda().aggregate(*sample) == pytest.approx((p - p.T) @ np.ones(sample[-1]), rel=1e-9, abs=1e-12)
+
+
+@given(sample=samples())
+@settings(max_examples=40, deadline=None)
+def test_net_weights_are_row_sums_less_column_sums_of_the_average_graph(sample):
+    expected = [
+        (g := graph.aggregate(*sample)).sum(axis=1) - g.sum(axis=0) for graph in (AverageAdjacency(), DifferenceGraph())
+    ]
+    scores, size = NetWeights().aggregate(*sample), sample[2].sum()
+    assert scores == pytest.approx(expected[0], rel=1e-9, abs=1e-12 * size)
+    assert scores == pytest.approx(expected[1], rel=1e-9, abs=1e-12 * size)
+    assert compiled(NetWeights(), *sample) == pytest.approx(scores, rel=1e-12, abs=1e-12 * size)
+    assert scores == pytest.approx(Borda().aggregate(*sample) * size / len(sample[2]), rel=1e-9, abs=1e-12 * size)
 
 
 @given(sample=samples())

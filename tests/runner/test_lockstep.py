@@ -33,10 +33,24 @@ SPECS = [
             ("average-adjacency", "pairwise-logistic(form=margin,power=0.5)", 4),
             ("identity", "pairwise-hinge(power=2)", 1),
             ("identity", "pairwise-squared(form=margin,power=0)", 1),
-            ("average-adjacency", "pairwise-exponential(power=0.5)", 2),
+            ("difference-graph", "pairwise-exponential", "inf"),
+            ("difference-graph", "pairwise-exponential(power=0.5)", 2),
         )
         for l2 in (0, 0.01)
     ),
+    *(
+        f"erm:surrogate={s},aggregator={a},k=3,{STEP},draws=300,curve=5"
+        for s, a in (
+            ("order-preserving", "mean-log-odds"),
+            ("order-preserving-err(phi=exponential)", "borda"),
+            ("listnet", "win-rate"),
+            ("cross-entropy(cutoff=3)", "mean-log-odds"),
+            ("linear", "net-weights"),
+            ("linear-power", "net-weights"),
+            ("regression(normalize=false)", "mean-log-odds"),
+        )
+    ),
+    "erm:surrogate=linear,aggregator=net-weights,optimizer=exact,lambda=0.01",
     *(f"erm:k={k},optimizer=exact,draws=300,lambda=0.01" for k in (1, 3, 5, "inf")),
     "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton",
     "erm:aggregator=limit-scores,optimizer=exact",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankbench.kernels import AGGREGATE
 
-__all__ = ["borda", "budgeted", "played_size", "table_size", "win_rate"]
+__all__ = ["borda", "budgeted", "net_weights", "played_size", "table_size", "win_rate"]
 
 
 @njit(AGGREGATE, cache=True, nogil=True)
@@ -31,6 +31,27 @@ def borda(
         total += weights[t]
     for i in range(m):
         out[i] /= total
+
+
+@njit(AGGREGATE, cache=True, nogil=True)
+def net_weights(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the weight won less the weight lost, over the number of judgments, to `out`."""
+    for i in range(m):
+        out[i] = 0.0
+    k = len(winners)
+    for t in range(k):
+        out[winners[t]] += weights[t]
+        out[losers[t]] -= weights[t]
+    for i in range(m):
+        out[i] /= k
 
 
 def played_size(m: int) -> int:
