@@ -1,9 +1,10 @@
 """Claims, declared before the run: held, did not hold, or could not tell.
 
-A claim is a set of contrasts whose intervals cover all at once. It *held* if every
-interval lies on the claimed side, it *did not hold* if one lies entirely on the other
-side; otherwise the run could not tell. The verdict is that of the intervals over queries
-and draws; what draws alone would have said is given beside it.
+A claim is a set of contrasts. It *held* if the own 95% interval of every contrast lies on
+the claimed side; it *did not hold* if one of the intervals that cover all contrasts at
+once lies entirely on the other side; otherwise the run could not tell (`verdicts`). The
+verdict is that of the intervals over queries and draws; what draws alone would have said
+is given beside it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +20,23 @@ from numpy.typing import NDArray
 from rankbench.results.curves import curve_values
 from rankbench.results.sample import Arm, ArmKey, Race, Sampler
 from rankbench.results.schema import Split
-from rankbench.results.stats.bootstrap import REPLICATES, counts
+from rankbench.results.stats.bootstrap import REPLICATES, Crossed, counts
 from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws
 from rankbench.results.stats.critical import Sources
-from rankbench.results.stats.equivalence import equivalent, not_equivalent
 from rankbench.results.stats.simultaneous import Intervals, simultaneous
 from rankbench.results.stats.spread import pitman_morgan, sd_ratios
+from rankbench.results.verdicts import Bounds, Verdict, clearest_first, verdict
 from rankbench.suites.schema import Claim, Contrast
 
-__all__ = ["Answer", "Finding", "Verdict", "answers"]
+__all__ = ["Answer", "Finding", "answers"]
 
-Verdict: TypeAlias = Literal["held", "did not hold", "could not tell"]
+_Back: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""From the scale that is judged to the one that is shown: exponentials of logarithms."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One contrast with its intervals, simultaneous over the claim's contrasts.
+    """One contrast with its intervals, simultaneous over the claim's contrasts unless said otherwise.
 
     Attributes
     ----------
@@ -46,6 +48,8 @@ class Finding:
         Over queries and draws; over draws for curves, which have no queries.
     lower_draws, upper_draws : float
         Over draws alone.
+    own_lower, own_upper : float
+        As `lower` and `upper`, of this contrast alone.
     """
 
     text: str
@@ -54,6 +58,8 @@ class Finding:
     upper: float
     lower_draws: float
     upper_draws: float
+    own_lower: float
+    own_upper: float
 
 
 @dataclass(frozen=True)
@@ -68,6 +74,9 @@ class Answer:
         What the intervals over draws alone say.
     notes : tuple of str
         What was left out, and why.
+    against : tuple of str
+        If the claim did not hold: the contrasts that lie on the other side, the clearest
+        first.
     """
 
     experiment: str
@@ -78,6 +87,7 @@ class Answer:
     findings: tuple[Finding, ...]
     repetitions: int
     notes: tuple[str, ...]
+    against: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,29 +131,29 @@ def _answer(sampler: Sampler, claim: Claim, split: Split, resolved: list[_Resolv
     sample = sampler.sample(arms, sampler.metrics[0], split, repetitions)
     if claim.kind == "wider":
         index = np.array([[column[key] for key, _ in r.weights] for r in resolved])
-        both = sd_ratios(sample, index)
-        level = 1 - 0.05 / len(index)
-        draws = np.array([pitman_morgan(sample.draws[:, a], sample.draws[:, b], level) for a, b in index])
-        estimates, *bounds = (np.exp(both.estimate), np.exp(both.lower), np.exp(both.upper), draws[:, 1], draws[:, 2])
+        both = Bounds.of(lambda some: sd_ratios(sample, index[some]), len(index))
+        alone = _spreads(sample, index)
     else:
         matrix = np.zeros((len(arms), len(resolved)))
         for j, contrast in enumerate(resolved):
             for key, weight in contrast.weights:
                 matrix[column[key], j] += weight
-        real, alone = contrasts(sample, matrix), contrasts_over_draws(sample, matrix)
-        estimates, *bounds = (real.estimate, real.lower, real.upper, alone.lower, alone.upper)
-    verdict = _verdict(claim, bounds[0], bounds[1])
-    if len(repetitions) == 1:
-        verdict = "could not tell"
-        notes = (*notes, "one repetition: the interval is over queries alone and says nothing about other draws")
-    return replace(
-        empty,
-        verdict=verdict,
-        by_draws=_verdict(claim, bounds[2], bounds[3]),
-        findings=_findings(resolved, estimates, bounds),
-        repetitions=len(repetitions),
-        notes=notes,
-    )
+        both = Bounds.of(lambda some: contrasts(sample, matrix[:, some]), len(resolved))
+        alone = Bounds.of(lambda some: contrasts_over_draws(sample, matrix[:, some]), len(resolved))
+    backs = np.exp if claim.kind == "wider" else _unchanged
+    found = _judged(empty, [r.text for r in resolved], both, alone, backs, len(repetitions))
+    if len(repetitions) > 1:
+        return found
+    note = "one repetition: the interval is over queries alone and says nothing about other draws"
+    return replace(found, verdict="could not tell", against=(), notes=(*notes, note))
+
+
+def _spreads(sample: Crossed, index: NDArray[np.intp]) -> Bounds:
+    """Return the logarithms of sd ratios over draws alone; Bonferroni makes them simultaneous."""
+    levels = (1 - 0.05 / len(index), 0.95)
+    found = [[pitman_morgan(sample.draws[:, a], sample.draws[:, b], level) for a, b in index] for level in levels]
+    together, own = (np.log(np.array(rows)) for rows in found)
+    return Bounds(together[:, 0], together[:, 1], together[:, 2], own[:, 1], own[:, 2])
 
 
 def _coincide(sampler: Sampler, claim: Claim, resolved: list[_Resolved], notes: tuple[str, ...]) -> Answer:
@@ -171,17 +181,8 @@ def _coincide(sampler: Sampler, claim: Claim, resolved: list[_Resolved], notes: 
         logs.append(_log_mean(values[a]) - _log_mean(values[b]))
         texts.extend(f"{contrast.text}, step {step:,}" for step in claim.steps)
     draws = np.concatenate(logs, axis=1)
-    interval = _over_draws(draws, sampler)
-    bounds = [10**interval.lower, 10**interval.upper] * 2
-    verdict = _verdict(claim, bounds[0], bounds[1])
-    return replace(
-        empty,
-        verdict=verdict,
-        by_draws=verdict,
-        findings=_findings([_Resolved(text, ()) for text in texts], 10**interval.estimate, bounds),
-        repetitions=len(repetitions),
-        notes=notes,
-    )
+    bounds = Bounds.of(lambda some: _over_draws(draws[:, some], sampler), len(texts))
+    return _judged(empty, texts, bounds, bounds, _power, len(repetitions))
 
 
 def _log_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -202,25 +203,30 @@ def _over_draws(draws: NDArray[np.float64], sampler: Sampler) -> Intervals:
     )
 
 
-def _verdict(claim: Claim, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Verdict:
-    """Judge by the intervals of differences, or of ratios (``wider``, ``coincide``)."""
-    tests: dict[str, Callable[[], tuple[NDArray[np.bool_], NDArray[np.bool_]]]] = {
-        "less": lambda: (upper < 0, lower > 0),
-        "wider": lambda: (lower > 1, upper < 1),
-        "equivalent": lambda: (equivalent(lower, upper, claim.margin), not_equivalent(lower, upper, claim.margin)),
-        "coincide": lambda: (
-            equivalent(np.log10(lower), np.log10(upper), claim.margin),
-            not_equivalent(np.log10(lower), np.log10(upper), claim.margin),
-        ),
-    }
-    claimed, other = tests[claim.kind]()
-    return "did not hold" if other.any() else "held" if claimed.all() else "could not tell"
+def _judged(empty: Answer, texts: list[str], both: Bounds, alone: Bounds, backs: _Back, repetitions: int) -> Answer:
+    claim = empty.claim
+    return replace(
+        empty,
+        verdict=verdict(claim, both),
+        by_draws=verdict(claim, alone),
+        findings=_findings(texts, both, alone, backs),
+        repetitions=repetitions,
+        against=tuple(texts[j] for j in clearest_first(claim, both)),
+    )
 
 
-def _findings(
-    resolved: list[_Resolved], estimates: NDArray[np.float64], bounds: list[NDArray[np.float64]]
-) -> tuple[Finding, ...]:
-    return tuple(Finding(r.text, *(float(v[j]) for v in (estimates, *bounds))) for j, r in enumerate(resolved))
+def _findings(texts: list[str], both: Bounds, alone: Bounds, backs: _Back) -> tuple[Finding, ...]:
+    columns = (both.estimate, both.lower, both.upper, alone.lower, alone.upper, both.own_lower, both.own_upper)
+    shown = [backs(column) for column in columns]
+    return tuple(Finding(text, *(float(column[j]) for column in shown)) for j, text in enumerate(texts))
+
+
+def _unchanged(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values
+
+
+def _power(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(10**values)
 
 
 def _arms(sampler: Sampler, resolved: list[_Resolved]) -> list[Arm]:

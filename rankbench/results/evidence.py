@@ -36,11 +36,16 @@ def claims_markdown(analysis: Analysis) -> list[str]:
     lines += [_summary(answers, splits) for _, answers in ordered]
     return [
         "## The claims, declared before the run",
-        "*Held*: every interval lies on the claimed side. *Did not hold*: one lies entirely on the other side. "
-        "Otherwise the run *could not tell*. Judged by 95% intervals over queries and draws, simultaneous over "
-        "all contrasts of a claim.",
+        "Verdicts are about this data, these minimizers and these queries. One contrast on the other side suffices "
+        "for *did not hold*: it does not refute the paper.",
+        "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side; a claim needs all of them, "
+        "so that is a test at 5% as it is. *Did not hold*: of the intervals that cover all contrasts of the claim at "
+        "once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. Intervals are over "
+        "queries and draws.",
         "\n".join(lines),
         "<details><summary>The intervals behind the verdicts</summary>",
+        "Printed are the simultaneous intervals. They are wider than those of each contrast alone, which *held* rests "
+        "on: a claim may hold although one of them reaches the other side.",
         *(part for _, answers in ordered for part in _details(answers)),
         "</details>",
     ]

@@ -118,6 +118,8 @@ def _frames(analysis: Analysis, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
             "upper": finding.upper if finding else None,
             "lower_draws": finding.lower_draws if finding else None,
             "upper_draws": finding.upper_draws if finding else None,
+            "own_lower": finding.own_lower if finding else None,
+            "own_upper": finding.own_upper if finding else None,
         }
         for section in analysis.sections
         for answer in section.answers

@@ -65,6 +65,43 @@ def test_intervals_are_simultaneous(tmp_path: Path) -> None:
     assert width[1] > 1.2 * width[0]
 
 
+def test_held_needs_own_intervals_and_the_contrary_simultaneous_ones(tmp_path: Path) -> None:
+    """Ten contrasts, each clear alone and none clear together: they hold, their opposites do not fail."""
+    others = [Contender(f"c{i}", {"k": i}) for i in range(5)]
+    plan = Plan("e", [*two()[:1], *others], n=(1, 2), repetitions=10, baseline="")
+    forth = [{"a": "a", "b": other.label} for other in others]
+    back = [{"a": contrast["b"], "b": contrast["a"]} for contrast in forth]
+    plan.extra = {"claims": [{"id": "C1", "text": "t", "kind": "less", "contrasts": forth},
+                             {"id": "C2", "text": "t", "kind": "less", "contrasts": back}]}  # fmt: skip
+    members, blocks = synthetic.blocks_of(plan, {"design": 60})
+    rng = np.random.default_rng(3)
+    queries = rng.normal(size=(5, 60))
+    queries = (queries - queries.mean(axis=1, keepdims=True)) / queries.std(axis=1, keepdims=True)
+    with synthetic.Store.open(tmp_path) as store:
+        store.begin(synthetic.record([plan], {"design": 60}), members)
+        for block in blocks:
+            first, *rest = block.cells
+            for cell, query in zip(rest, queries, strict=True):
+                # 2.4 standard errors: beyond 2.0 (alone), not beyond about 2.6 (ten, two by two alike)
+                noise = rng.normal(0, 1e-5)
+                cell.losses["ndcg", "design"] = first.losses["ndcg", "design"] + 0.02 * (query + 2.4 / 60**0.5) + noise
+            store.commit(block)
+        record = store.record()
+        found = answers(Sampler(store, record, record.experiments[0], store.members(), store.cells()))
+    assert verdicts(found) == ["held", "could not tell"]
+    assert all(f.own_upper < 0 < f.upper for f in found[0].findings)
+    assert all(f.lower < f.own_lower < f.estimate < f.own_upper < f.upper for f in found[0].findings)
+    assert found[1].against == ()
+
+
+def test_the_contrast_that_decided(tmp_path: Path) -> None:
+    contenders = [*two(-0.05), Contender("c", {"k": 3}, -0.08), Contender("d", {"k": 4}, -0.2)]
+    contrasts = [{"a": "a", "b": label, "at": "first"} for label in "bcd"]
+    found = ask(tmp_path, contenders, {"kind": "less", "contrasts": contrasts})
+    assert found[0].verdict == "did not hold"
+    assert found[0].against == ("a vs d, n = 200,000", "a vs c, n = 200,000")
+
+
 def test_draws_alone_would_have_said_otherwise(tmp_path: Path) -> None:
     """A difference that is certain for these queries and not for others."""
     rng = np.random.default_rng(0)
