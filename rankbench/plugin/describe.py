@@ -17,6 +17,9 @@ __all__ = ["Description", "Parameter", "compiled", "describe", "parameters"]
 KERNELS = ("kernel", "target_kernel", "gradient_kernel", "phi_kernels")
 """Methods by which a component offers its compiled form."""
 
+REPLACED = {"edges": "edges_kernel"}
+"""Kernel methods that only classes need that override the plain form."""
+
 DECLARATIONS = ("structure", "direction", "range", "needs_truth", "needs_features", "title", "simulated", "licence")
 """Class-level facts of the kinds, shown where a class has them."""
 
@@ -133,6 +136,9 @@ def compiled(cls: type[Component]) -> bool | None:
         declared = [base for base in cls.__mro__ if method in vars(base)]
         if declared:
             overridden.append(len(declared) > 1)
+    for plain_form, method in REPLACED.items():
+        if sum(plain_form in vars(base) for base in cls.__mro__) > 1:
+            overridden.append(sum(method in vars(base) for base in cls.__mro__) > 1)
     return all(overridden) if overridden else None
 
 

@@ -30,7 +30,8 @@ class Pairwise(PairwiseSurrogate):
     -----
     For convex phi and ``h(0) = 0`` neither is consistent for the pairwise disagreement
     (10), not even in low noise (Theorems 2 and 3). On the aggregator `difference-graph`
-    (12) with h(Y) = Y is (23), which is consistent wherever the limit has no cycle.
+    (12) with h(Y) = Y is (23), which is consistent wherever the limit has no cycle if phi
+    is not increasing and ``phi'(0) < 0``.
     """
 
     properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "shift-invariant", "equivariant"})

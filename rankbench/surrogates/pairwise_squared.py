@@ -19,8 +19,8 @@ class PairwiseSquared(Pairwise):
     """Charge ``(1 - (alpha_w - alpha_l))^2`` for every comparison of winner w and loser l.
 
     Of the form (12) or (13), see `Pairwise`: not consistent for the pairwise disagreement
-    (Theorems 2 and 3). It grows on the right of 1 too: winning by more than the margin is
-    charged.
+    (Theorems 2 and 3). It increases beyond t = 1, so that winning by more is charged too,
+    and it is not consistent on the aggregator `difference-graph` either.
     """
 
     name: ClassVar[str] = "pairwise-squared"

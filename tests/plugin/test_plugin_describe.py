@@ -108,6 +108,16 @@ class CompiledPair(PairwiseSurrogate):
         raise NotImplementedError
 
 
+class ReweighedPair(CompiledPair):
+    def edges(self, weights):
+        raise NotImplementedError
+
+
+class WhollyCompiledPair(ReweighedPair):
+    def edges_kernel(self):
+        raise NotImplementedError
+
+
 @pytest.mark.parametrize(
     ("cls", "expected"),
     [
@@ -118,6 +128,8 @@ class CompiledPair(PairwiseSurrogate):
         (WhollyCompiled, True),
         (PairwiseSurrogate, False),
         (CompiledPair, True),
+        (ReweighedPair, False),
+        (WhollyCompiledPair, True),
         (Linear, None),
         (Everything, None),
     ],
