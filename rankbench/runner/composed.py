@@ -263,7 +263,7 @@ class _Fits:
         if isinstance(contender.surrogate, PairwiseSurrogate):
             touched = 2.0 * np.minimum(contender.k, counts)
         mean = float((touched * counts).sum()) / max(len(self.block.comparisons), 1)
-        return 4.0 * mean * self.x.shape[1] * self.draws
+        return float(4.0 * mean * self.x.shape[1] * self.draws)
 
     def _curves(
         self, path: Path, row: int, infimum: float, contender: ERM, problem: Problem | Exception | None

@@ -35,7 +35,10 @@ __all__ = [
 _TILE = 16
 
 FEWEST_ITEMS = 20
-"""Items that a query must have for control variates of its own."""
+"""Items that a query must have for control coefficients of its own."""
+
+FEWEST_DRAWS = 50
+"""Draws that a query must have for control variates to be worth it."""
 
 
 @dataclass(frozen=True)
@@ -125,9 +128,10 @@ def mean_target(
 
     How often an item won and lost in a sample of k judgments explains most of its target,
     and the means of both over all k-subsets are known: k times its wins and losses over
-    n_q. So they serve as control variates, with coefficients of each query's own that are
-    fitted to the differences of the two halves. The halves' difference is uncorrelated
-    with their mean: the fit leaves the mean unbiased.
+    n_q. So they serve as control variates, with coefficients of each query's own (queries
+    with few items share theirs) fitted to the differences of the two halves. A half
+    difference is uncorrelated with the mean of the halves, so that the fit's bias is of
+    smaller order than the error that it removes; it is left out where draws are few.
 
     Parameters
     ----------
@@ -153,15 +157,26 @@ def mean_target(
     ):
         means.append(halves.sum(axis=0) / each.sum(axis=0) - expected)
         spreads.append(0.5 * (halves[0] / each[0] - halves[1] / each[1]))
-    first, second = _slopes(queries, spreads[0], spreads[1], spreads[2])
+    groups = _groups(queries, sums.draws)
+    first, second, size = _slopes(groups, spreads[0], spreads[1], spreads[2])
     mean = means[0] - first * means[1] - second * means[2]
     # Two fitted coefficients make residuals too small by m / (m - 2), and add their own
     # variance to the mean, 2 / (m - 3) of it.
-    m = np.repeat(np.maximum(sizes, FEWEST_ITEMS), sizes)
+    m = np.maximum(size, FEWEST_ITEMS)
     grown = np.where((first != 0) | (second != 0), np.sqrt(m / (m - 2) * (1 + 2 / (m - 3))), 1.0)
     error = (spreads[0] - first * spreads[1] - second * spreads[2]) * grown
     sampled = np.repeat(counts > k, sizes)
     return MeanTarget(np.where(sampled, mean, complete), np.where(sampled, error, 0.0))
+
+
+def _groups(queries: Queries, draws: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return which items share their control coefficients, shape (N,); -1: none are fitted.
+
+    A query with enough items is a group of its own, all others together are another one.
+    Queries with too few draws have none: their coefficients would follow the noise.
+    """
+    group = np.where(queries.sizes >= FEWEST_ITEMS, np.arange(len(queries)), len(queries))
+    return np.repeat(np.where(draws.sum(axis=0) >= FEWEST_DRAWS, group, -1), queries.sizes)
 
 
 def _weight_of(queries: Queries, comparisons: Comparisons, side: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -171,26 +186,25 @@ def _weight_of(queries: Queries, comparisons: Comparisons, side: NDArray[np.int3
 
 
 def _slopes(
-    queries: Queries, y: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return each query's least-squares coefficients of y on a and b, repeated for its items.
+    groups: NDArray[np.int64], y: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return each group's least-squares coefficients of y on a and b, and its size, for every item.
 
     Zeros where they are not worth fitting: with few items they would add more variance
     than they remove.
     """
+    own = groups + 1  # bincount wants no negative group; group -1 is dropped below
 
-    def total(product: NDArray[np.float64]) -> NDArray[np.float64]:
-        sums: NDArray[np.float64] = np.add.reduceat(product, queries.offsets[:-1])
-        return sums
+    def total(product: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        return np.bincount(own, product).astype(np.float64)
 
     aa, bb, ab, ay, by = total(a * a), total(b * b), total(a * b), total(a * y), total(b * y)
+    size = np.bincount(own)
     determinant = aa * bb - ab * ab
-    worth = (queries.sizes >= FEWEST_ITEMS) & (determinant > 1e-6 * aa * bb)
+    worth = (size >= FEWEST_ITEMS) & (determinant > 1e-6 * aa * bb)
+    worth[0] = False
     scale = np.divide(1.0, determinant, out=np.zeros_like(determinant), where=worth)
-    return (
-        np.repeat((bb * ay - ab * by) * scale, queries.sizes),
-        np.repeat((aa * by - ab * ay) * scale, queries.sizes),
-    )
+    return ((bb * ay - ab * by) * scale)[own], ((aa * by - ab * ay) * scale)[own], size[own]
 
 
 def single_target(
