@@ -60,13 +60,16 @@ def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> str:
     claim = answers[0].claim
     cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}"]
     for split in splits:
-        answer = next((a for a in answers if a.split in (split, None)), None)
-        cells.append("" if answer is None else _words(answer))
+        answer = next((a for a in answers if (a.split or "design") == split), None)
+        cells.append("—" if answer is None else _words(answer))
     return "| " + " | ".join(cells) + " |"
 
 
 def _words(answer: Answer) -> str:
     verdict = f"**{answer.verdict}**" if answer.verdict != "could not tell" else answer.verdict
+    if answer.against:
+        clearest, *more = answer.against
+        verdict += f" ({markdown(clearest)}{f'; and {len(more)} more' if more else ''})"
     if answer.split is None:
         return f"{verdict} (over draws)"
     return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"

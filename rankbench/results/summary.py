@@ -25,18 +25,21 @@ def summary(directory: Path, claims: pl.DataFrame) -> RenderableType:
     claims : DataFrame
         As `rankbench.results.report.frames` returns them.
     """
+    import polars as pl
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
     parts: list[RenderableType] = []
     if claims.height:
-        splits = [split for split in claims["split"].unique(maintain_order=True) if split]
+        of_curves = pl.col("split").is_null()
+        # Claims about curves are about the design queries' judgments.
+        claims = claims.with_columns(pl.when(of_curves).then(pl.lit("design")).otherwise("split").alias("split"))
+        splits = [split for split in SPLITS if split in claims["split"]]
         table = Table("claim", "", *(SPLITS.get(split, split) for split in splits), show_lines=False)
         for (claim, text), rows in claims.group_by("claim", "text", maintain_order=True):
             verdicts = {row["split"]: row["verdict"] for row in rows.iter_rows(named=True)}
-            every = verdicts.get(None) or ""
-            table.add_row(plain(str(claim)), plain(str(text)), *(verdicts.get(split, every) for split in splits))
+            table.add_row(plain(str(claim)), plain(str(text)), *(verdicts.get(split, "—") for split in splits))
         parts.append(table)
     figures = sorted(str(path) for path in (directory / "figures").glob("*.png"))
     names = ["leaderboard.md", "leaderboard.csv", "results.parquet", "run.json"]
