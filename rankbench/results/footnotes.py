@@ -7,14 +7,15 @@ from collections.abc import Callable
 
 from rankbench.results.sample import Arm, Race
 from rankbench.results.stats.contrasts import FEWEST
-from rankbench.results.text import markdown, sentence
+from rankbench.results.text import count, markdown, sentence
 
 __all__ = ["footnotes"]
 
 
 def footnotes(race: Race) -> list[str]:
     """Return a Markdown list under the tables of one n, or nothing."""
-    lines = [*_equal(race), *_shares(race), *_monte_carlo(race), *_optimality(race), *_troubles(race), *_thin(race)]
+    lines = [*_equal(race), *_shares(race), *_monte_carlo(race), *_budget(race), *_optimality(race)]
+    lines += [*_troubles(race), *_thin(race)]
     return ["\n".join(f"- {line}" for line in lines)] if lines else []
 
 
@@ -44,12 +45,44 @@ def _shares(race: Race) -> list[str]:
 
 
 def _monte_carlo(race: Race) -> list[str]:
-    arm, worst = _largest(race, lambda arm: arm.info("mc_error"))
-    if arm is None or worst == 0:
+    found: dict[str, float] = {}
+    for arm in race.arms:
+        error = arm.largest("mc_error")
+        if error > 0:
+            order = _order(arm)
+            found[order] = max(error, found.get(order, 0.0))
+    if not found:
         return []
+    words = ", ".join(f"{markdown(order)} {error:.1e}" for order, error in found.items())
     return [
-        f"Monte Carlo error of the solutions for 1 < k < n_q, relative: at most {worst:.1e} "
-        f"({markdown(arm.member.label)})."
+        f"Monte Carlo error of the solutions for 1 < k < n_q, relative, the largest of all repetitions at each order: "
+        f"{words}."
+    ]
+
+
+def _order(arm: Arm) -> str:
+    return f"k={arm.member.config['k']}" if "k" in arm.member.config else arm.member.label
+
+
+def _budget(race: Race) -> list[str]:
+    """Say what stochastic contenders were given: steps and floating-point operations."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for arm in race.arms:
+        flops, steps = arm.info("flops"), arm.info("steps")
+        steps = arm.info("iterations") if math.isnan(steps) else steps
+        if not math.isnan(flops):
+            words = "unknown" if math.isnan(steps) else count(round(steps))
+            found.setdefault((words, f"{flops:.1e}"), []).append(markdown(arm.member.label))
+    if not found:
+        return []
+    (steps_of_most, flops_of_most), *others = sorted(found, key=lambda budget: -len(found[budget]))
+    rest = "; ".join(
+        f"{', '.join(found[steps, flops])}: {f'{steps} steps, ' if steps != steps_of_most else ''}{flops}"
+        for steps, flops in others
+    )
+    return [
+        f"Budget of the stochastic contenders: {steps_of_most} steps, {flops_of_most} floating-point operations each"
+        f"{f' ({rest})' if rest else ''}."
     ]
 
 

@@ -95,6 +95,11 @@ class Arm:
         values = [self.stored[r].info.get(name, math.nan) for r in sorted(self.done)]
         return float(np.mean(values)) if values else math.nan
 
+    def largest(self, name: str) -> float:
+        """Return the maximum over finished repetitions of a named fact; nan if unknown."""
+        values = [self.stored[r].info.get(name, math.nan) for r in self.done]
+        return max((value for value in values if not math.isnan(value)), default=math.nan)
+
     @property
     def optimality(self) -> float:
         """The farthest from optimal that a finished repetition stopped; nan if unknown."""

@@ -19,6 +19,7 @@ from synthetic import Contender, Plan
 from rankbench.errors import StoreError
 from rankbench.results.partial import partial
 from rankbench.results.report import frames, report
+from rankbench.results.summary import summary
 from rankbench.results.table import COLUMNS
 from rankbench.results.text import code, csv_cell, interval, markdown, natural, number, plain
 
@@ -136,11 +137,46 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
     )]  # fmt: skip
     assert places == sorted(places)
     assert "30% at k = 1" in text
-    assert "at most 3.0e-03" in text
+    assert "at each order: k=1 3.0e-03, k=10 3.0e-03, k=inf 3.0e-03, logistic 3.0e-03." in text
+    assert "Budget" not in text
     assert "6.0e-09" in text
     assert re.search(r"\| 1 \| \*\*regression k=inf\*\* \| 0\.\d{4} \| \[0\.\d{4}, 0\.\d{4}\] ", text)
     assert "| baseline |  |" in text
     assert "nan" not in text
+
+
+def test_the_budget_of_stochastic_contenders(tmp_path: Path) -> None:
+    plan = drawn()
+    for contender in plan.contenders[:2]:
+        contender.info = {"flops": 5.4e9, "steps": 100_000.0, "mc_error": 0.0}
+    plan.contenders[3].info = {"flops": 5.4e7, "iterations": 100_000.0}
+    report(synthetic.write(tmp_path, [plan]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    budget = "100,000 steps, 5.4e+09 floating-point operations each (logistic: 5.4e+07)."
+    assert text.count(f"Budget of the stochastic contenders: {budget}") == 2  # at each n
+    assert "at each order: k=inf 3.0e-03, logistic 3.0e-03." in text
+
+
+def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.contenders += [Contender(f"SGD k={k}", {"k": k}, curves=True) for k in (1, 10)]
+    plan.extra["claims"] = [
+        {"id": "C8", "text": "They coincide", "kind": "coincide", "margin": 0.5, "metric": "exact-gap-last",
+         "steps": [1000], "contrasts": [{"a": "SGD k=1", "b": "SGD k=10"}]},
+        {"id": "C9", "text": "Large k is worse", "kind": "less",
+         "contrasts": [{"a": "regression k=1", "b": "logistic"}]},
+    ]  # fmt: skip
+    report(synthetic.write(tmp_path, [plan]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "**C8** They coincide. | **held** (over draws) | — |" in text
+    refuted = r"\*\*did not hold\*\* \(regression k=1 vs logistic, n = \d00,000; and 1 more\)"
+    assert re.search(rf"\*\*C9\*\* Large k is worse. \| {refuted} \| {refuted} \|", text)
+    assert text.index("does not refute the paper") < text.index("**C8** They coincide. |")
+    console = Console(file=io.StringIO(), width=120)
+    console.print(summary(tmp_path, frames(tmp_path)["claims"]))
+    shown = console.file.getvalue()
+    assert re.search(r"C8\b.* held +│ — ", shown)
+    assert re.search(r"C9\b.* did not hold +│ did not hold ", shown)
 
 
 def test_real_data_is_not_called_simulated(tmp_path: Path) -> None:
