@@ -62,6 +62,9 @@ class Web10kLike(Dataset):
             "Relevance is nonlinear in the latent factors (saturation, interaction, curvature), its weights vary "
             "between queries, and a query effect carries about an eighth of the label variance: no linear "
             "scoring function is right.",
+            "Less alike: after the suite's transforms ten principal components carry about 60% of the features' "
+            "variance, in real queries about 80%, so that small penalties matter more here; tails are heavier, "
+            "and fewer features are constant within a query.",
         ]
 
     def fingerprint(self) -> str:
