@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.results.curves import curve_values
-from rankbench.results.sample import Arm, ArmKey, Race, Sampler
+from rankbench.results.resolve import Resolved, resolve
+from rankbench.results.sample import Arm, ArmKey, Sampler
 from rankbench.results.schema import Split
 from rankbench.results.stats.bootstrap import REPLICATES, Crossed, counts
 from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws
@@ -26,7 +27,7 @@ from rankbench.results.stats.critical import Sources
 from rankbench.results.stats.simultaneous import Intervals, simultaneous
 from rankbench.results.stats.spread import pitman_morgan, sd_ratios
 from rankbench.results.verdicts import Bounds, Verdict, clearest_first, verdict
-from rankbench.suites.schema import Claim, Contrast
+from rankbench.suites.schema import Claim
 
 __all__ = ["Answer", "Finding", "answers"]
 
@@ -90,19 +91,11 @@ class Answer:
     against: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Resolved:
-    """A contrast with its arms: a sum of weights times arms."""
-
-    text: str
-    weights: tuple[tuple[ArmKey, float], ...]
-
-
 def answers(sampler: Sampler) -> list[Answer]:
     """Return the answers to an experiment's claims, on every split."""
     found: list[Answer] = []
     for claim in sampler.experiment.claims:
-        resolved, notes, complete = _resolve(sampler, claim)
+        resolved, notes, complete = resolve(sampler, claim)
         if claim.kind == "coincide":
             own = [_coincide(sampler, claim, resolved, notes)]
         else:
@@ -121,7 +114,7 @@ def _without_held(answer: Answer) -> Answer:
     )
 
 
-def _answer(sampler: Sampler, claim: Claim, split: Split, resolved: list[_Resolved], notes: tuple[str, ...]) -> Answer:
+def _answer(sampler: Sampler, claim: Claim, split: Split, resolved: list[Resolved], notes: tuple[str, ...]) -> Answer:
     arms = _arms(sampler, resolved)
     repetitions = _shared(arms)
     empty = Answer(sampler.experiment.name, claim, split, "could not tell", "could not tell", (), 0, notes)
@@ -156,7 +149,7 @@ def _spreads(sample: Crossed, index: NDArray[np.intp]) -> Bounds:
     return Bounds(together[:, 0], together[:, 1], together[:, 2], own[:, 1], own[:, 2])
 
 
-def _coincide(sampler: Sampler, claim: Claim, resolved: list[_Resolved], notes: tuple[str, ...]) -> Answer:
+def _coincide(sampler: Sampler, claim: Claim, resolved: list[Resolved], notes: tuple[str, ...]) -> Answer:
     """Compare mean curves by their ratio at given steps, over draws."""
     arms = _arms(sampler, resolved)
     repetitions = _shared(arms)
@@ -229,7 +222,7 @@ def _power(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(10**values)
 
 
-def _arms(sampler: Sampler, resolved: list[_Resolved]) -> list[Arm]:
+def _arms(sampler: Sampler, resolved: list[Resolved]) -> list[Arm]:
     keys = dict.fromkeys(key for contrast in resolved for key, _ in contrast.weights)
     found = (sampler.arm(key) for key in sorted(keys))
     return [arm for arm in found if arm is not None]
@@ -239,59 +232,3 @@ def _shared(arms: list[Arm]) -> tuple[int, ...]:
     if not arms:
         return ()
     return tuple(sorted(frozenset.intersection(*(arm.done for arm in arms))))
-
-
-def _resolve(sampler: Sampler, claim: Claim) -> tuple[list[_Resolved], tuple[str, ...], bool]:
-    """Turn labels into arms; say what is left out, and whether all that the claim needs is there."""
-    found: list[_Resolved] = []
-    notes: list[str] = []
-    complete = True
-    for contrast in claim.contrasts:
-        name = f"{contrast.a} vs {contrast.b}"
-        cells = _places(sampler, contrast)
-        if not cells:
-            complete = False
-            notes.append(f"{name}: not in this run")
-        for text, weights in cells:
-            arms = [sampler.arm(key) for key, _ in weights]
-            missing = [key for (key, _), arm in zip(weights, arms, strict=True) if arm is None or not arm.racing]
-            if missing:
-                complete = False
-                n, label = missing[0]
-                arm = sampler.arm(missing[0])
-                status = "not in this run" if arm is None else arm.status
-                notes.append(f"{text}: left out, {label} at n = {n:,} is {status}")
-            elif _same(arms):
-                notes.append(f"{text}: left out, no query has so many judgments and the two are the same")
-            else:
-                found.append(_Resolved(text, weights))
-    return found, tuple(notes), complete
-
-
-def _same(arms: list[Arm | None]) -> bool:
-    """Whether a and b are one cell: equal to the same order infinity, at every n of the contrast."""
-    owners = [(arm.member.n, arm.equals or arm.member.label) for arm in arms if arm is not None]
-    return all(a == b for a, b in zip(owners[::2], owners[1::2], strict=True))
-
-
-def _places(sampler: Sampler, contrast: Contrast) -> list[tuple[str, tuple[tuple[ArmKey, float], ...]]]:
-    """Return the words and the weighted arms of a contrast: a, b[, a, b]."""
-    a, b = contrast.a, contrast.b
-    declared = {race.n_declared: race for race in sampler.races}
-    if contrast.n_a is not None or contrast.n_b is not None:
-        races = [declared.get(n) if n is not None else None for n in (contrast.n_a, contrast.n_b)]
-        if races[0] is None or races[1] is None:
-            return []
-        n_a, n_b = races[0].n, races[1].n
-        return [(f"{a} at n = {n_a:,} vs {b} at n = {n_b:,}", (((n_a, a), 1.0), ((n_b, b), -1.0)))]
-    races_of_both: list[Race] = [race for race in sampler.races if race.arm(a) and race.arm(b)]
-    if not races_of_both:
-        return []
-    first, last = races_of_both[0].n, races_of_both[-1].n
-    if contrast.at == "last-first":
-        if first == last:
-            return []
-        text = f"({a} vs {b}) at n = {last:,}, less the same at n = {first:,}"
-        return [(text, (((last, a), 1.0), ((last, b), -1.0), ((first, a), -1.0), ((first, b), 1.0)))]
-    at = {"each": [race.n for race in races_of_both], "first": [first], "last": [last]}[contrast.at]
-    return [(f"{a} vs {b}, n = {n:,}", (((n, a), 1.0), ((n, b), -1.0))) for n in at]

@@ -219,6 +219,22 @@ def test_cells_equal_to_infinity_are_left_out_and_said_so(tmp_path: Path) -> Non
     assert found[0].findings == ()
 
 
+def test_what_equals_infinity_counts_once(tmp_path: Path) -> None:
+    contenders = [
+        Contender("k100", {"k": 100, "x": 1}, -0.05, share_complete=1.0, cell_of="inf"),
+        Contender("inf", {"k": "inf", "x": 1}, -0.05, share_complete=1.0),
+        Contender("b", {"k": 1, "x": 1}),
+    ]
+    once = {"kind": "less", "contrasts": [{"a": "inf", "b": "b"}]}
+    twice = {"kind": "less", "contrasts": [{"a": "k100", "b": "b"}, {"a": "inf", "b": "b"}, {"a": "inf", "b": "b"}]}
+    (one, *_), (two, *_) = ask(tmp_path / "1", contenders, once), ask(tmp_path / "2", contenders, twice)
+    assert [f.text for f in two.findings] == ["k100 vs b, n = 200,000", "k100 vs b, n = 400,000"]
+    assert [(f.lower, f.upper) for f in two.findings] == [(f.lower, f.upper) for f in one.findings]
+    why = "left out, no query has so many judgments and this is the same as k100 vs b, n = 200,000"
+    assert f"inf vs b, n = 200,000: {why}" in two.notes
+    assert (one.verdict, two.verdict) == ("held", "held")
+
+
 def test_a_claim_does_not_hold_on_a_part_of_its_contrasts(tmp_path: Path) -> None:
     contenders = [*two(-0.05), Contender("c", {}, fails={3: ("diverged", "nan")})]
     claim = {"kind": "less", "contrasts": [{"a": "a", "b": "b"}, {"a": "a", "b": "c"}, {"a": "a", "b": "nobody"}]}
