@@ -220,6 +220,18 @@ def _tile(
         np.dot(residual, path.features[:m], path.gradient[first : first + TILE])
 
 
+@njit(cache=True, nogil=True)
+def _weigh(columns: Columns, path: Path, g: int, count: int, margins: NDArray[np.float64]) -> None:
+    """Turn the weights of group g's edges into factors, and take the offsets off their margins."""
+    weights, offsets = path.edge_weights[:count], path.edge_offsets[:count]
+    params = columns.weigh_params[columns.weigh_bounds[g] : columns.weigh_bounds[g + 1]]
+    columns.weighs[g](weights, params, offsets)
+    rows = columns.groups[g + 1] - columns.groups[g]
+    for e in range(count):
+        for r in range(rows):
+            margins[e * rows + r] -= offsets[e]
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _group(
     x: NDArray[np.float32],
@@ -248,22 +260,16 @@ def _group(
         path.heads,
         path.edge_weights,
     )
-    weighed = columns.weighed[g]
-    if weighed:
-        columns.weighs[g](
-            path.edge_weights[:count],
-            columns.weigh_params[columns.weigh_bounds[g] : columns.weigh_bounds[g + 1]],
-            path.edge_offsets[:count],
-        )
     params = columns.phi_params[columns.phi_bounds[g] : columns.phi_bounds[g + 1]]
     margins, slopes = path.margins[: count * rows], path.slopes[: count * rows]
     for e in range(count):
         a, b = x[low + path.tails[e]], x[low + path.heads[e]]
         for j in range(a.shape[0]):
             path.difference[j] = np.float64(a[j]) - np.float64(b[j])
-        offset = path.edge_offsets[e] if weighed else 0.0
         for r in range(rows):
-            margins[e * rows + r] = _dot(path.theta[first + r], path.difference) - offset
+            margins[e * rows + r] = _dot(path.theta[first + r], path.difference)
+    if columns.weighed[g]:
+        _weigh(columns, path, g, count, margins)
     if path.watched:
         columns.phis[g](margins, params, slopes)
         for r in range(rows):
