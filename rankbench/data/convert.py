@@ -15,10 +15,11 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.manifest import Manifest, Shard, Source
+from rankbench.data.manifest import MANIFEST, Manifest, Shard, Source
 from rankbench.data.readers.base import Reader, choose_reader
 from rankbench.data.schema import table_of
 from rankbench.data.shards import shards_of
+from rankbench.data.shown import listed
 from rankbench.errors import InputError
 
 __all__ = ["convert", "sha256_of"]
@@ -92,16 +93,31 @@ def convert(
 def _replaceable(destination: Path, force: bool) -> None:
     if not force:
         raise InputError("it exists already; use --force to replace it", path=destination)
-    if not destination.is_dir() or any(destination.iterdir()):
-        # Never delete what is not ours: this raises unless a manifest describes the folder.
-        Manifest.load(destination)
+    if destination.is_symlink() or not destination.is_dir():
+        raise InputError("it is not a folder of shards, so it is not replaced", path=destination)
+    found = {entry.name for entry in destination.iterdir()}
+    if not found:
+        return
+    # Never delete what is not ours: load raises unless a manifest describes the folder.
+    ours = {MANIFEST, *(shard.file for shard in Manifest.load(destination).shards)}
+    if found - ours:
+        raise InputError(
+            f"it holds other files too: {listed(sorted(found - ours))}; move them away, or name another folder",
+            path=destination,
+        )
 
 
 def _rename(whole: Path, destination: Path) -> None:
     """Put the finished folder in place; an old one is moved out of the way first."""
+    old = whole.with_name("replaced")
     if destination.exists():
-        destination.rename(whole.with_name("replaced"))
-    whole.rename(destination)
+        destination.rename(old)
+    try:
+        whole.rename(destination)
+    except OSError:
+        if old.exists():
+            old.rename(destination)
+        raise
 
 
 class _Spool:

@@ -61,7 +61,7 @@ class Manifest(_Strict):
     d: int | None = None
     rows: int = Field(ge=0)
     queries: int = Field(ge=0)
-    shards: tuple[Shard, ...]
+    shards: tuple[Shard, ...] = Field(min_length=1)
     source: Source
 
     @classmethod

@@ -221,3 +221,51 @@ def test_a_file_of_1200_megabytes_takes_at_most_one_gigabyte(tmp_path):
         assert dict(labels.iter_rows()) == {label: 210 * count for label, count in one.items()}
     finally:
         large.unlink()
+
+
+class TestForce:
+    @pytest.fixture
+    def made(self, tmp_path):
+        self.source = letor_file(tmp_path / "a.txt")
+        convert(self.source, tmp_path / "out", shards=2)
+        return tmp_path / "out"
+
+    @pytest.mark.parametrize("folder", [False, True])
+    def test_what_is_not_ours_is_never_deleted(self, made, folder):
+        other = made / ("thesis" if folder else "thesis.txt")
+        if folder:
+            other.mkdir()
+        else:
+            other.write_text("years of work")
+        with pytest.raises(InputError, match=f"it holds other files too: '{other.name}'"):
+            convert(self.source, made, force=True)
+        assert other.exists()
+        assert Manifest.load(made).rows
+
+    def test_a_manifest_without_shards_describes_nothing(self, made):
+        manifest = json.loads((made / "manifest.json").read_bytes())
+        (made / "manifest.json").write_text(json.dumps(manifest | {"shards": []}))
+        with pytest.raises(InputError, match="not a manifest of shards"):
+            convert(self.source, made, force=True)
+        assert (made / "shard-00000.parquet").exists()
+
+    def test_a_link_is_left_alone(self, made, tmp_path):
+        (tmp_path / "link").symlink_to(made)
+        with pytest.raises(InputError, match="not a folder of shards"):
+            convert(self.source, tmp_path / "link", force=True)
+        assert Manifest.load(tmp_path / "link").rows
+
+    def test_the_old_folder_comes_back_if_the_new_one_cannot_be_put_there(self, made, monkeypatch):
+        rename = type(made).rename
+
+        def failing(path, target):
+            if path.name == "whole":
+                raise OSError("no")
+            return rename(path, target)
+
+        monkeypatch.setattr(type(made), "rename", failing)
+        before = (made / "manifest.json").read_bytes()
+        with pytest.raises((OSError, InputError)):
+            convert(self.source, made, shards=5, force=True)
+        assert (made / "manifest.json").read_bytes() == before
+        assert sorted(p.name for p in made.parent.iterdir()) == ["a.txt", "out"]
