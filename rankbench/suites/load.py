@@ -79,7 +79,7 @@ def load_suite(name: str) -> Suite:
     ------
     SpecError, InputError
         See `read_suite` and `find_suite`; also for suites that include each other, an
-        experiment named twice, or no experiments at all.
+        experiment or a figure's file named twice, or no experiments at all.
     """
     suite = read_suite(find_suite(name))
     experiments = _with_includes(suite, (suite.name,))
@@ -88,6 +88,12 @@ def load_suite(name: str) -> Suite:
         if experiment.name in seen:
             raise SpecError(f"suite {suite.name!r}: experiment {experiment.name!r} is defined twice")
         seen.add(experiment.name)
+    files: set[str] = set()
+    for figure in (figure for experiment in experiments for figure in experiment.figures):
+        # Some file systems do not tell capitals from small letters.
+        if figure.file.casefold() in files:
+            raise SpecError(f"suite {suite.name!r}: two figures have the file {figure.file!r}; rename one")
+        files.add(figure.file.casefold())
     if not experiments:
         raise SpecError(f"suite {suite.name!r} has no experiments")
     return suite.model_copy(update={"experiments": tuple(experiments), "include": ()})

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = ["Claim", "ContenderEntry", "Contrast", "Experiment", "Figure", "Panel", "Suite"]
+
+# Names become names of folders and files: nothing in them may lead out of the output folder.
+Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
+FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
 
 class _Strict(BaseModel):
@@ -102,9 +106,10 @@ class Figure(_Strict):
     each n, one row for each split, `references` as horizontal lines with bands. Labels
     may hold ``*`` for any characters. ``curves``: one row for each of `metrics`, one
     column for each of `panels`, curves against steps. `level` is that of the bands.
+    `file` is a file name without its ending, at most 100 of ``A-Z a-z 0-9 . _ -``.
     """
 
-    file: str
+    file: FileName
     kind: Literal["risk", "curves"]
     title: str = ""
     parameter: str = ""
@@ -120,7 +125,9 @@ class Experiment(_Strict):
 
     Attributes
     ----------
-    name, title : str
+    name : str
+        Kebab-case, at most 100 characters.
+    title : str
     n : tuple of int
         Numbers of judgments, each a prefix of the same draw; for the suite's full number
         of design queries, scaled down in proportion when a data set has fewer.
@@ -131,7 +138,7 @@ class Experiment(_Strict):
         Label that paired differences are taken against.
     """
 
-    name: str
+    name: Name
     title: str
     n: tuple[int, ...] = Field(min_length=1)
     repetitions: int = Field(ge=1)
@@ -147,6 +154,8 @@ class Suite(_Strict):
 
     Attributes
     ----------
+    name : str
+        Kebab-case, at most 100 characters: the default output folder has it.
     dataset : str
         A data set in the contender grammar; ``--dataset`` replaces it.
     design_queries, heldout_queries : int
@@ -157,7 +166,7 @@ class Suite(_Strict):
         Other suites whose experiments come first.
     """
 
-    name: str
+    name: Name
     title: str
     seed: int = 20130501
     dataset: str = ""
