@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from rankbench.spec import parse
 from rankbench.suites.schema import ContenderEntry, Experiment, Suite
 
 __all__ = ["BlockTask", "Plan", "contenders", "make_plan"]
+
+LABEL_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,8 @@ def contenders(entry: ContenderEntry) -> list[tuple[str, Method]]:
     Raises
     ------
     SpecError
-        An unknown method or parameter, or a label that names one.
+        An unknown method or parameter, a label that names one, or a label that gets
+        longer than 200 characters.
     """
     spec = parse(entry.use)
     cls = manager.component_class("method", spec.name)
@@ -75,12 +79,24 @@ def contenders(entry: ContenderEntry) -> list[tuple[str, Method]]:
     labelled = []
     for method in methods:
         written = {key: _short(getattr(method, attribute)) for key, attribute in method.attributes().items()}
-        try:
-            label = entry.label.format_map(written) if entry.label else str(method)
-        except (KeyError, ValueError, IndexError, AttributeError) as error:
-            raise SpecError(f"label {entry.label!r} of {entry.use!r} names no parameter: {error}") from error
-        labelled.append((label, method))
+        labelled.append((_label(entry, written) if entry.label else str(method), method))
     return labelled
+
+
+def _label(entry: ContenderEntry, written: dict[str, str]) -> str:
+    """Replace each ``{name}`` by that parameter's value: names only, no format string."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in written:
+            raise SpecError(
+                f"label {entry.label!r} of {entry.use!r}: {match[1]!r} is no parameter{nearest(match[1], written)}"
+            )
+        return written[match[1]]
+
+    label = re.sub(r"\{([^{}]*)\}", value, entry.label)
+    if len(label) > LABEL_LENGTH:
+        raise SpecError(f"label {entry.label!r} of {entry.use!r}: longer than {LABEL_LENGTH} characters; shorten it")
+    return label
 
 
 def _short(value: object) -> str:

@@ -26,13 +26,13 @@ class ContenderEntry(_Strict):
         A method in the contender grammar.
     label : str
         Name on the leaderboard; ``{k}``, ``{lambda}`` are replaced by the point's
-        parameters. Empty: the canonical spec.
+        parameters. Empty: the canonical spec. At most 200 characters.
     n : tuple of int, optional
         Only at these n; all of the experiment's by default.
     """
 
     use: str
-    label: str = ""
+    label: str = Field(default="", max_length=200)
     n: tuple[int, ...] | None = None
 
 
