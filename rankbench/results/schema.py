@@ -7,6 +7,7 @@ computed once however many experiments show it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -29,6 +30,7 @@ __all__ = [
     "Split",
     "Status",
     "SuiteRecord",
+    "problem_with",
 ]
 
 Split: TypeAlias = Literal["design", "heldout"]
@@ -99,6 +101,54 @@ class CellResult:
     losses: dict[tuple[str, Split], NDArray[np.float64]] = field(default_factory=dict)
     curves: dict[str, Curve] = field(default_factory=dict)
     info: dict[str, float] = field(default_factory=dict)
+
+
+def problem_with(cell: CellResult, queries: Mapping[Split, int] | None = None) -> str | None:
+    """Return why a cell cannot be stored and read back, in words; None if it can.
+
+    Parameters
+    ----------
+    cell : CellResult
+    queries : mapping of Split to int, optional
+        Number of queries of each split; without it, only what the cell says by itself is
+        looked at.
+
+    Returns
+    -------
+    str or None
+        A done cell without losses, or with losses that are not finite numbers, one for
+        each query; a curve whose steps are not whole numbers that increase, or that has
+        not one value for each step (values may be nan); facts that are not numbers.
+    """
+    if cell.status == "done" and not cell.losses:
+        return "it is done but has no losses; give it another status with a reason"
+    for (metric, split), losses in cell.losses.items():
+        shape = np.shape(losses)
+        if not _numbers(losses):
+            return f"{metric} on the {split} queries is not a one-dimensional array of numbers but has shape {shape}"
+        if queries is not None and shape != (queries.get(split, 0),):
+            return f"{metric} has shape {shape} on the {split} queries, of which the plan has {queries.get(split, 0)}"
+        if not np.isfinite(losses).all():
+            return f"{metric} is not finite on some {split} query; call it diverged"
+    for metric, curve in cell.curves.items():
+        if not isinstance(curve, Curve):
+            return f"the curve {metric} is not a Curve but a {type(curve).__name__}"
+        if not _numbers(curve.steps) or not _numbers(curve.values):
+            return f"the steps and values of the curve {metric} are not one-dimensional arrays of numbers"
+        if curve.steps.shape != curve.values.shape:
+            return f"the curve {metric} has {curve.steps.size} steps and {curve.values.size} values"
+        if not np.isfinite(curve.steps).all() or (curve.steps != np.floor(curve.steps)).any():
+            return f"the curve {metric} has steps that are not whole numbers"
+        if (curve.steps[1:] <= curve.steps[:-1]).any():
+            return f"the steps of the curve {metric} do not increase"
+    for name, value in (("optimality", cell.optimality), *cell.info.items()):
+        if not isinstance(value, float | int | np.number | np.bool_) or isinstance(value, np.complexfloating):
+            return f"{name} is not a number but a {type(value).__name__}"
+    return None
+
+
+def _numbers(array: object) -> bool:
+    return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iuf"
 
 
 @dataclass(frozen=True)

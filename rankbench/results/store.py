@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from rankbench.errors import StoreError
 from rankbench.results.journal import Journal, block_digest
-from rankbench.results.schema import ANSWERS, BlockResult, CellResult, Member, Split, SuiteRecord
+from rankbench.results.schema import ANSWERS, BlockResult, CellResult, Member, SuiteRecord, problem_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,8 +113,8 @@ class Store(Journal):
         Raises
         ------
         StoreError
-            A done cell without losses, with losses that are not finite or not one for
-            each query; or the disk refused.
+            A cell that cannot be read back (see `problem_with`, which whoever made the
+            cell asks first); or the disk refused.
         """
         known = self.known(cell.cell for cell in block.cells)
         new = [cell for cell in block.cells if cell.cell not in known]
@@ -122,7 +122,9 @@ class Store(Journal):
             return
         queries = self.record().queries
         for cell in new:
-            _validate(cell, queries)
+            problem = problem_with(cell, queries)
+            if problem is not None:
+                raise StoreError(f"cell {cell.cell}: {problem}")
         key = block.key
         with self._transaction():
             cursor = self.connection.execute(
@@ -179,18 +181,3 @@ def _lock(folder: Path) -> sqlite3.Connection:
             ) from error
         raise StoreError(f"{path}: cannot lock the folder ({error}); check its permissions") from error
     return connection
-
-
-def _validate(cell: CellResult, queries: dict[Split, int]) -> None:
-    if cell.status != "done":
-        return
-    if not cell.losses:
-        raise StoreError(f"cell {cell.cell} is done but has no losses; give it another status with a reason")
-    for (metric, split), losses in cell.losses.items():
-        if np.shape(losses) != (queries.get(split, 0),):
-            raise StoreError(
-                f"cell {cell.cell}: {metric} has shape {np.shape(losses)} on the {split} queries, "
-                f"of which the plan has {queries.get(split, 0)}"
-            )
-        if not np.isfinite(losses).all():
-            raise StoreError(f"cell {cell.cell}: {metric} is not finite on some {split} query; call it diverged")

@@ -16,7 +16,7 @@ import synthetic
 
 from rankbench.errors import StoreError
 from rankbench.results.journal import FILE, Journal
-from rankbench.results.schema import BlockKey, BlockResult, CellResult, Curve, Member
+from rankbench.results.schema import BlockKey, BlockResult, CellResult, Curve, Member, problem_with
 from rankbench.results.store import Store
 
 KEY = BlockKey("data", 100, 0, 7)
@@ -118,6 +118,7 @@ def test_incomplete_suite_is_refused(tmp_path: Path) -> None:
         (CellResult("c", "done"), "no losses"),
         (CellResult("c", "done", losses={("ndcg", "design"): np.array([0.1, np.nan, 0.2])}), "not finite"),
         (CellResult("c", "done", losses={("ndcg", "design"): np.zeros(4)}), "shape"),
+        (done("c", curves={"gap": Curve(np.array([1, 2, 3]), np.zeros(2))}), "3 steps and 2 values"),
     ],
 )
 def test_unusable_cells_are_refused_and_nothing_is_stored(tmp_path: Path, cell: CellResult, match: str) -> None:
@@ -126,6 +127,39 @@ def test_unusable_cells_are_refused_and_nothing_is_stored(tmp_path: Path, cell: 
         with pytest.raises(StoreError, match=match):
             store.commit(BlockResult(KEY, [done("d"), cell], 1.0))
         assert store.known(["c", "d"]) == set()
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        (CellResult("c", "done"), "no losses"),
+        (done("c", curves={"gap": Curve(np.array([1, 2]), np.zeros(3))}), "2 steps and 3 values"),
+        (done("c", curves={"gap": Curve(np.array([[1, 2]]), np.zeros((1, 2)))}), "one-dimensional"),
+        (done("c", curves={"gap": Curve(np.array([2, 2]), np.zeros(2))}), "do not increase"),
+        (done("c", curves={"gap": Curve(np.array([1, np.inf]), np.zeros(2))}), "whole numbers"),
+        (done("c", curves={"gap": Curve(np.array([1, 1.5]), np.zeros(2))}), "whole numbers"),
+        (done("c", curves={"gap": Curve(np.array([1]), np.array(["x"]))}), "arrays of numbers"),
+        (done("c", curves={"gap": [1.0]}), "not a Curve but a list"),
+        (CellResult("c", "diverged", "far", curves={"gap": Curve(np.array([1]), np.zeros(0))}), "1 steps and 0 values"),
+        (done("c", info={"iterations": "many"}), "iterations is not a number but a str"),
+        (done("c", optimality=None), "optimality is not a number"),
+        (CellResult("c", "done", losses={("ndcg", "design"): np.array([None])}), "array of numbers"),
+        (done("c", curves={"gap": Curve(np.array([0, 10]), np.array([0.1, np.nan]))}, info={"x": math.nan}), None),
+        (CellResult("c", "error", "boom"), None),
+    ],
+)
+def test_problems_of_a_cell_are_known_before_it_is_stored(cell: CellResult, words: str | None) -> None:
+    problem = problem_with(cell)
+    if words is None:
+        assert problem is None
+    else:
+        assert problem is not None
+        assert words in problem
+
+
+def test_the_number_of_queries_is_looked_at_where_it_is_known() -> None:
+    assert problem_with(done("c"), QUERIES) is None
+    assert "of which the plan has 4" in str(problem_with(done("c"), {"design": 4, "heldout": 2}))
 
 
 def test_locked_for_others_in_this_process_and_in_another(tmp_path: Path) -> None:
