@@ -92,13 +92,18 @@ def _import(verb: Verb) -> click.Command:
     from rankbench.errors import PluginError
 
     module, _, attribute = verb.target.partition(":")
-    said = f"command {verb.name!r} of {verb.distribution}"
+    which = f"command {verb.name!r} of {verb.distribution}"
     try:
         command: object = getattr(importlib.import_module(module), attribute)
-    except Exception as error:
-        raise PluginError(f"{said} cannot be imported: {type(error).__name__}: {error}") from error
+    # What a plugin raises must not end the program, but one may interrupt our own imports.
+    except BaseException as error:
+        if verb.built_in and not isinstance(error, Exception):
+            raise
+        from rankbench.plugin.foreign import said
+
+        raise PluginError(f"{which} cannot be imported: {said(error)}") from error
     if not isinstance(command, click.Command):
-        raise PluginError(f"{said} is not a click command: {verb.target}")
+        raise PluginError(f"{which} is not a click command: {verb.target}")
     return command
 
 

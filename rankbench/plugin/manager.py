@@ -20,6 +20,7 @@ import pluggy
 from rankbench.component import Component
 from rankbench.errors import PluginError, SpecError, nearest
 from rankbench.plugin import hookspecs
+from rankbench.plugin.foreign import said
 from rankbench.plugin.kinds import KINDS, SUITE
 from rankbench.plugin.registry import Origin, Registry
 from rankbench.spec import Spec, Value, parse
@@ -125,7 +126,13 @@ class _Loading:
 
     def status(self) -> PluginStatus:
         start = time.perf_counter()
-        self.register()
+        try:
+            self.register()
+        # Even to compare or to iterate over what a plugin brought runs foreign code.
+        except BaseException as error:
+            if self.strict and isinstance(error, PluginError):
+                raise  # this is what `broken` raised
+            self.broken(f"looking at {self.entry.value!r} raised {said(error)}", error)
         seconds = time.perf_counter() - start
         return PluginStatus(
             self.entry.name,
@@ -139,6 +146,9 @@ class _Loading:
         )
 
     def broken(self, cause: str, error: BaseException | None = None) -> None:
+        # Our own plugins interrupt nothing: then it was the user.
+        if isinstance(error, KeyboardInterrupt) and self.origin.distribution == OURSELVES:
+            raise error
         if self.strict:
             raise PluginError(f"plugin {self.entry.name!r} of {self.origin} is broken: {cause}") from error
         self.causes.append(cause)
@@ -146,14 +156,15 @@ class _Loading:
     def register(self) -> None:
         try:
             plugin = self.entry.load()
-        # A plugin that calls sys.exit() while it is imported must not end the program.
-        except (Exception, SystemExit) as error:
-            self.broken(f"cannot import {self.entry.value!r}: {_said(error)}", error)
+        # A plugin that exits, interrupts or raises what is no Exception while it is
+        # imported must not end the program.
+        except BaseException as error:
+            self.broken(f"cannot import {self.entry.value!r}: {said(error)}", error)
             return
         try:
             name = self.manager.register(plugin, f"{self.origin.distribution}/{self.entry.name}")
-        except Exception as error:
-            self.broken(f"pluggy refuses {self.entry.value!r}: {_said(error)}", error)
+        except BaseException as error:
+            self.broken(f"pluggy refuses {self.entry.value!r}: {said(error)}", error)
             return
         callers = self.manager.get_hookcallers(plugin) or []
         for caller in callers:
@@ -172,8 +183,8 @@ class _Loading:
         """Call one hook by itself, so that one that fails takes no other with it."""
         try:
             found: object = implementation.function()
-        except (Exception, SystemExit) as error:
-            self.broken(f"hook {hook} raised {_said(error)}", error)
+        except BaseException as error:
+            self.broken(f"hook {hook} raised {said(error)}", error)
             return
         if not isinstance(found, list):
             self.broken(f"hook {hook} returned {type(found).__name__}, not a list")
@@ -192,12 +203,8 @@ class _Loading:
         except PluginError as error:
             self.broken(f"hook {hook}: {error}", error)
         # Looking at a foreign object (its repr, its attributes) runs foreign code.
-        except Exception as error:
-            self.broken(f"hook {hook}: looking at what it returned raised {_said(error)}", error)
-
-
-def _said(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        except BaseException as error:
+            self.broken(f"hook {hook}: looking at what it returned raised {said(error)}", error)
 
 
 _lock = threading.RLock()

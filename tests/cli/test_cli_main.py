@@ -131,6 +131,31 @@ def test_what_is_not_a_command_is_said(rankbench, monkeypatch):
     assert "command 'list' of rankbench is not a click command: rankbench.cli.verbs:SHORT_HELPS" in shown.stderr
 
 
+class Mute(BaseException):
+    def __str__(self):
+        raise SystemExit(0)
+
+
+@pytest.mark.parametrize("error", [Mute(), KeyboardInterrupt(), SystemExit(0)], ids=lambda error: type(error).__name__)
+def test_a_verb_of_a_plugin_cannot_end_the_program(rankbench, monkeypatch, error):
+    def importing(module):
+        raise error
+
+    monkeypatch.setitem(verbs(), "list", Verb("list", "some.module:command", "thirdparty"))
+    monkeypatch.setattr(importlib, "import_module", importing)
+    shown = rankbench("list")
+    assert shown.exit_code == 2
+    assert f"command 'list' of thirdparty cannot be imported: {type(error).__name__}" in shown.stderr
+
+
+def test_our_own_imports_can_be_interrupted(rankbench, monkeypatch):
+    def importing(module):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib, "import_module", importing)
+    assert rankbench("list").exit_code == 130
+
+
 @pytest.mark.parametrize(("value", "colored"), [("1", False), ("", True)])
 def test_no_color_is_respected_by_every_command(monkeypatch, rankbench, value, colored):
     @click.command()

@@ -53,6 +53,61 @@ class OfOtherKind(Loss):
         return 0.0
 
 
+class NoException(BaseException):
+    """What `except Exception` does not catch."""
+
+
+class Mute(Exception):
+    """An exception that ends the program of whoever asks what it says."""
+
+    def __str__(self):
+        raise SystemExit(3)
+
+
+class Unequal:
+    """A plugin that cannot be compared, printed or looked at."""
+
+    def __eq__(self, other):
+        raise NoException("no comparison")
+
+    __hash__ = object.__hash__
+
+    def __repr__(self):
+        raise NoException("no repr")
+
+
+class Unending(list):
+    def __iter__(self):
+        raise KeyboardInterrupt
+
+
+ANYTHING = [NoException("odd"), KeyboardInterrupt(), SystemExit(0), GeneratorExit(), Mute()]
+
+
+@pytest.mark.parametrize("error", ANYTHING, ids=lambda error: type(error).__name__)
+def test_whatever_a_plugin_raises_breaks_that_plugin_only(entry, model, error):
+    loaded = load([entry("a", load=raising(error)), entry("b", models=raising(error)), entry("c", losses=lambda: [])])
+    at_import, at_hook, good = loaded.statuses
+    assert (at_import.status, at_hook.status, good.status) == ("broken", "broken", "ok")
+    assert f"cannot import 'some.module': {type(error).__name__}" in at_import.causes[0]
+    assert f"hook rankbench_register_models raised {type(error).__name__}" in at_hook.causes[0]
+    with pytest.raises(PluginError, match=type(error).__name__):
+        load([entry(load=raising(error))], strict=True)
+
+
+def test_an_object_that_cannot_be_looked_at_breaks_its_plugin_only(entry, model):
+    returned = entry("a", models=lambda: [Unequal(), model()])
+    unending = entry("b", models=lambda: Unending())
+    itself = entry("c", load=Unequal)
+    good = entry("d", "zzz", models=lambda: [model("other")])
+    loaded = load([returned, unending, itself, good])
+    assert [status.status for status in loaded.statuses] == ["broken", "broken", "broken", "ok"]
+    assert loaded.statuses[0].components == ("model/doubled",)
+    assert loaded.registry.names("model") == ["doubled", "other"]
+    with pytest.raises(PluginError, match="NoException"):
+        load([itself, good], strict=True)
+
+
 class Unprintable(type):
     def __repr__(cls):
         raise RuntimeError("no repr")
@@ -148,9 +203,9 @@ def test_a_plugin_that_cannot_be_imported_is_recorded(entry, model, error):
     assert loaded.registry.names("model") == ["doubled"]
 
 
-def test_interrupting_is_not_breaking(entry):
+def test_interrupting_our_own_imports_is_not_breaking(entry):
     with pytest.raises(KeyboardInterrupt):
-        load([entry(load=raising(KeyboardInterrupt()))])
+        load([entry(distribution="rankbench", load=raising(KeyboardInterrupt()))])
 
 
 def test_the_built_in_component_keeps_its_name(entry, model):
