@@ -18,10 +18,8 @@ __all__ = ["plan"]
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def plan(suite: str, dataset: str | None, reps: int | None, extra: tuple[str, ...], as_json: bool) -> None:
     """Show what a run would do, without doing it."""
-    from rich.console import Console
-    from rich.table import Table
-
     from rankbench import api
+    from rankbench.cli.tables import print_table, visible
 
     prepared, planned = api.planned(suite, dataset=dataset, reps=reps, extra=extra)
     shown = Counter((m.experiment, m.n, m.label, m.spec) for m in planned.members)
@@ -40,15 +38,17 @@ def plan(suite: str, dataset: str | None, reps: int | None, extra: tuple[str, ..
         }
         click.echo(json.dumps(facts, indent=2))
         return
-    console = Console()
-    table = Table("experiment", "n", "contender", "spec", "repetitions")
+    rows: dict[tuple[str, str, str, int], list[str]] = {}
     for (experiment, n, label, spec), count in shown.items():
-        table.add_row(experiment, f"{n}", label, spec, f"{count}")
-    console.print(table)
+        rows.setdefault((experiment, label, spec, count), []).append(f"{n:,}")
+    print_table(
+        ("experiment", "contender", "repetitions", "n", "spec"),
+        [(e, label, str(count), " ".join(ns), spec) for (e, label, spec, count), ns in rows.items()],
+    )
     for note in prepared.notes:
-        console.print(note, markup=False)
-    console.print(
-        f"{prepared.dataset}: {len(prepared.design)} design and {len(prepared.heldout)} held-out queries; "
-        f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells",
-        markup=False,
+        click.echo(visible(note))
+    click.echo(
+        f"{visible(str(prepared.dataset))}: "
+        f"{len(prepared.design)} design and {len(prepared.heldout)} held-out queries; "
+        f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells"
     )

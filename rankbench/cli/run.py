@@ -9,6 +9,9 @@ import click
 
 __all__ = ["run"]
 
+REASON_LENGTH = 500
+"""Characters of a failure's reason that are shown; all of it is in the results."""
+
 
 @click.command()
 @click.option("--suite", default="paper", show_default=True, help="A suite by name, or a TOML file.")
@@ -28,6 +31,7 @@ def run(
     from rich.console import Console
 
     from rankbench import api
+    from rankbench.cli.tables import visible
     from rankbench.results.summary import summary
     from rankbench.runner.executors import available_cores
     from rankbench.runner.progress import Bar, Silent
@@ -44,5 +48,7 @@ def run(
     )
     Console().print(summary(results.directory, results.claims))
     for reason, count in results.failures.items():
-        console.print(f"{count} cells failed: {reason}", style="red", markup=False)
+        shown = visible(reason)
+        shown = shown if len(shown) <= REASON_LENGTH else shown[:REASON_LENGTH] + "…"
+        console.print(f"{count} cells failed: {shown}", style="red", markup=False)
     sys.exit(1 if results.failures else 0)

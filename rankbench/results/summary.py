@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,11 +38,21 @@ def summary(directory: Path, claims: pl.DataFrame) -> RenderableType:
         claims = claims.with_columns(pl.when(of_curves).then(pl.lit("design")).otherwise("split").alias("split"))
         splits = [split for split in SPLITS if split in claims["split"]]
         table = Table("claim", "", *(SPLITS.get(split, split) for split in splits), show_lines=False)
-        for (claim, text), rows in claims.group_by("claim", "text", maintain_order=True):
+        groups = claims.group_by("claim", "text", maintain_order=True)
+        for (claim, text), rows in sorted(groups, key=lambda group: _by_number(str(group[0][0]))):
             verdicts = {row["split"]: row["verdict"] for row in rows.iter_rows(named=True)}
-            table.add_row(plain(str(claim)), plain(str(text)), *(verdicts.get(split, "—") for split in splits))
+            # As Text: brackets in a claim are no markup.
+            cells = (str(claim), str(text), *(str(verdicts.get(split, "—")) for split in splits))
+            table.add_row(*(Text(plain(cell)) for cell in cells))
         parts.append(table)
     figures = sorted(str(path) for path in (directory / "figures").glob("*.png"))
     names = ["leaderboard.md", "leaderboard.csv", "results.parquet", "run.json"]
     parts += [Text(plain(path)) for path in (*(str(directory / name) for name in names), *figures)]
     return Group(*parts)
+
+
+def _by_number(claim: str) -> list[tuple[int, str]]:
+    """Return a key that puts C2 before C10."""
+    parts = re.split(r"([0-9]+)", claim)
+    # A number's length first: of two numbers the one with more digits is larger.
+    return [(len(p.lstrip("0")), p.lstrip("0")) if index % 2 else (0, p) for index, p in enumerate(parts)]
