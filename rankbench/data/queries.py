@@ -44,7 +44,7 @@ class Queries:
 
     def take(self, chosen: NDArray[np.int64]) -> Queries:
         """Return the queries with the given indices, in that order."""
-        rows = np.concatenate([np.arange(self.offsets[q], self.offsets[q + 1]) for q in chosen])
+        rows = np.concatenate([np.arange(0), *(np.arange(self.offsets[q], self.offsets[q + 1]) for q in chosen)])
         offsets = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
         return Queries([self.ids[q] for q in chosen], offsets, self.x[rows], self.labels[rows])
 

@@ -47,15 +47,17 @@ class ERM(Method):
     draws: int = Field(
         default=100_000,
         ge=1,
+        le=10**9,
         description="Draws from the U-statistic: steps of a stochastic optimizer, subsets behind a solver's "
         "right-hand side where 1 < k < n_q.",
     )
-    curve: int = Field(default=0, ge=0, description="Points to record along a stochastic optimizer's path.")
+    curve: int = Field(default=0, ge=0, le=10_000, description="Points to record along a stochastic optimizer's path.")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if not (self.k >= 1 and (math.isinf(self.k) or self.k == int(self.k))):
-            raise ValueError(f"order k must be a positive integer or inf, not {self.k}")
+        # Kernels count judgments in 32 bits.
+        if not (math.isinf(self.k) and self.k > 0) and not (1 <= self.k < 2**31 and self.k == int(self.k)):
+            raise ValueError(f"order k must be a positive integer below 2^31 or inf, not {self.k}")
         if self.aggregator.structure != self.surrogate.structure:
             raise ValueError(
                 f"aggregator {self.aggregator.name!r} makes {self.aggregator.structure}, "

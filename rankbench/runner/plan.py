@@ -174,7 +174,7 @@ def _check_n(experiment: Experiment, n: int) -> None:
 
 
 def _check_labels(experiment: Experiment, labels: set[str]) -> None:
-    """Refuse figures and claims about contenders that do not exist."""
+    """Refuse figures and claims about contenders, and claims about n, that do not exist."""
     patterns = [p for figure in experiment.figures for p in (*figure.series, *figure.references)]
     patterns += [p for figure in experiment.figures for panel in figure.panels for p in panel.series]
     named = [pattern for pattern in patterns if not fnmatch.filter(labels, pattern)]
@@ -185,6 +185,12 @@ def _check_labels(experiment: Experiment, labels: set[str]) -> None:
             raise SpecError(
                 f"experiment {experiment.name!r}: no contender is labelled {label!r}{nearest(label, labels)}"
             )
+    for claim in experiment.claims:
+        for n in (n for contrast in claim.contrasts for n in (contrast.n_a, contrast.n_b) if n is not None):
+            if n not in experiment.n:
+                raise SpecError(
+                    f"experiment {experiment.name!r}: claim {claim.id!r} is about n = {n}, which is not one of its n"
+                )
 
 
 def _cell_id(

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 __all__ = ["Claim", "ContenderEntry", "Contrast", "Experiment", "Figure", "Panel", "Suite"]
 
 # Names become names of folders and files: nothing in them may lead out of the output folder.
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=100)]
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+
+
+def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
+    twice = [value for value in values if values.count(value) > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is given twice")
+    return values
+
+
+# Below 2^40, so that products with a data set's sizes stay within 64 bits.
+Count = Annotated[int, Field(strict=True, ge=1, lt=2**40)]
+Counts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_distinct)]
 
 
 class _Strict(BaseModel):
@@ -33,7 +45,7 @@ class ContenderEntry(_Strict):
 
     use: str
     label: str = Field(default="", max_length=200)
-    n: tuple[int, ...] | None = None
+    n: Counts | None = None
 
 
 class Contrast(_Strict):
@@ -52,8 +64,8 @@ class Contrast(_Strict):
     a: str
     b: str
     at: Literal["each", "first", "last", "last-first"] = "each"
-    n_a: int | None = None
-    n_b: int | None = None
+    n_a: Count | None = None
+    n_b: Count | None = None
 
 
 class Claim(_Strict):
@@ -71,13 +83,15 @@ class Claim(_Strict):
         ``C1``, ...
     text : str
         The claim in words, with the paper's page or figure.
+    margin : float
+        In [0, 10].
     """
 
     id: str
     text: str
     kind: Literal["less", "wider", "equivalent", "coincide"]
     contrasts: tuple[Contrast, ...] = Field(min_length=1)
-    margin: float = 0.0
+    margin: float = Field(default=0.0, ge=0, le=10, allow_inf_nan=False)
     metric: str = ""
     steps: tuple[int, ...] = ()
 
@@ -95,7 +109,7 @@ class Panel(_Strict):
 
     title: str = ""
     series: tuple[str, ...] = Field(min_length=1)
-    n: tuple[int, ...] = Field(min_length=1)
+    n: Counts
 
 
 class Figure(_Strict):
@@ -119,6 +133,12 @@ class Figure(_Strict):
     panels: tuple[Panel, ...] = ()
     level: float = Field(default=0.95, gt=0, lt=1)
 
+    @model_validator(mode="after")
+    def _has_what_it_draws(self) -> Self:
+        if self.kind == "curves" and not (self.metrics and self.panels):
+            raise ValueError("a figure of kind 'curves' needs metrics and panels, at least one of each")
+        return self
+
 
 class Experiment(_Strict):
     """Data x blocks x contenders x losses, with the figure it draws and what it claims.
@@ -129,7 +149,7 @@ class Experiment(_Strict):
         Kebab-case, at most 100 characters.
     title : str
     n : tuple of int
-        Numbers of judgments, each a prefix of the same draw; for the suite's full number
+        Distinct numbers of judgments, in [1, 2^40), each a prefix of the same draw; for the suite's full number
         of design queries, scaled down in proportion when a data set has fewer.
     repetitions : int
     losses : tuple of str
@@ -140,9 +160,9 @@ class Experiment(_Strict):
 
     name: Name
     title: str
-    n: tuple[int, ...] = Field(min_length=1)
+    n: Counts
     repetitions: int = Field(ge=1)
-    losses: tuple[str, ...] = ("ndcg",)
+    losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)
     baseline: str = ""
     contenders: tuple[ContenderEntry, ...] = Field(min_length=1)
     figures: tuple[Figure, ...] = ()
@@ -156,10 +176,12 @@ class Suite(_Strict):
     ----------
     name : str
         Kebab-case, at most 100 characters: the default output folder has it.
+    seed : int
+        In [0, 2^63).
     dataset : str
         A data set in the contender grammar; ``--dataset`` replaces it.
     design_queries, heldout_queries : int
-        How many queries are judged and how many only evaluated on.
+        How many queries are judged, at least one, and how many only evaluated on.
     transforms : tuple of str
         Feature transforms, applied in order.
     include : tuple of str
@@ -168,10 +190,10 @@ class Suite(_Strict):
 
     name: Name
     title: str
-    seed: int = 20130501
+    seed: int = Field(default=20130501, strict=True, ge=0, lt=2**63)
     dataset: str = ""
-    design_queries: int = 500
-    heldout_queries: int = 500
+    design_queries: int = Field(default=500, strict=True, ge=1)
+    heldout_queries: int = Field(default=500, strict=True, ge=0)
     transforms: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     experiments: tuple[Experiment, ...] = ()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
+from rankbench import api
 from rankbench.errors import SpecError
 from rankbench.runner.plan import contenders
 from rankbench.suites.schema import ContenderEntry
@@ -39,3 +42,51 @@ def test_labels_are_short() -> None:
         labels("x" * 201)
     with pytest.raises(SpecError, match="longer than 200"):
         labels("{aggregator}" * 16, "erm")
+
+
+@pytest.mark.parametrize("param", ["k=2147483648", "k=0", "k=1.5", "k=-inf", "curve=10001", "draws=1000000001"])
+def test_parameters_out_of_range_are_refused(param: str) -> None:
+    with pytest.raises(SpecError, match=f"erm.*{param.split('=')[0]}"):
+        labels("", f"erm:{param}")
+
+
+def test_the_largest_parameters_are_fine() -> None:
+    assert len(labels("", "erm:k=[2147483647,inf],curve=10000,draws=1000000000")) == 2
+
+
+CLAIM = """
+name = "own"
+title = "Own"
+dataset = "web10k-like:queries=44,features=12"
+design_queries = 20
+heldout_queries = {heldout}
+[[experiments]]
+name = "first"
+title = "First"
+n = [100, 200]
+repetitions = 1
+contenders = [{{ use = "random-scores", label = "random" }}]
+[[experiments.claims]]
+id = "A"
+text = "a"
+kind = "less"
+contrasts = [{{ a = "random", b = "random", n_a = 100, n_b = {n} }}]
+"""
+
+
+def test_claims_are_about_the_experiments_own_n(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(CLAIM.format(n=200, heldout=20))
+    assert len(api.planned(str(path))[1].tasks) == 2
+    path.write_text(CLAIM.format(n=300, heldout=20))
+    with pytest.raises(SpecError, match="claim 'A' is about n = 300"):
+        api.planned(str(path))
+
+
+def test_nothing_need_be_held_out(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(CLAIM.format(n=200, heldout=0))
+    prepared, _ = api.planned(str(path))
+    assert (len(prepared.design), len(prepared.heldout)) == (20, 0)
+    assert prepared.heldout.x.shape == (0, prepared.design.x.shape[1])
+    assert prepared.heldout.offsets.tolist() == [0]

@@ -51,3 +51,37 @@ def test_two_figures_cannot_have_one_file(tmp_path: Path) -> None:
     text = TOP + EXPERIMENT + FIGURE + EXPERIMENT.replace("first", "second") + FIGURE.replace('figure"', 'Figure"')
     with pytest.raises(SpecError, match="two figures have the file 'Figure'"):
         load_suite(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("n = [100, 200]", f"n = [{n}]")
+        for n in ("0", "-1", "1.0", "true", '"1"', "", str(2**40), "100, 200, 100", "9" * 30)
+    ]
+    + [('title = "Own"', f'title = "Own"\nseed = {seed}') for seed in ("-1", str(2**63), "1.0", "true")]
+    + [('title = "Own"', f'title = "Own"\n{bad}') for bad in ("design_queries = 0", "heldout_queries = -1")]
+    + [("repetitions = 1", "repetitions = 1\nlosses = []")]
+    + [('kind = "risk"', 'kind = "curves"')]
+    + [('kind = "risk"', 'kind = "curves"\nmetrics = ["exact-gap-last"]')]
+    + [('use = "erm"', f'use = "erm"\nn = {n}') for n in ("[]", "[100, 100]", "[100.0]")],
+)
+def test_numbers_out_of_range_are_refused(tmp_path: Path, old: str, new: str) -> None:
+    text = TOP + EXPERIMENT + FIGURE
+    assert old in text
+    with pytest.raises(SpecError, match=r"own\.toml: "):
+        load_suite(write(tmp_path, text.replace(old, new)))
+
+
+@pytest.mark.parametrize("margin", ["nan", "inf", "-0.1", "10.5"])
+def test_margins_are_finite(tmp_path: Path, margin: str) -> None:
+    claim = '[[experiments.claims]]\nid = "A"\ntext = "a"\nkind = "equivalent"\ncontrasts = [{ a = "x", b = "y" }]\n'
+    assert load_suite(write(tmp_path, TOP + EXPERIMENT + claim + "margin = 10.0"))
+    with pytest.raises(SpecError, match=r"margin: "):
+        load_suite(write(tmp_path, TOP + EXPERIMENT + claim + f"margin = {margin}"))
+
+
+def test_the_largest_numbers_are_fine(tmp_path: Path) -> None:
+    text = (TOP + f"seed = {2**63 - 1}\nheldout_queries = 0\n" + EXPERIMENT).replace("200", str(2**40 - 1))
+    suite = load_suite(write(tmp_path, text))
+    assert (suite.seed, suite.heldout_queries, suite.experiments[0].n) == (2**63 - 1, 0, (100, 2**40 - 1))
