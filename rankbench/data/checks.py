@@ -17,11 +17,13 @@ from polars.io.plugins import register_io_source
 
 from rankbench.data.readers.source import io_source
 from rankbench.data.schema import COMPARISONS, COMPARISONS_OPTIONAL, items_schema, table_of
+from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
 __all__ = ["checked"]
 
-_FEATURE = re.compile(r"x_?(\d+)\Z")
+_FEATURE = re.compile(r"x_?([0-9]{1,9})\Z")
+_LONGEST = 400
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -109,7 +111,7 @@ class _Source:
     def unreadable(self, error: Exception) -> InputError:
         if self.diagnose is not None:
             self.diagnose()
-        return InputError(str(error).strip().split("\n", 1)[0], path=self.path)
+        return InputError(str(error).strip().split("\n", 1)[0][:_LONGEST], path=self.path)
 
 
 class _Check(ABC):
@@ -141,12 +143,14 @@ class _Check(ABC):
         """Raise for the first true entry of `bad`; ``{}`` in the message is the value."""
         if bad.any():
             row = int(bad.arg_true()[0])
-            raise self.error(message.format(repr(column[row])), row, column.name)
+            raise self.error(message.format(shown(column[row])), row, column.name)
 
     def cast(self, column: pl.Series, dtype: pl.DataType, *, nulls: bool = False) -> pl.Series:
         """Convert a column, refusing the first value that does not fit, or is missing."""
         if dtype == pl.String and (column.dtype.is_float() or column.dtype.is_nested()):
             raise self.error(f"the column holds {column.dtype}; names must be texts or whole numbers", 0, column.name)
+        if column.dtype.is_nested():
+            raise self.error(f"the column holds {str(column.dtype)[:_LONGEST]}, not single values", 0, column.name)
         if dtype == pl.Boolean and column.dtype != pl.Boolean:
             text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
             result = text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
@@ -191,7 +195,14 @@ class _ItemShape:
             else:
                 raise InputError(f"features must be a list of numbers a row, not {dtype}", path=path, column="x")
         else:
-            numbered = {int(match[1]): name for name in schema.names() if (match := _FEATURE.match(name))}
+            numbered: dict[int, str] = {}
+            for name in schema.names():
+                if match := _FEATURE.match(name):
+                    other = numbered.setdefault(int(match[1]), name)
+                    if other != name:
+                        raise InputError(
+                            f"columns {other!r} and {name!r} are the same feature; remove or rename one", path=path
+                        )
             self.spread = [numbered[index] for index in sorted(numbered)]
             self.d = len(self.spread)
             if numbered:
@@ -234,7 +245,7 @@ class _ItemsCheck(_Check):
                 self.close(row)
                 if query in self.seen:
                     raise self.error(
-                        f"query {query!r} comes back after another one; the rows of a query must stand together",
+                        f"query {shown(query)} comes back after another one; the rows of a query must stand together",
                         row,
                         "query_id",
                     )
@@ -248,7 +259,7 @@ class _ItemsCheck(_Check):
     def close(self, row: int) -> None:
         """End the current query, whose last row is the one before `row` of this batch."""
         if self.count == 1 and not self.allow_single:
-            raise self.error(f"query {self.current!r} has one item, which cannot be ranked", row - 1, "query_id")
+            raise self.error(f"query {shown(self.current)} has one item, which cannot be ranked", row - 1, "query_id")
 
     def features(self, frame: pl.DataFrame) -> pl.Series:
         """Return the features as one finite column of arrays."""
@@ -264,6 +275,8 @@ class _ItemsCheck(_Check):
             self.refuse(lengths != self.shape.d, x, f"the row has not {self.shape.d} features as the first one has")
             x = x.list.to_array(self.shape.d)
         inner = x.explode(empty_as_null=False, keep_nulls=True)
+        if inner.dtype.is_nested():
+            raise self.error(f"features must be numbers, not {str(inner.dtype)[:_LONGEST]}", 0, "x")
         try:
             numbers = inner.cast(pl.Float32, strict=False)
         except pl.exceptions.PolarsError as error:
@@ -274,7 +287,7 @@ class _ItemsCheck(_Check):
             row, feature = divmod(int(bad[0]), self.shape.d)
             value = inner[int(bad[0])]
             raise self.error(
-                f"feature {feature} (from 0) is {value!r}, not a finite 32-bit number"
+                f"feature {feature} (from 0) is {shown(value)}, not a finite 32-bit number"
                 if value is not None
                 else f"feature {feature} (from 0) is missing",
                 row,

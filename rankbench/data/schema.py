@@ -29,6 +29,7 @@ from typing import Literal, TypeAlias
 
 import polars as pl
 
+from rankbench.data.shown import listed
 from rankbench.errors import InputError, nearest
 
 __all__ = [
@@ -90,9 +91,10 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> Table:
         wanted, table = ("query_id", "label"), "items"
     for name in wanted:
         if name not in names:
+            near = nearest(name, names)
             raise InputError(
                 f"column {name!r} is missing, which {table} must have"
-                f"{nearest(name, names) or ''} (columns here: {', '.join(map(repr, names))})",
+                f"{near if near.startswith('; did') else ''} (columns here: {listed(names)})",
                 path=path,
             )
     return "comparisons" if table == "comparisons" else "items"

@@ -308,3 +308,46 @@ def test_real_files(file, queries, rows, d):
     theirs, y = load_svmlight_file(str(real(file)), n_features=d)
     assert np.array_equal(frame["x"].to_numpy(), theirs.toarray().astype(np.float32))
     assert np.array_equal(frame["label"].to_numpy(), y)
+
+
+@pytest.mark.parametrize("index", ["2", "9" * 5])
+def test_an_index_out_of_order_is_called_that(tmp_path, index):
+    row, _, message = refused(tmp_path, f"1 qid:1 {index}:2 1:1\n0 qid:1 1:1\n")
+    assert row == 1
+    assert "out of order" in message
+
+
+def test_an_endless_index(tmp_path):
+    with pytest.raises(InputError, match="1000000000000 or more"):
+        read(tmp_path, f"1 qid:1 1:1\n0 qid:1 {'9' * 23}:1\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "largest"),
+    [("1 qid:9 2:3 1:1", 2), ("1 3:1 # 7:1\n1 4:1", 4), ("1 qid:5", -1), ("# 8:1\n", -1), ("1 a5:1 2:3:4\t6:1", 6)],
+)
+def test_the_largest_index_is_that_of_the_whole_line(content, largest):
+    assert kernel.largest_index(np.frombuffer(content.encode(), np.uint8)) == largest
+
+
+def test_long_query_names_are_cut(tmp_path):
+    _, _, message = refused(tmp_path, f"1 qid:{'q' * 100_000} 1:1\n")
+    assert len(message) < 400
+
+
+def test_more_features_than_could_be_kept():
+    with pytest.raises(ValueError, match="16777216"):
+        LetorReader(d=10**12)
+
+
+@pytest.mark.parametrize("size", ["9" * 13, "9" * 5000])
+def test_group_sizes_are_bounded(tmp_path, size):
+    (tmp_path / "log.txt.group").write_text(f"{size}\n")
+    with pytest.raises(InputError, match="not the size of a query") as caught:
+        read(tmp_path, "1 1:1\n0 1:2\n")
+    assert len(str(caught.value)) < 300
+
+
+def test_a_folder_is_not_read_as_text(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        LetorReader().scan(tmp_path)

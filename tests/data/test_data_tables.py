@@ -1,6 +1,7 @@
 import gzip
 import json
 import math
+import os
 
 import numpy as np
 import polars as pl
@@ -273,3 +274,55 @@ def test_sources_can_be_projected_filtered_and_cut(tmp_path):
     assert table.filter(pl.col("item") == 1).select("query_id").collect()["query_id"].to_list() == ["a", "b"]
     assert table.head(3).select("label", "item").collect().rows() == [(1, 0), (0, 1), (None, 0)]
     assert table.select(pl.len()).collect().item() == 5
+
+
+class TestHostile:
+    def refused(self, tmp_path, name, content, message):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(InputError, match=message) as caught:
+            choose_reader(tmp_path / name, READERS).scan(tmp_path / name).collect()
+        assert len(str(caught.value)) < 1500 + len(str(tmp_path))
+        return caught.value
+
+    @pytest.mark.parametrize("line", ["query_id,label,x_0,x_0", '"query_id",label,"x_0",x_0\r'])
+    def test_a_header_given_twice(self, tmp_path, line):
+        error = self.refused(tmp_path, "t.csv", f"{line}\na,1,1,2\na,0,3,4\n", "columns twice: 'x_0'")
+        assert error.row == 1
+
+    @pytest.mark.parametrize("names", ["x_0,x0", "x_1,x_01"])
+    def test_two_names_of_one_feature(self, tmp_path, names):
+        self.refused(tmp_path, "t.csv", f"query_id,label,{names}\na,1,1,2\na,0,3,4\n", "are the same feature")
+
+    @pytest.mark.parametrize("name", ["x_" + "9" * 5000, "x_٣"])
+    def test_what_is_no_number_is_no_feature(self, tmp_path, name):
+        self.refused(tmp_path, "t.csv", f"query_id,label,{name}\na,1,1\na,0,3\n", "column 'x' is missing")
+
+    def test_long_cells_are_cut(self, tmp_path):
+        self.refused(tmp_path, "t.csv", f"query_id,label,x_0\na,{'z' * 200_000},1\na,0,3\n", r"zzz\.\.\.' is not a")
+
+    def test_many_columns_are_cut(self, tmp_path):
+        names = ",".join(f"column{j}" for j in range(5000))
+        self.refused(tmp_path, "t.csv", f"query_id,{names}\n", r"'label' is missing.* and 4981 more")
+
+    def test_deep_nesting(self, tmp_path):
+        self.refused(tmp_path, "t.ndjson", '{"query_id":' + "[" * 100_000 + "\n", "nested too deeply")
+
+    def test_a_label_that_is_a_record(self, tmp_path):
+        frame = ITEMS.with_columns(label=pl.struct(a=pl.lit(1)))
+        frame.write_parquet(tmp_path / "t.parquet")
+        with pytest.raises(InputError, match="Struct") as caught:
+            ParquetReader().scan(tmp_path / "t.parquet").collect()
+        assert caught.value.column == "label"
+
+    @pytest.mark.parametrize("x", [[[[1.0]], [[2.0]]], [[{"a": 1}], [{"a": 2}]]])
+    def test_features_that_are_no_numbers(self, tmp_path, x):
+        pl.DataFrame({"query_id": "a", "label": [1, 0], "x": x}).write_parquet(tmp_path / "t.parquet")
+        with pytest.raises(InputError, match="features must be numbers"):
+            ParquetReader().scan(tmp_path / "t.parquet").collect()
+
+    def test_a_pipe(self, tmp_path):
+        os.mkfifo(tmp_path / "t.txt")
+        with pytest.raises(InputError, match="neither a regular file nor a folder"):
+            choose_reader(tmp_path / "t.txt", READERS)
+        with pytest.raises(InputError, match="neither"):
+            LetorReader().scan(tmp_path / "t.txt")

@@ -72,12 +72,17 @@ def existing(path: Path) -> Path:
     Raises
     ------
     InputError
-        There is no such file, or it has no bytes.
+        There is no such file, it has no bytes, or it is a pipe or a device.
     """
     if not path.exists():
         siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         hint = nearest(path.name, siblings) if siblings else ""
         raise InputError(f"there is no such file{hint if hint.startswith('; did') else ''}", path=path)
+    if not path.is_file() and not path.is_dir():
+        raise InputError(
+            "it is neither a regular file nor a folder (a pipe or device can be read only once); save it to a file",
+            path=path,
+        )
     if path.is_file() and path.stat().st_size == 0:
         raise InputError("the file is empty", path=path)
     return path

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rankbench.data.readers.base import Reader, existing
+from rankbench.data.shown import listed
+from rankbench.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,5 +46,13 @@ class CsvReader(Reader):
             pass
         first = next(chunks(path, 1 << 16)).data.split(b"\n", 1)[0]
         separator = "\t" if b"\t" in first and b"," not in first else ","
+        _distinct(next(csv.reader([first.decode("utf-8").rstrip("\r")], delimiter=separator), []), path)
         # Everything is read as text and converted by the checks, which know the row.
         return checked(pl.scan_csv(path, separator=separator, infer_schema=False, glob=False), path=path, header=1)
+
+
+def _distinct(names: list[str], path: Path) -> None:
+    """Refuse a header that gives a name twice: Polars would rename the second column."""
+    twice = [name for name, count in Counter(names).items() if count > 1 and name]
+    if twice:
+        raise InputError(f"the header names columns twice: {listed(twice)}; remove or rename one", path=path, row=1)

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankbench.data.readers.text import chunks
+from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
 __all__ = ["Groups", "find_groups"]
+
+_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,9 @@ def _sizes(path: Path, allow_single: bool) -> list[int]:
             if not text:
                 continue
             row = chunk.line + offset
-            if not (text.isascii() and text.isdigit()) or int(text) == 0:
+            if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS or int(text) == 0:
                 raise InputError(
-                    f"{text[:40]!r} is not the size of a query: a positive whole number", path=path, row=row
+                    f"{shown(text)} is not the size of a query: a positive whole number", path=path, row=row
                 )
             if text.lstrip("0") == "1" and not allow_single:
                 raise InputError(

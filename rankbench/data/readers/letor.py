@@ -42,7 +42,7 @@ class LetorReader(Reader):
         ".test",
     )
 
-    d: int = Field(default=0, ge=0, description="Number of features; 0: the largest index of the file.")
+    d: int = Field(default=0, ge=0, le=1 << 24, description="Number of features; 0: the largest index of the file.")
     zero_based: bool = Field(default=False, alias="zero-based", description="Whether feature indices count from 0.")
     allow_single: bool = Field(
         default=False, alias="allow-single", description="Whether a query may have a single item."

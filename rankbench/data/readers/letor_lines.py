@@ -14,12 +14,18 @@ from rankbench.data.readers.groups import Groups, find_groups
 from rankbench.data.readers.kernels import letor as kernel
 from rankbench.data.readers.text import Chunk, chunks
 from rankbench.data.schema import items_schema
+from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
 __all__ = ["LetorFile"]
 
 _ROW_BYTES = 64 << 20
 _MOST_FEATURES = 1 << 17
+_ENDLESS = 10**12  # where the scanner stops counting
+
+
+def _index(largest: int) -> str:
+    return str(largest) if largest < _ENDLESS else f"{_ENDLESS} or more"
 
 
 class LetorFile:
@@ -57,8 +63,8 @@ class LetorFile:
             d = largest - self.base + 1
             if d > _MOST_FEATURES:
                 raise InputError(
-                    f"the largest feature index is {largest}; features are kept densely, up to {_MOST_FEATURES} "
-                    "unless you say how many there are, as in letor:d=200000",
+                    f"the largest feature index is {_index(largest)}; features are kept densely, "
+                    f"up to {_MOST_FEATURES} unless you say how many there are, as in letor:d=200000",
                     path=self.path,
                 )
             self.d = max(d, 1)
@@ -130,8 +136,7 @@ class LetorFile:
 
     def _malformed(self, chunk: Chunk, status: int, position: int, d: int) -> InputError:
         token = chunk.data[position : position + 200].split(maxsplit=1)[0].decode("utf-8", errors="replace")
-        shown = repr(token if len(token) <= 40 else token[:40] + "...")
-        return chunk.error(kernel.ERRORS[status].format(token=shown, d=d), position)
+        return chunk.error(kernel.ERRORS[status].format(token=shown(token), d=d), position)
 
 
 def _queries(path: Path, named: bool, allow_single: bool) -> _Queries:
@@ -190,7 +195,7 @@ class _NamedQueries(_Queries):
         self.end()
         if query in self.seen:
             raise chunk.error(
-                f"query {query!r} comes back after another one; the lines of a query must stand together", position
+                f"query {shown(query)} comes back after another one; the lines of a query must stand together", position
             )
         self.seen.add(query)
         self.current, self.count = query, 0
@@ -198,7 +203,7 @@ class _NamedQueries(_Queries):
     def end(self) -> None:
         if self.count == 1 and not self.allow_single:
             raise InputError(
-                f"query {self.current!r} has one item, which cannot be ranked; remove it, or read the file as "
+                f"query {shown(self.current)} has one item, which cannot be ranked; remove it, or read the file as "
                 "letor:allow-single=true to leave such queries out later",
                 path=self.path,
                 row=self.line,

@@ -28,7 +28,7 @@ class NdjsonReader(Reader):
         """Return whether the first line is a JSON object."""
         try:
             return isinstance(json.loads(head.split(b"\n", 1)[0]), dict)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
 
     def scan(self, path: Path) -> pl.LazyFrame:
@@ -64,6 +64,8 @@ def _check_lines(path: Path) -> None:
                 raise InputError(
                     f"not JSON: {error.msg}", path=path, row=chunk.line + offset, column=error.colno
                 ) from error
+            except RecursionError as error:
+                raise InputError("the values are nested too deeply", path=path, row=chunk.line + offset) from error
             except ValueError as error:
                 raise InputError(str(error), path=path, row=chunk.line + offset) from error
             if not isinstance(found, dict):

@@ -50,7 +50,10 @@ class Chunk:
 
 def _open(path: Path) -> IO[bytes]:
     """Open a file for reading, decompressing it if its content is gzip."""
-    file = path.open("rb")
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise InputError(f"it cannot be read: {error.strerror}", path=path) from error
     if file.peek(2)[:2] == b"\x1f\x8b":
         return io.BufferedReader(gzip.GzipFile(fileobj=file))  # type: ignore[type-var, return-value, unused-ignore]
     return file

@@ -288,29 +288,31 @@ def parse_lines(
 
 @njit(types.int64(_Bytes), cache=True, nogil=True)
 def largest_index(buffer: NDArray[np.uint8]) -> int:
-    """Return the largest last feature index of the lines, -1 if no line has one.
+    """Return the largest feature index of the lines, at most 10^12; -1 if none has one.
 
-    Indices increase along a line, so the one before a line's last colon is enough;
-    lines that are malformed are left to `parse_lines`.
+    All indices of a line count, not only its last: one that is out of order must be
+    called that by `parse_lines`, to which malformed lines are left.
     """
-    largest, colon, i = np.int64(-1), -1, 0
-    stop = buffer.shape[0]
-    comment = False
-    while i <= stop:
-        if i == stop or buffer[i] == 10:
-            if colon >= 0:
-                index, scale, k = np.int64(0), 1, colon - 1
-                while k >= 0 and 48 <= buffer[k] <= 57 and scale <= 1_000_000_000_000:
-                    index += scale * (np.int64(buffer[k]) - 48)
-                    scale *= 10
-                    k -= 1
-                if scale > 1 and k >= 0 and (buffer[k] == 32 or buffer[k] == 9):
-                    largest = max(largest, index)
-            colon = -1
+    largest, index = np.int64(-1), np.int64(0)
+    inside, comment, after_blank = False, False, False
+    for i in range(buffer.shape[0]):
+        byte = buffer[i]
+        if byte == 10:
             comment = False
-        elif buffer[i] == 35:
+            inside = False
+        elif byte == 35:
             comment = True
-        elif buffer[i] == 58 and not comment:
-            colon = i
-        i += 1
+            inside = False
+        elif not comment:
+            if 48 <= byte <= 57:
+                if after_blank:
+                    inside = True
+                    index = np.int64(0)
+                if inside:
+                    index = min(10 * index + (np.int64(byte) - 48), np.int64(1_000_000_000_000))
+            else:
+                if byte == 58 and inside:
+                    largest = max(largest, index)
+                inside = False
+        after_blank = byte == 32 or byte == 9 or byte == 13
     return int(largest)
