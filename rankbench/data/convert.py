@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -60,7 +61,7 @@ def convert(
     ------
     InputError
         The source cannot be read (file, row, column), the destination is there already,
-        or is not a folder of shards.
+        is not a folder of shards and of nothing else, or cannot be written.
     """
     reader = choose_reader(source) if reader is None else reader
     if shards < 1:
@@ -69,25 +70,42 @@ def convert(
         _replaceable(destination, force)
     if not destination.parent.is_dir():
         raise InputError("there is no such folder to write into", path=destination.parent)
-    work = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=destination.parent))
+    with _writing(destination):
+        work = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=destination.parent))
     try:
-        spool = _Spool(work / "spool", shards)
+        with _writing(destination):
+            spool = _Spool(work / "spool", shards)
         for frame in reader.batches(source):
-            spool.add(frame)
+            with _writing(destination):
+                spool.add(frame)
             if progress is not None:
                 progress(spool.rows)
         if spool.schema is None:
             raise InputError("the file has no rows", path=source)
-        spool.flush()
         whole = work / "whole"
-        whole.mkdir()
-        made = tuple(_join(spool, shard, whole) for shard in range(shards))
+        with _writing(destination):
+            spool.flush()
+            whole.mkdir()
+            made = tuple(_join(spool, shard, whole) for shard in range(shards))
         manifest = _manifest(source, reader, spool.schema, made)
-        manifest.save(whole)
-        _rename(whole, destination)
+        with _writing(destination):
+            manifest.save(whole)
+            _rename(whole, destination)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return manifest
+
+
+@contextmanager
+def _writing(destination: Path) -> Iterator[None]:
+    """Name the destination if it cannot be written, as on a full disk."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).strip().split("\n", 1)[0][:200]
+        raise InputError(
+            f"it cannot be written ({reason}); is there space and permission?", path=destination
+        ) from error
 
 
 def _replaceable(destination: Path, force: bool) -> None:

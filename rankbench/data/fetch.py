@@ -113,9 +113,16 @@ def _verified() -> dict[str, list[int | str]]:
     """Return the sums that were computed before: path to size, time of change, sha256."""
     try:
         found = json.loads((cache_folder() / "verified.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        return {}
+    return {key: entry for key, entry in found.items() if _is_entry(entry)}
+
+
+def _is_entry(entry: object) -> bool:
+    """Return whether this is a size, a time of change and a sha256."""
+    return isinstance(entry, list) and [type(part) for part in entry] == [int, int, str]
 
 
 def _remember(key: str, entry: list[int | str]) -> None:

@@ -95,7 +95,26 @@ class Manifest(_Strict):
         (folder / MANIFEST).write_text(text, encoding="utf-8")
 
     def scan(self, folder: Path) -> pl.LazyFrame:
-        """Return the shards one after the other."""
+        """Return the shards one after the other.
+
+        Raises
+        ------
+        InputError
+            A shard cannot be read, or has not the columns and rows that the manifest says.
+        """
         import polars as pl
 
+        for shard in self.shards:
+            path = folder / shard.file
+            try:
+                frame = pl.scan_parquet(path, glob=False)
+                columns = {name: str(kind) for name, kind in frame.collect_schema().items()}
+                rows = frame.select(pl.len()).collect().item()
+            except (pl.exceptions.PolarsError, OSError) as error:
+                raise InputError("the shard is damaged or cut off; convert the source again", path=path) from error
+            if columns != self.columns or rows != shard.rows:
+                what = f"{rows} rows, not the {shard.rows}" if columns == self.columns else "other columns than those"
+                raise InputError(f"the shard has {what} that {MANIFEST} says; convert the source again", path=path)
+        if not any(shard.rows for shard in self.shards):
+            raise InputError("the shards have no rows; convert the source again", path=folder)
         return pl.scan_parquet([folder / shard.file for shard in self.shards if shard.rows], glob=False)

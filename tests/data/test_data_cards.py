@@ -1,5 +1,6 @@
 import hashlib
 import io
+import json
 import pickle
 import threading
 import zipfile
@@ -207,6 +208,15 @@ class TestChecksums:
         locate(card())
         (module.cache_folder() / "verified.json").write_text("{")
         locate(card())
+
+    @pytest.mark.parametrize("entry", [None, 3, [], [1, 2], ["a", "b", "c"], {"0": 1}, [1, 2, 3]])
+    def test_a_cache_of_wrong_types_is_forgotten(self, data, entry):
+        path = data / "train.txt"
+        if isinstance(entry, list) and entry == [1, 2, 3]:
+            entry = [path.stat().st_size, path.stat().st_mtime_ns, 3]
+        module.cache_folder().mkdir(parents=True, exist_ok=True)
+        (module.cache_folder() / "verified.json").write_text(json.dumps({str(path.resolve()): entry}))
+        assert locate(card())
 
 
 class TestFetch:

@@ -269,3 +269,41 @@ class TestForce:
             convert(self.source, made, shards=5, force=True)
         assert (made / "manifest.json").read_bytes() == before
         assert sorted(p.name for p in made.parent.iterdir()) == ["a.txt", "out"]
+
+
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), pl.exceptions.ComputeError("No space")])
+def test_a_full_disk_names_the_destination(tmp_path, monkeypatch, failure):
+    def full(*_, **__):
+        raise failure
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(InputError, match=r"cannot be written.*No space") as caught:
+        convert(letor_file(tmp_path / "a.txt"), tmp_path / "out")
+    assert caught.value.path == tmp_path / "out"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
+
+
+class TestDamagedShards:
+    @pytest.fixture
+    def made(self, tmp_path):
+        convert(letor_file(tmp_path / "a.txt"), tmp_path / "out", shards=2)
+        return tmp_path / "out"
+
+    def refused(self, made, message):
+        with pytest.raises(InputError, match=message) as caught:
+            ParquetReader().scan(made)
+        assert caught.value.path == made / "shard-00001.parquet"
+
+    def test_cut_off(self, made):
+        shard = made / "shard-00001.parquet"
+        shard.write_bytes(shard.read_bytes()[:-30])
+        self.refused(made, "damaged or cut off")
+
+    def test_foreign(self, made):
+        pl.DataFrame({"a": [1]}).write_parquet(made / "shard-00001.parquet")
+        self.refused(made, "other columns")
+
+    def test_of_other_length(self, made):
+        rows = pl.read_parquet(made / "shard-00001.parquet")
+        rows.head(3).write_parquet(made / "shard-00001.parquet")
+        self.refused(made, f"3 rows, not the {rows.height}")
