@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +10,7 @@ from rankbench.errors import StoreError
 from rankbench.results.analysis import Analysis, analyze
 from rankbench.results.export import parquet_bytes, results_frame
 from rankbench.results.figures import draw
+from rankbench.results.files import replace_file
 from rankbench.results.journal import Journal
 from rankbench.results.leaderboard import leaderboard_markdown
 from rankbench.results.standings import Standing
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Report", "frames", "report"]
+
+FIGURES = "figures"
+SUFFIXES = (".svg", ".png")
 
 
 class Report(NamedTuple):
@@ -40,7 +43,8 @@ class Report(NamedTuple):
 def report(directory: Path | str) -> Report:
     """Write everything that a run ends in; the same journal gives the same bytes.
 
-    Each file is replaced whole or not at all.
+    Each file is replaced whole or not at all. Figures (``*.svg`` and ``*.png``) in the
+    folder ``figures`` that the present plan does not draw are deleted.
 
     Parameters
     ----------
@@ -66,9 +70,10 @@ def report(directory: Path | str) -> Report:
             "results.parquet": parquet_bytes(rows),
         }
         for section in analysis.sections:
-            contents |= {f"figures/{name}": data for name, data in draw(section.sampler).items()}
+            contents |= {f"{FIGURES}/{name}": data for name, data in draw(section.sampler).items()}
     try:
-        paths = [_replace(folder / name, data) for name, data in contents.items()]
+        paths = [replace_file(folder / name, data) for name, data in contents.items()]
+        _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})
     except OSError as error:
         raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
     return Report(paths, _frames(analysis, rows))
@@ -136,16 +141,10 @@ def _rows(analysis: Analysis) -> list[Standing]:
     return [row for section in analysis.sections for row in section.rows]
 
 
-def _replace(path: Path, data: bytes) -> Path:
-    """Write a file beside `path` and put it in its place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
+def _sweep(folder: Path, kept: Collection[str]) -> None:
+    """Delete figures that an earlier plan drew and the present one does not."""
+    if folder.is_symlink() or not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        if path.suffix in SUFFIXES and path.is_file() and path.name not in kept:
+            path.unlink()

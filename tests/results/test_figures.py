@@ -81,6 +81,18 @@ def test_figure_2(samplers: dict[str, Sampler]) -> None:
     assert canvas.axes[2].get_yscale() == canvas.axes[2].get_xscale() == "log"
 
 
+def test_real_data_is_named(tmp_path: Path) -> None:
+    plan = synthetic.paper()[1]
+    folder = synthetic.write(
+        tmp_path, [plan], {"design": 5, "heldout": 4}, simulated=False, dataset="mq2008:fold=2", assumptions=[]
+    )
+    with Journal(folder) as journal:
+        record = journal.record()
+        sampler = Sampler(journal, record, record.experiments[0], journal.members(), journal.cells())
+        canvas = draw_risk(sampler, sampler.experiment.figures[0])
+    assert "\nmq2008; 95% bands over draws (12 repetitions)" in canvas.get_suptitle()
+
+
 def test_labels_from_outside_are_not_mathematics(tmp_path: Path) -> None:
     plan = synthetic.small()
     plan.contenders[0].label, plan.contenders[3].label = "_a $\\frac{", "b$x_"

@@ -222,6 +222,31 @@ def test_a_plan_without_results(tmp_path: Path) -> None:
     assert "| pending | logistic |" in text
 
 
+def test_figures_that_the_plan_does_not_draw_are_deleted(tmp_path: Path) -> None:
+    figures = tmp_path / "figures"
+    figures.mkdir()
+    for name in ("old.svg", "old.png", "notes.txt"):
+        (figures / name).write_text("x")
+    (tmp_path / "mine.svg").write_text("x")
+    plan = drawn()
+    report(synthetic.write(tmp_path, [plan]))
+    assert sorted(path.name for path in figures.iterdir()) == ["figure-3.png", "figure-3.svg", "notes.txt"]
+    assert (tmp_path / "mine.svg").exists()
+    plan.extra = {}
+    report(synthetic.write(tmp_path, [plan]))
+    assert [path.name for path in figures.iterdir()] == ["notes.txt"]
+
+
+def test_nothing_is_deleted_through_a_link(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "photo.png").write_text("x")
+    run = synthetic.write(tmp_path / "run", [synthetic.small()])
+    (run / "figures").symlink_to(elsewhere)
+    report(run)
+    assert (elsewhere / "photo.png").exists()
+
+
 def test_no_journal_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no journal"):
         report(tmp_path)

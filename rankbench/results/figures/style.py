@@ -76,7 +76,7 @@ def thousands(n: int) -> str:
 
 
 def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
-    """Return the figure's title, and under it what its bands are and whether data are simulated."""
+    """Return the figure's title, and under it what its bands are and which data: simulated or the set's name."""
     title = safe(figure.title or sampler.experiment.title)
     counts = sorted({len(race.repetitions) for race in races})
     words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
@@ -85,8 +85,9 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
         if counts and counts[-1] > 1
         else f"no bands: {words} repetition"
     )
-    data = "simulated data; " if sampler.record.simulated else ""
-    return f"{title}\n{data}{bands}"
+    record = sampler.record
+    data = "simulated data" if record.simulated else safe(record.dataset.partition(":")[0])
+    return f"{title}\n{data}; {bands}"
 
 
 def render(figure: Canvas) -> dict[str, bytes]:
