@@ -144,6 +144,11 @@ class Journal:
         except sqlite3.DatabaseError as error:
             raise StoreError(f"{self.path}: {error}; {_MOVE}") from error
 
+    def planned(self) -> bool:
+        """Return whether a run has written its plan here."""
+        with self.guarded():
+            return self.connection.execute("SELECT 1 FROM suite").fetchone() is not None
+
     def record(self) -> SuiteRecord:
         """Return the suite that the last run resolved.
 
@@ -241,6 +246,10 @@ class Journal:
                     f"{self.path}: block {block} (n = {n}, repetition {repetition}) is not what was stored: "
                     f"its digest differs; {_MOVE}"
                 )
+        for table in ("cells", "losses", "curves"):
+            lost = query(f"SELECT block FROM {table} WHERE block NOT IN (SELECT block FROM blocks)").fetchone()
+            if lost is not None:
+                raise StoreError(f"{self.path}: {table} of block {lost[0]} are here and the block is not; {_MOVE}")
 
 
 _MOVE = "the journal is damaged: move it away (or bring back a copy of it) and run again"

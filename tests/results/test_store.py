@@ -239,6 +239,28 @@ def test_a_changed_block_is_detected(tmp_path: Path, change: str) -> None:
         Journal(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "added",
+    [
+        "INSERT INTO cells VALUES (99, 'd', 'done', '', 0.0, '{}')",
+        "INSERT INTO losses SELECT 99, cell, metric, split, zeroblob(length(data)) FROM losses",
+        "INSERT INTO curves SELECT 99, cell, metric, steps, data FROM curves",
+        "DELETE FROM blocks",
+    ],
+)
+def test_rows_without_their_block_are_detected(tmp_path: Path, added: str) -> None:
+    curve = Curve(np.array([1, 10]), np.array([0.1, 0.2]))
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [done("c", curves={"gap": curve})], 1.0))
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        assert connection.execute(added).rowcount
+    connection.close()
+    for opened in (Store.open, Journal):
+        with pytest.raises(StoreError, match="and the block is not; the journal is damaged"):
+            opened(tmp_path)
+
+
 def test_a_torn_file_is_detected(tmp_path: Path) -> None:
     synthetic.write(tmp_path, [synthetic.small()])
     path = tmp_path / FILE
