@@ -66,8 +66,7 @@ def convert(
     reader = choose_reader(source) if reader is None else reader
     if shards < 1:
         raise InputError(f"the number of shards must be positive, not {shards}")
-    if destination.exists():
-        _replaceable(destination, force)
+    _replaceable(source, destination, force)
     if not destination.parent.is_dir():
         raise InputError("there is no such folder to write into", path=destination.parent)
     with _writing(destination):
@@ -90,6 +89,8 @@ def convert(
         manifest = _manifest(source, reader, spool.schema, made)
         with _writing(destination):
             manifest.save(whole)
+            # Once more: others may have written there meanwhile.
+            _replaceable(source, destination, force)
             _rename(whole, destination)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -108,11 +109,15 @@ def _writing(destination: Path) -> Iterator[None]:
         ) from error
 
 
-def _replaceable(destination: Path, force: bool) -> None:
+def _replaceable(source: Path, destination: Path, force: bool) -> None:
+    if not destination.exists():
+        return
     if not force:
         raise InputError("it exists already; use --force to replace it", path=destination)
     if destination.is_symlink() or not destination.is_dir():
         raise InputError("it is not a folder of shards, so it is not replaced", path=destination)
+    if destination.resolve() in source.resolve().parents:
+        raise InputError(f"the source {source.name} is in it, so it is not replaced", path=destination)
     found = {entry.name for entry in destination.iterdir()}
     if not found:
         return
@@ -127,7 +132,8 @@ def _replaceable(destination: Path, force: bool) -> None:
 
 def _rename(whole: Path, destination: Path) -> None:
     """Put the finished folder in place; an old one is moved out of the way first."""
-    old = whole.with_name("replaced")
+    # Not in the work folder, which is deleted whatever happens.
+    old = whole.parent.with_name(f"{whole.parent.name}.replaced")
     if destination.exists():
         destination.rename(old)
     try:
@@ -136,6 +142,7 @@ def _rename(whole: Path, destination: Path) -> None:
         if old.exists():
             old.rename(destination)
         raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 class _Spool:

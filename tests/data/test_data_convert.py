@@ -249,6 +249,28 @@ class TestForce:
             convert(self.source, made, force=True)
         assert (made / "shard-00000.parquet").exists()
 
+    @pytest.mark.parametrize("force", [False, True])
+    def test_what_appears_meanwhile_is_kept(self, made, tmp_path, force):
+        destination = made if force else tmp_path / "new"
+
+        def appear(rows):
+            destination.mkdir(exist_ok=True)
+            (destination / "thesis.txt").write_text("years of work")
+
+        with pytest.raises(InputError, match=r"thesis\.txt|exists already"):
+            convert(self.source, destination, force=force, progress=appear)
+        assert (destination / "thesis.txt").read_text() == "years of work"
+
+    def test_a_shard_does_not_replace_its_own_folder(self, made):
+        with pytest.raises(InputError, match=r"the source shard-00001\.parquet is in it"):
+            convert(made / "shard-00001.parquet", made, force=True)
+        assert Manifest.load(made).rows
+
+    def test_a_folder_can_be_divided_anew_in_place(self, made):
+        before = ParquetReader().scan(made).collect().sort("query_id", "item")
+        assert len(convert(made, made, shards=5, force=True).shards) == 5
+        assert ParquetReader().scan(made).collect().sort("query_id", "item").equals(before)
+
     def test_a_link_is_left_alone(self, made, tmp_path):
         (tmp_path / "link").symlink_to(made)
         with pytest.raises(InputError, match="not a folder of shards"):
