@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankbench.digest import blas_cores, code_digest, cpu_class, version
+from rankbench.errors import StoreError
+from rankbench.results.files import replace_file
 from rankbench.results.partial import partial
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
@@ -30,7 +32,7 @@ __all__ = ["Results", "planned", "report", "run"]
 LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Results:
     """What a run left behind.
 
@@ -53,6 +55,9 @@ class Results:
     rows: pl.DataFrame
     claims: pl.DataFrame
     failures: dict[str, int]
+
+    def __repr__(self) -> str:
+        return f"<results of {self.rows.height} rows in {self.directory}>"
 
 
 def planned(
@@ -123,7 +128,9 @@ def run(
         Worker processes; 1 runs everything in this one. With more, a script needs the
         usual ``if __name__ == "__main__":`` guard.
     out : path, optional
-        Folder for the results; ``runs/<suite>`` by default.
+        Folder for the results; by default ``runs/<suite>``, with ``-<data set>`` behind it
+        where another data set than the suite's was asked for. A folder belongs to one suite
+        on one data set; its leaderboard shows what the last run asked for.
     progress : Progress, optional
         Told how the run goes.
 
@@ -136,7 +143,7 @@ def run(
     SpecError, InputError
         See `planned`.
     StoreError
-        The folder is in use by another run, or holds something else.
+        The folder is in use by another run, or holds another suite's or data set's run.
     """
     settle()
     from rankbench.runner.executors import run_here, run_in_pool
@@ -145,9 +152,10 @@ def run(
     started = time.perf_counter()
     with told:
         prepared, plan = planned(suite, dataset=dataset, reps=reps, extra=extra)
-        directory = Path(out) if out is not None else Path("runs") / plan.suite.name
+        directory = Path(out) if out is not None else Path("runs") / _folder(plan.suite.name, dataset)
         store = Store.open(directory)
         try:
+            _check_folder(store, directory, plan, prepared)
             store.begin(_record(plan, prepared), plan.members)
             missing = _missing(store, plan.tasks)
             told.start(len(missing), len(plan.tasks) - len(missing))
@@ -175,6 +183,22 @@ def run(
     }
     _write_facts(directory, plan, prepared, len(missing), workers, seconds)
     return results
+
+
+def _folder(suite: str, dataset: str | None) -> str:
+    """Name the folder of a run: data sets other than the suite's get one of their own."""
+    return suite if dataset is None else f"{suite}-{re.sub(r'[^A-Za-z0-9._=-]+', '-', dataset)}"
+
+
+def _check_folder(store: Store, directory: Path, plan: Plan, prepared: Prepared) -> None:
+    """Refuse a folder with the results of another suite or data set."""
+    if not store.planned():
+        return
+    held = store.record()
+    if (held.name, held.dataset) != (plan.suite.name, str(prepared.dataset)):
+        raise StoreError(
+            f"{directory} holds suite {held.name!r} on {held.dataset}; give another folder with --out, or remove it"
+        )
 
 
 def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:
@@ -258,7 +282,8 @@ def _write_facts(
         "workers": workers,
         "seconds": {name: round(value, 2) for name, value in seconds.items()},
     }
-    path = directory / "run.json"
-    temporary = path.with_suffix(".json.part")
-    temporary.write_text(json.dumps(facts, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    text = json.dumps(facts, indent=2, sort_keys=True) + "\n"
+    try:
+        replace_file(directory / "run.json", text.encode())
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot write run.json ({error}); the results are complete") from error

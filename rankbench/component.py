@@ -136,7 +136,8 @@ class Component(BaseModel):
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             reason = first["msg"].removeprefix("Value error, ")
-            raise SpecError(f"{cls.kind} {cls.name!r}, parameter {where!r}: {reason}") from error
+            at = f", parameter {where!r}" if where else ""
+            raise SpecError(f"{cls.kind} {cls.name!r}{at}: {reason}") from error
 
 
 def _plain(value: Any) -> Any:

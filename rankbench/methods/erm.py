@@ -11,7 +11,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Order
 from rankbench.methods.base import Block, Fitted, Method
 from rankbench.models.base import Model
-from rankbench.optimizers.base import Optimizer
+from rankbench.optimizers.base import Optimizer, Solver
 from rankbench.plugin.resolve import reference
 from rankbench.surrogates.base import Surrogate
 
@@ -63,6 +63,13 @@ class ERM(Method):
                 f"aggregator {self.aggregator.name!r} makes {self.aggregator.structure}, "
                 f"surrogate {self.surrogate.name!r} wants {self.surrogate.structure}"
             )
+        if isinstance(self.optimizer, Solver):
+            lacking = sorted(self.optimizer.needs - self.surrogate.properties)
+            if lacking:
+                raise ValueError(
+                    f"optimizer {self.optimizer.name!r} needs a {lacking[0]} surrogate, "
+                    f"which {self.surrogate.name!r} is not; try newton, lbfgs or composite"
+                )
         return self
 
     def fit(self, block: Block) -> Fitted:

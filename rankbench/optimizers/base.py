@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.component import Component
+from rankbench.component import Component, Property
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -92,7 +92,15 @@ class StepOptimizer(Optimizer):
 
 
 class Solver(Optimizer):
-    """An optimizer that gets the whole problem of a block."""
+    """An optimizer that gets the whole problem of a block.
+
+    Attributes
+    ----------
+    needs : frozenset of Property
+        What a surrogate must declare for the solver to work on it.
+    """
+
+    needs: ClassVar[frozenset[Property]] = frozenset()
 
     @abstractmethod
     def solve(self, problem: Problem) -> Fit:

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
+from rankbench.component import Property
 from rankbench.errors import SpecError
 from rankbench.optimizers.base import Fit, Problem, Solver
 from rankbench.optimizers.guard import finite
@@ -23,6 +24,8 @@ class Exact(Solver):
 
     name: ClassVar[str] = "exact"
     source: ClassVar[str] = "Normal equations of ridge regression (Hoerl and Kennard 1970)"
+
+    needs: ClassVar[frozenset[Property]] = frozenset({"quadratic"})
 
     tolerance: float = Field(
         default=1e-8, gt=0, allow_inf_nan=False, description="Gradient norm up to which the fit counts as converged."

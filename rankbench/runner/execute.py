@@ -21,6 +21,7 @@ from rankbench.plugin import manager
 from rankbench.results.schema import BlockResult, CellResult, Split
 from rankbench.runner.composed import fit_composed
 from rankbench.runner.features import feature_matrix
+from rankbench.runner.isolation import ContenderFailed, guarded, lent, lent_block, problem_with, reason
 from rankbench.runner.plan import BlockTask
 from rankbench.runner.seeds import block_entropy, draw_entropy
 
@@ -65,40 +66,59 @@ def _method(spec: str) -> Method:
 
 def _fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:
     """Fit composed contenders together and the others one by one."""
-    outcomes = fit_composed(block, {cell: m for cell, m in methods.items() if isinstance(m, ERM)})
+    composed = {cell: m for cell, m in methods.items() if isinstance(m, ERM)}
+    outcomes: dict[str, Fitted | Exception] = {}
+    together = guarded(lambda: fit_composed(block, composed))
+    if isinstance(together, Exception):
+        # Some component is at fault: alone, each contender answers for itself.
+        for cell, contender in composed.items():
+            alone = guarded(partial(fit_composed, block, {cell: contender}))
+            outcomes[cell] = alone if isinstance(alone, Exception) else alone[cell]
+    else:
+        outcomes.update(together)
     for cell, method in methods.items():
         if not isinstance(method, ERM):
-            try:
-                outcomes[cell] = method.fit(block)
-            # Whatever a contender raises is its own failure: a row, not the end of the run.
-            except Exception as error:
-                outcomes[cell] = error
+            outcomes[cell] = guarded(partial(method.fit, lent_block(block)))
+    for cell, outcome in outcomes.items():
+        if not isinstance(outcome, Exception) and (trouble := problem_with(outcome)):
+            outcomes[cell] = ContenderFailed(trouble)
     return outcomes
 
 
-def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dict[str, NDArray[np.float64]]:
-    """Return finite scores of all items by cell; linear contenders in tiles of fixed width."""
-    scores: dict[str, NDArray[np.float64]] = {}
+def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dict[str, NDArray[np.float64] | Exception]:
+    """Return scores of all items by cell; linear contenders in tiles of fixed width."""
+    scores: dict[str, NDArray[np.float64] | Exception] = {}
     linear: dict[str, list[tuple[str, Fitted]]] = {}
     for cell, fitted in outcomes.items():
         if isinstance(fitted, Fitted):
             if fitted.model is not None:
                 linear.setdefault(fitted.model.digest(), []).append((cell, fitted))
             else:
-                scores[cell] = np.asarray(fitted.score(queries), dtype=np.float64)
+                scores[cell] = guarded(partial(_own_scores, fitted, queries))
     for group in linear.values():
         model = group[0][1].model
         if model is None:
             continue
-        x = feature_matrix(queries, model)
+        x = guarded(partial(feature_matrix, queries, model))
+        if isinstance(x, Exception):
+            scores |= {cell: x for cell, _ in group}
+            continue
         for first in range(0, len(group), _TILE):
             part = group[first : first + _TILE]
             theta = np.zeros((x.shape[1], _TILE))
-            for column, (_, fitted) in enumerate(part):
-                theta[:, column] = fitted.theta
+            for column, (cell, fitted) in enumerate(part):
+                if fitted.theta is not None and fitted.theta.shape == (x.shape[1],):
+                    theta[:, column] = fitted.theta
+                else:
+                    scores[cell] = ContenderFailed(f"theta does not have shape ({x.shape[1]},)")
             alpha = x @ theta
-            scores |= {cell: np.ascontiguousarray(alpha[:, column]) for column, (cell, _) in enumerate(part)}
+            for column, (cell, _) in enumerate(part):
+                scores.setdefault(cell, np.ascontiguousarray(alpha[:, column]))
     return scores
+
+
+def _own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
+    return np.array(fitted.score(lent(queries)), dtype=np.float64)
 
 
 def _judge(
@@ -107,8 +127,10 @@ def _judge(
     """Return per-query losses by cell and metric; scores that are unusable become failures."""
     scores: dict[str, NDArray[np.float64]] = {}
     for cell, alpha in _scores(outcomes, queries).items():
-        if alpha.shape != (int(queries.offsets[-1]),):
-            outcomes[cell] = ValueError(f"scores have shape {alpha.shape}, not ({int(queries.offsets[-1])},)")
+        if isinstance(alpha, Exception):
+            outcomes[cell] = alpha
+        elif alpha.shape != (int(queries.offsets[-1]),):
+            outcomes[cell] = ContenderFailed(f"scores have shape {alpha.shape}, not ({int(queries.offsets[-1])},)")
         elif not np.isfinite(alpha).all():
             outcomes[cell] = ContenderDiverged("scores are not finite")
         else:
@@ -119,7 +141,11 @@ def _judge(
     alphas = np.stack(list(scores.values()))
     for loss in losses:
         structure = limit_scores(queries) if loss.structure == "scores" else partial(_preferences, queries)
-        values = evaluate(loss, alphas, structure, queries.offsets)
+        values = guarded(partial(evaluate, loss, alphas, structure, queries.offsets))
+        if isinstance(values, Exception) or not np.isfinite(values).all():
+            said = reason(values) if isinstance(values, Exception) else "not a finite number"
+            outcomes.update({cell: ContenderFailed(f"loss {loss!s}: {said}") for cell in scores})
+            continue
         for row, cell in enumerate(scores):
             rows[cell][str(loss)] = values[row]
     return rows
@@ -137,7 +163,7 @@ def _cell(
     if isinstance(outcome, SpecError):
         return CellResult(cell, "skipped", str(outcome))
     if isinstance(outcome, Exception):
-        return CellResult(cell, "error", f"{type(outcome).__name__}: {outcome}")
+        return CellResult(cell, "error", reason(outcome))
     losses = {(metric, split): values for split, rows in judged.items() for metric, values in rows.items()}
     info = outcome.info | {"converged": float(outcome.converged)}
     finite = {name: value for name, value in info.items() if math.isfinite(value)}

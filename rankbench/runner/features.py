@@ -23,7 +23,7 @@ def feature_matrix(queries: Queries, model: Model) -> NDArray[np.float64]:
     known = _made.setdefault(queries, {})
     key = model.digest()
     if key not in known:
-        known[key] = np.ascontiguousarray(model.features(queries.x), dtype=np.float64)
+        known[key] = np.ascontiguousarray(_made_by(model, queries), dtype=np.float64)
     return known[key]
 
 
@@ -32,6 +32,13 @@ def stored_features(queries: Queries, model: Model) -> NDArray[np.float32]:
 
     Read-only whether mapped from a file or not: one type, so that kernels are compiled once.
     """
-    x = np.ascontiguousarray(model.features(queries.x), dtype=np.float32).view()
+    x = np.ascontiguousarray(_made_by(model, queries), dtype=np.float32).view()
     x.flags.writeable = False
     return x
+
+
+def _made_by(model: Model, queries: Queries) -> NDArray[np.float32]:
+    """Return a model's features; it cannot write to those of the queries."""
+    x = queries.x.view()
+    x.flags.writeable = False
+    return model.features(x)

@@ -63,9 +63,9 @@ class Interpreted:
             first, last = block.comparisons.offsets[q : q + 2]
             low, high = block.design.offsets[q : q + 2]
             said = block.comparisons
-            whole = (said.winners[first:last], said.losers[first:last], said.weights[first:last])
+            whole = (said.winners[first:last].copy(), said.losers[first:last].copy(), said.weights[first:last].copy())
             for row, target in enumerate(plan.targets):
-                self.complete[row, low:high] = target.make(*whole, block.design.labels[low:high])
+                self.complete[row, low:high] = target.make(*whole, block.design.labels[low:high].copy())
 
     def _draw(self, t: int, query: int = -1) -> tuple[int, NDArray[np.float64]]:
         """Draw step t: return its query and the targets of all rows, shape (P, m)."""
@@ -75,7 +75,7 @@ class Interpreted:
         targets = self.complete[:, low:high].copy()
         for row, target in enumerate(self.plan.targets):
             if target.order < n_q:
-                targets[row] = target.make(*self._sample(target.order), self.block.design.labels[low:high])
+                targets[row] = target.make(*self._sample(target.order), self.block.design.labels[low:high].copy())
         return q, targets
 
     def _sample(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:

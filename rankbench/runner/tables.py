@@ -194,7 +194,9 @@ class TargetPlan:
             if target.aggregator.needs_truth:
                 for low, high in zip(queries.offsets[:-1], queries.offsets[1:], strict=True):
                     nobody = np.zeros(0, dtype=np.int32)
-                    table.complete[row, low:high] = target.make(nobody, nobody, np.zeros(0), queries.labels[low:high])
+                    table.complete[row, low:high] = target.make(
+                        nobody, nobody, np.zeros(0), queries.labels[low:high].copy()
+                    )
         return table, scratch
 
 

@@ -21,7 +21,9 @@ __all__ = ["GainShares", "NormalizedGains", "normalized_gains"]
 def normalized_gains(
     gain: GainName, discount: DiscountName, cutoff: float, scores: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return ``G(s_j) / Z(s)`` (14), shape (m,); zeros where there is nothing to divide by."""
+    """Return ``G(s_j) / Z(s)`` (14), shape (m,); zeros where there is nothing to divide by; nan if s is not finite."""
+    if not np.isfinite(scores).all():
+        return np.full_like(scores, np.nan)
     gained = gains(gain, scores)
     best = ideal(gained, discounts(discount, len(scores), cutoff))
     if best > 0 and scores.any() and best > TINY * np.abs(gained).max():

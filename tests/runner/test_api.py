@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import textwrap
 from pathlib import Path
@@ -12,9 +13,11 @@ import pytest
 
 import rankbench
 from rankbench import api
+from rankbench.data.queries import Queries
 from rankbench.errors import InputError, SpecError, StoreError
 from rankbench.methods.base import Block, Fitted
 from rankbench.methods.random_scores import RandomScores
+from rankbench.results.schema import Curve
 from rankbench.results.store import Store
 
 SUITE = """
@@ -195,6 +198,101 @@ def test_unusable_scores_become_rows(
     rows = rankbench.run(suite, out=tmp_path / "out", reps=1).rows
     assert set(rows.filter(contender="random")["status"]) == {status}
     assert set(rows.filter(pl.col("contender") != "random")["status"]) == {"done"}
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(4)
+
+
+def raising(error: BaseException) -> object:
+    def fit(self: RandomScores, block: Block) -> Fitted:
+        raise error
+
+    return fit
+
+
+def spoiling(self: RandomScores, block: Block) -> Fitted:
+    block.design.labels[:] = 0
+    block.comparisons.winners[:] = 0
+    block.comparisons.weights[:] = 7
+    with contextlib.suppress(ValueError):
+        block.design.x[:] = 0
+
+    def score(queries: Queries) -> np.ndarray:
+        queries.labels[:] = 0
+        return np.zeros(len(queries.labels))
+
+    return Fitted(score)
+
+
+def answering(fitted: object) -> object:
+    return lambda self, block: fitted
+
+
+def zeros(queries: Queries) -> np.ndarray:
+    return np.zeros(len(queries.labels))
+
+
+@pytest.mark.parametrize(
+    ("fit", "status"),
+    [
+        (spoiling, "done"),
+        (raising(SystemExit(0)), "error"),
+        (raising(GeneratorExit()), "error"),
+        (raising(Unprintable()), "error"),
+        (raising(ValueError("\udc80")), "error"),
+        (answering(None), "error"),
+        (answering(Fitted(zeros, info=7)), "error"),  # type: ignore[arg-type]
+        (answering(Fitted(zeros, info={"a": "b"})), "error"),  # type: ignore[dict-item]
+        (answering(Fitted(zeros, optimality="x")), "error"),  # type: ignore[arg-type]
+        (answering(Fitted(zeros, curves={"c": Curve(np.arange(3), np.zeros(4))})), "error"),
+        (answering(Fitted(lambda q: ["a"] * len(q.labels))), "error"),  # type: ignore[arg-type, return-value]
+        (answering(Fitted(7)), "error"),  # type: ignore[arg-type]
+    ],
+)
+def test_whatever_a_contender_does_the_others_are_the_same_bytes(
+    suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch, fit: object, status: str
+) -> None:
+    monkeypatch.setattr(RandomScores, "fit", fit)
+    rows = rankbench.run(suite, out=tmp_path / "out").rows
+    assert set(rows.filter(contender="random")["status"]) == {status}
+    before = pl.read_parquet(reference / "results.parquet").filter(pl.col("contender") != "random")
+    assert rows.filter(pl.col("contender") != "random").equals(before)
+
+
+def test_an_aggregator_that_gives_nan_diverges(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankbench.aggregators.win_rate import WinRate
+
+    monkeypatch.setattr(WinRate, "kernel", lambda self: None)
+    monkeypatch.setattr(WinRate, "aggregate", lambda self, w, x, y, m: np.full(m, np.nan))
+    rows = rankbench.run(suite, out=tmp_path / "out", reps=1, extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
+    assert set(rows.filter(pl.col("contender").str.contains("win-rate"))["status"]) == {"diverged"}
+
+
+def test_an_aggregator_that_raises_takes_nobody_with_it(
+    suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rankbench.aggregators.win_rate import WinRate
+
+    def aggregate(self: WinRate, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
+        weights[:] = 3
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(WinRate, "kernel", lambda self: None)
+    monkeypatch.setattr(WinRate, "aggregate", aggregate)
+    rows = rankbench.run(suite, out=tmp_path / "out", extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
+    bad = rows.filter(pl.col("contender").str.contains("win-rate"))
+    assert set(bad["status"]) == {"error"}
+    before = pl.read_parquet(reference / "results.parquet")
+    others = rows.filter(~pl.col("contender").str.contains("win-rate"))
+    assert others.sort(others.columns).equals(before.sort(before.columns))
+
+
+def test_a_folder_belongs_to_one_suite_and_data_set(suite: str, tmp_path: Path) -> None:
+    rankbench.run(suite, out=tmp_path / "out", reps=1)
+    with pytest.raises(StoreError, match="give another folder"):
+        rankbench.run(suite, out=tmp_path / "out", reps=1, dataset="web10k-like:queries=30,features=12")
 
 
 def test_two_runs_cannot_share_a_folder(suite: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from runner_blocks import make_block
 
+from rankbench.errors import SpecError
 from rankbench.methods.base import Block, Fitted
 from rankbench.methods.erm import ERM
 from rankbench.plugin.manager import get
@@ -147,9 +148,14 @@ def test_a_contender_that_diverges_takes_nobody_with_it(wide: Block) -> None:
         same(fit_composed(wide, contenders([spec]))[spec], together[spec])
 
 
-def test_what_has_no_solver_says_what_to_use(wide: Block) -> None:
-    spec = "erm:aggregator=average-adjacency,surrogate=pairwise-logistic,k=1,optimizer=exact"
-    assert "newton" in str(fit_composed(wide, contenders([spec]))[spec])
+@pytest.mark.parametrize(
+    ("text", "needed"), [("optimizer=exact", "quadratic"), ("optimizer=newton,surrogate=pairwise-hinge", "smooth")]
+)
+def test_what_does_not_fit_is_refused_before_a_run(text: str, needed: str) -> None:
+    spec = f"erm:aggregator=average-adjacency,k=1,{text}"
+    spec += "" if "surrogate" in spec else ",surrogate=pairwise-logistic"
+    with pytest.raises(SpecError, match=needed):
+        get("method", spec)
 
 
 def test_fit_alone_is_fit_together(wide: Block) -> None:

@@ -26,7 +26,13 @@ def target(
     work: NDArray[np.float64],
     target: NDArray[np.float64],
 ) -> None:
-    """Write ``G(s_j) / Z(s)``, or zeros where Z(s) is not above zero or s = 0."""
+    """Write ``G(s_j) / Z(s)``, or zeros where Z(s) is not above zero or s = 0; nan if s is not finite."""
+    check = 0.0
+    for i in range(scores.shape[0]):
+        check += 0.0 * scores[i]
+    if check != 0.0:
+        target[:] = np.nan
+        return
     ideal = gains_and_ideal(scores, params, target, work)
     largest = 0.0
     for i in range(target.shape[0]):

@@ -1,0 +1,101 @@
+"""What keeps one contender's trouble its own.
+
+Foreign code gets copies or read-only views of what all contenders share, and whatever it
+raises or returns becomes that contender's outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from rankbench.component import Component
+from rankbench.data.queries import Comparisons, Queries
+from rankbench.errors import RankbenchError
+from rankbench.methods.base import Block, Fitted
+
+__all__ = ["ContenderFailed", "guarded", "is_ours", "lent", "lent_block", "problem_with", "reason"]
+
+LONGEST = 500
+"""Characters of a foreign error that are kept."""
+
+T = TypeVar("T")
+
+
+class ContenderFailed(Exception):
+    """A contender's own failure; the message says all there is to say."""
+
+
+def guarded(call: Callable[[], T]) -> T | Exception:
+    """Return what `call` returns, or what it raised: ``sys.exit`` and worse included.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The user's, not the contender's.
+    """
+    try:
+        return call()
+    except KeyboardInterrupt:
+        raise
+    except RankbenchError as error:
+        return error
+    except BaseException as error:
+        return ContenderFailed(reason(error))
+
+
+def reason(error: BaseException) -> str:
+    """Say what went wrong in one short, printable line, whatever the exception does."""
+    try:
+        said = str(error)
+    except BaseException:
+        said = "its message cannot be read"
+    text = said if isinstance(error, ContenderFailed) else f"{type(error).__name__}: {said}"
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")[:LONGEST]
+
+
+def lent(queries: Queries) -> Queries:
+    """Return queries that foreign code may do with as it likes."""
+    x = queries.x.view()
+    x.flags.writeable = False
+    return Queries(list(queries.ids), queries.offsets.copy(), x, queries.labels.copy())
+
+
+def lent_block(block: Block) -> Block:
+    """Return a block that foreign code may do with as it likes."""
+    said = block.comparisons
+    copied = Comparisons(said.offsets.copy(), said.winners.copy(), said.losers.copy(), said.weights.copy())
+    return replace(block, design=lent(block.design), comparisons=copied)
+
+
+def is_ours(component: Component) -> bool:
+    """Return whether a component and all components in it are built in."""
+    inner = [getattr(component, attribute) for attribute in component.attributes().values()]
+    return type(component).__module__.startswith("rankbench.") and all(
+        is_ours(value) for value in inner if isinstance(value, Component)
+    )
+
+
+def problem_with(fitted: object) -> str:
+    """Say what is wrong with what a method returned; empty if nothing."""
+    if not isinstance(fitted, Fitted):
+        return f"fit returned {type(fitted).__name__}, not Fitted"
+    if not callable(fitted.score):
+        return "score is not callable"
+    if (fitted.model is None) != (fitted.theta is None):
+        return "model and theta come together"
+    if fitted.theta is not None and not (isinstance(fitted.theta, np.ndarray) and fitted.theta.ndim == 1):
+        return "theta is not a vector"
+    if not isinstance(fitted.optimality, (int, float, np.floating)):
+        return f"optimality is {type(fitted.optimality).__name__}, not a number"
+    if not isinstance(fitted.info, dict) or not all(
+        isinstance(k, str) and isinstance(v, (int, float, np.number)) for k, v in fitted.info.items()
+    ):
+        return "info is not a dict of str to float"
+    for name, curve in fitted.curves.items():
+        if np.ndim(curve.steps) != 1 or np.shape(curve.steps) != np.shape(curve.values):
+            return f"curve {name!r} has {np.shape(curve.steps)} steps and {np.shape(curve.values)} values"
+    return ""
