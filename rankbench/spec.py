@@ -14,6 +14,7 @@ an equal spec, and writing that gives the same characters.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -23,6 +24,9 @@ from rankbench.errors import SpecError
 __all__ = ["Spec", "Value", "expand", "parse"]
 
 Value: TypeAlias = "bool | int | float | str | Spec | list[Value]"
+
+GRID_POINTS = 10_000
+"""Points that one spec may expand to."""
 
 _TOKEN = re.compile(r"\s*([A-Za-z0-9_.+\-/]+|[:=,()\[\]])")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.+\-/]*\Z")
@@ -83,12 +87,29 @@ def parse(text: str) -> Spec:
 
 
 def expand(spec: Spec) -> list[Spec]:
-    """Multiply out every list in `spec`: the grid of specs, the last parameter fastest."""
+    """Multiply out every list in `spec`: the grid of specs, the last parameter fastest.
+
+    Raises
+    ------
+    SpecError
+        The grid has more than `GRID_POINTS` points.
+    """
+    points = _points(spec)
+    if points > GRID_POINTS:
+        # Huge counts are not written out: Python refuses integers of thousands of digits.
+        said = f"{points:,}" if points < 10**15 else "more than 10^15"
+        raise SpecError(f"the grid of {spec.name!r} has {said} points, at most {GRID_POINTS:,} are allowed; split it")
     axes: list[list[Value]] = []
     for value in spec.params.values():
         options = value if isinstance(value, list) else [value]
         axes.append([v for o in options for v in (expand(o) if isinstance(o, Spec) else [o])])
     return [Spec(spec.name, dict(zip(spec.params, point, strict=True))) for point in itertools.product(*axes)]
+
+
+def _points(spec: Spec) -> int:
+    """Count the points of a grid without building it."""
+    axes = (value if isinstance(value, list) else [value] for value in spec.params.values())
+    return math.prod(sum(_points(v) if isinstance(v, Spec) else 1 for v in axis) for axis in axes)
 
 
 class _Reader:

@@ -84,3 +84,17 @@ def test_errors_name_the_column(text: str, column: int, said: str) -> None:
     with pytest.raises(SpecError, match=f"column {column}") as caught:
         parse(text)
     assert said in str(caught.value)
+
+
+def grid(points: int) -> str:
+    return "[" + ",".join(str(i) for i in range(points)) + "]"
+
+
+def test_large_grids_are_refused_before_they_are_built() -> None:
+    assert len(expand(parse(f"erm:a={grid(100)},b={grid(100)}"))) == 10_000
+    with pytest.raises(SpecError, match="10,100 points"):
+        expand(parse(f"erm:a={grid(100)},b={grid(101)}"))
+    with pytest.raises(SpecError, match=r"1,000,000,000 points"):
+        expand(parse("erm:" + ",".join(f"p{i}=x(a={grid(10)})" for i in range(9))))
+    with pytest.raises(SpecError, match=r"more than 10\^15 points"):
+        expand(parse("erm:" + ",".join(f"p{i}={grid(10)}" for i in range(5000))))

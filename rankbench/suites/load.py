@@ -14,6 +14,9 @@ from rankbench.suites.schema import Claim, ContenderEntry, Contrast, Experiment,
 
 __all__ = ["find_suite", "load_suite", "read_suite"]
 
+INCLUDE_DEPTH = 20
+"""How deep suites may include suites that include suites."""
+
 
 def read_suite(path: Path) -> Suite:
     """Read one suite file, as it is written: includes are not followed.
@@ -78,11 +81,13 @@ def load_suite(name: str) -> Suite:
     Raises
     ------
     SpecError, InputError
-        See `read_suite` and `find_suite`; also for suites that include each other, an
-        experiment or a figure's file named twice, or no experiments at all.
+        See `read_suite` and `find_suite`; also for suites that include each other, a
+        suite that is included twice or more than `INCLUDE_DEPTH` deep, an experiment or a
+        figure's file named twice, or no experiments at all.
     """
-    suite = read_suite(find_suite(name))
-    experiments = _with_includes(suite, (suite.name,))
+    file = find_suite(name)
+    suite = read_suite(file)
+    experiments = _with_includes(suite, {file.resolve(): suite.name}, set())
     seen: set[str] = set()
     for experiment in experiments:
         if experiment.name in seen:
@@ -99,10 +104,18 @@ def load_suite(name: str) -> Suite:
     return suite.model_copy(update={"experiments": tuple(experiments), "include": ()})
 
 
-def _with_includes(suite: Suite, path: tuple[str, ...]) -> list[Experiment]:
+def _with_includes(suite: Suite, path: dict[Path, str], included: set[Path]) -> list[Experiment]:
+    """Collect experiments; `path` leads to `suite`, `included` is every file so far."""
     experiments: list[Experiment] = []
     for name in suite.include:
-        if name in path:
-            raise SpecError(f"suites include each other: {' -> '.join((*path, name))}")
-        experiments += _with_includes(read_suite(find_suite(name)), (*path, name))
+        found = read_suite(find_suite(name))
+        file = find_suite(name).resolve()
+        if file in path:
+            raise SpecError(f"suites include each other: {' -> '.join((*path.values(), name))}")
+        if file in included:
+            raise SpecError(f"suite {name!r} is included twice, now by {suite.name!r}; include it once")
+        if len(path) > INCLUDE_DEPTH:
+            raise SpecError(f"suite {name!r} is included more than {INCLUDE_DEPTH} deep; include it further up")
+        included.add(file)
+        experiments += _with_includes(found, {**path, file: name}, included)
     return experiments + list(suite.experiments)

@@ -85,3 +85,29 @@ def test_the_largest_numbers_are_fine(tmp_path: Path) -> None:
     text = (TOP + f"seed = {2**63 - 1}\nheldout_queries = 0\n" + EXPERIMENT).replace("200", str(2**40 - 1))
     suite = load_suite(write(tmp_path, text))
     assert (suite.seed, suite.heldout_queries, suite.experiments[0].n) == (2**63 - 1, 0, (100, 2**40 - 1))
+
+
+def including(name: str, *files: Path) -> str:
+    return f'name = "{name}"\ntitle = "{name}"\ninclude = {[str(file) for file in files]}\n'
+
+
+def test_a_suite_is_included_once(tmp_path: Path) -> None:
+    write(tmp_path, TOP + EXPERIMENT, "shared")
+    shared = tmp_path / "shared.toml"
+    left = Path(write(tmp_path, including("left", shared), "left"))
+    # Another spelling of the same file.
+    right = Path(write(tmp_path, including("right", tmp_path / ".." / tmp_path.name / "shared.toml"), "right"))
+    assert len(load_suite(write(tmp_path, including("one", left), "one")).experiments) == 1
+    with pytest.raises(SpecError, match="included twice, now by 'right'"):
+        load_suite(write(tmp_path, including("both", left, right), "both"))
+    with pytest.raises(SpecError, match="include each other"):
+        load_suite(write(tmp_path, including("self", tmp_path / "self.toml"), "self"))
+
+
+def test_includes_are_at_most_twenty_deep(tmp_path: Path) -> None:
+    write(tmp_path, TOP + EXPERIMENT, "s0")
+    for i in range(1, 22):
+        write(tmp_path, including(f"s{i}", tmp_path / f"s{i - 1}.toml"), f"s{i}")
+    assert len(load_suite(str(tmp_path / "s20.toml")).experiments) == 1
+    with pytest.raises(SpecError, match="more than 20 deep"):
+        load_suite(str(tmp_path / "s21.toml"))
