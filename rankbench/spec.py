@@ -8,7 +8,8 @@
     value   = number | inf | true | false | word | nested | "[" value ("," value)* "]"
 
 A list is a grid: `expand` multiplies it out. `str(spec)` is canonical: parsing it gives
-an equal spec, and writing that gives the same characters.
+an equal spec, and writing that gives the same characters. A word has at most 200
+characters, a number 40, and lists and nested components are at most 20 deep.
 """
 
 from __future__ import annotations
@@ -27,6 +28,15 @@ Value: TypeAlias = "bool | int | float | str | Spec | list[Value]"
 
 GRID_POINTS = 10_000
 """Points that one spec may expand to."""
+
+DEPTH = 20
+"""How deep lists and nested components may stand in each other."""
+
+WORD_LENGTH, NUMBER_LENGTH = 200, 40
+"""Characters of a word and of a number."""
+
+SHOWN = 200
+"""Characters of a text that an error repeats."""
 
 _TOKEN = re.compile(r"\s*([A-Za-z0-9_.+\-/]+|[:=,()\[\]])")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.+\-/]*\Z")
@@ -78,7 +88,8 @@ def parse(text: str) -> Spec:
     Raises
     ------
     SpecError
-        With the character column of the first thing that does not fit.
+        With the character column of the first thing that does not fit, is too long or
+        nested too deep.
     """
     reader = _Reader(text)
     spec = reader.spec(top=True)
@@ -118,6 +129,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.position = text, 0
         self.token, self.column = "", 0
+        self.depth = 0
         self.advance()
 
     def advance(self) -> str:
@@ -131,11 +143,16 @@ class _Reader:
             self.token, self.column = "", len(self.text)
         else:
             self.token, self.column, self.position = match[1], match.start(1), match.end()
+            word = self.token[0].isalpha()
+            longest = WORD_LENGTH if word else NUMBER_LENGTH
+            if len(self.token) > longest:
+                raise self.error(f"a {'word' if word else 'number'} of more than {longest} characters")
         return taken
 
     def error(self, message: str) -> SpecError:
+        shown = self.text if len(self.text) <= SHOWN else self.text[:SHOWN] + "..."
         return SpecError(
-            f"cannot read {self.text!r}: {message} at column {self.column + 1}; "
+            f"cannot read {shown!r}: {message} at column {self.column + 1}; "
             "write name:param=value,... with nested components as name(param=value)"
         )
 
@@ -174,6 +191,14 @@ class _Reader:
         return Spec(name, params)
 
     def value(self) -> Value:
+        self.depth += 1
+        if self.depth > DEPTH:
+            raise self.error(f"nested more than {DEPTH} deep")
+        value = self._value()
+        self.depth -= 1
+        return value
+
+    def _value(self) -> Value:
         if self.token == "[":
             self.advance()
             values = [self.value()]

@@ -98,3 +98,30 @@ def test_large_grids_are_refused_before_they_are_built() -> None:
         expand(parse("erm:" + ",".join(f"p{i}=x(a={grid(10)})" for i in range(9))))
     with pytest.raises(SpecError, match=r"more than 10\^15 points"):
         expand(parse("erm:" + ",".join(f"p{i}={grid(10)}" for i in range(5000))))
+
+
+def nested(depth: int) -> str:
+    return "erm:a=" + "x(a=" * (depth - 1) + "1" + ")" * (depth - 1)
+
+
+def test_nesting_has_an_end() -> None:
+    assert str(parse(nested(20))) == nested(20)
+    for text in (nested(21), nested(100_000), "erm:a=" + "[" * 21, "erm:a=" + "[" * 100_000):
+        with pytest.raises(SpecError, match="nested more than 20 deep") as caught:
+            parse(text)
+        assert len(str(caught.value)) < 500
+
+
+def test_depth_is_not_length() -> None:
+    assert len(parse("erm:" + ",".join(f"p{i}=x(a=[1,2])" for i in range(50))).params) == 50
+
+
+def test_words_and_numbers_have_an_end() -> None:
+    assert parse("erm:a=" + "1" * 40) == Spec("erm", {"a": int("1" * 40)})
+    assert parse("erm:a=" + "w" * 200) == Spec("erm", {"a": "w" * 200})
+    for text in ("erm:a=" + "1" * 41, "erm:a=-" + "1" * 5000, "erm:a=1e" + "9" * 50):
+        with pytest.raises(SpecError, match="number of more than 40 characters at column 7"):
+            parse(text)
+    for text in ("w" * 201, "w" * 10**6):
+        with pytest.raises(SpecError, match="word of more than 200 characters at column 1;"):
+            parse(text)

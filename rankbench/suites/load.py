@@ -33,7 +33,8 @@ def read_suite(path: Path) -> Suite:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError("there is no such suite file", path=path) from error
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
+        # ValueError: not TOML, not UTF-8, a number of thousands of digits, a path with a null.
         raise InputError(f"not a suite file: {error}", path=path) from error
     try:
         return Suite.model_validate(data)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rankbench.errors import SpecError
+from rankbench.errors import InputError, SpecError
 from rankbench.suites.load import load_suite
 
 TOP = 'name = "own"\ntitle = "Own"\n'
@@ -111,3 +111,18 @@ def test_includes_are_at_most_twenty_deep(tmp_path: Path) -> None:
     assert len(load_suite(str(tmp_path / "s20.toml")).experiments) == 1
     with pytest.raises(SpecError, match="more than 20 deep"):
         load_suite(str(tmp_path / "s21.toml"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["seed = " + "1" * 5000, "x = " + "[" * 100_000, "x = " + "{a = " * 100_000, "x = ", 'x = "\x00"'],
+    ids=["digits", "lists", "tables", "nothing", "null"],
+)
+def test_files_that_break_the_reader_are_no_suite_files(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError, match="not a suite file"):
+        load_suite(write(tmp_path, text))
+
+
+def test_paths_that_cannot_be_are_no_suite_files() -> None:
+    with pytest.raises(InputError, match="not a suite file"):
+        load_suite("a\x00.toml")
