@@ -1,0 +1,87 @@
+"""Files of a run's folder: whole or not at all, for whom the umask says, through no link."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from rankbench import api
+from rankbench.errors import StoreError
+from rankbench.results import files
+from rankbench.results.files import replace_file
+
+
+@pytest.fixture
+def umask():
+    """Set the umask, and put it back."""
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_permissions_are_those_of_the_umask(tmp_path: Path, umask, mask: int, mode: int) -> None:
+    umask(mask)
+    path = replace_file(tmp_path / "figures" / "a.svg", b"1")
+    assert path.stat().st_mode & 0o777 == mode
+    assert path.read_bytes() == b"1"
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    (tmp_path / "a").symlink_to(victim)
+    replace_file(tmp_path / "a", b"new")
+    assert victim.read_bytes() == b"precious"
+    assert not (tmp_path / "a").is_symlink()
+    assert (tmp_path / "a").read_bytes() == b"new"
+
+
+def test_even_a_guessed_name_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    monkeypatch.setattr(files.secrets, "token_hex", lambda size: "0")
+    (tmp_path / ".a.0").symlink_to(victim)
+    with pytest.raises(FileExistsError):
+        replace_file(tmp_path / "a", b"new")
+    assert victim.read_bytes() == b"precious"
+    assert (tmp_path / ".a.0").is_symlink()
+
+
+def test_what_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    with pytest.raises(OSError, match="a"):
+        replace_file(tmp_path / "a", b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+@pytest.fixture
+def facts(monkeypatch: pytest.MonkeyPatch):
+    """Write the facts of a run that ran nothing."""
+    kept = ("dataset", "simulated", "notes", "transforms", "versions", "cpu", "blas", "code_digest", "seed", "queries")
+    monkeypatch.setattr(api, "_record", lambda plan, prepared: dict.fromkeys(kept))
+    plan = SimpleNamespace(suite=SimpleNamespace(name="paper", experiments=()), tasks=())
+    prepared = SimpleNamespace(fingerprint="ab")
+    return lambda folder: api._write_facts(folder, plan, prepared, 0, 1, {"total": 1.234})
+
+
+def test_facts_of_a_run_follow_no_planted_link(tmp_path: Path, facts) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"precious")
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in ("run.json.part", "run.json"):
+        (run / name).symlink_to(victim)
+    facts(run)
+    assert victim.read_bytes() == b"precious"
+    assert json.loads((run / "run.json").read_text())["seconds"] == {"total": 1.23}
+
+
+def test_facts_that_cannot_be_written_are_an_error_of_the_store(tmp_path: Path, facts) -> None:
+    (tmp_path / "run.json" / "x").mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"cannot write run\.json"):
+        facts(tmp_path)
