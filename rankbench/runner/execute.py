@@ -19,6 +19,7 @@ from rankbench.methods.base import Block, Fitted, Method
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
 from rankbench.results.schema import BlockResult, CellResult, Split
+from rankbench.results.schema import problem_with as trouble_with
 from rankbench.runner.composed import fit_composed
 from rankbench.runner.features import feature_matrix
 from rankbench.runner.isolation import ContenderFailed, guarded, lent, lent_block, problem_with, reason
@@ -54,7 +55,13 @@ def execute(design: Queries, heldout: Queries, task: BlockTask) -> BlockResult:
     cells = [
         _cell(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()}) for cell in methods
     ]
-    return BlockResult(key, cells, time.perf_counter() - started)
+    return BlockResult(key, [_checked(cell) for cell in cells], time.perf_counter() - started)
+
+
+def _checked(cell: CellResult) -> CellResult:
+    """Turn a result that the store would refuse into a failure that says why."""
+    trouble = trouble_with(cell)
+    return CellResult(cell.cell, "error", trouble) if trouble else cell
 
 
 def _method(spec: str) -> Method:

@@ -248,6 +248,7 @@ def zeros(queries: Queries) -> np.ndarray:
         (answering(Fitted(zeros, optimality="x")), "error"),  # type: ignore[arg-type]
         (answering(Fitted(zeros, curves={"c": Curve(np.arange(3), np.zeros(4))})), "error"),
         (answering(Fitted(lambda q: ["a"] * len(q.labels))), "error"),  # type: ignore[arg-type, return-value]
+        (answering(Fitted(zeros, curves={"c": Curve(np.array([3, 1]), np.zeros(2))})), "error"),
         (answering(Fitted(7)), "error"),  # type: ignore[arg-type]
     ],
 )
