@@ -72,7 +72,8 @@ def planned(
     dataset : str, optional
         Another data set than the suite's, in the contender grammar.
     reps : int, optional
-        At most so many repetitions of each experiment.
+        At most so many repetitions: the longest experiment gets them, the others keep
+        their proportion to it.
     extra : sequence of str
         Contenders to add to every experiment, in the contender grammar.
 
@@ -95,7 +96,14 @@ def _limited(suite: Suite, reps: int) -> Suite:
 
     if reps < 1:
         raise SpecError(f"the number of repetitions must be positive, not {reps}")
-    fewer = tuple(e.model_copy(update={"repetitions": min(e.repetitions, reps)}) for e in suite.experiments)
+    longest = max(e.repetitions for e in suite.experiments)
+    if reps >= longest:
+        return suite
+    # Two at least, where two were asked for: one repetition says nothing about draws.
+    shares = {e.name: max(min(2, reps), round(e.repetitions * reps / longest)) for e in suite.experiments}
+    fewer = tuple(
+        e.model_copy(update={"repetitions": min(e.repetitions, reps, shares[e.name])}) for e in suite.experiments
+    )
     return suite.model_copy(update={"experiments": fewer})
 
 

@@ -13,7 +13,7 @@ __all__ = ["plan"]
 @click.command()
 @click.option("--suite", default="paper", show_default=True, help="A suite by name, or a TOML file.")
 @click.option("--dataset", help="Another data set than the suite's.")
-@click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions of each experiment.")
+@click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions, others in proportion.")
 @click.option("--with", "extra", multiple=True, metavar="CONTENDER", help="Add a contender to every experiment.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 def plan(suite: str, dataset: str | None, reps: int | None, extra: tuple[str, ...], as_json: bool) -> None:

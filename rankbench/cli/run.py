@@ -16,7 +16,7 @@ REASON_LENGTH = 500
 @click.command()
 @click.option("--suite", default="paper", show_default=True, help="A suite by name, or a TOML file.")
 @click.option("--dataset", help="Another data set than the suite's, as NAME or NAME:param=value,...")
-@click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions of each experiment.")
+@click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions, others in proportion.")
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
 @click.option("--with", "extra", multiple=True, metavar="CONTENDER", help="Add a contender to every experiment.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")

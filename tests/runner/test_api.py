@@ -357,6 +357,13 @@ def test_every_cell_is_planned_once(suite: str) -> None:
     assert [task.key.repetition for task in plan.tasks] == sorted(task.key.repetition for task in plan.tasks)
 
 
+@pytest.mark.parametrize(("reps", "figures"), [(1, (1, 1)), (2, (2, 2)), (5, (2, 5)), (10, (4, 10)), (99, (20, 50))])
+def test_fewer_repetitions_keep_their_proportion(reps: int, figures: tuple[int, int]) -> None:
+    _, plan = api.planned("paper", reps=reps)
+    by_name = {e.name: e.repetitions for e in plan.suite.experiments}
+    assert (by_name["figure-2"], by_name["figure-3"]) == figures
+
+
 def test_a_smaller_data_set_scales_n_and_says_so(suite: str) -> None:
     prepared, plan = api.planned(suite, dataset="web10k-like:queries=20,features=12")
     queries = len(prepared.design) + len(prepared.heldout)
