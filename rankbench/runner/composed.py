@@ -19,7 +19,7 @@ from rankbench.random import seed_state
 from rankbench.results.schema import Curve
 from rankbench.runner.features import feature_matrix, stored_features
 from rankbench.runner.interpreted import Interpreted, is_compiled
-from rankbench.runner.kernels.lockstep import WINDOW, Path
+from rankbench.runner.kernels.columns import WINDOW, Path
 from rankbench.runner.lockstep import Lockstep, record_steps
 from rankbench.runner.risk import (
     MeanTarget,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankbench.methods.base import Block
 from rankbench.methods.erm import ERM
 from rankbench.optimizers.base import StepOptimizer
-from rankbench.runner.kernels.lockstep import WINDOW, Path
+from rankbench.runner.kernels.columns import WINDOW, Path
 from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import draw_sample
 from rankbench.runner.lockstep import FEWEST, FRESH

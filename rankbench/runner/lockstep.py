@@ -8,16 +8,8 @@ from numpy.typing import NDArray
 from rankbench.kernels import EDGES, GRADIENT, PHI, STEP, WEIGH, Kernel
 from rankbench.methods.erm import ERM
 from rankbench.optimizers.base import StepOptimizer
-from rankbench.runner.kernels.lockstep import (
-    TILE,
-    WINDOW,
-    Columns,
-    Path,
-    advance,
-    evaluate_fresh,
-    idle_gradient,
-    idle_weigh,
-)
+from rankbench.runner.kernels.columns import TILE, WINDOW, Columns, Path
+from rankbench.runner.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
 from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import Scratch, TargetTable, accumulate, top_up
 from rankbench.runner.tables import TargetPlan, as_order, compiled, functions, packed
