@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -152,16 +153,16 @@ def _queries(path: Path, named: bool, allow_single: bool) -> _Queries:
     return _GroupedQueries(path, groups)
 
 
-class _Queries:
+class _Queries(ABC):
     """Gives every row its query and its position there."""
 
+    @abstractmethod
     def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
         """Return query ids and positions of the next rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def end(self) -> None:
         """Check what can be known only after the last row."""
-        raise NotImplementedError
 
 
 class _NamedQueries(_Queries):
