@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 from rankbench.errors import SpecError, nearest
 from rankbench.spec import Spec, Value, expand, parse
 
-__all__ = ["Component", "Order", "Property", "StructureKind", "build"]
+__all__ = ["Component", "JudgmentKind", "Order", "Property", "StructureKind", "build"]
 
 Property = Literal[
     "additive", "convex", "equivariant", "quadratic", "sequential", "shift-invariant", "smooth", "stochastic"
@@ -31,6 +31,9 @@ Property = Literal[
 structures of one judgment, so that a risk linear in the structure does not depend on k.
 ``sequential``: the structure depends on the order in which the judgments were made.
 """
+
+JudgmentKind = Literal["comparisons", "selections", "orders"]
+"""What one judgment is: a winner and a loser, clicks on a shown list, or a ballot."""
 
 StructureKind = Literal["scores", "edges"]
 """A score vector in R^m, or a weighted adjacency matrix held as a list of edges."""

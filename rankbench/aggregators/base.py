@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.component import Component, StructureKind
+from rankbench.component import Component, JudgmentKind, StructureKind
 
 if TYPE_CHECKING:
+    from rankbench.data.queries import Orders, Selections
     from rankbench.kernels import Kernel
 
 __all__ = ["Aggregator"]
 
 
 class Aggregator(Component):
-    """A structure function: k comparisons of one query's m items to one structure.
+    """A structure function: k judgments of one query's m items to one structure.
 
     Attributes
     ----------
+    judgments : JudgmentKind
+        What it aggregates: ``comparisons`` (by `aggregate`, the only ones that an order-k
+        U-statistic of the runner is made of), ``selections`` (`from_selections`) or
+        ``orders`` (`from_orders`).
     structure : StructureKind
         ``scores``: `aggregate` returns shape (m,). ``edges``: it returns the weighted
         adjacency matrix, shape (m, m), entry [i, j] the preference for i over j.
@@ -30,10 +34,10 @@ class Aggregator(Component):
     """
 
     kind: ClassVar[str] = "aggregator"
+    judgments: ClassVar[JudgmentKind] = "comparisons"
     structure: ClassVar[StructureKind] = "scores"
     needs_truth: ClassVar[bool] = False
 
-    @abstractmethod
     def aggregate(
         self,
         winners: NDArray[np.int32],
@@ -41,7 +45,16 @@ class Aggregator(Component):
         weights: NDArray[np.float64],
         m: int,
     ) -> NDArray[np.float64]:
-        """Aggregate k judgments, arrays of shape (k,), k >= 1, over m items."""
+        """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items."""
+        raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on comparisons")
+
+    def from_selections(self, selections: Selections, m: int) -> NDArray[np.float64]:
+        """Aggregate the selections of one query over its m items."""
+        raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on selections")
+
+    def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
+        """Aggregate the ballots of one query over its m items."""
+        raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on orders")
 
     def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Make the structure from the relevance labels, shape (m,); see `needs_truth`."""

@@ -149,7 +149,7 @@ def _table(table: str, reader: str | None) -> pl.LazyFrame:
     if not path.exists() and reader is None and table.split(":", 1)[0] in names("dataset"):
         found = component("dataset", table)
         if isinstance(found, Dataset):
-            return found.items()
+            return found.scan()
     return (_reader(reader) if reader else choose_reader(path)).scan(path)
 
 

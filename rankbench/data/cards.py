@@ -198,7 +198,7 @@ class CardDataset(Dataset):
 
     card: ClassVar[Card]
 
-    def items(self) -> pl.LazyFrame:
+    def scan(self) -> pl.LazyFrame:
         """Return the items of all files, in the card's order, query ids prefixed by file.
 
         Raises

@@ -10,14 +10,18 @@ from rankbench.component import Component
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankbench.data.schema import Table
+
 __all__ = ["Dataset"]
 
 
 class Dataset(Component):
-    """Something that yields items (or judgments) in the columnar schema.
+    """Something that yields items or judgments in the columnar schema.
 
     Attributes
     ----------
+    table : Table
+        What its rows are.
     title : str
         One line for people.
     simulated : bool
@@ -27,14 +31,17 @@ class Dataset(Component):
     """
 
     kind: ClassVar[str] = "dataset"
+    table: ClassVar[Table] = "items"
     title: ClassVar[str]
     simulated: ClassVar[bool] = False
     licence: ClassVar[str] = ""
     citation: ClassVar[str] = ""
 
     @abstractmethod
-    def items(self) -> pl.LazyFrame:
-        """Return the items, in the schema of `rankbench.data.schema`, sorted by query.
+    def scan(self) -> pl.LazyFrame:
+        """Return the table, in the schema of `rankbench.data.schema`.
+
+        Items are sorted by query.
 
         Raises
         ------

@@ -71,4 +71,4 @@ def load_dataset(dataset: Dataset) -> Queries:
     InputError
         The data is not there (says how to get it) or cannot be read.
     """
-    return load_queries(dataset.items())
+    return load_queries(dataset.scan())

@@ -1,7 +1,8 @@
-"""The two columnar containers that everything after reading works on.
+"""The columnar containers that everything after reading works on.
 
-Both are sorted by query and hold plain NumPy arrays (zero-copy from Polars where the
-types allow): `Queries` is what is ranked, `Comparisons` is what was said about it.
+All are sorted by query and hold plain NumPy arrays (zero-copy from Polars where the types
+allow): `Queries` is what is ranked; `Comparisons`, `Selections` and `Orders` are what was
+said about it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Comparisons", "Queries"]
+__all__ = ["Comparisons", "Orders", "Queries", "Selections"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +76,68 @@ class Comparisons:
 
     def __len__(self) -> int:
         return len(self.winners)
+
+
+@dataclass(frozen=True, eq=False)
+class Selections:
+    """Clicks on shown lists, sorted by query, within a query in the order they were made.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (Q + 1,)
+        Selections of query q are ``offsets[q]:offsets[q + 1]``.
+    starts : ndarray of int64, shape (n + 1,)
+        What selection s showed is rows ``starts[s]:starts[s + 1]``, the top of the list
+        first.
+    items : ndarray of int32, shape (P,)
+        Item shown, *within* the query, in ``[0, m_q)``; no item twice in a selection.
+    clicked : ndarray of bool, shape (P,)
+        Whether it was clicked.
+    """
+
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    clicked: NDArray[np.bool_]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of selections of each query, shape (Q,)."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Orders:
+    """Ballots: weak orders of some of a query's items, sorted by query.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (Q + 1,)
+        Ballots of query q are ``offsets[q]:offsets[q + 1]``.
+    starts : ndarray of int64, shape (n + 1,)
+        Ballot b ranks rows ``starts[b]:starts[b + 1]``, the best first.
+    items : ndarray of int32, shape (P,)
+        Item *within* the query, in ``[0, m_q)``; no item twice in a ballot.
+    places : ndarray of int32, shape (P,)
+        Place of the item on the ballot, from 0, not decreasing within a ballot; items of
+        one place are tied.
+    weights : ndarray of float64, shape (n,)
+        How many voters cast it; positive and finite.
+    """
+
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    places: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of ballots of each query, shape (Q,)."""
+        return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.weights)

@@ -44,7 +44,7 @@ __all__ = [
     "validate_items",
 ]
 
-Table: TypeAlias = Literal["items", "comparisons"]
+Table: TypeAlias = Literal["items", "comparisons", "selections", "orders"]
 
 ITEMS: tuple[str, ...] = ("query_id", "item", "label", "x")
 """Columns of items, in order."""

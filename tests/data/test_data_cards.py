@@ -162,10 +162,10 @@ class TestDataset:
 
     def test_absent_data_says_what_to_do(self):
         with pytest.raises(InputError, match=r"RANKBENCH_DATA to a folder with toy/train\.txt, toy/deep/test\.txt"):
-            card_dataset(card())().items()
+            card_dataset(card())().scan()
         restricted = archived(b"", "http://127.0.0.1:1", restricted=True)
         with pytest.raises(InputError, match="rankbench data get toy --accept-license"):
-            card_dataset(restricted)().items()
+            card_dataset(restricted)().scan()
 
     def test_incomplete_data_says_what_is_missing(self, data):
         (data / "deep" / "test.txt").unlink()

@@ -72,7 +72,7 @@ def test_seeds_give_other_populations() -> None:
 
 
 def test_parts_of_the_stream() -> None:
-    frame = Web10kLike(queries=70, features=12).items()
+    frame = Web10kLike(queries=70, features=12).scan()
     whole = frame.collect()
     assert frame.head(150).collect().equals(whole.head(150))
     assert frame.select("label").collect().equals(whole.select("label"))

@@ -72,7 +72,7 @@ class Web10kLike(Dataset):
         text = json.dumps([self.name, VERSION, self.config()], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def items(self) -> pl.LazyFrame:
+    def scan(self) -> pl.LazyFrame:
         """Return the items as a stream: queries are generated as they are read."""
         import polars as pl
         from polars.io.plugins import register_io_source
