@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankbench.component import Component, JudgmentKind, StructureKind
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Orders, Selections
+    from rankbench.data.queries import Comparisons, Orders, Selections
     from rankbench.kernels import Kernel
 
 __all__ = ["Aggregator"]
@@ -23,7 +23,8 @@ class Aggregator(Component):
     ----------
     judgments : JudgmentKind
         What it aggregates: ``comparisons`` (by `aggregate`, the only ones that an order-k
-        U-statistic of the runner is made of), ``selections`` (`from_selections`) or
+        U-statistic of the runner is made of, and by `from_comparisons`, which takes ties; ballots
+        too, as the comparisons that they imply), ``selections`` (`from_selections`) or
         ``orders`` (`from_orders`).
     structure : StructureKind
         ``scores``: `aggregate` returns shape (m,). ``edges``: it returns the weighted
@@ -48,13 +49,36 @@ class Aggregator(Component):
         """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items."""
         raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on comparisons")
 
+    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
+        """Aggregate the comparisons of one query, at least one, over its m items.
+
+        A tie is half a win each way, unless the aggregator has a better idea.
+        """
+        whole = comparisons.without_ties()
+        return self.aggregate(whole.winners, whole.losers, whole.weights, m)
+
     def from_selections(self, selections: Selections, m: int) -> NDArray[np.float64]:
         """Aggregate the selections of one query over its m items."""
         raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on selections")
 
     def from_orders(self, orders: Orders, m: int) -> NDArray[np.float64]:
-        """Aggregate the ballots of one query over its m items."""
-        raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on orders")
+        """Aggregate the ballots of one query, at least one, over its m items.
+
+        Aggregators of comparisons get those that the ballots imply
+        (`rankbench.aggregators.ballots.implied_comparisons`).
+
+        Raises
+        ------
+        InputError
+            The ballots say nothing: none of them ranks two items.
+        TypeError
+            The aggregator works on selections.
+        """
+        if self.judgments != "comparisons":
+            raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on orders")
+        from rankbench.aggregators.ballots import implied_comparisons
+
+        return self.from_comparisons(implied_comparisons(orders, m), m)
 
     def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Make the structure from the relevance labels, shape (m,); see `needs_truth`."""

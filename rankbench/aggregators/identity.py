@@ -11,6 +11,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Property, StructureKind
 
 if TYPE_CHECKING:
+    from rankbench.data.queries import Comparisons
     from rankbench.kernels import Kernel
 
 __all__ = ["Identity"]
@@ -46,6 +47,16 @@ class Identity(Aggregator):
         """Return the first judgment's adjacency matrix, shape (m, m)."""
         adjacency = np.zeros((m, m))
         adjacency[winners[0], losers[0]] = weights[0]
+        return adjacency
+
+    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
+        """Return the first judgment's adjacency matrix; a tie is half an edge each way."""
+        tied = comparisons.ties is not None and bool(comparisons.ties[0])
+        winner, loser, weight = comparisons.winners[0], comparisons.losers[0], comparisons.weights[0]
+        adjacency = np.zeros((m, m))
+        adjacency[winner, loser] = weight / 2 if tied else weight
+        if tied:
+            adjacency[loser, winner] = weight / 2
         return adjacency
 
     def kernel(self) -> Kernel:

@@ -8,11 +8,15 @@ said about it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Comparisons", "Orders", "Queries", "Selections"]
+__all__ = ["Comparisons", "Orders", "Queries", "Selections", "Unranked"]
+
+Unranked: TypeAlias = Literal["absent", "last"]
+"""What it means that a ballot does not mention an item; see `Orders`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +66,37 @@ class Comparisons:
         Item indices *within* the query, in ``[0, m_q)``.
     weights : ndarray of float64, shape (n,)
         Positive and finite; 1 for a plain vote.
+    ties : ndarray of bool, shape (n,), optional
+        True where neither item won: `winners` and `losers` then merely name the two. None:
+        there are no ties.
     """
 
     offsets: NDArray[np.int64]
     winners: NDArray[np.int32]
     losers: NDArray[np.int32]
     weights: NDArray[np.float64]
+    ties: NDArray[np.bool_] | None = None
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """Number of judgments n_q of each query, shape (Q,)."""
         return np.diff(self.offsets)
+
+    def without_ties(self) -> Comparisons:
+        """Return the comparisons with half a win each way, one after the other, for every tie."""
+        if self.ties is None or not self.ties.any():
+            return Comparisons(self.offsets, self.winners, self.losers, self.weights)
+        copies = np.where(self.ties, 2, 1)
+        row = np.repeat(np.arange(len(self)), copies)
+        second = np.zeros(len(row), dtype=np.bool_)
+        second[1:] = row[1:] == row[:-1]
+        starts = np.concatenate([[0], np.cumsum(copies)])
+        return Comparisons(
+            starts[self.offsets],
+            np.where(second, self.losers[row], self.winners[row]),
+            np.where(second, self.winners[row], self.losers[row]),
+            self.weights[row] / copies[row],
+        )
 
     def __len__(self) -> int:
         return len(self.winners)
@@ -126,6 +150,9 @@ class Orders:
         one place are tied.
     weights : ndarray of float64, shape (n,)
         How many voters cast it; positive and finite.
+    unranked : {"absent", "last"}
+        What a ballot says of the items that it does not mention: nothing, or that all of
+        them come after those that it mentions, in an order that nobody knows.
     """
 
     offsets: NDArray[np.int64]
@@ -133,6 +160,7 @@ class Orders:
     items: NDArray[np.int32]
     places: NDArray[np.int32]
     weights: NDArray[np.float64]
+    unranked: Unranked = "absent"
 
     @property
     def counts(self) -> NDArray[np.int64]:
