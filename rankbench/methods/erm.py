@@ -9,9 +9,11 @@ from pydantic import Field, model_validator
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.component import Order
+from rankbench.errors import SpecError
 from rankbench.methods.base import Block, Fitted, Method
 from rankbench.models.base import Model
 from rankbench.optimizers.base import Optimizer, Solver
+from rankbench.optimizers.penalties import Penalty
 from rankbench.plugin.resolve import reference
 from rankbench.surrogates.base import Surrogate
 
@@ -19,11 +21,12 @@ __all__ = ["ERM"]
 
 
 class ERM(Method):
-    """Minimize a surrogate's U-statistic risk (19) plus lambda/2 |theta|^2.
+    """Minimize a surrogate's U-statistic risk (19) plus a penalty, lambda/2 |theta|^2 by default.
 
     The order-k empirical risk is ``1/n sum_q n_q / C(n_q, k) sum phi(f(q), s(Y_1..Y_k))``
     over all k-subsets of a query's judgments; where ``n_q < k`` the one term with all of
-    them.
+    them. With ``l1`` the penalty is ``lambda/2 |theta|^2 + l1 sum_j |theta_j|``; ``radius``
+    and ``box`` keep theta within a ball or a box around 0.
     """
 
     name: ClassVar[str] = "erm"
@@ -43,6 +46,9 @@ class ERM(Method):
         default="exact", validate_default=True, description="A step (lockstep) or a solver."
     )
     l2: float = Field(default=1e-3, alias="lambda", ge=0, allow_inf_nan=False, description="Ridge penalty.")
+    l1: float = Field(default=0.0, ge=0, allow_inf_nan=False, description="Lasso penalty.")
+    radius: float = Field(default=math.inf, gt=0, description="Largest length of theta.")
+    box: float = Field(default=math.inf, gt=0, description="Largest absolute entry of theta; not with radius.")
 
     draws: int = Field(
         default=100_000,
@@ -65,6 +71,12 @@ class ERM(Method):
                 f"aggregator {self.aggregator.name!r} makes {self.aggregator.structure}, "
                 f"surrogate {self.surrogate.name!r} wants {self.surrogate.structure}"
             )
+        try:
+            parts = self.penalty.parts
+        except SpecError as error:
+            raise ValueError(str(error)) from error
+        if beyond := sorted(parts - self.optimizer.penalties):
+            raise ValueError(f"optimizer {self.optimizer.name!r} cannot deal with {beyond[0]}; try composite")
         if isinstance(self.optimizer, Solver):
             lacking = sorted(self.optimizer.needs - self.surrogate.properties)
             if lacking:
@@ -73,6 +85,11 @@ class ERM(Method):
                     f"which {self.surrogate.name!r} is not; try newton, lbfgs or composite"
                 )
         return self
+
+    @property
+    def penalty(self) -> Penalty:
+        """What is added to the risk."""
+        return Penalty(self.l2, self.l1, self.radius, self.box)
 
     def fit(self, block: Block) -> Fitted:
         """Fit alone; a run fits all composed contenders of a block together, to the same bits."""

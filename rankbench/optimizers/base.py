@@ -13,6 +13,7 @@ from rankbench.component import Component, Property
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
+    from rankbench.optimizers.penalties import Penalty, PenaltyName
 
 __all__ = ["Fit", "Optimizer", "Problem", "Solver", "StepOptimizer"]
 
@@ -25,7 +26,8 @@ class Fit:
     ----------
     theta : ndarray of float64, shape (d,)
     optimality : float
-        Euclidean norm of the gradient of the regularized objective at theta.
+        Euclidean norm of the gradient of the regularized objective at theta; with more than
+        the l2 penalty, `Penalty.optimality`.
     iterations : int
     converged : bool
         Whether the optimizer reached its own tolerance.
@@ -59,9 +61,16 @@ class Problem(Protocol):
 
 
 class Optimizer(Component):
-    """Base of steps and solvers."""
+    """Base of steps and solvers.
+
+    Attributes
+    ----------
+    penalties : frozenset of PenaltyName
+        Parts of a penalty that it can deal with.
+    """
 
     kind: ClassVar[str] = "optimizer"
+    penalties: ClassVar[frozenset[PenaltyName]] = frozenset({"l2"})
 
 
 class StepOptimizer(Optimizer):
@@ -73,21 +82,25 @@ class StepOptimizer(Optimizer):
         theta: NDArray[np.float64],
         gradient: NDArray[np.float64],
         t: int,
-        l2: float,
+        penalty: Penalty,
         state: NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Return theta after step t = 1, 2, ... from a gradient of the *unregularized* risk.
 
-        `l2` is the lambda of ``lambda/2 |theta|^2``; `state`, shape (`state_size`,), is the
-        contender's own memory, zeros at t = 1, changed in place.
+        `state`, shape (`state_size`,), is the contender's own memory, zeros at t = 1,
+        changed in place.
         """
 
     def state_size(self, dimension: int) -> int:
         """Return how many floats of state a contender needs."""
         return 0
 
-    def kernel(self, l2: float) -> Kernel | None:
-        """Return the compiled step (`STEP`) for this lambda, or None: interpreted."""
+    def unaveraged(self, steps: int) -> int:
+        """Return how many of the first of `steps` iterates are left out of the average, the answer."""
+        return 0
+
+    def kernel(self, penalty: Penalty) -> Kernel | None:
+        """Return the compiled step (`STEP`) for this penalty, or None: interpreted."""
         return None
 
 

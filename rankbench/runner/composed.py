@@ -226,7 +226,7 @@ class _Fits:
     def _stepped(self, path: Path, problems: dict[str, Problem | Exception | None]) -> dict[str, Outcome]:
         """Finish the stochastic contenders: the averaged iterate is their answer."""
         rows = self.stream.rows
-        averaged = path.total[rows] / self.draws
+        averaged = path.total[rows] / (self.draws - path.unaveraged[rows])[:, None]
         curved = any(c.curve for c in self.steppers.values())
         with np.errstate(invalid="ignore", over="ignore"):
             fresh = self.stream.fresh_values(averaged, self.draws) if curved else None
@@ -242,10 +242,10 @@ class _Fits:
             if problem is None or isinstance(problem, Exception):
                 optimality = math.nan
             else:
-                optimality = float(np.linalg.norm(problem.value_and_gradient(theta)[1]))
+                optimality = contender.penalty.optimality(theta, problem.value_and_gradient(theta)[1])
             curves: dict[str, Curve] = {}
             if contender.curve and fresh is not None:
-                infimum = float(fresh[index]) + 0.5 * contender.l2 * float(theta @ theta)
+                infimum = float(fresh[index]) + contender.penalty.value(theta)
                 curves = self._curves(path, rows[index], infimum, contender, problem)
             fit = Fit(theta, optimality, self.draws, True)
             info = self._info(label, contender) | {"steps": float(self.draws), "flops": self._flops(contender)}
@@ -273,7 +273,7 @@ class _Fits:
         # Before that the moving average is one of fewer losses.
         full = steps >= WINDOW
         curves = {"estimated-gap": Curve(steps[full], path.estimates[row, at[full]] - infimum)}
-        if isinstance(problem, QuadraticProblem):
+        if isinstance(problem, QuadraticProblem) and contender.penalty.smooth:
             best = problem.minimizer()
             for name, iterates in (("last", path.last), ("average", path.averaged)):
                 off = iterates[at, row] - best

@@ -14,7 +14,7 @@ from rankbench.optimizers.base import StepOptimizer
 from rankbench.runner.kernels.columns import WINDOW, Path
 from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import draw_sample
-from rankbench.runner.lockstep import FEWEST, FRESH
+from rankbench.runner.lockstep import FEWEST, FRESH, unaveraged
 from rankbench.runner.tables import TargetPlan, as_order, scratch_for
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 
@@ -34,7 +34,7 @@ def is_compiled(contender: ERM) -> bool:
         surrogate.phi_kernels() is None or not (surrogate.linear or surrogate.edges_kernel() is not None)
     ):
         return False
-    return not isinstance(optimizer, StepOptimizer) or optimizer.kernel(contender.l2) is not None
+    return not isinstance(optimizer, StepOptimizer) or optimizer.kernel(contender.penalty) is not None
 
 
 class Interpreted:
@@ -123,6 +123,7 @@ class Interpreted:
         last, averaged = np.zeros((len(record), count, d)), np.zeros((len(record), count, d))
         optimizers = [c.optimizer for c in self.contenders]
         states = [np.zeros(o.state_size(d)) for o in optimizers if isinstance(o, StepOptimizer)]
+        penalties, left_out = [c.penalty for c in self.contenders], unaveraged(self.contenders, steps)
         marks = {int(step): at for at, step in enumerate(record)}
         for t in range(1, steps + 1):
             q, targets = self._draw(t)
@@ -133,18 +134,20 @@ class Interpreted:
                 value, gradient = self._surrogate(contender, features @ theta[c], targets, q)
                 window[t % WINDOW, c] = value
                 if isinstance(optimizer, StepOptimizer):
-                    theta[c] = optimizer.step(theta[c], features.T @ gradient, t, contender.l2, states[c])
-                total[c] += theta[c]
+                    theta[c] = optimizer.step(theta[c], features.T @ gradient, t, penalties[c], states[c])
+                if t > left_out[c]:
+                    total[c] += theta[c]
             if t in marks:
                 at, seen = marks[t], min(t, WINDOW)
                 recent = window[[(t - back) % WINDOW for back in range(seen)]]
-                l2 = np.array([c.l2 for c in self.contenders])
-                estimates[:, at] = recent.mean(axis=0) + 0.5 * l2 * (theta**2).sum(axis=1)
-                last[at], averaged[at] = theta, total / t
+                paid = [p.value(theta[c]) for c, p in enumerate(penalties)]
+                estimates[:, at] = recent.mean(axis=0) + np.array(paid)
+                taken = (t - left_out)[:, None]
+                last[at], averaged[at] = theta, np.where(taken > 0, total / np.maximum(taken, 1), theta)
         self._top_up()
         none, word = np.zeros(0), np.zeros(0, dtype=np.int32)
         compiled_only = (none, none, word, word, *[none] * 9, False)
-        return Path(theta, total, none, none, window, record, estimates, last, averaged, *compiled_only)
+        return Path(theta, total, none, left_out, none, window, record, estimates, last, averaged, *compiled_only)
 
     def _top_up(self) -> None:
         for q in np.flatnonzero(self.block.comparisons.counts > 0):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,7 @@ from rankbench.runner.kernels.targets import Scratch, TargetTable, accumulate, t
 from rankbench.runner.tables import TargetPlan, as_order, compiled, functions, packed
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 
-__all__ = ["FEWEST", "FRESH", "Lockstep", "record_steps"]
+__all__ = ["FEWEST", "FRESH", "Lockstep", "record_steps", "unaveraged"]
 
 FEWEST = 20
 """Draws that every judged query gets at least, for its mean target."""
@@ -30,6 +32,12 @@ def record_steps(draws: int, points: int) -> NDArray[np.int64]:
         return np.zeros(0, dtype=np.int64)
     steps: NDArray[np.int64] = np.unique(np.geomspace(1, draws, points).round().astype(np.int64))
     return steps
+
+
+def unaveraged(contenders: Sequence[ERM], steps: int) -> NDArray[np.int64]:
+    """Return how many of the first of `steps` iterates each contender leaves out of its average, shape (C,)."""
+    optimizers = [c.optimizer for c in contenders]
+    return np.array([o.unaveraged(steps) if isinstance(o, StepOptimizer) else 0 for o in optimizers], dtype=np.int64)
 
 
 class Lockstep:
@@ -76,6 +84,7 @@ class Lockstep:
     def run(self, steps: int, record: NDArray[np.int64]) -> Path:
         """Advance all contenders by `steps` draws, recording them after those in `record`."""
         path = self._path(record, len(record) > 0)
+        path.unaveraged[self.rows] = unaveraged(self.contenders, steps)
         judged, table, seed, scratch, sums = self.judged, self.table, self.seed, self.scratch, self.sums
         if self.contenders:
             advance(self.x, judged, table, self.columns, path, seed, 1, steps, self.longest, scratch, sums)
@@ -119,6 +128,7 @@ class Lockstep:
             np.zeros((rows, d)),
             np.zeros((rows, d)),
             np.zeros((rows, d)),
+            np.zeros(rows, dtype=np.int64),
             np.zeros((rows, max(sizes, default=0))),
             np.zeros((WINDOW, rows)),
             record,
@@ -211,6 +221,7 @@ def _columns(plan: TargetPlan, contenders: list[ERM]) -> tuple[Columns, list[int
         runs,
         params,
         np.array([0.0 if c is None else c.l2 for c in rows]),
+        np.array([0.0 if c is None else c.l1 for c in rows]),
     )
     return columns, [layout.index(i) for i in range(len(contenders))]
 
@@ -218,7 +229,7 @@ def _columns(plan: TargetPlan, contenders: list[ERM]) -> tuple[Columns, list[int
 def _steps(rows: list[ERM | None]) -> tuple[list[Kernel], NDArray[np.int64], NDArray[np.float64]]:
     """Return one step kernel for each run of rows that share it, the runs, and all parameters."""
     kernels = [
-        compiled(c.optimizer.kernel(c.l2)) if c is not None and isinstance(c.optimizer, StepOptimizer) else None
+        compiled(c.optimizer.kernel(c.penalty)) if c is not None and isinstance(c.optimizer, StepOptimizer) else None
         for c in rows
     ]
     params = np.zeros((len(rows), max((len(k.params) for k in kernels if k is not None), default=0)))

@@ -30,7 +30,7 @@ def plain_numpy(block: Block, contender: ERM, steps: int) -> NDArray[np.float64]
             said.winners[chosen], said.losers[chosen], said.weights[chosen], len(features)
         )
         _, gradient = surrogate.value_and_gradient(features @ theta, surrogate.target(scores))
-        theta = optimizer.step(theta, features.T @ gradient, t, contender.l2, state)
+        theta = optimizer.step(theta, features.T @ gradient, t, contender.penalty, state)
         total += theta
     return total / steps
 

@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from rankbench.errors import SpecError
 from rankbench.optimizers import Composite
+from rankbench.optimizers.penalties import Penalty
 from rankbench.spec import parse
 
 SCHEDULES = [
@@ -34,7 +35,7 @@ def test_step_is_the_argmin_of_25(optimizer, l2, t):
         return f @ gradient + l2 / 2 * f @ f + move @ move / (2 * optimizer.size(t))
 
     best = minimize(objective, np.zeros(6), method="BFGS", options={"gtol": 1e-9}).x
-    np.testing.assert_allclose(optimizer.step(theta, gradient, t, l2, np.zeros(0)), best, atol=2e-6)
+    np.testing.assert_allclose(optimizer.step(theta, gradient, t, Penalty(l2), np.zeros(0)), best, atol=2e-6)
 
 
 @pytest.mark.parametrize("optimizer", SCHEDULES, ids=str)
@@ -42,8 +43,8 @@ def test_step_is_the_argmin_of_25(optimizer, l2, t):
 @settings(max_examples=30, deadline=None)
 def test_compiled_equals_numpy(optimizer, t, l2, seed):
     theta, gradient = np.random.default_rng(seed).normal(size=(2, 3, 5))
-    expected = [optimizer.step(theta[row], gradient[row], t, l2, np.zeros(0)) for row in range(3)]
-    kernel = optimizer.kernel(l2)
+    expected = [optimizer.step(theta[row], gradient[row], t, Penalty(l2), np.zeros(0)) for row in range(3)]
+    kernel = optimizer.kernel(Penalty(l2))
     params = np.tile(kernel.params, (3, 1))
     kernel.function(theta, gradient, t, params, np.zeros((3, optimizer.state_size(5))))
     np.testing.assert_allclose(theta, expected, rtol=1e-14, atol=1e-300)
@@ -63,7 +64,7 @@ def mean_gaps(optimizer, l2, curvature, horizons, repetitions):
     for t in range(1, max(horizons) + 1):
         total += theta
         gradient = curvature * (theta - target) + rng.normal(size=theta.shape)
-        theta = optimizer.step(theta, gradient, t, l2, np.zeros(0))
+        theta = optimizer.step(theta, gradient, t, Penalty(l2), np.zeros(0))
         if t in horizons:
             off = total / t - best
             gaps.append(0.5 * float(np.mean(np.sum((curvature + l2) * off**2, axis=1))))

@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from runner_blocks import make_block
+from sklearn.linear_model import ElasticNet
 
+from rankbench.data.btl import limit_scores
 from rankbench.errors import SpecError
 from rankbench.methods.base import Block, Fitted
 from rankbench.methods.erm import ERM
 from rankbench.plugin.manager import get
 from rankbench.runner import composed
-from rankbench.runner.composed import fit_composed
+from rankbench.runner.composed import _Fits, fit_composed
+from rankbench.runner.risk import row_weights
+from rankbench.surrogates import Regression
 
 STEP = "optimizer=composite(c=0.05,schedule=inverse-sqrt)"
 SPECS = [
@@ -50,6 +54,15 @@ SPECS = [
             ("linear-power", "net-weights"),
             ("regression(normalize=false)", "mean-log-odds"),
         )
+    ),
+    *(
+        f"erm:k=3,optimizer=composite(c=0.05,averaging={a}),draws=300,curve=9,{p}"
+        for a in ("full", "tail,tail=0.3", "off")
+        for p in ("l1=0.01", "lambda=0,radius=0.3", "l1=0.002,box=0.1")
+    ),
+    *(
+        f"erm:aggregator=identity,surrogate=pairwise-logistic,k=1,{STEP},draws=300,curve=5,lambda=0.1,{p}"
+        for p in ("l1=0.01", "radius=0.2", "box=0.1")
     ),
     "erm:surrogate=linear,aggregator=net-weights,optimizer=exact,lambda=0.01",
     *(f"erm:k={k},optimizer=exact,draws=300,lambda=0.01" for k in (1, 3, 5, "inf")),
@@ -137,6 +150,35 @@ def test_the_answer_of_a_stochastic_contender_is_near_the_minimizer(wide: Block)
     specs = [f"erm:k=3,lambda=1,{step},draws=40000", "erm:k=3,lambda=1,draws=40000"]
     stochastic, exact = (parameters(outcome) for outcome in fit_composed(wide, contenders(specs)).values())
     assert np.linalg.norm(stochastic - exact) < 0.05 * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize("averaging", ["full", "tail", "off"])
+def test_what_is_averaged(wide: Block, averaging: str) -> None:
+    """The recorded last iterates, one for each step, are what the answer is an average of."""
+    spec = f"erm:k=2,optimizer=composite(c=0.05,averaging={averaging},tail=0.25),draws=20,curve=200"
+    outcome = fit_composed(wide, contenders([spec]))[spec]
+    kept = {"full": 20, "tail": 5, "off": 1}[averaging]
+    fits = _Fits(wide, contenders([spec]), 20, True)
+    path = fits.stream.run(20, np.arange(1, 21))
+    np.testing.assert_allclose(
+        parameters(outcome), path.last[20 - kept :, fits.stream.rows[0]].mean(axis=0), rtol=1e-12
+    )
+    np.testing.assert_array_equal(path.averaged[19, fits.stream.rows[0]], parameters(outcome))
+    np.testing.assert_array_equal(path.averaged[0], path.last[0])
+
+
+def test_a_lasso_answer_is_near_scikit_learns(wide: Block) -> None:
+    step = "optimizer=composite(c=1,schedule=inverse-t,t0=100)"
+    spec = f"erm:aggregator=limit-scores,lambda=1,l1=0.1,{step},draws=40000"
+    found = parameters(fit_composed(wide, contenders([spec]))[spec])
+    weights = row_weights(wide.design, wide.comparisons)
+    x = wide.design.x * np.sqrt(len(weights) * weights)[:, None]
+    target = np.concatenate(
+        [Regression().target(limit) for limit in np.split(limit_scores(wide.design), wide.design.offsets[1:-1])]
+    )
+    model = ElasticNet(alpha=1.1, l1_ratio=0.1 / 1.1, fit_intercept=False, tol=1e-12, max_iter=10**5)
+    wanted = model.fit(x, target * np.sqrt(len(weights) * weights)).coef_
+    assert np.linalg.norm(found - wanted) < 0.05 * np.linalg.norm(wanted)
 
 
 def test_a_contender_that_diverges_takes_nobody_with_it(wide: Block) -> None:

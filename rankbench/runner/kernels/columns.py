@@ -42,7 +42,8 @@ class Columns(NamedTuple):
     runs : ndarray of int64, shape (runs, 2)
         First row and end of each run.
     step_params : ndarray of float64, shape (C, p)
-    l2 : ndarray of float64, shape (C,)
+    l2, l1 : ndarray of float64, shape (C,)
+        Weights of the penalties.
     """
 
     tiled: Any
@@ -68,6 +69,7 @@ class Columns(NamedTuple):
     runs: Any
     step_params: Any
     l2: Any
+    l1: Any
 
 
 class Path(NamedTuple):
@@ -76,7 +78,9 @@ class Path(NamedTuple):
     Attributes
     ----------
     theta, total, gradient : ndarray of float64, shape (C, d)
-        Current iterate, sum of the iterates so far, sampled gradient.
+        Current iterate, sum of the iterates that are averaged, sampled gradient.
+    unaveraged : ndarray of int64, shape (C,)
+        Steps whose iterates are left out of the average.
     state : ndarray of float64, shape (C, s)
         Memory of the optimizers.
     window : ndarray of float64, shape (100, C)
@@ -86,6 +90,7 @@ class Path(NamedTuple):
     estimates : ndarray of float64, shape (C, P)
         Moving average of the sampled losses plus the penalty, the paper's estimator.
     last, averaged : ndarray of float64, shape (P, C, d)
+        Before there is anything to average, the last iterate stands for it.
     alpha, residual : ndarray of float64, shape (16 * max m_q,)
         Scores of one tile and gradients in them.
     tails, heads : ndarray of int32, shape (longest,)
@@ -106,6 +111,7 @@ class Path(NamedTuple):
     theta: Any
     total: Any
     gradient: Any
+    unaveraged: Any
     state: Any
     window: Any
     record: Any

@@ -198,11 +198,12 @@ def _surrogates(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _add(total: NDArray[np.float64], theta: NDArray[np.float64]) -> None:
-    """Add theta to total."""
-    to, of = total.reshape(-1), theta.reshape(-1)
-    for i in range(to.shape[0]):
-        to[i] += of[i]
+def _average(path: Path, t: int) -> None:
+    """Add the iterates after step t to the totals of the contenders that average them."""
+    for c in range(path.unaveraged.shape[0]):
+        if t > path.unaveraged[c]:
+            for j in range(path.theta.shape[1]):
+                path.total[c, j] += path.theta[c, j]
 
 
 @njit(cache=True, nogil=True)
@@ -212,14 +213,16 @@ def _record(columns: Columns, path: Path, t: int, at: int) -> None:
     for c in range(columns.active.shape[0]):
         if not columns.active[c]:
             continue
-        total, square = 0.0, 0.0
+        total, square, length = 0.0, 0.0, 0.0
         for back in range(seen):
             total += path.window[(t - back) % WINDOW, c]
+        count = t - path.unaveraged[c]
         for j in range(path.theta.shape[1]):
             square += path.theta[c, j] * path.theta[c, j]
+            length += abs(path.theta[c, j])
             path.last[at, c, j] = path.theta[c, j]
-            path.averaged[at, c, j] = path.total[c, j] / t
-        path.estimates[c, at] = total / seen + 0.5 * columns.l2[c] * square
+            path.averaged[at, c, j] = path.total[c, j] / count if count > 0 else path.theta[c, j]
+        path.estimates[c, at] = total / seen + 0.5 * columns.l2[c] * square + columns.l1[c] * length
 
 
 @njit(cache=True, nogil=True)
@@ -266,7 +269,7 @@ def advance(
             columns.steps[run](
                 path.theta[low:high], path.gradient[low:high], t, columns.step_params[low:high], path.state[low:high]
             )
-        _add(path.total, path.theta)
+        _average(path, t)
         if at < path.record.shape[0] and path.record[at] == t:
             _record(columns, path, t, at)
             at += 1
@@ -301,5 +304,6 @@ def evaluate_fresh(
         q = draw_sample(judged, seed, t, longest, scratch, -1)
         fill_targets(judged, table, q, scratch)
         _surrogates(x, judged, q, columns, path, scratch, values, False)
-        _add(means, values)
+        for c in range(values.shape[0]):
+            means[c] += values[c]
     means /= last - first + 1

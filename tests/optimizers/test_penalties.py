@@ -1,0 +1,207 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.linear_model import ElasticNet, Lasso, Ridge
+
+from rankbench.errors import SpecError
+from rankbench.methods.erm import ERM
+from rankbench.optimizers import Composite
+from rankbench.optimizers.penalties import Penalty
+from rankbench.plugin.manager import get
+from rankbench.spec import parse
+
+PENALTIES = [
+    Penalty(),
+    Penalty(0.3),
+    Penalty(0.0, 0.2),
+    Penalty(0.3, 0.2),
+    Penalty(radius=0.7),
+    Penalty(0.1, 0.2, radius=0.7),
+    Penalty(box=0.4),
+    Penalty(0.1, 0.2, box=0.4),
+]
+vectors = st.lists(st.floats(-5, 5), min_size=1, max_size=6).map(np.array)
+
+
+def feasible(penalty, theta, slack=1e-12):
+    return np.linalg.norm(theta) <= penalty.radius * (1 + slack) and np.abs(theta).max() <= penalty.box
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@given(vectors, st.floats(0.01, 10), st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_no_feasible_point_beats_the_proximal_map(penalty, point, size, seed):
+    def objective(theta):
+        return penalty.value(theta) + np.sum((theta - point) ** 2) / (2 * size)
+
+    best = penalty.prox(point, size)
+    assert feasible(penalty, best)
+    rng = np.random.default_rng(seed)
+    for scale in (1e-3, 0.1, 1.0):
+        other = best + scale * rng.normal(size=len(point))
+        other = np.clip(other, -penalty.box, penalty.box)
+        other = other * min(1.0, penalty.radius / max(np.linalg.norm(other), 1e-300))
+        assert objective(best) <= objective(other) + 1e-9
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@given(vectors, vectors, st.floats(0.01, 10))
+@settings(max_examples=60, deadline=None)
+def test_the_proximal_map_is_firmly_nonexpansive(penalty, one, other, size):
+    m = min(len(one), len(other))
+    a, b = one[:m], other[:m]
+    moved = penalty.prox(a, size) - penalty.prox(b, size)
+    assert moved @ moved <= moved @ (a - b) + 1e-9
+
+
+@pytest.mark.parametrize("penalty", [Penalty(radius=0.7), Penalty(box=0.4)], ids=str)
+@given(vectors)
+@settings(max_examples=60, deadline=None)
+def test_projections_are_idempotent_and_keep_what_is_inside(penalty, point):
+    once = penalty.prox(point, 1.0)
+    np.testing.assert_allclose(penalty.prox(once, 3.0), once, rtol=1e-15)
+    if feasible(penalty, point, 0.0):
+        np.testing.assert_array_equal(once, point)
+
+
+def test_the_ball_holds_however_large_the_point():
+    np.testing.assert_allclose(Penalty(radius=1.0).prox(np.array([3e200, -4e200]), 1.0), [0.6, -0.8])
+    np.testing.assert_array_equal(Penalty(radius=1.0).prox(np.zeros(3), 1.0), np.zeros(3))
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+@given(st.integers(1, 10**6), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1e-3, 1e3]))
+@settings(max_examples=30, deadline=None)
+def test_compiled_step_equals_numpy(penalty, t, seed, scale):
+    optimizer = Composite(schedule="inverse-sqrt", c=0.3, t0=2.0)
+    theta, gradient = scale * np.random.default_rng(seed).normal(size=(2, 3, 5))
+    theta[0] = 0.0
+    gradient[0, :2] = 0.0
+    expected = optimizer.step(theta, gradient, t, penalty, np.zeros(0))
+    kernel = optimizer.kernel(penalty)
+    kernel.function(theta, gradient, t, np.tile(kernel.params, (3, 1)), np.zeros((3, 0)))
+    np.testing.assert_allclose(theta, expected, rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES, ids=str)
+def test_numbers_that_are_not_numbers_stay_so(penalty):
+    optimizer = Composite(c=0.3)
+    gradient = np.array([[1.0, np.nan, 2.0]])
+    theta = np.zeros((1, 3))
+    kernel = optimizer.kernel(penalty)
+    kernel.function(theta, gradient, 1, kernel.params[None].copy(), np.zeros((1, 0)))
+    assert np.isnan(theta[0, 1])
+    assert np.isnan(optimizer.step(np.zeros(3), gradient[0], 1, penalty, np.zeros(0))[1])
+
+
+def least_squares(seed=3, n=40, d=6):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    return x, x @ np.array([1.0, -0.5, 0.0, 0.0, 0.3, 0.0]) + 0.3 * rng.normal(size=n)
+
+
+def run(penalty, x, y, steps=4000):
+    """Full gradients and a step that is nearly constant: the composite step as a solver."""
+    optimizer, theta = Composite(schedule="inverse-t", c=1e5, t0=1e6), np.zeros(x.shape[1])
+    for t in range(1, steps + 1):
+        theta = optimizer.step(theta, x.T @ (x @ theta - y) / len(y), t, penalty, np.zeros(0))
+    gradient = x.T @ (x @ theta - y) / len(y) + penalty.l2 * theta
+    return theta, penalty.optimality(theta, gradient)
+
+
+def theirs(penalty, x, y):
+    """The same minimizer by somebody else's solver."""
+    n = len(y)
+    bounds = [(-penalty.box, penalty.box)] * x.shape[1]
+
+    def objective(theta):
+        return np.sum((x @ theta - y) ** 2) / (2 * n) + penalty.value(theta)
+
+    if math.isfinite(penalty.box) and penalty.l1 == 0:
+        return minimize(objective, np.zeros(6), method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-15}).x
+    if math.isfinite(penalty.radius) and penalty.l1 == 0:
+        ball = {"type": "ineq", "fun": lambda theta: penalty.radius**2 - theta @ theta}
+        return minimize(objective, np.full(6, 0.1), method="SLSQP", constraints=ball, options={"ftol": 1e-14}).x
+    if penalty.l1 > 0:
+        model = (
+            ElasticNet(
+                alpha=penalty.l1 + penalty.l2,
+                l1_ratio=penalty.l1 / (penalty.l1 + penalty.l2),
+                fit_intercept=False,
+                tol=1e-12,
+                max_iter=10**6,
+            )
+            if penalty.l2
+            else Lasso(alpha=penalty.l1, fit_intercept=False, tol=1e-12, max_iter=10**6)
+        )
+        return model.fit(x, y).coef_
+    return Ridge(alpha=n * penalty.l2, fit_intercept=False).fit(x, y).coef_
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [Penalty(0.1), Penalty(0.0, 0.2), Penalty(0.1, 0.2), Penalty(0.1, radius=0.5), Penalty(0.1, box=0.3)],
+    ids=str,
+)
+def test_where_the_step_comes_to_rest_is_where_other_solvers_do(penalty):
+    x, y = least_squares()
+    theta, optimality = run(penalty, x, y)
+    np.testing.assert_allclose(theta, theirs(penalty, x, y), atol=2e-5)
+    assert optimality < 1e-8
+    if penalty.l1:
+        assert (theta == 0).any()
+    # Off the minimizer it is not small.
+    off = theta + 0.01
+    gradient = x.T @ (x @ off - y) / len(y) + penalty.l2 * off
+    assert penalty.optimality(off, gradient) > 1e-3
+
+
+def test_parts_are_named():
+    assert Penalty(0.1, 0.2, radius=1.0).parts == {"l2", "l1", "radius"}
+    assert Penalty().parts == set()
+    assert Penalty(0.1).smooth
+    assert not Penalty(box=1.0).smooth
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("erm:l1=0.1", "exact.*l1.*composite"),
+        ("erm:radius=1,optimizer=newton", "newton.*radius"),
+        ("erm:radius=1,box=1,optimizer=composite", "exclude"),
+        ("erm:l1=-1,optimizer=composite", "l1"),
+        ("erm:box=0,optimizer=composite", "box"),
+    ],
+)
+def test_penalties_that_cannot_be_are_refused_when_planned(text, said):
+    with pytest.raises(SpecError, match=said):
+        get("method", text)
+
+
+def test_grammar_and_canonical_form():
+    method = get("method", "erm:l1=0.1,radius=2,lambda=0,optimizer=composite(averaging=tail,tail=0.25)")
+    assert isinstance(method, ERM)
+    assert method.penalty == Penalty(0.0, 0.1, radius=2.0)
+    assert get("method", str(method)) == method
+    with pytest.raises(SpecError, match="above 0"):
+        Penalty(radius=math.nan)
+    with pytest.raises(SpecError, match="at least 0"):
+        Penalty(l2=math.inf)
+
+
+@pytest.mark.parametrize(
+    ("text", "steps", "left_out"),
+    [
+        ("composite", 10, 0),
+        ("composite:averaging=off", 10, 9),
+        ("composite:averaging=tail", 11, 5),
+        ("composite:averaging=tail,tail=0.01", 10, 9),
+        ("composite:averaging=tail,tail=1", 10, 0),
+    ],
+)
+def test_what_the_average_leaves_out(text, steps, left_out):
+    assert Composite.from_spec(parse(text)).unaveraged(steps) == left_out
