@@ -10,7 +10,7 @@ import hashlib
 import tomllib
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -53,7 +53,9 @@ class CardFile(_Strict):
     archive, member : str, optional
         Where it can be extracted from: name of an archive, exact name in it.
     prefix : str
-        Stands before the query ids of this file, so that those of several files differ.
+        Stands before the query ids of this file, so that those of several files differ. Of
+        selections, before the session ids: files are parts of the same queries' log, and
+        the column ``part`` says which.
     table : bool
         False for a file that stands beside another, as group sizes do.
     """
@@ -96,8 +98,10 @@ class Card(_Strict):
         Whether it may be downloaded only after the user accepted the licence.
     reader : str
         In the contender grammar, as ``letor:allow-single=true``.
-    d : int
-        Number of features.
+    table : str
+        What the rows are, as `Dataset.table`.
+    d : int, optional
+        Number of features; of items only.
     expected : Expected
     archives : tuple of Archive
     files : tuple of CardFile
@@ -112,7 +116,8 @@ class Card(_Strict):
     citation: str
     note: str = ""
     reader: str
-    d: int = Field(ge=1)
+    table: Literal["items", "comparisons", "selections", "orders"] = "items"
+    d: int | None = Field(default=None, ge=1)
     expected: Expected
     archives: tuple[Archive, ...] = ()
     files: tuple[CardFile, ...] = Field(min_length=1)
@@ -125,6 +130,8 @@ class Card(_Strict):
                 raise ValueError(f"file {file.path!r}: 'archive' and 'member' belong together")
             if file.archive is not None and file.archive not in known:
                 raise ValueError(f"file {file.path!r}: there is no archive {file.archive!r}")
+        if (self.d is None) == (self.table == "items"):
+            raise ValueError("'d', the number of features, belongs to items, and to them alone")
         if len({file.path for file in self.files}) != len(self.files):
             raise ValueError("two files have the same path")
         tables = [file.prefix for file in self.files if file.table]
@@ -199,7 +206,9 @@ class CardDataset(Dataset):
     card: ClassVar[Card]
 
     def scan(self) -> pl.LazyFrame:
-        """Return the items of all files, in the card's order, query ids prefixed by file.
+        """Return the rows of all files, in the card's order, query ids prefixed by file.
+
+        Selections have their session ids prefixed, and the prefix in the column ``part``.
 
         Raises
         ------
@@ -221,8 +230,12 @@ class CardDataset(Dataset):
         for file, path in zip(self.card.files, locate(self.card), strict=True):
             if file.table:
                 table = reader.scan(path)
-                prefixed = pl.lit(f"{file.prefix}/") + pl.col("query_id") if file.prefix else pl.col("query_id")
-                tables.append(table.with_columns(prefixed.alias("query_id")))
+                if file.prefix:
+                    prefixed = "session_id" if self.table == "selections" else "query_id"
+                    table = table.with_columns(pl.concat_str(pl.lit(f"{file.prefix}/"), prefixed).alias(prefixed))
+                    if self.table == "selections":
+                        table = table.with_columns(part=pl.lit(file.prefix))
+                tables.append(table)
         return pl.concat(tables)
 
     def fingerprint(self) -> str:
@@ -248,6 +261,7 @@ def card_dataset(card: Card) -> type[CardDataset]:
             "__doc__": card.title + ".",
             "__module__": __name__,
             "card": card,
+            "table": card.table,
             "name": card.name,
             "title": card.title,
             "source": card.citation,

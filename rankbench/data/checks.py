@@ -16,11 +16,11 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from rankbench.data.readers.source import io_source
-from rankbench.data.schema import COMPARISONS, COMPARISONS_OPTIONAL, items_schema, table_of
+from rankbench.data.schema import COMPARISONS, COMPARISONS_OPTIONAL, items_schema, selections_schema, table_of
 from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
-__all__ = ["checked"]
+__all__ = ["Check", "checked"]
 
 _FEATURE = re.compile(r"x_?([0-9]{1,9})\Z")
 _LONGEST = 400
@@ -40,7 +40,7 @@ def checked(
     Parameters
     ----------
     raw : LazyFrame
-        Columns of items or of comparisons, in any types that convert without loss.
+        Columns of one of the schema's tables, in any types that convert without loss.
     path : Path, optional
         Named in errors.
     header : int
@@ -57,16 +57,25 @@ def checked(
     """
     source = _Source(raw, path, diagnose)
     schema = source.schema()
-    if table_of(schema, path) == "items":
+    table = table_of(schema, path)
+    if table == "items":
         shape = _ItemShape(schema, source, path)
 
-        def start() -> _Check:
+        def start() -> Check:
             return _ItemsCheck(shape, path, header, allow_single)
 
         result = items_schema(shape.d)
+    elif table == "selections":
+        from rankbench.data.selection_checks import SelectionsCheck
+
+        result = selections_schema(part="part" in schema)
+
+        def start() -> Check:
+            return SelectionsCheck(result, path, header)
+
     else:
 
-        def start() -> _Check:
+        def start() -> Check:
             return _ComparisonsCheck(schema, path, header)
 
         result = _comparisons_schema(schema)
@@ -114,7 +123,7 @@ class _Source:
         return InputError(str(error).strip().split("\n", 1)[0][:_LONGEST], path=self.path)
 
 
-class _Check(ABC):
+class Check(ABC):
     """Converts and checks the batches of one pass over a table."""
 
     def __init__(self, path: Path | None, header: int) -> None:
@@ -215,7 +224,7 @@ class _ItemShape:
             raise InputError("column 'x' is missing: a list of numbers, or columns x_0, x_1, ...", path=path)
 
 
-class _ItemsCheck(_Check):
+class _ItemsCheck(Check):
     """Items: queries stand together, positions count up, everything is finite."""
 
     def __init__(self, shape: _ItemShape, path: Path | None, header: int, allow_single: bool) -> None:
@@ -308,7 +317,7 @@ def _comparisons_schema(schema: pl.Schema) -> pl.Schema:
     return pl.Schema(result)
 
 
-class _ComparisonsCheck(_Check):
+class _ComparisonsCheck(Check):
     """Comparisons: two different items, a positive weight."""
 
     def __init__(self, schema: pl.Schema, path: Path | None, header: int) -> None:

@@ -40,7 +40,7 @@ def convert(
 ) -> Manifest:
     """Convert a file to a folder of shards with a manifest.
 
-    Memory stays below about 1 GB for items of any number of rows; the comparisons of one
+    Memory stays below about 1 GB for items of any number of rows; the judgments of one
     shard are sorted by query in memory, so take more shards for a larger log.
 
     Parameters
@@ -193,7 +193,7 @@ def _join(spool: _Spool, shard: int, folder: Path) -> Shard:
         pl.DataFrame(schema=schema).write_parquet(path)
         return Shard(file=path.name, rows=0, queries=0)
     rows = pl.scan_parquet(files, glob=False)
-    if table_of(schema) == "comparisons":
+    if table_of(schema) != "items":
         rows = rows.sort("query_id", maintain_order=True)
     width = x.size if isinstance(x, pl.Array) else len(schema)
     rows.sink_parquet(path, row_group_size=max(1024, _ROW_GROUP_VALUES // width), maintain_order=True)

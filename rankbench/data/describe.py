@@ -1,17 +1,23 @@
-"""What is in a table: counts, sizes, labels, features, in one pass of bounded memory."""
+"""What is in a table: counts, sizes, labels, features, in one pass of bounded memory.
+
+Selections have a module of their own, `rankbench.data.describe_selections`.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankbench.data.schema import features, table_of
 from rankbench.errors import InputError
+
+if TYPE_CHECKING:
+    from rankbench.data.describe_selections import SelectionsSummary
 
 __all__ = ["ComparisonsSummary", "ItemsSummary", "Sizes", "describe"]
 
@@ -141,13 +147,13 @@ class ComparisonsSummary:
         ]
 
 
-def describe(table: pl.LazyFrame, *, path: Path | None = None) -> ItemsSummary | ComparisonsSummary:
+def describe(table: pl.LazyFrame, *, path: Path | None = None) -> ItemsSummary | ComparisonsSummary | SelectionsSummary:
     """Summarize a table in the schema.
 
     Parameters
     ----------
     table : LazyFrame
-        Items or comparisons, as readers return them.
+        As readers return it.
     path : Path, optional
         Named in errors.
 
@@ -157,8 +163,13 @@ def describe(table: pl.LazyFrame, *, path: Path | None = None) -> ItemsSummary |
         The table is empty, or reading it fails.
     """
     schema = table.collect_schema()
-    if table_of(schema, path) == "comparisons":
+    kind = table_of(schema, path)
+    if kind == "comparisons":
         return _comparisons(table, schema, path)
+    if kind == "selections":
+        from rankbench.data.describe_selections import describe_selections
+
+        return describe_selections(table, path=path)
     return _items(table, features(schema), path)
 
 

@@ -44,7 +44,7 @@ class Manifest(_Strict):
 
     Attributes
     ----------
-    table : {"items", "comparisons"}
+    table : {"items", "comparisons", "selections", "orders"}
     columns : dict of str to str
         Name and Polars type of every column.
     d : int, optional
@@ -56,7 +56,7 @@ class Manifest(_Strict):
     """
 
     format: Literal["rankbench-shards/1"] = "rankbench-shards/1"
-    table: Literal["items", "comparisons"]
+    table: Literal["items", "comparisons", "selections", "orders"]
     columns: dict[str, str]
     d: int | None = None
     rows: int = Field(ge=0)

@@ -1,4 +1,4 @@
-"""The one columnar schema of items and of comparisons.
+"""The one columnar schema of items, of comparisons and of selections.
 
 Items, sorted by query (the rows of a query stand together):
 
@@ -20,6 +20,17 @@ Comparisons, in any order:
 ``time``      optional             a number, a date or an ISO text, as in the source
 ``tie``       Boolean, optional    true: neither won
 ============  ===================  ====================================================
+
+Selections, in any order; positions are counted from 1, the top of the list:
+
+==============  ================  =====================================================
+``query_id``    String
+``session_id``  String
+``shown``       List(String)      names of different items, the top of the list first
+``clicked``     List(UInt32)      positions, in the order of the clicks; empty: none. The
+                                  position after the last is a click outside of the list
+``part``        String, optional  the part that the session was published in
+==============  ================  =====================================================
 """
 
 from __future__ import annotations
@@ -36,12 +47,15 @@ __all__ = [
     "COMPARISONS",
     "COMPARISONS_OPTIONAL",
     "ITEMS",
+    "SELECTIONS",
     "Table",
     "features",
     "items_schema",
+    "selections_schema",
     "table_of",
     "validate_comparisons",
     "validate_items",
+    "validate_selections",
 ]
 
 Table: TypeAlias = Literal["items", "comparisons", "selections", "orders"]
@@ -60,12 +74,30 @@ COMPARISONS_OPTIONAL: dict[str, pl.DataType | None] = {
 }
 """Columns that comparisons may have, and their types; ``time`` keeps its own."""
 
+SELECTIONS: tuple[str, ...] = ("query_id", "session_id", "shown", "clicked")
+"""Columns that selections must have, in order."""
+
 
 def items_schema(d: int) -> pl.Schema:
     """Return the schema of items with d features."""
     return pl.Schema(
         {"query_id": pl.String(), "item": pl.UInt32(), "label": pl.Float32(), "x": pl.Array(pl.Float32, d)}
     )
+
+
+def selections_schema(*, part: bool) -> pl.Schema:
+    """Return the schema of selections, with or without the column ``part``."""
+    schema = pl.Schema(
+        {
+            "query_id": pl.String(),
+            "session_id": pl.String(),
+            "shown": pl.List(pl.String()),
+            "clicked": pl.List(pl.UInt32()),
+        }
+    )
+    if part:
+        schema["part"] = pl.String()
+    return schema
 
 
 def features(schema: pl.Schema) -> int:
@@ -82,13 +114,15 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> Table:
     Raises
     ------
     InputError
-        Neither: the missing column is named, with the nearest one that is there.
+        None: the missing column is named, with the nearest one that is there.
     """
     names = schema.names()
+    table: Table = "items"
+    wanted: tuple[str, ...] = ("query_id", "label")
     if "winner" in names or "loser" in names:
         wanted, table = COMPARISONS, "comparisons"
-    else:
-        wanted, table = ("query_id", "label"), "items"
+    elif "shown" in names or "clicked" in names:
+        wanted, table = SELECTIONS, "selections"
     for name in wanted:
         if name not in names:
             near = nearest(name, names)
@@ -97,7 +131,7 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> Table:
                 f"{near if near.startswith('; did') else ''} (columns here: {listed(names)})",
                 path=path,
             )
-    return "comparisons" if table == "comparisons" else "items"
+    return table
 
 
 def validate_items(items: pl.LazyFrame, *, path: Path | None = None, allow_single: bool = False) -> pl.LazyFrame:
@@ -132,6 +166,25 @@ def validate_comparisons(comparisons: pl.LazyFrame, *, path: Path | None = None)
         itself, a weight that is not positive and finite, an empty table.
     """
     return _validate(comparisons, "comparisons", path, False)
+
+
+def validate_selections(selections: pl.LazyFrame, *, path: Path | None = None) -> pl.LazyFrame:
+    """Read a selections table once, batch by batch, and return it in the schema.
+
+    Parameters
+    ----------
+    selections : LazyFrame
+        Columns as above; ``shown`` and ``clicked`` may be texts with spaces between.
+    path : Path, optional
+        Named in errors.
+
+    Raises
+    ------
+    InputError
+        With row and column: a missing column, a wrong type, an empty list, an item shown
+        twice, a clicked position that there is not, an empty table.
+    """
+    return _validate(selections, "selections", path, False)
 
 
 def _validate(frame: pl.LazyFrame, wanted: Table, path: Path | None, allow_single: bool) -> pl.LazyFrame:

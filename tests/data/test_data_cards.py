@@ -102,14 +102,16 @@ def archived(content, address, **changes):
 
 class TestCards:
     def test_all_of_ours_are_valid(self):
-        assert set(cards()) == {"mslr-web10k", "mslr-web10k-sample", "mq2008"}
+        assert set(cards()) == {"mslr-web10k", "mslr-web10k-sample", "mq2008", "yandex-clicks"}
         for name, found in cards().items():
             cls = component_class("dataset", name)
             assert issubclass(cls, CardDataset)
             assert (cls.title, cls.licence, cls.simulated) == (found.title, found.licence, False)
-            assert "1306.2597" in found.citation
+            assert cls.table == found.table
             reader = get("reader", found.reader)
-            assert reader.d == found.d
+            if found.table == "items":
+                assert "1306.2597" in found.citation
+                assert reader.d == found.d
 
     def test_the_folder_is_found(self):
         assert (cards_folder() / "mq2008.toml").is_file()
@@ -131,6 +133,26 @@ class TestCards:
         path.write_text(text + "= nonsense")
         with pytest.raises(InputError, match=r"not TOML.*line"):
             load_card(path)
+
+    def test_features_belong_to_items(self):
+        with pytest.raises(ValueError, match="belongs to items"):
+            card(table="selections")
+        with pytest.raises(ValueError, match="belongs to items"):
+            card(d=None)
+
+    def test_files_of_selections_are_parts_of_one_log(self, tmp_path, monkeypatch):
+        contents = {"train": "q\ta,b : a;\n", "test": "q\tb,a :;\n"}
+        files = [{"path": name, "sha256": sha(text), "prefix": name} for name, text in contents.items()]
+        made = card(table="selections", d=None, reader="yandex", files=files)
+        (tmp_path / "toy").mkdir()
+        for name, text in contents.items():
+            (tmp_path / "toy" / name).write_text(text)
+        monkeypatch.setenv("RANKBENCH_DATA", str(tmp_path))
+        found = card_dataset(made)().scan().collect()
+        assert found.rows() == [
+            ("q", "train/1.1", ["a", "b"], [1], "train"),
+            ("q", "test/1.1", ["b", "a"], [], "test"),
+        ]
 
     def test_query_ids_of_two_files_must_differ(self):
         file = {"path": "a", "sha256": "0" * 64}

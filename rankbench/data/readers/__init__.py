@@ -15,5 +15,6 @@ def rankbench_register_readers() -> list[type[Reader]]:
     from rankbench.data.readers.letor import LetorReader
     from rankbench.data.readers.ndjson import NdjsonReader
     from rankbench.data.readers.parquet import ParquetReader
+    from rankbench.data.readers.yandex import YandexReader
 
-    return [LetorReader, ParquetReader, CsvReader, NdjsonReader]
+    return [LetorReader, ParquetReader, CsvReader, NdjsonReader, YandexReader]

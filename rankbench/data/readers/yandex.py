@@ -1,0 +1,139 @@
+"""Click sessions as the samples of Yandex' Relevance Prediction Challenge hold them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from rankbench.data.clicks import OffList, Several
+from rankbench.data.readers.base import Reader, existing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankbench.data.readers.text import Chunk
+
+__all__ = ["YandexReader"]
+
+_RECORD = re.compile(rb"[^\t\r\n;]+\t[^\t\r\n;:,]+(,[^\t\r\n;:,]+)* *:[^\t\r\n;:]*(;|\r?\n|\Z)")
+_BATCH = 50_000
+
+
+class YandexReader(Reader):
+    """Selections as ``query TAB item,item,... : clicked , clicked``, with ``;`` or a line end between.
+
+    One record a session: the items in the order in which they were shown, then those
+    that were clicked in the order of the clicks. Empty records are passed over. A session is
+    named by its line and its number in the line, as ``3.17``.
+    """
+
+    name: ClassVar[str] = "yandex"
+    source: ClassVar[str] = "Yandex Relevance Prediction Challenge 2011, as sampled for PyClick"
+
+    several: Several = Field(
+        default="all",
+        description="Sessions with clicks on several positions: all (keep them), first, last, each (a selection "
+        "of its own of each click) or drop.",
+    )
+    off_list: OffList = Field(
+        default="drop",
+        alias="off-list",
+        description="Clicks outside of the shown list: drop, no-click (the choice of nothing) or error. With "
+        "several=all, drop leaves them in the table as the position after the last.",
+    )
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Return whether the file begins with a record."""
+        return _RECORD.match(head) is not None
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return the selections; see `Reader.scan`."""
+        from polars.io.plugins import register_io_source
+
+        from rankbench.data.readers.source import io_source
+        from rankbench.data.schema import selections_schema
+
+        existing(path)
+        return register_io_source(io_source(lambda: self.batches(path)), schema=selections_schema(part=False))
+
+    def batches(self, path: Path) -> Iterator[pl.DataFrame]:
+        """Yield the selections in pieces of bounded size."""
+        import polars as pl
+
+        from rankbench.data.clicks import reduce_clicks
+        from rankbench.data.readers.text import chunks
+        from rankbench.data.schema import selections_schema
+        from rankbench.errors import InputError
+
+        schema = selections_schema(part=False)
+        rows, found = 0, False
+        records: list[tuple[str, str, list[str], list[int]]] = []
+
+        def frame() -> pl.DataFrame:
+            whole = pl.DataFrame(records, schema=schema, orient="row")
+            records.clear()
+            if self.several == "all" and self.off_list == "drop":
+                return whole
+            return reduce_clicks(whole, self.several, self.off_list)
+
+        for chunk in chunks(existing(path)):
+            for record in self._records(chunk):
+                records.append(record)
+                found = True
+                rows += 1
+                if len(records) == _BATCH:
+                    yield frame()
+        if not found:
+            raise InputError("the file has no sessions", path=path)
+        if records:
+            yield frame()
+
+    def _records(self, chunk: Chunk) -> Iterator[tuple[str, str, list[str], list[int]]]:
+        """Yield query, session, items and clicked positions of each record of whole lines."""
+        begin = 0
+        for line, text in enumerate(chunk.data.split(b"\n"), chunk.line):
+            at, number = begin, 0
+            for record in text.split(b";"):
+                if record.strip():
+                    number += 1
+                    query, items, clicked = self._record(record, at, chunk)
+                    yield query, f"{line}.{number}", items, clicked
+                at += len(record) + 1
+            begin += len(text) + 1
+
+    def _record(self, record: bytes, at: int, chunk: Chunk) -> tuple[str, list[str], list[int]]:
+        """Return query, items and clicked positions of the record that begins at byte `at`."""
+        from rankbench.data.shown import shown
+
+        def wrong(message: str, place: int) -> Exception:
+            return chunk.error(f"{message}; a session is 'query TAB item,item,... : clicked , clicked'", at + place)
+
+        start = len(record) - len(record.lstrip())
+        tab = record.find(b"\t", start)
+        if tab < 0:
+            raise wrong("there is no tab after the query", start)
+        colon = record.find(b":", tab)
+        if colon < 0:
+            raise wrong("there is no colon after the items shown", len(record.rstrip()))
+        items = [item.strip().decode() for item in record[tab + 1 : colon].split(b",")]
+        place: dict[str, int] = {}
+        for position, item in enumerate(items, 1):
+            if not item:
+                raise wrong(f"the name of the item in position {position} is missing", tab + 1)
+            if place.setdefault(item, position) != position:
+                raise wrong(f"item {shown(item)} is shown twice in one list", tab + 1)
+        clicks = record[colon + 1 :].decode()
+        names = [name.strip() for name in clicks.split(",")] if clicks.strip() else []
+        for number, name in enumerate(names, 1):
+            if not name or ":" in name or "\t" in name:
+                raise wrong(f"click {number} is {shown(name)}, not the name of an item", colon + 1)
+        if self.off_list == "error":
+            for name in names:
+                if name not in place:
+                    raise wrong(f"item {shown(name)} was clicked, but is not in the list", colon + 1)
+        return record[start:tab].strip().decode(), items, [place.get(name, len(items) + 1) for name in names]

@@ -1,0 +1,91 @@
+import gzip
+
+import polars as pl
+import pytest
+from data_paths import needs, real
+
+from rankbench.data.readers.base import choose_reader
+from rankbench.data.readers.yandex import YandexReader
+from rankbench.errors import InputError
+
+TEXT = "9_0\t13,70,377 : 70 , 70 , 13; 9_0\t13,70,377 :;\t\n\n ; 8_1\t5 : 6 ;  8_1\t5,7 : 6 , 5"
+ROWS = [
+    ("9_0", "1.1", ["13", "70", "377"], [2, 2, 1]),
+    ("9_0", "1.2", ["13", "70", "377"], []),
+    ("8_1", "3.1", ["5"], [2]),
+    ("8_1", "3.2", ["5", "7"], [3, 1]),
+]
+
+
+def rows(path, **parameters):
+    return list(YandexReader.model_validate(parameters).scan(path).collect().iter_rows())
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "sample"
+    path.write_text(TEXT)
+    return path
+
+
+def test_records_become_rows(path):
+    assert rows(path) == ROWS
+
+
+def test_compressed_files_and_windows_line_ends(tmp_path):
+    path = tmp_path / "sample.gz"
+    path.write_bytes(gzip.compress(TEXT.replace("\n", "\r\n").encode()))
+    assert rows(path) == ROWS
+
+
+def test_the_file_is_recognized_by_its_content(path):
+    assert choose_reader(path) == YandexReader()
+
+
+def test_policies_of_the_reader(path):
+    assert [row[3] for row in rows(path, several="first")] == [[2], [], [], [1]]
+    assert [row[3] for row in rows(path, several="first", off_list="no-click")] == [[2], [], [], []]
+    assert [row[1] for row in rows(path, several="each")] == ["1.1#1", "1.1#2", "1.2", "3.1", "3.2"]
+    with pytest.raises(InputError, match="item '6' was clicked, but is not in the list") as caught:
+        rows(path, **{"off-list": "error"})
+    assert (caught.value.row, caught.value.column) == (3, 11)
+
+
+@pytest.mark.parametrize(
+    ("record", "column", "words"),
+    [
+        ("9_0 13,70 : 70", 9, "there is no tab"),
+        ("9_0\t13,70", 18, "there is no colon"),
+        ("9_0\t13,,70 : 70", 13, "position 2 is missing"),
+        ("9_0\t : 70", 13, "position 1 is missing"),
+        ("9_0\t13,70,13 : 70", 13, "'13' is shown twice"),
+        ("9_0\t13,70 : 70 , , 13", 20, "click 2 is ''"),
+        ("9_0\t13,70 : 70 : 13", 20, "click 1 is '70 : 13'"),
+    ],
+)
+def test_malformed_records_are_named(tmp_path, record, column, words):
+    path = tmp_path / "sample"
+    path.write_text(f"1\t2,3 :\n1\t2 : 2;{record};1\t2 :\n")
+    with pytest.raises(InputError, match=words) as caught:
+        rows(path)
+    assert (caught.value.path, caught.value.row, caught.value.column) == (path, 2, column)
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "empty"), (" ;\n;", "no sessions")])
+def test_files_without_sessions(tmp_path, text, words):
+    path = tmp_path / "sample"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        rows(path)
+
+
+@needs("yandex-clicks/trainSample", "yandex-clicks/testSample")
+@pytest.mark.parametrize(("file", "sessions"), [("trainSample", 35064), ("testSample", 21413)])
+def test_the_real_samples(file, sessions):
+    path = real(f"yandex-clicks/{file}")
+    frame = choose_reader(path).scan(path).collect()
+    assert frame.height == sessions
+    assert frame["query_id"].n_unique() == 20
+    assert frame["shown"].list.len().unique().to_list() == [10]
+    assert frame["session_id"].n_unique() == sessions
+    assert frame.filter(pl.col("clicked").list.len() == 0).height == {35064: 11780, 21413: 6118}[sessions]
