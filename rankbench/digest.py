@@ -21,7 +21,7 @@ __all__ = ["blas_cores", "code_digest", "cpu_class", "sources", "version"]
 
 PACKAGE = Path(__file__).resolve().parent
 
-AFTERWARDS = ("cli", "plugin", "env.py", "results", "runner/progress.py")
+AFTERWARDS = ("cli", "plugin", "env.py", "results", "runner/progress.py", "scaffold", "testing")
 """Paths in the package that look up, show or analyze what others compute: no part of the digest.
 
 Leaderboards, statistics and figures are made anew from stored rows each time.

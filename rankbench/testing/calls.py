@@ -1,0 +1,259 @@
+"""What can be called on a component: the one form in which all checks of behaviour see it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.data.queries import Comparisons, Queries
+from rankbench.losses.base import Loss
+from rankbench.methods.base import Block, Method
+from rankbench.models.base import Model
+from rankbench.optimizers.base import Solver, StepOptimizer
+from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
+from rankbench.testing import samples
+from rankbench.testing.problems import problems
+from rankbench.testing.results import CheckSkipped
+from rankbench.testing.subjects import Subject
+
+__all__ = ["CALLED", "Call", "calls", "edge_calls", "copied", "outputs"]
+
+CALLED = ("aggregator", "surrogate", "loss", "optimizer", "model", "method")
+"""Kinds whose components compute arrays from arrays."""
+
+Outputs = tuple[NDArray[Any], ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a component.
+
+    Attributes
+    ----------
+    label : str
+        For messages.
+    make : callable
+        Returns fresh arguments, equal every time.
+    run : callable
+        Takes them; returns the arrays that came out.
+    shapes : tuple of shapes
+        Of those arrays; -1 stands for any length.
+    """
+
+    label: str
+    make: Callable[[], tuple[Any, ...]]
+    run: Callable[..., Outputs]
+    shapes: tuple[tuple[int, ...], ...] = field(default=())
+
+
+def copied(value: Any) -> Any:
+    """Return a deep copy of an argument: of arrays, and of containers of arrays."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.replace(
+            value, **{f.name: copied(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+        )
+    return list(value) if isinstance(value, list) else value
+
+
+def outputs(call: Call) -> Outputs:
+    """Return what a call gives, on fresh arguments."""
+    return call.run(*call.make())
+
+
+def calls(subject: Subject) -> list[Call]:
+    """Return calls on ordinary arguments; at least one.
+
+    Raises
+    ------
+    CheckSkipped
+        There is nothing that can be called without data of its own.
+    """
+    return _some(subject, list(_ordinary(subject.it)))
+
+
+def edge_calls(subject: Subject) -> list[Call]:
+    """Return calls on arguments at the edges of the contract."""
+    return _some(subject, list(_edges(subject.it)))
+
+
+def _some(subject: Subject, found: list[Call]) -> list[Call]:
+    if not found:
+        raise CheckSkipped(f"this form of {subject.kind} has no call that the checks know")
+    return found
+
+
+def _call(label: str, run: Callable[..., Outputs], shapes: tuple[tuple[int, ...], ...], *arguments: Any) -> Call:
+    return Call(label, lambda: tuple(copied(argument) for argument in arguments), run, shapes)
+
+
+def _ordinary(it: object) -> Iterator[Call]:
+    if isinstance(it, Aggregator):
+        for m, k, weighted in ((4, 3, False), (6, 60, True), (9, 200, False)):
+            yield from _aggregates(it, m, k, weighted)
+    elif isinstance(it, ScoreSurrogate):
+        rng = np.random.default_rng(5)
+        for m in (2, 7):
+            yield from _score_surrogate(it, f"{m} items", rng.normal(size=m), rng.normal(size=m))
+    elif isinstance(it, PairwiseSurrogate):
+        yield from _pairwise_surrogate(it, "21 margins", np.linspace(-3.1, 3.2, 21), np.linspace(0.1, 2.5, 21))
+    elif isinstance(it, Loss):
+        rng = np.random.default_rng(6)
+        for m in (2, 9):
+            yield _loss(it, f"{m} items", rng.normal(size=m), _structure(it, m, rng))
+    elif isinstance(it, StepOptimizer):
+        rng = np.random.default_rng(7)
+        for t in (1, 9):
+            state = np.zeros(it.state_size(5))
+            yield _call(
+                f"step {t}", lambda *a: (it.step(*a),), ((5,),), rng.normal(size=5), rng.normal(size=5), t, 0.1, state
+            )
+    elif isinstance(it, Solver):
+        for label, problem in problems(it).items():
+            yield _call(f"solve {label}", lambda p: (it.solve(p).theta,), ((problem.dimension,),), problem)
+    elif isinstance(it, Model):
+        x = np.random.default_rng(8).normal(size=(12, 4)).astype(np.float32)
+        yield _call("12 items", lambda x: (it.features(x),), ((12, -1),), x)
+    elif isinstance(it, Method):
+        design = samples.queries(9)
+        yield _method(it, "240 judgments", design, samples.judged(design, 40, 9))
+
+
+def _edges(it: object) -> Iterator[Call]:
+    if isinstance(it, Aggregator):
+        yield from _edge_aggregates(it)
+    elif isinstance(it, ScoreSurrogate):
+        for label, scores in samples.edge_scores().items():
+            yield from _score_surrogate(it, label, np.zeros(len(scores)), scores)
+    elif isinstance(it, PairwiseSurrogate):
+        yield from _pairwise_surrogate(it, "no edge", np.zeros(0), np.zeros(0))
+        extreme = np.array([-100.0, -1.0, 0.0, 1.0, 100.0])
+        yield from _pairwise_surrogate(it, "large margins", extreme, np.array([1e-9, 1e-3, 1.0, 1e3, 1e9]))
+    elif isinstance(it, Loss):
+        for label, scores in samples.edge_scores().items():
+            m = len(scores)
+            structure = scores if it.structure == "scores" else samples.graph(m, m)
+            yield _loss(it, f"{label}, scores tied", np.zeros(m), structure)
+            yield _loss(it, label, np.linspace(-1e6, 1e6, m), structure)
+        if it.structure == "edges":
+            yield _loss(it, "no preferences", np.arange(4.0), np.zeros((4, 4)))
+    elif isinstance(it, StepOptimizer):
+        for size in (0.0, 1e-12, 1e12):
+            state = np.zeros(it.state_size(3))
+            label = f"a gradient of {size:g}"
+            yield _call(label, lambda *a: (it.step(*a),), ((3,),), np.ones(3), np.full(3, size), 1, 0.0, state)
+    elif isinstance(it, Model):
+        for n in (0, 1):
+            x = np.ones((n, 4), dtype=np.float32)
+            yield _call(f"{n} items", lambda x: (it.features(x),), ((n, -1),), x)
+        zeros = np.zeros((5, 4), dtype=np.float32)
+        yield _call("items all alike", lambda x: (it.features(x),), ((5, -1),), zeros)
+    elif isinstance(it, Method):
+        design = samples.queries(9)
+        yield _method(it, "queries without judgments", design, samples.judged(design, 40, 9, silent=(0, 3)))
+        yield _method(it, "one judgment a query", design, samples.judged(design, 1, 9))
+        two = samples.queries(9, (2,))
+        yield _method(it, "one query of two items", two, samples.judged(two, 10, 9))
+
+
+def _aggregates(it: Aggregator, m: int, k: int, weighted: bool) -> Iterator[Call]:
+    shape = _structure_shape(it, m)
+    if it.needs_truth:
+        labels = np.random.default_rng([m, k]).integers(0, 5, m).astype(np.float64)
+        yield _call(f"labels of {m} items", lambda labels: (it.from_labels(labels),), shape, labels)
+    elif it.judgments == "comparisons":
+        winners, losers, weights, m = samples.votes(m, k, 1, weighted=weighted)
+        label = f"{k} comparisons of {m} items"
+        yield _call(label, lambda *a: (it.aggregate(*a),), shape, winners, losers, weights, m)
+    if it.judgments == "selections":
+        label = f"{k} selections of {m} items"
+        yield _call(label, lambda *a: (it.from_selections(*a),), shape, samples.clicks(m, k, 1), m)
+    if it.judgments == "orders":
+        yield _call(f"{k} ballots on {m} items", lambda *a: (it.from_orders(*a),), shape, samples.ballots(m, k, 1), m)
+
+
+def _edge_aggregates(it: Aggregator) -> Iterator[Call]:
+    if it.needs_truth:
+        for label, labels in (("two items", np.array([1.0, 0.0])), ("all tied", np.full(4, 2.0))):
+            yield _call(label, lambda labels: (it.from_labels(labels),), _structure_shape(it, len(labels)), labels)
+    elif it.judgments == "comparisons":
+        for label, sample in samples.edge_comparisons().items():
+            yield _call(label, lambda *a: (it.aggregate(*a),), _structure_shape(it, sample[3]), *sample)
+    elif it.judgments == "selections":
+        for label, (selections, m) in samples.edge_clicks().items():
+            yield _call(label, lambda *a: (it.from_selections(*a),), _structure_shape(it, m), selections, m)
+    else:
+        for label, (orders, m) in samples.edge_ballots().items():
+            yield _call(label, lambda *a: (it.from_orders(*a),), _structure_shape(it, m), orders, m)
+
+
+def _structure_shape(it: Aggregator, m: int) -> tuple[tuple[int, ...], ...]:
+    return ((m,),) if it.structure == "scores" else ((m, m),)
+
+
+def _structure(it: Loss, m: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    return rng.integers(0, 5, m).astype(np.float64) if it.structure == "scores" else samples.graph(m, m)
+
+
+def _loss(it: Loss, label: str, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> Call:
+    return _call(label, lambda *a: (np.asarray(it.value(*a)),), ((),), alpha, structure)
+
+
+def _score_surrogate(
+    it: ScoreSurrogate, label: str, alpha: NDArray[np.float64], scores: NDArray[np.float64]
+) -> Iterator[Call]:
+    m = len(scores)
+    yield _call(f"target of {label}", lambda scores: (it.target(scores),), ((m,),), scores)
+
+    def run(alpha: NDArray[np.float64], target: NDArray[np.float64]) -> Outputs:
+        value, gradient = it.value_and_gradient(alpha, target)
+        return np.asarray(value), gradient
+
+    # The target is made anew each time: a target that cannot be had is this call's trouble.
+    yield Call(
+        f"value and gradient of {label}",
+        lambda: (alpha.copy(), np.array(it.target(scores.copy()))),
+        run,
+        ((), (m,)),
+    )
+
+
+def _pairwise_surrogate(
+    it: PairwiseSurrogate, label: str, margins: NDArray[np.float64], weights: NDArray[np.float64]
+) -> Iterator[Call]:
+    shape = (margins.shape,)
+    yield _call(f"phi at {label}", lambda margin: (it.phi(margin),), shape, margins)
+    yield _call(f"dphi at {label}", lambda margin: (it.dphi(margin),), shape, margins)
+    if "smooth" in it.properties:
+        yield _call(f"ddphi at {label}", lambda margin: (it.ddphi(margin),), shape, margins)
+    yield _call(f"edges at {label}", lambda weights: tuple(it.edges(weights)), shape * 2, weights)
+
+
+def _method(it: Method, label: str, design: Queries, said: Comparisons, entropy: int = 1) -> Call:
+    block = Block(design, said, len(said), 0, (entropy, 2, 3))
+    held = samples.queries(10)
+
+    def run(block: Block, held: Queries) -> Outputs:
+        fitted = it.fit(block)
+        return fitted_scores(fitted, block.design), fitted_scores(fitted, held)
+
+    return _call(label, run, ((len(design.x),), (len(held.x),)), block, held)
+
+
+def fitted_scores(fitted: Any, queries: Queries) -> NDArray[np.float64]:
+    """Return a method's scores of items, shape (N,), by the way that it offers."""
+    from rankbench.runner.isolation import problem_with
+    from rankbench.testing.results import CheckFailed
+
+    if trouble := problem_with(fitted):
+        raise CheckFailed(trouble)
+    if fitted.model is not None:
+        return np.asarray(fitted.model.features(queries.x).astype(np.float64) @ fitted.theta)
+    return np.asarray(fitted.score(queries))

@@ -1,0 +1,58 @@
+"""Same seed, same result; what is declared stochastic varies with the seed."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import numpy as np
+
+from rankbench.testing.calls import CALLED, calls, outputs
+from rankbench.testing.catalog import check
+from rankbench.testing.close import same
+from rankbench.testing.results import CheckFailed, CheckSkipped
+from rankbench.testing.state import State
+from rankbench.testing.subjects import Subject
+
+
+@check(*CALLED)
+def same_input_same_result(subject: Subject) -> None:
+    """The same call gives the same bytes, whatever the global random states are."""
+    before = np.random.get_state()  # noqa: NPY002
+    plain = random.getstate()
+    try:
+        for call in calls(subject):
+            results = []
+            for seed in (1, 2):
+                np.random.seed(seed)  # noqa: NPY002
+                random.seed(seed)
+                results.append(outputs(call))
+            if not same(*results):
+                raise CheckFailed(f"{call.label}: two calls give different numbers; draw from the block's generator")
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
+        random.setstate(plain)
+
+
+@check(*CALLED)
+def draws_from_no_global_generator(subject: Subject) -> None:
+    """numpy.random's and random's own generators are not drawn from."""
+    for call in calls(subject):
+        before = State.now()
+        outputs(call)
+        touched = [what for what in before.changes() if "random" in what]
+        if touched:
+            raise CheckFailed(f"{call.label}: {touched[0]} is another one afterwards")
+
+
+@check("method")
+def stochastic_ones_vary(subject: Subject) -> None:
+    """A method that declares ``stochastic`` gives other scores for another seed."""
+    if not subject.declares("stochastic"):
+        raise CheckSkipped("it does not declare stochastic")
+    call = calls(subject)[0]
+    block, held = call.make()
+    first = call.run(block, held)
+    other = call.run(dataclasses.replace(block, entropy=(99, 98, 97)), held)
+    if same(first, other):
+        raise CheckFailed("it declares stochastic, but two seeds give the same scores")

@@ -1,0 +1,37 @@
+"""Empty, single-item, disconnected, all-tied, huge and tiny."""
+
+from __future__ import annotations
+
+import warnings
+
+from rankbench.testing.calls import CALLED, edge_calls
+from rankbench.testing.catalog import check
+from rankbench.testing.checks.outputs import well_formed
+from rankbench.testing.results import CheckFailed
+from rankbench.testing.subjects import Subject
+
+
+@check(*CALLED)
+def edge_cases(subject: Subject) -> None:
+    """What the contract allows at its edges gives finite numbers of the right shape."""
+    for call in edge_calls(subject):
+        try:
+            well_formed(call)
+        except CheckFailed:
+            raise
+        except Exception as error:
+            raise CheckFailed(f"{call.label}: raised {type(error).__name__}: {error}") from error
+
+
+@check(*CALLED)
+def no_warnings(subject: Subject) -> None:
+    """Nothing at the edges divides by zero or overflows with a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for call in edge_calls(subject):
+            try:
+                call.run(*call.make())
+            except RuntimeWarning as warning:
+                raise CheckFailed(f"{call.label}: warns: {warning}") from warning
+            except Exception:
+                continue  # `edge-cases` says so

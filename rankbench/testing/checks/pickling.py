@@ -1,0 +1,36 @@
+"""Picklable: worker processes get components by pickle."""
+
+from __future__ import annotations
+
+import pickle
+
+from rankbench.plugin.foreign import said
+from rankbench.testing.calls import CALLED, calls, outputs
+from rankbench.testing.catalog import check
+from rankbench.testing.checks.documentation import COMPONENTS
+from rankbench.testing.close import same
+from rankbench.testing.results import CheckFailed
+from rankbench.testing.subjects import Subject
+
+
+@check(*COMPONENTS)
+def picklable(subject: Subject) -> None:
+    """Sent to a worker and back it is equal, also after it was used."""
+    if subject.kind in CALLED:
+        for call in calls(subject)[:1]:
+            outputs(call)
+    try:
+        again = pickle.loads(pickle.dumps(subject.it))
+    except Exception as error:
+        raise CheckFailed(f"it cannot be pickled: {said(error)}") from error
+    if type(again) is not type(subject.it) or again.config() != subject.it.config():
+        raise CheckFailed("a pickled copy is another component")
+
+
+@check(*CALLED)
+def pickled_copy_computes_the_same(subject: Subject) -> None:
+    """A copy in another process would give the same bytes."""
+    copy = Subject(subject.kind, pickle.loads(pickle.dumps(subject.it)))
+    for call, again in zip(calls(subject), calls(copy), strict=True):
+        if not same(outputs(call), outputs(again)):
+            raise CheckFailed(f"{call.label}: a pickled copy gives something else")

@@ -1,0 +1,30 @@
+"""No global random state, thread, warning filter or other setting is touched."""
+
+from __future__ import annotations
+
+from rankbench.testing.calls import CALLED, calls
+from rankbench.testing.catalog import check
+from rankbench.testing.results import CheckFailed
+from rankbench.testing.state import State
+from rankbench.testing.subjects import Subject
+
+
+@check(*CALLED)
+def surroundings_not_touched(subject: Subject) -> None:
+    """After a call the process is as it was: random state, warnings, threads, environment."""
+    for call in calls(subject):
+        call.run(*call.make())  # what is imported or compiled at the first call may set something up
+        before = State.now()
+        call.run(*call.make())
+        if changed := before.changes():
+            raise CheckFailed(f"{call.label}: it changes {changed[0]}")
+
+
+@check(*CALLED)
+def no_threads_left_behind(subject: Subject) -> None:
+    """No thread and no process outlives a call, from the first one on."""
+    before = State.now()
+    for call in calls(subject):
+        call.run(*call.make())
+    if left := before.left_behind():
+        raise CheckFailed(f"it leaves {left[0]} behind")

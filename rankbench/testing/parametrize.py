@@ -1,0 +1,76 @@
+"""One pytest test for each check of each component."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rankbench.component import Component
+from rankbench.testing.catalog import checks_for
+from rankbench.testing.run import run_check, validated
+from rankbench.testing.subjects import subject_of
+
+__all__ = ["parametrize_with_checks"]
+
+
+def parametrize_with_checks(
+    components: Iterable[Component | type[Component] | Path], expected_failed: Mapping[str, str] | None = None
+) -> Any:
+    """Return a pytest mark that calls a test with every check of every component.
+
+    The test gets one argument, ``check``, and calls it: it raises if the check fails, and
+    is skipped, with the reason, if the component does not declare what the check is about.
+
+    Parameters
+    ----------
+    components : iterable of Component, component class or Path
+        As for `check_component`.
+    expected_failed : mapping of str to str, optional
+        Names of checks that are known to fail, each with the reason.
+
+    Raises
+    ------
+    SpecError
+        There is no component, one cannot be checked, or a check does not exist.
+
+    Examples
+    --------
+    ::
+
+        @parametrize_with_checks([Mine(), Mine(gamma=2)])
+        def test_it_does_what_it_declares(check):
+            check()
+    """
+    import pytest
+
+    from rankbench.errors import SpecError
+
+    parameters = []
+    for obj in components:
+        subject = subject_of(obj)
+        expected = validated(subject, expected_failed)
+        for check in checks_for(subject.kind):
+            parameters.append(
+                pytest.param(
+                    _call(subject, check, expected.get(check.name)), id=f"{str(subject).replace('/', '-')}-{check.name}"
+                )
+            )
+    if not parameters:
+        raise SpecError("there is no component to check: zero executed checks are a failure")
+    return pytest.mark.parametrize("check", parameters)
+
+
+def _call(subject: Any, check: Any, expected: str | None) -> Callable[[], None]:
+    def call() -> None:
+        import pytest
+
+        result = run_check(subject, check, expected)
+        if result.status == "skipped":
+            pytest.skip(result.reason)
+        if result.status == "expected":
+            pytest.xfail(result.reason)
+        if result.status == "failed":
+            pytest.fail(f"{subject} {check.name}: {result.reason}", pytrace=False)
+
+    return call

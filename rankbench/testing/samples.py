@@ -1,0 +1,193 @@
+"""Judgments, structures and blocks that components are tried on; the same ones every time."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.data.queries import Comparisons, Orders, Queries, Selections
+
+__all__ = [
+    "Sample",
+    "ballots",
+    "clicks",
+    "edge_ballots",
+    "edge_clicks",
+    "edge_comparisons",
+    "edge_scores",
+    "graph",
+    "judged",
+    "queries",
+    "relabelled",
+    "votes",
+]
+
+Sample: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], int]
+"""Winners, losers and weights of k comparisons, shape (k,), over m items."""
+
+
+def votes(m: int, k: int, seed: int, *, weighted: bool = False) -> Sample:
+    """Return k comparisons that prefer items of small index, with noise."""
+    rng = np.random.default_rng([seed, m, k])
+    i = rng.integers(m, size=k)
+    j = (i + rng.integers(1, m, size=k)) % m
+    first = rng.random(k) < 1 / (1 + np.exp((i - j) / 2))
+    weights = rng.choice([0.25, 1.0, 2.0, 7.5], size=k) if weighted else np.ones(k)
+    return np.where(first, i, j).astype(np.int32), np.where(first, j, i).astype(np.int32), weights, m
+
+
+def _sample(pairs: list[tuple[int, int]], m: int, weights: list[float] | None = None) -> Sample:
+    winners, losers = np.array(pairs, dtype=np.int32).T.copy()
+    return winners, losers, np.ones(len(pairs)) if weights is None else np.array(weights), m
+
+
+def edge_comparisons() -> dict[str, Sample]:
+    """Return comparisons at the edges of what may be asked, by what they are."""
+    every = [(i, j) for i in range(4) for j in range(4) if i != j]
+    winners, losers, _, m = votes(6, 40, 3)
+    spread = np.logspace(-6, 6, 40)
+    return {
+        "one judgment of two items": _sample([(1, 0)], 2),
+        "one judgment, items without any": _sample([(4, 1)], 6),
+        "two components": _sample([(0, 1), (1, 2), (2, 0), (0, 2), (4, 3), (3, 4), (4, 3)], 5),
+        "all tied": _sample(every, 4),
+        "a cycle": _sample([(0, 1), (1, 2), (2, 0)], 3),
+        "unanimous": _sample([(i, j) for i in range(5) for j in range(i + 1, 5)] * 3, 5),
+        "one judgment 500 times": _sample([(0, 2)] * 500, 3),
+        "weights of 1e-9": (winners, losers, np.full(40, 1e-9), m),
+        "weights of 1e9": (winners, losers, np.full(40, 1e9), m),
+        "weights from 1e-6 to 1e6": (winners, losers, spread, m),
+    }
+
+
+def graph(m: int, seed: int) -> NDArray[np.float64]:
+    """Return a weighted adjacency matrix, about half of its pairs observed, shape (m, m)."""
+    rng = np.random.default_rng([seed, m])
+    adjacency = rng.random((m, m)) * (rng.random((m, m)) < 0.5)
+    np.fill_diagonal(adjacency, 0.0)
+    return adjacency
+
+
+def edge_scores() -> dict[str, NDArray[np.float64]]:
+    """Return score structures at the edges, by what they are."""
+    return {
+        "one item": np.array([1.5]),
+        "no scores, all zero": np.zeros(5),
+        "all tied": np.full(4, 2.0),
+        "grades with ties": np.array([0.0, 2.0, 0.0, 1.0, 4.0, 1.0]),
+        "negative scores": np.array([-3.0, -1.0, -2.0]),
+        "tiny scores": np.array([1e-12, -2e-12, 3e-12]),
+        "centered scores": np.array([1.5, -0.5, -1.0]),
+    }
+
+
+def clicks(m: int, n: int, seed: int) -> Selections:
+    """Return n selections of one query that shows up to five of its m items."""
+    rng = np.random.default_rng([seed, m, n])
+    shown = [rng.permutation(m)[: min(m, 5)] for _ in range(n)]
+    return _selections([(list(map(int, s)), list(map(bool, rng.random(len(s)) < 1 / (2 + s)))) for s in shown])
+
+
+def _selections(rows: list[tuple[list[int], list[bool]]]) -> Selections:
+    starts = np.cumsum([0, *(len(items) for items, _ in rows)]).astype(np.int64)
+    items = np.array([i for shown, _ in rows for i in shown], dtype=np.int32)
+    clicked = np.array([c for _, marks in rows for c in marks], dtype=np.bool_)
+    return Selections(np.array([0, len(rows)], dtype=np.int64), starts, items, clicked)
+
+
+def edge_clicks() -> dict[str, tuple[Selections, int]]:
+    """Return selections at the edges, with the number of items."""
+    return {
+        "one item shown": (_selections([([0], [True]), ([0], [False])]), 1),
+        "one selection": (_selections([([2, 0, 1], [False, True, False])]), 3),
+        "nothing clicked": (_selections([([0, 1, 2], [False] * 3)] * 4), 3),
+        "everything clicked": (_selections([([0, 1, 2], [True] * 3)] * 4), 3),
+        "items never shown": (_selections([([4, 1], [True, False])] * 3), 6),
+        "two components": (_selections([([0, 1], [True, False]), ([2, 3], [False, True])] * 3), 4),
+    }
+
+
+def ballots(m: int, n: int, seed: int) -> Orders:
+    """Return n ballots that rank some of m items, with ties."""
+    rng = np.random.default_rng([seed, m, n])
+    rows = []
+    for _ in range(n):
+        items = rng.permutation(m)[: int(rng.integers(1, m + 1))]
+        places = np.cumsum(np.r_[0, rng.random(len(items) - 1) < 0.7])
+        rows.append((list(map(int, items)), list(map(int, places))))
+    return _orders(rows, list(map(float, rng.integers(1, 5, n))))
+
+
+def _orders(rows: list[tuple[list[int], list[int]]], weights: list[float] | None = None) -> Orders:
+    starts = np.cumsum([0, *(len(items) for items, _ in rows)]).astype(np.int64)
+    items = np.array([i for ranked, _ in rows for i in ranked], dtype=np.int32)
+    places = np.array([p for _, at in rows for p in at], dtype=np.int32)
+    offsets = np.array([0, len(rows)], dtype=np.int64)
+    return Orders(offsets, starts, items, places, np.ones(len(rows)) if weights is None else np.array(weights))
+
+
+def edge_ballots() -> dict[str, tuple[Orders, int]]:
+    """Return ballots at the edges, with the number of items."""
+    whole = [([0, 1, 2], [0, 1, 2]), ([2, 1, 0], [0, 1, 2]), ([1, 0, 2], [0, 0, 1])]
+    return {
+        "one item": (_orders([([0], [0])]), 1),
+        "one ballot": (_orders([([1, 0, 2], [0, 1, 2])]), 3),
+        "all tied": (_orders([([0, 1, 2, 3], [0, 0, 0, 0])] * 3), 4),
+        "items on no ballot": (_orders([([4, 1], [0, 1])] * 2), 6),
+        "two components": (_orders([([0, 1], [0, 1]), ([3, 2], [0, 1])] * 2), 4),
+        "weights of 1e-9": (_orders(whole, [1e-9] * 3), 3),
+        "weights of 1e9": (_orders(whole, [1e9] * 3), 3),
+    }
+
+
+def queries(seed: int, sizes: tuple[int, ...] = (5, 8, 2, 6, 7, 4), d: int = 4) -> Queries:
+    """Return small queries whose labels depend on their features."""
+    rng = np.random.default_rng([seed, d, *sizes])
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    x = rng.normal(size=(int(offsets[-1]), d)).astype(np.float32)
+    labels = np.clip(np.round(1.5 + x @ rng.normal(size=d)), 0, 4).astype(np.float64)
+    return Queries([f"q{q}" for q in range(len(sizes))], offsets, x, labels)
+
+
+def judged(design: Queries, per_query: int, seed: int, silent: tuple[int, ...] = ()) -> Comparisons:
+    """Return comparisons of every query but the `silent` ones, drawn by the labels."""
+    rng = np.random.default_rng([seed, per_query, len(design)])
+    winners, losers, counts = [], [], [0]
+    for q in range(len(design)):
+        labels = design.labels[design.offsets[q] : design.offsets[q + 1]]
+        k = 0 if q in silent else per_query
+        i = rng.integers(len(labels), size=k)
+        j = (i + rng.integers(1, len(labels), size=k)) % len(labels)
+        first = rng.random(k) < 1 / (1 + np.exp(labels[j] - labels[i]))
+        winners.append(np.where(first, i, j))
+        losers.append(np.where(first, j, i))
+        counts.append(k)
+    n = sum(counts)
+    return Comparisons(
+        np.cumsum(counts).astype(np.int64),
+        np.concatenate(winners).astype(np.int32),
+        np.concatenate(losers).astype(np.int32),
+        np.ones(n),
+    )
+
+
+def relabelled(design: Queries, said: Comparisons, seed: int) -> tuple[Queries, Comparisons, NDArray[np.int64]]:
+    """Return queries and judgments with their items numbered anew, and where each item went, shape (N,)."""
+    rng = np.random.default_rng(seed)
+    moved = np.concatenate([low + rng.permutation(high - low) for low, high in _bounds(design)])
+    x, labels = np.empty_like(design.x), np.empty_like(design.labels)
+    x[moved], labels[moved] = design.x, design.labels
+    low = np.repeat(design.offsets[:-1], said.counts)
+    winners = (moved[low + said.winners] - low).astype(np.int32)
+    losers = (moved[low + said.losers] - low).astype(np.int32)
+    return (
+        Queries(list(design.ids), design.offsets.copy(), x, labels),
+        Comparisons(said.offsets.copy(), winners, losers, said.weights.copy()),
+        moved,
+    )
+
+
+def _bounds(design: Queries) -> list[tuple[int, int]]:
+    return [(int(a), int(b)) for a, b in zip(design.offsets[:-1], design.offsets[1:], strict=True)]
