@@ -7,6 +7,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.borda import Borda
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.budgeted import Budgeted
+from rankbench.aggregators.davidson import Davidson
 from rankbench.aggregators.difference_graph import DifferenceGraph
 from rankbench.aggregators.eigenvector import Eigenvector
 from rankbench.aggregators.elo import Elo
@@ -17,6 +18,7 @@ from rankbench.aggregators.limit_scores import LimitScores
 from rankbench.aggregators.mean_log_odds import MeanLogOdds
 from rankbench.aggregators.net_weights import NetWeights
 from rankbench.aggregators.pagerank import PageRank
+from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.rank_centrality import RankCentrality
 from rankbench.aggregators.thurstone_mosteller import ThurstoneMosteller, least_squares_scores
 from rankbench.aggregators.win_rate import WinRate
@@ -28,6 +30,7 @@ __all__ = [
     "Borda",
     "BradleyTerry",
     "Budgeted",
+    "Davidson",
     "DifferenceGraph",
     "Eigenvector",
     "Elo",
@@ -38,6 +41,7 @@ __all__ = [
     "MeanLogOdds",
     "NetWeights",
     "PageRank",
+    "PlackettLuce",
     "RankCentrality",
     "ThurstoneMosteller",
     "WinRate",
@@ -54,6 +58,7 @@ def rankbench_register_aggregators() -> list[type[Aggregator]]:
         Borda,
         BradleyTerry,
         Budgeted,
+        Davidson,
         DifferenceGraph,
         Eigenvector,
         Elo,
@@ -64,6 +69,7 @@ def rankbench_register_aggregators() -> list[type[Aggregator]]:
         MeanLogOdds,
         NetWeights,
         PageRank,
+        PlackettLuce,
         RankCentrality,
         ThurstoneMosteller,
         WinRate,

@@ -20,7 +20,17 @@ KERNELS = ("kernel", "target_kernel", "gradient_kernel", "phi_kernels")
 REPLACED = {"edges": "edges_kernel"}
 """Kernel methods that only classes need that override the plain form."""
 
-DECLARATIONS = ("structure", "direction", "range", "needs_truth", "needs_features", "title", "simulated", "licence")
+DECLARATIONS = (
+    "judgments",
+    "structure",
+    "direction",
+    "range",
+    "needs_truth",
+    "needs_features",
+    "title",
+    "simulated",
+    "licence",
+)
 """Class-level facts of the kinds, shown where a class has them."""
 
 _BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "multiple_of": "a multiple of"}
@@ -129,8 +139,11 @@ def parameters(cls: type[Component]) -> list[Parameter]:
 def compiled(cls: type[Component]) -> bool | None:
     """Return whether a class overrides all the kernel methods of its kind; None if it has none.
 
-    Nothing is compiled and numba is not imported to find out.
+    Nothing is compiled and numba is not imported to find out. Aggregators of selections and of
+    ballots have no form for the runner: its samples are comparisons.
     """
+    if getattr(cls, "judgments", "comparisons") != "comparisons":
+        return None
     overridden = []
     for method in KERNELS:
         declared = [base for base in cls.__mro__ if method in vars(base)]

@@ -8,12 +8,14 @@ import pytest
 from aggregator_samples import btl_sample, compiled, samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from order_samples import ballots, build, naming
 
 from rankbench.aggregators import (
     AverageAdjacency,
     Borda,
     BradleyTerry,
     Budgeted,
+    Davidson,
     DifferenceGraph,
     Eigenvector,
     Elo,
@@ -23,12 +25,14 @@ from rankbench.aggregators import (
     LimitScores,
     MeanLogOdds,
     PageRank,
+    PlackettLuce,
     RankCentrality,
     ThurstoneMosteller,
     WinRate,
     rankbench_register_aggregators,
 )
-from rankbench.errors import SpecError
+from rankbench.data.queries import Comparisons
+from rankbench.errors import InputError, SpecError
 from rankbench.spec import parse
 
 ALL = [
@@ -44,6 +48,7 @@ ALL = [
     DifferenceGraph(),
     Identity(),
     Budgeted(),
+    Davidson(),
     Eigenvector(),
     Eigenvector(scale="log"),
     Eigenvector(frequencies="joint", smoothing=0.01, scale="log"),
@@ -81,6 +86,8 @@ SCALE_FREE = [
 ]
 # Kemeny's promise depends on the size of the query, so it is not declared.
 EQUIVARIANT = [*(a for a in ALL if "equivariant" in a.properties), Kemeny()]
+# Which comparison of a ballot comes first depends on the numbers of tied items.
+ON_BALLOTS = [PlackettLuce(), PlackettLuce(ridge=0.1), *(a for a in EQUIVARIANT if "sequential" not in a.properties)]
 
 
 def close(actual, expected):
@@ -114,6 +121,56 @@ def test_relabelling_the_items_relabels_the_structure(aggregator, sample, data):
         assert close(after[new], before)
     else:
         assert np.array_equal(after[np.ix_(new, new)], before)
+
+
+def relabelled(before, after, new):
+    """Return whether `after` is `before` with item i called new[i]."""
+    return close(after[new] if before.ndim == 1 else after[np.ix_(new, new)], before)
+
+
+@pytest.mark.parametrize("aggregator", EQUIVARIANT, ids=str)
+@given(sample=samples(), data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_relabelling_the_items_of_comparisons_with_ties(aggregator, sample, data):
+    winners, losers, weights, m = sample
+    ties = np.array(data.draw(st.lists(st.booleans(), min_size=len(winners), max_size=len(winners))))
+    new = np.array(data.draw(st.permutations(range(m))), dtype=np.int32)
+    offsets = np.array([0, len(winners)])
+    before = aggregator.from_comparisons(Comparisons(offsets, winners, losers, weights, ties), m)
+    after = aggregator.from_comparisons(Comparisons(offsets, new[winners], new[losers], weights, ties), m)
+    assert relabelled(before, after, new)
+
+
+@pytest.mark.parametrize("aggregator", ON_BALLOTS, ids=str)
+@given(sample=ballots(max_items=6), data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_relabelling_the_items_of_ballots(aggregator, sample, data):
+    found, weights, m = sample
+    new = np.array(data.draw(st.permutations(range(m))), dtype=np.int32)
+    unranked = data.draw(st.sampled_from(["absent", "last"]))
+    if unranked == "absent" and all(sum(map(len, places)) == 1 for places in found):
+        return
+    before = aggregator.from_orders(build(found, weights, unranked=unranked), m)
+    renamed = build([naming(new, places) for places in found], weights, unranked=unranked)
+    assert relabelled(before, aggregator.from_orders(renamed, m), new)
+
+
+@pytest.mark.parametrize("aggregator", [a for a in CENTERED if "sequential" not in a.properties], ids=str)
+def test_ties_alone_leave_all_items_equal(aggregator):
+    tied = Comparisons(
+        np.array([0, 3]),
+        np.array([0, 1, 0], dtype=np.int32),
+        np.array([1, 2, 1], dtype=np.int32),
+        np.array([1.0, 2.0, 5.0]),
+        np.ones(3, dtype=bool),
+    )
+    assert aggregator.from_comparisons(tied, 4) == pytest.approx(np.zeros(4), abs=1e-9)
+
+
+@pytest.mark.parametrize("aggregator", ON_BALLOTS, ids=str)
+def test_ballots_that_say_nothing_are_refused(aggregator):
+    with pytest.raises(InputError, match="ballots say nothing"):
+        aggregator.from_orders(build([[[2]], [[0]]]), 3)
 
 
 @pytest.mark.parametrize("aggregator", [a for a in ALL if "sequential" not in a.properties], ids=str)
@@ -193,6 +250,7 @@ def test_registered_once_under_their_names():
         "borda",
         "bradley-terry",
         "budgeted",
+        "davidson",
         "difference-graph",
         "eigenvector",
         "elo",
@@ -203,13 +261,15 @@ def test_registered_once_under_their_names():
         "mean-log-odds",
         "net-weights",
         "pagerank",
+        "plackett-luce",
         "rank-centrality",
         "thurstone-mosteller",
         "win-rate",
     ]
     for aggregator in registered:
         assert aggregator.summary().endswith(".")
-        assert (aggregator().kernel() is None) == (aggregator is LimitScores)
+        # The runner's samples are comparisons: only aggregators of these have a form for it.
+        assert (aggregator().kernel() is None) == (aggregator.judgments != "comparisons" or aggregator is LimitScores)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +279,8 @@ def test_registered_once_under_their_names():
         "mean-log-odds:smoothing=inf",
         "mean-log-odds:frequencies=marginal",
         "bradley-terry:ridge=0",
+        "davidson:ridge=0",
+        "plackett-luce:ridge=-1",
         "bradley-terry:ridge=-1",
         "thurstone-mosteller:smoothing=0",
         "borda:smoothing=1",

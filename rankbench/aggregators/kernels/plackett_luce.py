@@ -1,0 +1,253 @@
+"""Compiled ridge-penalized Plackett-Luce: inexact Newton with conjugate gradients.
+
+Every pass goes over the rows of the ballots once, O(rows), and holds nothing of size m x m.
+With e_l = exp(s_l), a place of d tied items with mass S in front of a rest of mass R is d
+stages: in stage r the masses are f_r S and R, where f_r = 1 - r / d. All that passes need is
+each place's share of the rest, rho = R / (R + S), and each item's share of its place, g: they are
+computed without overflow, whatever the scores. The last place has no rest, rho = 0, and d - 1
+stages; what a ballot does not rank, if it counts as last, is a rest without stages of its own.
+
+References
+----------
+.. [EW94] S. C. Eisenstat and H. F. Walker. Globally convergent inexact Newton methods.
+   SIAM Journal on Optimization 4(2), 1994.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+import rankbench.kernels  # noqa: F401  numba reads the cache folder when it is first imported
+
+__all__ = ["plackett_luce"]
+
+_INDEX = types.int32[::1]
+_ROWS = types.int64[::1]
+_VECTOR = types.float64[::1]
+
+_TOLERANCE = 1e-12
+_ROUNDING = 1e-14
+_MAX_STEPS = 200
+
+
+@njit(types.void(_ROWS, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR), cache=True, nogil=True)
+def _shares(
+    starts: NDArray[np.int64],
+    items: NDArray[np.int32],
+    places: NDArray[np.int32],
+    scores: NDArray[np.float64],
+    rho: NDArray[np.float64],
+    g: NDArray[np.float64],
+) -> None:
+    """Write rho, in the first row of each place, and g, in every row."""
+    for b in range(len(starts) - 1):
+        rest = -math.inf
+        end = starts[b + 1]
+        while end > starts[b]:
+            top = scores[items[end - 1]]
+            first = end - 1
+            while first > starts[b] and places[first - 1] == places[end - 1]:
+                first -= 1
+                top = max(top, scores[items[first]])
+            mass = 0.0
+            for row in range(first, end):
+                g[row] = math.exp(scores[items[row]] - top)
+                mass += g[row]
+            for row in range(first, end):
+                g[row] /= mass
+            here = top + math.log(mass)
+            # exp may overflow to inf: rho = 0 is then right.
+            rho[first] = 0.0 if end == starts[b + 1] else 1.0 / (1.0 + math.exp(here - rest))
+            high, low = max(here, rest), min(here, rest)
+            rest = high + math.log1p(math.exp(low - high))
+            end = first
+
+
+@njit(
+    types.float64(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR),
+    cache=True,
+    nogil=True,
+)
+def _gradient(
+    starts: NDArray[np.int64],
+    ranked: NDArray[np.int64],
+    items: NDArray[np.int32],
+    places: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    ridge: float,
+    scores: NDArray[np.float64],
+    rho: NDArray[np.float64],
+    g: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    scale: NDArray[np.float64],
+) -> float:
+    """Write shares, gradient (m,) and a bound of the Hessian's diagonal; return the squared norm."""
+    _shares(starts, items, places, scores, rho, g)
+    m = len(scores)
+    for i in range(m):
+        gradient[i] = ridge * scores[i]
+        scale[i] = ridge
+    for b in range(len(starts) - 1):
+        end, own = starts[b + 1], starts[b] + ranked[b]
+        # Sum over the stages so far of 1 / mass, in units of the coming place's whole mass.
+        past = 0.0
+        first = starts[b]
+        while first < end:
+            last = first + 1
+            while last < end and places[last] == places[first]:
+                last += 1
+            d = last - first
+            stages = 0 if first >= own else d if last < end else d - 1
+            mine, after, mass = past, past, 1.0
+            for r in range(stages):
+                f = 1.0 - r / d
+                mass = rho[first] + f * (1.0 - rho[first])
+                mine += f / mass
+                after += 1.0 / mass
+            for row in range(first, last):
+                expected = weights[b] * g[row] * (1.0 - rho[first]) * mine
+                gradient[items[row]] += expected - weights[b] * stages / d
+                scale[items[row]] += expected
+            past = after * rho[first]
+            first = last
+    norm = 0.0
+    for i in range(m):
+        norm += gradient[i] * gradient[i]
+    return norm
+
+
+@njit(
+    types.void(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR),
+    cache=True,
+    nogil=True,
+)
+def _product(
+    starts: NDArray[np.int64],
+    ranked: NDArray[np.int64],
+    items: NDArray[np.int32],
+    places: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    ridge: float,
+    rho: NDArray[np.float64],
+    g: NDArray[np.float64],
+    means: NDArray[np.float64],
+    v: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the Hessian's product with v to `out`; `means` is scratch memory, one a row."""
+    for i in range(len(v)):
+        out[i] = ridge * v[i]
+    for b in range(len(starts) - 1):
+        # Mean of v over what follows each place, in its first row; over the place, in `here`.
+        rest = 0.0
+        end = starts[b + 1]
+        while end > starts[b]:
+            first = end - 1
+            while first > starts[b] and places[first - 1] == places[end - 1]:
+                first -= 1
+            here = 0.0
+            for row in range(first, end):
+                here += g[row] * v[items[row]]
+            means[first] = rest
+            rest = rho[first] * rest + (1.0 - rho[first]) * here
+            end = first
+        end, own = starts[b + 1], starts[b] + ranked[b]
+        past, past_v = 0.0, 0.0
+        first = starts[b]
+        while first < end:
+            last = first + 1
+            while last < end and places[last] == places[first]:
+                last += 1
+            d = last - first
+            stages = 0 if first >= own else d if last < end else d - 1
+            here = 0.0
+            for row in range(first, last):
+                here += g[row] * v[items[row]]
+            mine, mine_v, after, after_v = past, past_v, past, past_v
+            for r in range(stages):
+                f = 1.0 - r / d
+                inside = f * (1.0 - rho[first])
+                mass = rho[first] + inside
+                mean = (rho[first] * means[first] + inside * here) / mass
+                mine += f / mass
+                mine_v += f / mass * mean
+                after += 1.0 / mass
+                after_v += mean / mass
+            for row in range(first, last):
+                out[items[row]] += weights[b] * g[row] * (1.0 - rho[first]) * (mine * v[items[row]] - mine_v)
+            past, past_v = after * rho[first], after_v * rho[first]
+            first = last
+
+
+@njit(types.void(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR), cache=True, nogil=True)
+def plackett_luce(
+    starts: NDArray[np.int64],
+    ranked: NDArray[np.int64],
+    items: NDArray[np.int32],
+    places: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    ridge: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Write the penalized maximum-likelihood scores to `out`, shape (m,).
+
+    The gradient's norm falls to 1e-12 (relative to the first one where that is smaller), or
+    to where rounding keeps it.
+
+    Parameters
+    ----------
+    starts, items, places, weights : ndarray
+        Ballots as in `rankbench.data.queries.Orders`, those of one query.
+    ranked : ndarray of int64, shape (n,)
+        How many rows of each ballot were ranked by the voter; the others share one place at
+        the end.
+    ridge : float
+        Positive.
+    out : ndarray of float64, shape (m,)
+    """
+    m, rows = len(out), len(items)
+    rho, g, means = np.empty(rows), np.empty(rows), np.empty(rows)
+    gradient, scale, trial = np.empty(m), np.empty(m), np.empty(m)
+    step, r, p, q = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    out[:] = 0.0
+    norm = _gradient(starts, ranked, items, places, weights, ridge, out, rho, g, gradient, scale)
+    first = math.sqrt(norm)
+    enough = max(_TOLERANCE * min(1.0, first), _ROUNDING * weights.sum())
+    for _ in range(_MAX_STEPS):
+        before = math.sqrt(norm)
+        if before <= enough:
+            break
+        # Conjugate gradients: loosely far away and ever more tightly near by.
+        target = max(min(0.1, before / first) * before, 0.1 * enough)
+        step[:] = 0.0
+        r[:] = gradient
+        p[:] = r / scale
+        size = (r * p).sum()
+        for _ in range(10 * m):
+            if math.sqrt((r * r).sum()) <= target:
+                break
+            _product(starts, ranked, items, places, weights, ridge, rho, g, means, p, q)
+            curvature = (p * q).sum()
+            if not curvature > 0.0:
+                break
+            length = size / curvature
+            step += length * p
+            r -= length * q
+            size_next = (r * r / scale).sum()
+            p[:] = r / scale + size_next / size * p
+            size = size_next
+        # Backtracking on the gradient's norm [EW94]_ needs no value of the objective.
+        length = 1.0
+        while length > 1e-10:
+            trial[:] = out - length * step
+            norm = _gradient(starts, ranked, items, places, weights, ridge, trial, rho, g, gradient, scale)
+            if math.sqrt(norm) <= (1.0 - 1e-4 * length) * before:
+                break
+            length *= 0.5
+        else:
+            break
+        out[:] = trial
