@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from rankbench.digest import blas_cores, code_digest, cpu_class, version
 from rankbench.errors import StoreError
+from rankbench.losses.base import Loss
+from rankbench.protocols.base import BlockTask, Prepared
 from rankbench.results.files import replace_file
 from rankbench.results.partial import partial
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
 from rankbench.results.store import Store
-from rankbench.runner.plan import BlockTask, Plan, make_plan
-from rankbench.runner.prepare import Prepared, prepare
+from rankbench.runner.plan import Plan, make_plan
+from rankbench.runner.prepare import prepare
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runtime import prepare as settle
 from rankbench.suites.load import load_suite
@@ -27,7 +29,7 @@ from rankbench.suites.schema import Experiment, Suite
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Results", "planned", "report", "run"]
+__all__ = ["Planned", "Results", "planned", "report", "run"]
 
 LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
@@ -60,22 +62,41 @@ class Results:
         return f"<results of {self.rows.height} rows in {self.directory}>"
 
 
+@dataclass(frozen=True)
+class Planned:
+    """A suite with its data and its plan.
+
+    Attributes
+    ----------
+    sources : list of Prepared
+    of : dict of str to int
+        Index of each experiment's source.
+    plan : Plan
+    """
+
+    sources: list[Prepared]
+    of: dict[str, int]
+    plan: Plan
+
+
 def planned(
-    suite: str, *, dataset: str | None = None, reps: int | None = None, extra: Sequence[str] = ()
-) -> tuple[Prepared, Plan]:
+    suite: str, *, dataset: str | Sequence[str] = (), reps: int | None = None, extra: Sequence[str] = ()
+) -> Planned:
     """Load a suite and its data and plan it, without running anything.
 
     Parameters
     ----------
     suite : str
         Name of a registered suite, or a path to a TOML file.
-    dataset : str, optional
-        Another data set than the suite's, in the contender grammar.
+    dataset : str or sequence of str
+        Other data sets than the suite's, in the contender grammar: each replaces that of
+        every experiment whose protocol takes it.
     reps : int, optional
         At most so many repetitions: the longest experiment gets them, the others keep
         their proportion to it.
     extra : sequence of str
-        Contenders to add to every experiment, in the contender grammar.
+        What to add wherever it fits: a contender, or ``kind=component``, as in
+        ``surrogate=mine``, which stands in the place of the built-in ones.
 
     Raises
     ------
@@ -87,8 +108,8 @@ def planned(
     loaded = load_suite(suite)
     if reps is not None:
         loaded = _limited(loaded, reps)
-    prepared = prepare(loaded, _dataset(dataset or loaded.dataset))
-    return prepared, make_plan(loaded, prepared, code_digest(), extra)
+    sources, of = prepare(loaded, [dataset] if isinstance(dataset, str) else dataset)
+    return Planned(sources, of, make_plan(loaded, sources, of, code_digest(), extra))
 
 
 def _limited(suite: Suite, reps: int) -> Suite:
@@ -107,18 +128,13 @@ def _limited(suite: Suite, reps: int) -> Suite:
     return suite.model_copy(update={"experiments": fewer})
 
 
-def _dataset(text: str) -> Any:
-    from rankbench.plugin.manager import get
-
-    return get("dataset", text)
-
-
 def run(
     suite: str = "paper",
     *,
-    dataset: str | None = None,
+    dataset: str | Sequence[str] = (),
     reps: int | None = None,
     workers: int = 1,
+    timeout: float | None = None,
     extra: Sequence[str] = (),
     out: Path | str | None = None,
     progress: Progress | None = None,
@@ -135,10 +151,14 @@ def run(
     workers : int
         Worker processes; 1 runs everything in this one. With more, a script needs the
         usual ``if __name__ == "__main__":`` guard.
+    timeout : float, optional
+        Seconds after which a block is given up (an hour, if not given): contenders that
+        hang become rows that say so. A block that runs in this process cannot be
+        given up: with a timeout all run in workers.
     out : path, optional
         Folder for the results; by default ``runs/<suite>``, with ``-<data set>`` behind it
-        where another data set than the suite's was asked for. A folder belongs to one suite
-        on one data set; its leaderboard shows what the last run asked for.
+        where other data sets than the suite's were asked for. A folder belongs to one suite
+        on its data; its leaderboard shows what the last run asked for.
     progress : Progress, optional
         Told how the run goes.
 
@@ -154,24 +174,26 @@ def run(
         The folder is in use by another run, or holds another suite's or data set's run.
     """
     settle()
-    from rankbench.runner.executors import run_here, run_in_pool
+    from rankbench.runner.executors import LIMIT, run_here, run_in_pool
 
     told = progress or Silent()
     started = time.perf_counter()
     with told:
-        prepared, plan = planned(suite, dataset=dataset, reps=reps, extra=extra)
+        made = planned(suite, dataset=dataset, reps=reps, extra=extra)
+        plan = made.plan
         directory = Path(out) if out is not None else Path("runs") / _folder(plan.suite.name, dataset)
         store = Store.open(directory)
         try:
-            _check_folder(store, directory, plan, prepared)
-            store.begin(_record(plan, prepared), plan.members)
+            _check_folder(store, directory, made)
+            store.begin(_record(made), plan.members)
             missing = _missing(store, plan.tasks)
             told.start(len(missing), len(plan.tasks) - len(missing))
             blocks: Iterable[BlockResult]
-            if workers > 1 and len(missing) > 1:
-                blocks = run_in_pool(prepared, missing, min(workers, len(missing)))
+            if missing and (timeout is not None or (workers > 1 and (len(missing) > 1 or _foreign(made, missing)))):
+                limit = LIMIT if timeout is None else timeout
+                blocks = run_in_pool(made.sources, missing, min(workers, len(missing)), limit)
             else:
-                blocks = run_here(prepared, missing)
+                blocks = run_here(made.sources, missing)
             busy = 0.0
             for index, block in enumerate(blocks):
                 store.commit(block)
@@ -189,24 +211,40 @@ def run(
         "until_last_block": computed,
         "blocks_all_workers": busy,
     }
-    _write_facts(directory, plan, prepared, len(missing), workers, seconds)
+    _write_facts(directory, made, len(missing), workers, seconds)
     return results
 
 
-def _folder(suite: str, dataset: str | None) -> str:
+def _folder(suite: str, dataset: str | Sequence[str]) -> str:
     """Name the folder of a run: data sets other than the suite's get one of their own."""
-    return suite if dataset is None else f"{suite}-{re.sub(r'[^A-Za-z0-9._=-]+', '-', dataset)}"
+    names = [dataset] if isinstance(dataset, str) else list(dataset)
+    return "-".join([suite, *(re.sub(r"[^A-Za-z0-9._=-]+", "-", name) for name in names)])
 
 
-def _check_folder(store: Store, directory: Path, plan: Plan, prepared: Prepared) -> None:
-    """Refuse a folder with the results of another suite or data set."""
+def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
+    """Return whether some contender is not built in: it may hang, or take its process down."""
+    from rankbench.runner.blocks import trusted
+
+    specs = {(made.sources[t.source].protocol.contender, spec) for t in tasks for spec in t.cells.values()}
+    return not all(trusted(kind, spec) for kind, spec in sorted(specs))
+
+
+def _check_folder(store: Store, directory: Path, made: Planned) -> None:
+    """Refuse a folder with the results of another suite or other data."""
     if not store.planned():
         return
     held = store.record()
-    if (held.name, held.dataset) != (plan.suite.name, str(prepared.dataset)):
+    there = {(source.protocol.partition(":")[0], source.dataset) for source in held.sources}
+    wanted = {(source.protocol.name, _name(source)) for source in made.sources}
+    if held.name != made.plan.suite.name or not (there <= wanted or wanted <= there):
+        data = ", ".join(source.dataset or source.protocol for source in held.sources)
         raise StoreError(
-            f"{directory} holds suite {held.name!r} on {held.dataset}; give another folder with --out, or remove it"
+            f"{directory} holds suite {held.name!r} on {data}; give another folder with --out, or remove it"
         )
+
+
+def _name(source: Prepared) -> str:
+    return str(source.dataset) if source.dataset else ""
 
 
 def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:
@@ -237,27 +275,16 @@ def _results(directory: Path, found: dict[str, pl.DataFrame]) -> Results:
     return Results(directory, found["leaderboard"], found["rows"], found["claims"], dict(reasons.iter_rows()))
 
 
-def _record(plan: Plan, prepared: Prepared) -> dict[str, Any]:
+def _record(made: Planned) -> dict[str, Any]:
     """Return what the journal keeps about the suite, see `SuiteRecord`."""
-    from rankbench.losses.base import Loss
-    from rankbench.plugin.manager import get
-
-    suite = plan.suite
-    losses = [get("loss", text) for experiment in suite.experiments for text in experiment.losses]
+    suite = made.plan.suite
     return {
         "name": suite.name,
         "title": suite.title,
         "seed": suite.seed,
-        "dataset": str(prepared.dataset),
-        "simulated": prepared.dataset.simulated,
-        "fingerprint": prepared.fingerprint,
-        "queries": {"design": len(prepared.design), "heldout": len(prepared.heldout)},
-        "query_ids": {"design": prepared.design.ids, "heldout": prepared.heldout.ids},
-        "experiments": [_canonical(experiment) for experiment in suite.experiments],
-        "assumptions": prepared.dataset.assumptions(),
-        "notes": list(prepared.notes),
-        "transforms": list(suite.transforms),
-        "directions": {str(loss): loss.direction for loss in losses if isinstance(loss, Loss)},
+        "sources": [_source(made, index) for index in range(len(made.sources))],
+        "of": made.of,
+        "experiments": [_canonical(experiment, made) for experiment in suite.experiments],
         "versions": {name: version(name) for name in LIBRARIES},
         "cpu": cpu_class(),
         "blas": blas_cores(),
@@ -265,27 +292,64 @@ def _record(plan: Plan, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _canonical(experiment: Experiment) -> dict[str, Any]:
-    """Return an experiment with its losses as cells name them."""
+def _source(made: Planned, index: int) -> dict[str, Any]:
+    prepared = made.sources[index]
+    protocol = prepared.protocol
+    directions = dict(protocol.metrics)
+    for experiment in made.plan.suite.experiments:
+        if made.of[experiment.name] == index and not protocol.metrics:
+            directions |= {str(loss): loss.direction for loss in _losses(experiment)}
+    return {
+        "protocol": str(protocol),
+        "dataset": _name(prepared),
+        "fingerprint": prepared.fingerprint,
+        "simulated": prepared.simulated,
+        "assumptions": prepared.assumptions(),
+        "notes": list(prepared.notes),
+        "splits": dict(protocol.splits),
+        "units": {split: list(names) for split, names in prepared.units.items()},
+        "counts": protocol.counts,
+        "test_share": protocol.test_share,
+        "exact": protocol.exact,
+        "directions": directions,
+    }
+
+
+def _losses(experiment: Experiment) -> list[Loss]:
     from rankbench.plugin.manager import get
 
-    losses = [str(get("loss", text)) for text in experiment.losses]
+    return [loss for text in experiment.losses if isinstance(loss := get("loss", text), Loss)]
+
+
+def _canonical(experiment: Experiment, made: Planned) -> dict[str, Any]:
+    """Return an experiment with its losses as cells name them."""
+    own = bool(made.sources[made.of[experiment.name]].protocol.metrics)
+    losses = list(experiment.losses) if own else [str(loss) for loss in _losses(experiment)]
     return experiment.model_dump(mode="json") | {"losses": losses}
 
 
-def _write_facts(
-    directory: Path, plan: Plan, prepared: Prepared, computed: int, workers: int, seconds: dict[str, float]
-) -> None:
+def _write_facts(directory: Path, made: Planned, computed: int, workers: int, seconds: dict[str, float]) -> None:
     """Write ``run.json``: what ran, on what, with what, and how long it took."""
-    record = _record(plan, prepared)
-    kept = ("dataset", "simulated", "notes", "transforms", "versions", "cpu", "blas", "code_digest", "seed")
+    record = _record(made)
+    plan = made.plan
+    kept = ("versions", "cpu", "blas", "code_digest", "seed")
     facts = {
         "suite": plan.suite.name,
         **{key: record[key] for key in kept},
-        "dataset_sha256": prepared.fingerprint,
-        "queries": record["queries"],
+        "sources": [
+            {
+                "protocol": source["protocol"],
+                "dataset": source["dataset"],
+                "dataset_sha256": source["fingerprint"],
+                "simulated": source["simulated"],
+                "notes": source["notes"],
+                "units": {split: len(names) for split, names in source["units"].items()},
+                "experiments": [name for name, of in made.of.items() if of == index],
+            }
+            for index, source in enumerate(record["sources"])
+        ],
         "repetitions": {e.name: e.repetitions for e in plan.suite.experiments},
-        "n": {e.name: [prepared.scaled(n) for n in e.n] for e in plan.suite.experiments},
+        "n": {e.name: [made.sources[made.of[e.name]].scaled(n) for n in e.n] for e in plan.suite.experiments},
         "blocks": {"computed": computed, "reused": len(plan.tasks) - computed},
         "workers": workers,
         "seconds": {name: round(value, 2) for name, value in seconds.items()},

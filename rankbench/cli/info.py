@@ -81,8 +81,7 @@ def _show(description: Description) -> None:
 def _show_suite(suite: SuiteDescription) -> None:
     facts = [
         ("data set", suite.dataset),
-        ("queries", f"{suite.design_queries} judged, {suite.heldout_queries} held out" if suite.experiments else ""),
-        ("transforms", ", ".join(suite.transforms)),
+        ("protocol", suite.protocol if suite.experiments else ""),
         ("seed", str(suite.seed)),
         ("includes", ", ".join(suite.includes)),
         ("file", str(suite.path)),

@@ -12,23 +12,32 @@ __all__ = ["plan"]
 
 @click.command()
 @click.option("--suite", default="paper", show_default=True, help="A suite by name, or a TOML file.")
-@click.option("--dataset", help="Another data set than the suite's.")
+@click.option("--dataset", multiple=True, metavar="NAME", help="Another data set, for every experiment that takes it.")
 @click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions, others in proportion.")
-@click.option("--with", "extra", multiple=True, metavar="CONTENDER", help="Add a contender to every experiment.")
+@click.option(
+    "--with", "extra", multiple=True, metavar="CONTENDER", help="Add a contender, or kind=COMPONENT, wherever it fits."
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-def plan(suite: str, dataset: str | None, reps: int | None, extra: tuple[str, ...], as_json: bool) -> None:
+def plan(suite: str, dataset: tuple[str, ...], reps: int | None, extra: tuple[str, ...], as_json: bool) -> None:
     """Show what a run would do, without doing it."""
     from rankbench import api
     from rankbench.cli.tables import print_table, visible
 
-    prepared, planned = api.planned(suite, dataset=dataset, reps=reps, extra=extra)
+    made = api.planned(suite, dataset=dataset, reps=reps, extra=extra)
+    planned = made.plan
     shown = Counter((m.experiment, m.n, m.label, m.spec) for m in planned.members)
     if as_json:
         facts = {
             "suite": planned.suite.name,
-            "dataset": str(prepared.dataset),
-            "queries": {"design": len(prepared.design), "heldout": len(prepared.heldout)},
-            "notes": list(prepared.notes),
+            "sources": [
+                {
+                    "protocol": str(source.protocol),
+                    "dataset": str(source.dataset) if source.dataset else "",
+                    "units": {split: len(names) for split, names in source.units.items()},
+                    "notes": list(source.notes),
+                }
+                for source in made.sources
+            ],
             "blocks": len(planned.tasks),
             "cells": sum(len(task.cells) for task in planned.tasks),
             "contenders": [
@@ -45,10 +54,12 @@ def plan(suite: str, dataset: str | None, reps: int | None, extra: tuple[str, ..
         ("experiment", "contender", "repetitions", "n", "spec"),
         [(e, label, str(count), " ".join(ns), spec) for (e, label, spec, count), ns in rows.items()],
     )
-    for note in prepared.notes:
-        click.echo(visible(note))
-    click.echo(
-        f"{visible(str(prepared.dataset))}: "
-        f"{len(prepared.design)} design and {len(prepared.heldout)} held-out queries; "
-        f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells"
-    )
+    for source in made.sources:
+        sizes = ", ".join(
+            f"{len(names)} {source.protocol.splits[split].partition(' (')[0].lower()}"
+            for split, names in source.units.items()
+        )
+        click.echo(visible(f"{source.dataset or source.protocol}: {sizes}"))
+        for note in source.notes:
+            click.echo(visible(f"  {note}"))
+    click.echo(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")

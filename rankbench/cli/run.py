@@ -15,13 +15,31 @@ REASON_LENGTH = 500
 
 @click.command()
 @click.option("--suite", default="paper", show_default=True, help="A suite by name, or a TOML file.")
-@click.option("--dataset", help="Another data set than the suite's, as NAME or NAME:param=value,...")
+@click.option(
+    "--dataset",
+    multiple=True,
+    metavar="NAME",
+    help="Another data set than the suite's, NAME or NAME:param=value,...; for every experiment that takes it.",
+)
 @click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions, others in proportion.")
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
-@click.option("--with", "extra", multiple=True, metavar="CONTENDER", help="Add a contender to every experiment.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which a block is given up.")
+@click.option(
+    "--with",
+    "extra",
+    multiple=True,
+    metavar="CONTENDER",
+    help="Add a contender; or, as in surrogate=NAME, a component in the place of the built-in ones, wherever it fits.",
+)
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
 def run(
-    suite: str, dataset: str | None, reps: int | None, workers: int | None, extra: tuple[str, ...], out: Path | None
+    suite: str,
+    dataset: tuple[str, ...],
+    reps: int | None,
+    workers: int | None,
+    timeout: float | None,
+    extra: tuple[str, ...],
+    out: Path | None,
 ) -> None:
     """Run a suite: every contender on the same judgments.
 
@@ -42,6 +60,7 @@ def run(
         dataset=dataset,
         reps=reps,
         workers=workers or available_cores(),
+        timeout=timeout,
         extra=extra,
         out=out,
         progress=Bar(console) if console.is_terminal else Silent(),

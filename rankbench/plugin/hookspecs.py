@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rankbench.methods.base import Method
     from rankbench.models.base import Model
     from rankbench.optimizers.base import Optimizer
+    from rankbench.protocols.base import Protocol
     from rankbench.surrogates.base import Surrogate
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "rankbench_register_methods",
     "rankbench_register_models",
     "rankbench_register_optimizers",
+    "rankbench_register_protocols",
     "rankbench_register_readers",
     "rankbench_register_suites",
     "rankbench_register_surrogates",
@@ -140,6 +142,22 @@ def rankbench_register_methods() -> list[type[Method]]:
     Returns
     -------
     list of type[Method]
+        Classes, not instances.
+
+    Notes
+    -----
+    .. versionadded:: 0.1
+    """
+    return []
+
+
+@hookspec
+def rankbench_register_protocols() -> list[type[Protocol]]:
+    """Return protocols: how an experiment is done.
+
+    Returns
+    -------
+    list of type[Protocol]
         Classes, not instances.
 
     Notes

@@ -51,6 +51,7 @@ KINDS: dict[str, Kind] = {
         Kind("optimizer", "optimizers", "rankbench.optimizers.base:Optimizer"),
         Kind("model", "models", "rankbench.models.base:Model"),
         Kind("method", "methods", "rankbench.methods.base:Method"),
+        Kind("protocol", "protocols", "rankbench.protocols.base:Protocol"),
         Kind("reader", "readers", "rankbench.data.readers.base:Reader"),
         Kind("dataset", "datasets", "rankbench.data.dataset:Dataset"),
     )

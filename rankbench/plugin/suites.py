@@ -50,8 +50,6 @@ class SuiteDescription:
     dataset : str
         The default data set; empty if the suite only includes others.
     seed : int
-    design_queries, heldout_queries : int
-    transforms : tuple of str
     includes : tuple of str
         Other suites, whose experiments come first.
     experiments : tuple of ExperimentDescription
@@ -61,11 +59,9 @@ class SuiteDescription:
     name: str
     title: str
     path: Path
+    protocol: str
     dataset: str
     seed: int
-    design_queries: int
-    heldout_queries: int
-    transforms: tuple[str, ...]
     includes: tuple[str, ...]
     experiments: tuple[ExperimentDescription, ...]
     distribution: str
@@ -91,11 +87,9 @@ def describe_suite(name: str) -> SuiteDescription:
         name=name,
         title=suite.title,
         path=files[name],
+        protocol=suite.protocol,
         dataset=suite.dataset,
         seed=suite.seed,
-        design_queries=suite.design_queries,
-        heldout_queries=suite.heldout_queries,
-        transforms=suite.transforms,
         includes=suite.include,
         experiments=tuple(
             ExperimentDescription(
@@ -103,7 +97,9 @@ def describe_suite(name: str) -> SuiteDescription:
                 title=experiment.title,
                 n=experiment.n,
                 repetitions=experiment.repetitions,
-                contenders=sum(len(expand(parse(entry.use))) for entry in experiment.contenders),
+                contenders=sum(
+                    1 if entry.tune else len(expand(parse(entry.use))) for entry in experiment.contenders
+                ),
                 losses=experiment.losses,
                 claims=len(experiment.claims),
             )

@@ -99,7 +99,7 @@ def answers(sampler: Sampler) -> list[Answer]:
         if claim.kind == "coincide":
             own = [_coincide(sampler, claim, resolved, notes)]
         else:
-            own = [_answer(sampler, claim, split, resolved, notes) for split in sampler.record.splits()]
+            own = [_answer(sampler, claim, split, resolved, notes) for split in sampler.source.shown_splits()]
         found.extend(own if complete else (_without_held(answer) for answer in own))
     return found
 

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 from rankbench.results.analysis import Analysis
 from rankbench.results.claims import Answer, Finding
-from rankbench.results.schema import Split
+from rankbench.results.schema import SPLITS, Source, Split
 from rankbench.results.text import interval, markdown, number, sentence
 
 __all__ = ["claims_markdown"]
 
-_SPLITS: dict[Split, str] = {"design": "design queries", "heldout": "held-out queries"}
 _MEASURED = {
     "less": "Differences of mean losses, first minus second; claimed: below 0.",
     "wider": "Ratios of standard deviations over draws, first to second; claimed: above 1.",
@@ -26,12 +25,20 @@ def claims_markdown(analysis: Analysis) -> list[str]:
     found = [answer for section in analysis.sections for answer in section.answers]
     if not found:
         return []
-    splits = analysis.record.splits()
+    splits = [split for split in SPLITS if any(split in s.sampler.source.shown_splits() for s in analysis.sections)]
+    titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
+    words = {
+        split: " / ".join(
+            dict.fromkeys(titles[a.experiment].short(split) for a in found if (a.split or "design") == split)
+        )
+        for split in splits
+    }
+    splits = [split for split in splits if words[split]]
     claims: dict[tuple[str, str], list[Answer]] = {}
     for answer in found:
         claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
     ordered = sorted(claims.items(), key=lambda item: (_natural(item[0][1]), item[0]))
-    head = "| claim | " + " | ".join(_SPLITS[split] for split in splits) + " |"
+    head = "| claim | " + " | ".join(words[split] for split in splits) + " |"
     lines = [head, "|---|" + "---|" * len(splits)]
     lines += [_summary(answers, splits) for _, answers in ordered]
     return [
@@ -41,12 +48,12 @@ def claims_markdown(analysis: Analysis) -> list[str]:
         "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side; a claim needs all of them, "
         "so that is a test at 5% as it is. *Did not hold*: of the intervals that cover all contrasts of the claim at "
         "once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. Intervals are over "
-        "queries and draws.",
+        "queries and draws; where repetitions share training data, they are those of the corrected resampled t.",
         "\n".join(lines),
         "<details><summary>The intervals behind the verdicts</summary>",
         "Printed are the simultaneous intervals. They are wider than those of each contrast alone, which *held* rests "
         "on: a claim may hold although one of them reaches the other side.",
-        *(part for _, answers in ordered for part in _details(answers)),
+        *(part for (name, _), answers in ordered for part in _details(answers, titles[name])),
         "</details>",
     ]
 
@@ -75,13 +82,13 @@ def _words(answer: Answer) -> str:
     return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"
 
 
-def _details(answers: Sequence[Answer]) -> list[str]:
+def _details(answers: Sequence[Answer], source: Source) -> list[str]:
     claim = answers[0].claim
     measured = _MEASURED[claim.kind].format(margin=claim.margin, factor=10**claim.margin)
     parts = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))} {measured}"]
     ratio = claim.kind in ("wider", "coincide")
     rows = [
-        f"| {markdown(f.text)} | {_SPLITS[a.split] if a.split else 'curves'} | {_estimate(f, ratio)} "
+        f"| {markdown(f.text)} | {source.short(a.split) if a.split else 'curves'} | {_estimate(f, ratio)} "
         f"| {_interval(f.lower, f.upper, ratio) if a.split else '—'} "
         f"| {_interval(f.lower_draws, f.upper_draws, ratio)} |"
         for a in answers

@@ -27,7 +27,7 @@ def config_hash(config: dict[str, Any]) -> str:
 def results_frame(journal: Journal) -> pl.DataFrame:
     """Return one row for each experiment, contender, block, metric, split and step, sorted.
 
-    ``value`` is the mean over queries; for a curve it is the value at ``step``, which is
+    ``value`` is the mean over units; for a curve it is the value at ``step``, which is
     null otherwise. A cell that is not done has rows without values, with its status and
     reason; a cell without a row yet has none here either.
     """
@@ -45,6 +45,7 @@ def results_frame(journal: Journal) -> pl.DataFrame:
         "suite": pl.String,
         "experiment": pl.String,
         "config": pl.String,
+        "protocol": pl.String,
         "dataset": pl.String,
         "dataset_sha256": pl.String,
         "contender": pl.String,
@@ -77,12 +78,14 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 def _rows(
     journal: Journal, record: SuiteRecord, member: Member, cell: StoredCell, metrics: tuple[str, ...]
 ) -> list[tuple[Any, ...]]:
+    source = record.source(member.experiment)
     head = (
         record.name,
         member.experiment,
         config_hash(member.config),
-        record.dataset,
-        record.fingerprint,
+        source.protocol,
+        source.dataset,
+        source.fingerprint,
         member.label,
         member.spec,
         json.dumps(record.versions, sort_keys=True),
@@ -95,10 +98,10 @@ def _rows(
     tail = (cell.status, cell.reason, None if math.isnan(cell.optimality) else cell.optimality)
     rows: list[tuple[Any, ...]] = []
     for metric in metrics:
-        for split in record.splits():
+        for split in source.shown_splits():
             losses = journal.losses(member.cell, metric, split) if cell.status == "done" else None
             value = None if losses is None else float(losses.mean())
-            rows.append((*head, split, metric, record.direction(metric), None, value, *tail))
+            rows.append((*head, split, metric, source.direction(metric), None, value, *tail))
     for metric, curve in journal.curves(member.cell).items():
         for step, at in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
             rows.append((*head, "design", metric, "minimize", step, None if math.isnan(at) else at, *tail))

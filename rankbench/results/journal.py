@@ -30,7 +30,7 @@ __all__ = ["FILE", "Journal", "StoredCell", "block_digest"]
 
 FILE = "journal.sqlite"
 APPLICATION_ID = 0x52424A4C
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE suite (json TEXT NOT NULL);
@@ -40,8 +40,8 @@ CREATE TABLE members (
     PRIMARY KEY (experiment, n, repetition, label)
 );
 CREATE TABLE blocks (
-    block INTEGER PRIMARY KEY, dataset TEXT NOT NULL, n INTEGER NOT NULL, repetition INTEGER NOT NULL,
-    seed INTEGER NOT NULL, seconds REAL NOT NULL, digest TEXT NOT NULL
+    block INTEGER PRIMARY KEY, protocol TEXT NOT NULL, dataset TEXT NOT NULL, n INTEGER NOT NULL,
+    repetition INTEGER NOT NULL, seed INTEGER NOT NULL, seconds REAL NOT NULL, digest TEXT NOT NULL
 );
 CREATE TABLE cells (
     block INTEGER NOT NULL REFERENCES blocks, cell TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL,
@@ -63,7 +63,7 @@ CREATE INDEX curves_of_block ON curves (block);
 """
 
 _PARTS = (
-    "SELECT dataset, n, repetition, seed, seconds FROM blocks WHERE block = ?",
+    "SELECT protocol, dataset, n, repetition, seed, seconds FROM blocks WHERE block = ?",
     "SELECT cell, status, reason, optimality, info FROM cells WHERE block = ? ORDER BY cell",
     "SELECT cell, metric, split, data FROM losses WHERE block = ? ORDER BY cell, metric, split",
     "SELECT cell, metric, steps, data FROM curves WHERE block = ? ORDER BY cell, metric",
@@ -191,7 +191,7 @@ class Journal:
         }
 
     def losses(self, cell: str, metric: str, split: Split) -> NDArray[np.float64] | None:
-        """Return a cell's loss of every query, shape (Q_split,), or None where it has none."""
+        """Return a cell's loss of every unit, shape (U_split,), or None where it has none."""
         with self.guarded():
             row = self.connection.execute(
                 "SELECT data FROM losses WHERE cell = ? AND metric = ? AND split = ? ORDER BY block DESC LIMIT 1",

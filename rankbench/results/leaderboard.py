@@ -1,28 +1,19 @@
 """``leaderboard.md``: what a reader wants to know, in that order.
 
-What the data are, what was claimed and what came of it, then each experiment with its
-figure and its tables, and how all of it was made.
+What was claimed and what came of it, then each experiment with its data, its figure and
+its tables, and how all of it was made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import groupby
-
 from rankbench.results.analysis import Analysis, Section
 from rankbench.results.evidence import claims_markdown
 from rankbench.results.footnotes import footnotes
-from rankbench.results.sample import Race
-from rankbench.results.schema import Split, SuiteRecord
-from rankbench.results.standings import Standing, best_first
-from rankbench.results.text import code, count, interval, markdown, number, sentence
+from rankbench.results.schema import Source, SuiteRecord
+from rankbench.results.tables import exact_table, intervals_tables, race_title
+from rankbench.results.text import code, count, markdown, sentence
 
-__all__ = ["SPLIT_TITLES", "leaderboard_markdown"]
-
-SPLIT_TITLES: dict[Split, str] = {
-    "design": "Design queries (those that were judged, as in the paper)",
-    "heldout": "Held-out queries (never judged)",
-}
+__all__ = ["leaderboard_markdown"]
 
 
 def leaderboard_markdown(analysis: Analysis) -> str:
@@ -30,81 +21,104 @@ def leaderboard_markdown(analysis: Analysis) -> str:
     record = analysis.record
     parts = [
         f"# {markdown(record.title)}",
-        *_simulated(record),
-        _facts(analysis),
+        *(part for source in record.sources for part in _data(source, analysis)),
+        *_progress(analysis),
         *claims_markdown(analysis),
-        _how_to_read(),
-        *(part for section in analysis.sections for part in _experiment(record, section)),
+        *_how_to_read(record),
+        *(part for section in analysis.sections for part in _experiment(section)),
         *_made_by(record),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _simulated(record: SuiteRecord) -> list[str]:
-    if not record.simulated:
+def _data(source: Source, analysis: Analysis) -> list[str]:
+    """Say what some experiments are made from: whether it is simulated, first."""
+    names = [name for name, index in analysis.record.of.items() if analysis.record.sources[index] is source]
+    alone = len(analysis.record.sources) == 1
+    parts = [] if alone else [f"**{', '.join(markdown(name) for name in names)}**"]
+    if source.simulated:
+        what = code(source.dataset or source.protocol)
+        lines = [f"> **These data are *simulated*** ({what}): no person judged anything."]
+        if source.assumptions:
+            lines += ["> What the simulation assumes:", ">"]
+            lines += [f"> - {markdown(sentence(text))}" for text in source.assumptions]
+        parts.append("\n".join(lines))
+    elif source.assumptions:
+        parts.append("\n".join(f"> {markdown(sentence(text))}" for text in source.assumptions))
+    sizes = ", ".join(f"{count(len(source.units[split]))} {source.short(split)}" for split in source.shown_splits())
+    rows = [("protocol", code(source.protocol))]
+    if source.dataset:
+        rows.append(("data", f"{code(source.dataset)}{' (simulated)' if source.simulated else ''}"))
+        rows.append(("sha256", code(source.fingerprint)))
+    if source.test_share is None:
+        rows.append(("judged on", sizes))
+    drawn = {
+        race.n
+        for section in analysis.sections
+        if section.sampler.source is source and source.counts
+        for race in section.sampler.races
+    }
+    if drawn:
+        rows.append((f"{markdown(source.counts)} n", ", ".join(count(n) for n in sorted(drawn))))
+    parts.append("\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]))
+    if source.notes:
+        parts.append("\n".join(f"- {markdown(sentence(note))}" for note in source.notes))
+    return parts
+
+
+def _progress(analysis: Analysis) -> list[str]:
+    if analysis.cells_known >= analysis.cells_planned:
         return []
-    lines = [f"> **These data are *simulated*** ({code(record.dataset)}): no person judged anything."]
-    if record.assumptions:
-        lines.append("> What the simulation assumes:")
-        lines.append(">")
-        lines.extend(f"> - {markdown(sentence(text))}" for text in record.assumptions)
-    return ["\n".join(lines)]
-
-
-def _facts(analysis: Analysis) -> str:
-    record = analysis.record
-    queries = {"design": "design", "heldout": "held-out"}
-    sizes = " and ".join(f"{count(record.queries[split])} {queries[split]}" for split in record.splits())
-    sampled = sorted({race.n for section in analysis.sections for race in section.sampler.races})
-    rows = [
-        ("data", f"{code(record.dataset)}{' (simulated)' if record.simulated else ''}, {sizes} queries"),
-        ("sha256", code(record.fingerprint)),
-        ("features", ", then ".join(code(name) for name in record.transforms) or "as they are"),
-        ("judgments n", ", ".join(count(n) for n in sampled)),
-        ("seed", code(str(record.seed))),
+    return [
+        f"- **Partial:** {count(analysis.cells_known)} of {count(analysis.cells_planned)} cells have been "
+        "computed. Run the suite again to go on."
     ]
-    table = ["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]
-    notes = [f"- {markdown(sentence(note))}" for note in record.notes]
-    if analysis.cells_known < analysis.cells_planned:
-        notes.insert(
-            0,
-            f"- **Partial:** {count(analysis.cells_known)} of {count(analysis.cells_planned)} cells have been "
-            "computed. Run the suite again to go on.",
-        )
-    return "\n".join(table) + ("\n\n" + "\n".join(notes) if notes else "")
 
 
-def _how_to_read() -> str:
-    return "\n".join(
-        [
-            "## How to read the tables",
-            "",
-            "- **rank**: the places that a contender may hold, *best ... worst*, all ranges of a table together at "
-            "95%. Contenders whose ranges do not overlap are told apart; those whose ranges overlap may or may not be: "
-            "see the differences. Bold: nothing is significantly better.",
+def _how_to_read(record: SuiteRecord) -> list[str]:
+    kinds = [source for source in record.sources if not source.exact]
+    if not kinds:
+        return []
+    lines = [
+        "## How to read the tables",
+        "",
+        "- **rank**: the places that a contender may hold, *best ... worst*, all ranges of a table together at "
+        "95%. Contenders whose ranges do not overlap are told apart; those whose ranges overlap may or may not be: "
+        "see the differences. Bold: nothing is significantly better.",
+    ]
+    if any(source.test_share is None for source in kinds):
+        lines += [
             "- **over draws**: 95% interval if the judgments were drawn again, for these very queries (what the "
             "papers show).",
             "- **over queries and draws**: 95% interval for other queries as well. Only what shows here is called "
             "real. Contenders share queries and draws, so intervals of two means may overlap while their "
             "*difference* is certain: look at the difference, **minus** the baseline named before the run.",
         ]
-    )
+    if any(source.test_share is not None for source in kinds):
+        lines += [
+            "- **corrected**: 95% interval of the corrected resampled t. The runs split the same observations and so "
+            "share training data; taken for independent, their intervals would be far too narrow. **wins**: runs in "
+            "which a contender was better than the baseline.",
+        ]
+    return ["\n".join(lines)]
 
 
-def _experiment(record: SuiteRecord, section: Section) -> list[str]:
-    experiment = section.sampler.experiment
+def _experiment(section: Section) -> list[str]:
+    sampler = section.sampler
+    experiment, source = sampler.experiment, sampler.source
     parts = [f"## {markdown(experiment.title)}"]
     for figure in experiment.figures:
         words = markdown(figure.title or experiment.title)
         parts.append(f"![{words}](figures/{figure.file}.svg)")
-    for race in section.sampler.races:
+    for race in sampler.races:
         rows = [row for row in section.rows if row.n == race.n]
-        parts.append(f"### {markdown(experiment.name)}: n = {count(race.n)}{_partial(race)}")
-        for (metric, split), group in groupby(rows, key=lambda row: (row.metric, row.split)):
-            parts.append(f"**{SPLIT_TITLES[split]}**, {code(metric)}, {_direction(record, metric)}")
-            parts.append(_table(list(group), experiment.baseline))
+        parts.append(f"### {markdown(experiment.name)}{race_title(race, source)}")
+        if source.exact:
+            parts += exact_table(sampler, race)
+            continue
+        parts += intervals_tables(source, rows, experiment.baseline)
         parts.extend(footnotes(race))
-    specs = {race_arm.member.label: race_arm.member.spec for race in section.sampler.races for race_arm in race.arms}
+    specs = {race_arm.member.label: race_arm.member.spec for race in sampler.races for race_arm in race.arms}
     listed = "\n".join(f"| {markdown(label)} | {code(spec)} |" for label, spec in specs.items())
     parts.append(
         "<details><summary>The contenders, as they are written on the command line</summary>\n\n"
@@ -113,51 +127,8 @@ def _experiment(record: SuiteRecord, section: Section) -> list[str]:
     return parts
 
 
-def _direction(record: SuiteRecord, metric: str) -> str:
-    return "less is better" if record.direction(metric) == "minimize" else "more is better"
-
-
-def _partial(race: Race) -> str:
-    have = len(race.repetitions)
-    if have == race.planned:
-        return f", {race.planned} repetition{'s' if race.planned != 1 else ''}"
-    return f" (partial: {have} of {race.planned} repetitions)"
-
-
-def _table(rows: Sequence[Standing], baseline: str) -> str:
-    head = ["rank", "contender", "mean", "over draws", "over queries and draws"]
-    against = any(row.contender == baseline and row.rank_low is not None for row in rows)
-    if against:
-        head += [f"minus {markdown(baseline)}", "over queries and draws"]
-    lines = ["| " + " | ".join(head) + " |", "|:-:|---|--:|:-:|:-:|" + ("--:|:-:|" if against else "")]
-    for row in best_first(rows):
-        name = markdown(row.contender) + (" †" if row.equals else "")
-        cells = [
-            _rank(row),
-            f"**{name}**" if row.rank_low == 1 else name,
-            number(row.mean),
-            interval(row.lower, row.upper),
-            interval(row.lower_queries, row.upper_queries),
-        ]
-        if against and row.contender == baseline:
-            cells += ["baseline", ""]
-        elif against:
-            cells += [
-                number(row.difference, sign=True),
-                interval(row.difference_lower, row.difference_upper, sign=True),
-            ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _rank(row: Standing) -> str:
-    if row.rank_low is None:
-        return row.status if row.status != "done" else "—"
-    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low} ... {row.rank_high}"
-
-
 def _made_by(record: SuiteRecord) -> list[str]:
-    lines = [f"- suite {code(record.name)}"]
+    lines = [f"- suite {code(record.name)}, seed {code(str(record.seed))}"]
     lines += [f"- {markdown(name)} {code(version)}" for name, version in sorted(record.versions.items())]
     if record.cpu:
         lines.append(f"- CPU class {code(record.cpu)}")

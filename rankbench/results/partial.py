@@ -31,14 +31,14 @@ def partial(store: Journal) -> RenderableType:
         race = next((race for race in reversed(sampler.races) if any(arm.stored for arm in race.arms)), None)
         if race is None:
             continue
-        metric, splits = sampler.metrics[0], record.splits()
-        simulated = ", simulated data" if record.simulated else ""
+        metric, splits = sampler.metrics[0], sampler.source.shown_splits()
+        simulated = ", simulated data" if sampler.source.simulated else ""
         title = f"{plain(experiment.title)}: n = {count(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
         table = Table()
         table.add_column("contender")
         for split in splits:
-            table.add_column(f"{plain(metric)}, {'held-out' if split == 'heldout' else split}", justify="right")
-        sign = 1 if record.direction(metric) == "minimize" else -1
+            table.add_column(f"{plain(metric)}, {plain(sampler.source.short(split))}", justify="right")
+        sign = 1 if sampler.source.direction(metric) == "minimize" else -1
         rows: list[tuple[float, str, list[str]]] = []
         for arm in race.arms:
             if arm.racing and race.repetitions:

@@ -21,6 +21,8 @@ from rankbench.errors import StoreError
 from rankbench.results.journal import Journal, StoredCell
 from rankbench.results.schema import Member, Split, SuiteRecord
 from rankbench.results.stats.bootstrap import REPLICATES, Crossed, crossed
+from rankbench.results.stats.corrected_t import widened, widening
+from rankbench.results.stats.draws import MeanIntervals, mean_intervals
 from rankbench.results.text import natural
 from rankbench.suites.schema import Experiment
 
@@ -149,7 +151,8 @@ class Sampler:
         members: Sequence[Member],
         cells: dict[str, StoredCell],
     ) -> None:
-        self.journal, self.record, self.experiment = journal, record, experiment
+        self.journal, self.experiment = journal, experiment
+        self.source = record.source(experiment.name)
         own = [m for m in members if m.experiment == experiment.name]
         self.races = tuple(_race(n, [m for m in own if m.n == n], cells) for n in sorted({m.n for m in own}))
         self.seed = bootstrap_seed(record.seed)
@@ -166,8 +169,12 @@ class Sampler:
         return next((arm for race in self.races for arm in race.arms if arm.key == key), None)
 
     def means(self, arm: Arm, metric: str, split: Split, repetitions: Sequence[int]) -> NDArray[np.float64]:
-        """Return an arm's mean over queries, shape (R,)."""
+        """Return an arm's mean over units, shape (R,)."""
         return np.array([self._losses(arm, r, metric, split).mean() for r in repetitions])
+
+    def values(self, arm: Arm, metric: str, split: Split) -> NDArray[np.float64]:
+        """Return an arm's value for every unit, of its first finished repetition, shape (U,)."""
+        return self._losses(arm, min(arm.done), metric, split)
 
     def sample(self, arms: Sequence[Arm], metric: str, split: Split, repetitions: tuple[int, ...]) -> Crossed:
         """Return the bootstrapped means of `arms` on the same `repetitions`.
@@ -189,19 +196,27 @@ class Sampler:
         for arm in arms:
             sample, columns = self._samples[self._cache[metric, split, arm.key, repetitions]]
             parts.append((sample, columns[arm.key]))
-        return Crossed(
+        together = Crossed(
             *(
                 np.stack([getattr(sample, name)[:, column] for sample, column in parts], axis=1)
                 for name in ("draws", "queries", "replicates", "draw_replicates", "log_sds")
             )
         )
+        return widened(together, self.source.test_share)
+
+    def intervals(
+        self, arms: Sequence[Arm], metric: str, split: Split, repetitions: Sequence[int], level: float = 0.95
+    ) -> MeanIntervals:
+        """Return the means of `arms` with their intervals over draws."""
+        means = np.stack([self.means(arm, metric, split, repetitions) for arm in arms], axis=1)
+        return mean_intervals(means, level, widening(len(means), self.source.test_share))
 
     def _losses(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
         losses = self.journal.losses(arm.cells[repetition], metric, split)
         if losses is None:
             raise StoreError(
                 f"{self.journal.path}: {arm.member.label!r} (n = {arm.member.n}, repetition {repetition}) is done but "
-                f"has no {metric!r} on the {split} queries: it was computed for other losses; run into a new folder"
+                f"has no {metric!r} on the {split} units: it was computed for other losses; run into a new folder"
             )
         return losses
 

@@ -27,6 +27,7 @@ __all__ = [
     "Curve",
     "Direction",
     "Member",
+    "Source",
     "Split",
     "Status",
     "SuiteRecord",
@@ -49,8 +50,9 @@ FAILURES: frozenset[Status] = frozenset({"error", "timeout"})
 
 @dataclass(frozen=True, order=True)
 class BlockKey:
-    """Which matched draw: data set (canonical spec), n, repetition and the suite's seed."""
+    """Which matched draw: protocol and data set (canonical specs), n, repetition and the suite's seed."""
 
+    protocol: str
     dataset: str
     n: int
     repetition: int
@@ -84,8 +86,9 @@ class CellResult:
         Empty when done; else what happened, in words.
     optimality : float
         How far from optimal the fit stopped; nan where nothing was optimized.
-    losses : dict of (metric, split) to ndarray of float64, shape (Q_split,)
-        Loss of every query, in the order of the split's queries. Empty unless done.
+    losses : dict of (metric, split) to ndarray of float64, shape (U_split,)
+        Loss of every unit (of every query, as a rule), in the order of the split's units.
+        Empty unless done.
     curves : dict of str to Curve
         Curves by metric name; empty for most contenders.
     info : dict of str to float
@@ -103,21 +106,21 @@ class CellResult:
     info: dict[str, float] = field(default_factory=dict)
 
 
-def problem_with(cell: CellResult, queries: Mapping[Split, int] | None = None) -> str | None:
+def problem_with(cell: CellResult, units: Mapping[Split, int] | None = None) -> str | None:
     """Return why a cell cannot be stored and read back, in words; None if it can.
 
     Parameters
     ----------
     cell : CellResult
-    queries : mapping of Split to int, optional
-        Number of queries of each split; without it, only what the cell says by itself is
+    units : mapping of Split to int, optional
+        Number of units of each split; without it, only what the cell says by itself is
         looked at.
 
     Returns
     -------
     str or None
         A done cell without losses, or with losses that are not finite numbers, one for
-        each query; a curve whose steps are not whole numbers that increase, or that has
+        each unit; a curve whose steps are not whole numbers that increase, or that has
         not one value for each step (values may be nan); facts that are not numbers.
     """
     if cell.status == "done" and not cell.losses:
@@ -125,11 +128,11 @@ def problem_with(cell: CellResult, queries: Mapping[Split, int] | None = None) -
     for (metric, split), losses in cell.losses.items():
         shape = np.shape(losses)
         if not _numbers(losses):
-            return f"{metric} on the {split} queries is not a one-dimensional array of numbers but has shape {shape}"
-        if queries is not None and shape != (queries.get(split, 0),):
-            return f"{metric} has shape {shape} on the {split} queries, of which the plan has {queries.get(split, 0)}"
+            return f"{metric} on the {split} units is not a one-dimensional array of numbers but has shape {shape}"
+        if units is not None and shape != (units.get(split, 0),):
+            return f"{metric} has shape {shape} on the {split} units, of which the plan has {units.get(split, 0)}"
         if not np.isfinite(losses).all():
-            return f"{metric} is not finite on some {split} query; call it diverged"
+            return f"{metric} is not finite on some {split} unit; call it diverged"
     for metric, curve in cell.curves.items():
         if not isinstance(curve, Curve):
             return f"the curve {metric} is not a Curve but a {type(curve).__name__}"
@@ -190,23 +193,75 @@ class Member:
     order: int
 
 
+class Source(BaseModel):
+    """What some experiments of a suite are made from: a protocol on a data set.
+
+    Attributes
+    ----------
+    protocol, dataset : str
+        Canonical specs; a protocol may need no data set.
+    fingerprint : str
+        sha256 of the data's contents.
+    simulated : bool
+        Whether the data are; the leaderboard then says so first, with `assumptions`.
+    notes : tuple of str
+        What was changed on the way, as in a scaled number of queries or judgments.
+    splits : dict of Split to str
+        Title of each split that has units.
+    units : dict of Split to list of str
+        Names of what losses are given for, in their order.
+    counts : str
+        What n counts; empty where nothing is drawn.
+    test_share : float, optional
+        Share of the observations that each repetition is tested on, where repetitions
+        overlap.
+    exact : bool
+        Whether the results are exact numbers, without intervals.
+    directions : dict of str to Direction
+        By metric; one that is not named is minimized.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    protocol: str
+    dataset: str = ""
+    fingerprint: str = ""
+    simulated: bool = False
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    splits: dict[Split, str]
+    units: dict[Split, list[str]]
+    counts: str = "judgments"
+    test_share: float | None = None
+    exact: bool = False
+    directions: dict[str, Direction] = {}
+
+    def shown_splits(self) -> tuple[Split, ...]:
+        """Return the splits that have units, in the order in which they are shown."""
+        return tuple(split for split in SPLITS if self.units.get(split))
+
+    def short(self, split: Split) -> str:
+        """Return a split's title in a few words: "design queries"."""
+        title = self.splits.get(split, split).partition(" (")[0]
+        return title[:1].lower() + title[1:]
+
+    def sizes(self) -> dict[Split, int]:
+        """Return the number of units of each split."""
+        return {split: len(names) for split, names in self.units.items()}
+
+    def direction(self, metric: str) -> Direction:
+        """Return whether less or more of `metric` is better."""
+        return self.directions.get(metric, "minimize")
+
+
 class SuiteRecord(BaseModel):
     """What the journal keeps of a resolved suite: all that a report has to say about it.
 
     Attributes
     ----------
-    dataset, fingerprint : str
-        Canonical spec of the data set, and the sha256 of its contents.
-    simulated : bool
-        Whether the data are; the leaderboard then says so first, with `assumptions`.
-    notes : tuple of str
-        What was changed on the way, as in a scaled number of queries or judgments.
-    queries : dict of Split to int
-        Number of queries of each split; a split without queries is left out or 0.
-    query_ids : dict of Split to list of str
-        In the order of the per-query losses.
-    directions : dict of str to Direction
-        By metric; one that is not named is minimized.
+    sources : tuple of Source
+    of : dict of str to int
+        Index of each experiment's source.
     versions, cpu, code_digest
         What computed the cells.
     """
@@ -216,24 +271,18 @@ class SuiteRecord(BaseModel):
     name: str
     title: str
     seed: int
-    dataset: str
-    simulated: bool
-    fingerprint: str
-    queries: dict[Split, int]
+    sources: tuple[Source, ...]
+    of: dict[str, int]
     experiments: tuple[Experiment, ...]
-    assumptions: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    transforms: tuple[str, ...] = ()
-    query_ids: dict[Split, list[str | int]] = {}
-    directions: dict[str, Direction] = {}
     versions: dict[str, str] = {}
     cpu: str = ""
     code_digest: str = ""
 
-    def splits(self) -> tuple[Split, ...]:
-        """Return the splits that have queries."""
-        return tuple(split for split in SPLITS if self.queries.get(split, 0) > 0)
+    def source(self, experiment: str) -> Source:
+        """Return what an experiment is made from."""
+        return self.sources[self.of[experiment]]
 
-    def direction(self, metric: str) -> Direction:
-        """Return whether less or more of `metric` is better."""
-        return self.directions.get(metric, "minimize")
+    def source_of(self, key: BlockKey) -> Source | None:
+        """Return the source that a block was drawn from, if the plan has it."""
+        made = (key.protocol, key.dataset)
+        return next((source for source in self.sources if (source.protocol, source.dataset) == made), None)

@@ -11,7 +11,6 @@ import numpy as np
 from rankbench.results.sample import Arm, Race, Sampler
 from rankbench.results.schema import Direction, Split
 from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws
-from rankbench.results.stats.draws import mean_intervals
 from rankbench.results.stats.holm import holm
 from rankbench.results.stats.ranks import rank_ranges
 
@@ -52,6 +51,7 @@ class Standing:
     difference_lower_draws: float = NAN
     difference_upper_draws: float = NAN
     p_holm: float = NAN
+    wins: float = NAN
     repetitions: int = 0
     planned: int = 0
     queries: int = 0
@@ -69,18 +69,18 @@ def standings(sampler: Sampler) -> list[Standing]:
         row
         for race in sampler.races
         for metric in sampler.metrics
-        for split in sampler.record.splits()
+        for split in sampler.source.shown_splits()
         for row in _rows(sampler, race, metric, split)
     ]
 
 
 def _rows(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Standing]:
-    direction = sampler.record.direction(metric)
+    direction = sampler.source.direction(metric)
     found: dict[str, dict[str, float | int | None]] = {}
     racing = race.racing
     if racing and race.repetitions:
         sample = sampler.sample(racing, metric, split, race.repetitions)
-        over_draws = mean_intervals(sample.draws)
+        over_draws = sampler.intervals(racing, metric, split, race.repetitions)
         identity = np.eye(len(racing))
         for i, arm in enumerate(racing):
             single = contrasts(sample, identity[:, [i]])
@@ -110,7 +110,7 @@ def _ranks(
     """Rank every distinct arm; one that equals k = inf shares that one's range."""
     distinct = [arm for arm in race.racing if not _shares(arm, race)]
     sample = sampler.sample(distinct, metric, split, race.repetitions)
-    ranges = rank_ranges(sample, maximize=sampler.record.direction(metric) == "maximize")
+    ranges = rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
     by_label = {arm.member.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
     for arm in race.racing:
         low, high = by_label[_shares(arm, race) or arm.member.label]
@@ -142,12 +142,20 @@ def _differences(
             "difference_lower_draws": draws.lower[0],
             "difference_upper_draws": draws.upper[0],
             "p_holm": both.p[0],
+            "wins": _wins(sampler, arm, base, metric, split, race.repetitions),
         }
     tested = [arm.member.label for arm in others if not _shares(arm, race)]
     adjusted = holm(np.array([found[label]["p_holm"] for label in tested], dtype=np.float64))
     by_label = dict(zip(tested, adjusted, strict=True))
     for arm in others:
         found[arm.member.label]["p_holm"] = by_label.get(_shares(arm, race) or arm.member.label, NAN)
+
+
+def _wins(sampler: Sampler, arm: Arm, base: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> float:
+    """Count the repetitions in which an arm is better than the baseline; equal ones count half."""
+    sign = 1 if sampler.source.direction(metric) == "minimize" else -1
+    margins = sign * (sampler.means(base, metric, split, repetitions) - sampler.means(arm, metric, split, repetitions))
+    return float((margins > 0).sum() + 0.5 * (margins == 0).sum())
 
 
 def _row(
@@ -159,11 +167,11 @@ def _row(
     direction: Direction,
     values: dict[str, float | int | None],
 ) -> Standing:
-    record = sampler.record
+    source = sampler.source
     return Standing(
         experiment=sampler.experiment.name,
-        dataset=record.dataset,
-        simulated=record.simulated,
+        dataset=source.dataset,
+        simulated=source.simulated,
         n=race.n,
         contender=arm.member.label,
         spec=arm.member.spec,
@@ -171,7 +179,7 @@ def _row(
         direction=direction,
         split=split,
         planned=race.planned,
-        queries=record.queries[split],
+        queries=len(source.units[split]),
         status=arm.status,
         reason=arm.reason,
         optimality=arm.optimality,

@@ -120,16 +120,17 @@ class Store(Journal):
         new = [cell for cell in block.cells if cell.cell not in known]
         if not new:
             return
-        queries = self.record().queries
+        source = self.record().source_of(block.key)
         for cell in new:
-            problem = problem_with(cell, queries)
+            problem = problem_with(cell, source.sizes() if source else None)
             if problem is not None:
                 raise StoreError(f"cell {cell.cell}: {problem}")
         key = block.key
         with self._transaction():
             cursor = self.connection.execute(
-                "INSERT INTO blocks (dataset, n, repetition, seed, seconds, digest) VALUES (?, ?, ?, ?, ?, '')",
-                (key.dataset, key.n, key.repetition, key.seed, float(block.seconds)),
+                "INSERT INTO blocks (protocol, dataset, n, repetition, seed, seconds, digest) "
+                "VALUES (?, ?, ?, ?, ?, ?, '')",
+                (key.protocol, key.dataset, key.n, key.repetition, key.seed, float(block.seconds)),
             )
             number = cursor.lastrowid
             if number is None:

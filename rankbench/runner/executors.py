@@ -13,22 +13,18 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from rankbench.data.queries import Queries
-from rankbench.methods.erm import ERM
+from rankbench.protocols.base import BlockTask, Prepared
 from rankbench.results.schema import BlockResult, CellResult
-from rankbench.runner.isolation import is_ours, reason
-from rankbench.runner.plan import BlockTask
-from rankbench.runner.prepare import Prepared, open_shared, shared
-from rankbench.spec import Spec, parse
+from rankbench.runner.blocks import run_block, trusted
+from rankbench.runner.isolation import guarded, reason
+from rankbench.runner.share import open_shared, shared
 
-__all__ = ["available_cores", "run_here", "run_in_pool", "warm_up"]
+__all__ = ["LIMIT", "available_cores", "run_here", "run_in_pool", "warm_up"]
 
-LIMIT = 3600
-"""Seconds after which a block is given up."""
+LIMIT = 3600.0
+"""Seconds after which a block is given up, unless a run says otherwise."""
 
-_shared: dict[str, tuple[Queries, Queries]] = {}
+_open: dict[tuple[str, int], Prepared] = {}
 
 
 def available_cores() -> int:
@@ -36,20 +32,16 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_here(prepared: Prepared, tasks: Sequence[BlockTask]) -> Iterator[BlockResult]:
-    """Run blocks one after the other in this process, one BLAS thread."""
-    from threadpoolctl import threadpool_limits
-
-    from rankbench.runner.execute import execute
-
+def run_here(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> Iterator[BlockResult]:
+    """Run blocks one after the other in this process."""
     for task in tasks:
-        with threadpool_limits(limits=1, user_api="blas"):
-            result = execute(prepared.design, prepared.heldout, task)
-        yield result
+        yield run_block(sources[task.source], task)
 
 
-def run_in_pool(prepared: Prepared, tasks: Sequence[BlockTask], workers: int) -> Iterator[BlockResult]:
-    """Run blocks in spawned worker processes that share one memory-mapped feature table.
+def run_in_pool(
+    sources: Sequence[Prepared], tasks: Sequence[BlockTask], workers: int, timeout: float = LIMIT
+) -> Iterator[BlockResult]:
+    """Run blocks in spawned worker processes that share memory-mapped arrays.
 
     A worker that dies or hangs takes its block with it, not the run: the block is run
     again without the foreign contenders, and each of those alone, so that the guilty one
@@ -57,21 +49,23 @@ def run_in_pool(prepared: Prepared, tasks: Sequence[BlockTask], workers: int) ->
     """
     from pebble import ProcessPool
 
-    warm_up(prepared, tasks[0])
+    for index in sorted({task.source for task in tasks}):
+        warm_up(sources[index], next(task for task in tasks if task.source == index))
+    kinds = [prepared.protocol.contender for prepared in sources]
     # Spawned, because Polars' threads do not survive a fork.
-    with shared(prepared) as folder:
+    with shared(sources) as folder:
         pool: Any = ProcessPool(max_workers=workers, context=get_context("spawn"), initializer=_start)
 
         def submit(task: BlockTask) -> Any:
-            return pool.schedule(_execute, args=(folder, task), timeout=LIMIT)
+            return pool.schedule(_execute, args=(folder, task), timeout=timeout)
 
         try:
             waiting: dict[Any, BlockTask] = {submit(task): task for task in tasks}
             while waiting:
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     task = waiting.pop(future)
-                    result = _result(future, task)
-                    parts = _apart(task) if isinstance(result, _Dead) else []
+                    result = _result(future, timeout)
+                    parts = _apart(task, kinds[task.source]) if isinstance(result, _Dead) else []
                     if parts:
                         waiting |= {submit(part): part for part in parts}
                     else:
@@ -91,13 +85,13 @@ class _Dead:
     reason: str
 
 
-def _result(future: Any, task: BlockTask) -> BlockResult | _Dead:
+def _result(future: Any, timeout: float) -> BlockResult | _Dead:
     from pebble import ProcessExpired
 
     try:
         result: BlockResult = future.result()
     except TimeoutError:
-        return _Dead("timeout", f"no result within {LIMIT} s")
+        return _Dead("timeout", f"no result within {timeout:g} s")
     except ProcessExpired as error:
         return _Dead("error", f"worker process died with exit code {error.exitcode}")
     except Exception as error:
@@ -105,11 +99,9 @@ def _result(future: Any, task: BlockTask) -> BlockResult | _Dead:
     return result
 
 
-def _apart(task: BlockTask) -> list[BlockTask]:
+def _apart(task: BlockTask, kind: str) -> list[BlockTask]:
     """Return the task's built-in contenders as one task and each foreign one as its own."""
-    from rankbench.plugin.manager import get
-
-    foreign = {cell: spec for cell, spec in task.cells.items() if not is_ours(get("method", spec))}
+    foreign = {cell: spec for cell, spec in task.cells.items() if not trusted(kind, spec)}
     if not foreign or len(task.cells) == 1:
         return []
     ours = {cell: spec for cell, spec in task.cells.items() if cell not in foreign}
@@ -117,23 +109,12 @@ def _apart(task: BlockTask) -> list[BlockTask]:
 
 
 def warm_up(prepared: Prepared, task: BlockTask) -> None:
-    """Compile what a block needs, on three of its queries: once here, not in every worker."""
-    from rankbench.plugin.manager import get
-    from rankbench.runner.execute import execute
-
-    # Foreign code could take this process down.
-    cells = {cell: spec for cell, spec in task.cells.items() if is_ours(get("method", spec))}
-    if not cells or not all(is_ours(get("loss", loss)) for loss in task.losses):
-        return
-    few = np.arange(min(3, len(prepared.design)))
-    small = prepared.design.take(few)
-    cells = {cell: str(_shortened(spec)) for cell, spec in cells.items()}
-    execute(small, small, replace(task, key=replace(task.key, n=50 * len(few)), cells=cells))
-
-
-def _shortened(spec: str) -> Spec:
-    read = parse(spec)
-    return replace(read, params=read.params | {"draws": 50, "curve": 3}) if read.name == ERM.name else read
+    """Compile what a block needs, on a smaller one: once here, not in every worker."""
+    if not type(prepared.protocol).__module__.startswith("rankbench."):
+        return  # foreign code could take this process down
+    small = prepared.protocol.smaller(prepared, task)
+    if small is not None:
+        guarded(lambda: run_block(*small))
 
 
 def _start() -> None:
@@ -144,14 +125,10 @@ def _start() -> None:
 
 
 def _execute(folder: Path, task: BlockTask) -> BlockResult:
-    from threadpoolctl import threadpool_limits
-
-    from rankbench.runner.execute import execute
-
-    if str(folder) not in _shared:
-        _shared[str(folder)] = open_shared(folder)
-    with threadpool_limits(limits=1, user_api="blas"):
-        return execute(*_shared[str(folder)], task)
+    key = (str(folder), task.source)
+    if key not in _open:
+        _open[key] = open_shared(folder, task.source)
+    return run_block(_open[key], task)
 
 
 def _failed(task: BlockTask, dead: _Dead) -> BlockResult:

@@ -7,42 +7,22 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rankbench.component import Component, build
 from rankbench.errors import SpecError, nearest
 from rankbench.losses.base import Loss
-from rankbench.methods.base import Method
 from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.results.schema import BlockKey, Member
-from rankbench.runner.prepare import Prepared
+from rankbench.runner.additions import added
 from rankbench.spec import parse
 from rankbench.suites.schema import ContenderEntry, Experiment, Suite
 
-__all__ = ["BlockTask", "Plan", "contenders", "make_plan"]
+__all__ = ["Plan", "contenders", "make_plan"]
 
 LABEL_LENGTH = 200
-
-
-@dataclass(frozen=True)
-class BlockTask:
-    """One block with the cells to compute on it.
-
-    Attributes
-    ----------
-    key : BlockKey
-    entropy_fingerprint : str
-        Of the data, see `rankbench.runner.seeds`.
-    losses : tuple of str
-        Canonical specs of the losses.
-    cells : dict of cell id to canonical spec
-    """
-
-    key: BlockKey
-    fingerprint: str
-    losses: tuple[str, ...]
-    cells: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -64,22 +44,26 @@ class Plan:
     tasks: list[BlockTask]
 
 
-def contenders(entry: ContenderEntry) -> list[tuple[str, Method]]:
-    """Return the labelled methods of an entry, its grid multiplied out.
+def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, str, list[Component]]]:
+    """Return the contenders of an entry, its grid multiplied out: label, spec, and points.
+
+    An entry to be tuned is one contender whose points are its grid; the others have one
+    point each.
 
     Raises
     ------
     SpecError
-        An unknown method or parameter, a label that names one, or a label that gets
+        An unknown component or parameter, a label that names one, or a label that gets
         longer than 200 characters.
     """
     spec = parse(entry.use)
-    cls = manager.component_class("method", spec.name)
-    methods = [method for method in build(cls, spec) if isinstance(method, Method)]
+    built: list[Component] = list(build(manager.component_class(kind, spec.name), spec))
+    if entry.tune:
+        return [(entry.label or str(spec), str(spec), built)]
     labelled = []
-    for method in methods:
-        written = {key: _short(getattr(method, attribute)) for key, attribute in method.attributes().items()}
-        labelled.append((_label(entry, written) if entry.label else str(method), method))
+    for component in built:
+        written = {key: _short(getattr(component, attribute)) for key, attribute in component.attributes().items()}
+        labelled.append((_label(entry, written) if entry.label else str(component), str(component), [component]))
     return labelled
 
 
@@ -105,67 +89,90 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def make_plan(suite: Suite, prepared: Prepared, code: str, extra: Sequence[str] = ()) -> Plan:
+def make_plan(
+    suite: Suite, sources: Sequence[Prepared], of: Mapping[str, int], code: str, extra: Sequence[str] = ()
+) -> Plan:
     """Plan a suite.
 
     Parameters
     ----------
     suite : Suite
         With its includes resolved.
-    prepared : Prepared
+    sources : sequence of Prepared
+    of : mapping of str to int
+        Index of each experiment's source.
     code : str
         Code digest: part of every cell's id.
     extra : sequence of str
-        Contenders to add to every experiment, in the contender grammar.
+        What to add wherever it fits, see `rankbench.runner.additions`.
 
     Raises
     ------
     SpecError
-        An unknown or ill-fitting component, or two contenders of one label.
+        An unknown or ill-fitting component, two contenders of one label, or something to
+        add that fits no experiment.
     """
     members: list[Member] = []
-    blocks: dict[tuple[BlockKey, tuple[str, ...]], dict[str, str]] = defaultdict(dict)
-    added = tuple(ContenderEntry(use=use) for use in extra)
-    for experiment in suite.experiments:
-        losses = tuple(str(_loss(text)) for text in experiment.losses)
+    blocks: dict[tuple[BlockKey, int, tuple[str, ...]], dict[str, str]] = defaultdict(dict)
+    experiments = added(suite.experiments, [sources[of[e.name]].protocol for e in suite.experiments], extra)
+    for experiment in experiments:
+        source = of[experiment.name]
+        prepared = sources[source]
+        losses = tuple(_metric(experiment, prepared.protocol, text) for text in experiment.losses)
         labels: set[str] = set()
-        order = 0
-        for entry in (*experiment.contenders, *added):
-            for label, method in contenders(entry):
+        for order, entry in enumerate(experiment.contenders):
+            for label, spec, found in _fitting(experiment, entry, prepared.protocol):
                 if label in labels:
                     raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {label!r}")
                 labels.add(label)
+                config = found[0].config() if not entry.tune else {"tuned": [point.config() for point in found]}
                 for declared in entry.n or experiment.n:
                     _check_n(experiment, declared)
                     for repetition in range(experiment.repetitions):
-                        key = BlockKey(str(prepared.dataset), prepared.scaled(declared), repetition, suite.seed)
-                        cell = _cell_id(key, prepared, suite, method, losses, code)
-                        blocks[key, losses][cell] = str(method)
+                        data = str(prepared.dataset) if prepared.dataset else ""
+                        scaled = prepared.scaled(declared)
+                        key = BlockKey(str(prepared.protocol), data, scaled, repetition, suite.seed)
+                        cell = _cell_id(key, prepared, found, losses, code)
+                        blocks[key, source, losses][cell] = spec
                         members.append(
-                            Member(
-                                experiment.name,
-                                label,
-                                str(method),
-                                method.config(),
-                                key.n,
-                                declared,
-                                repetition,
-                                cell,
-                                order,
-                            )
+                            Member(experiment.name, label, spec, config, key.n, declared, repetition, cell, order)
                         )
-                order += 1
         _check_labels(experiment, labels)
-    tasks = [BlockTask(key, prepared.fingerprint, losses, cells) for (key, losses), cells in blocks.items()]
-    tasks.sort(key=lambda task: (task.key.repetition, task.key.n, task.losses))
-    return Plan(suite, members, tasks)
+    tasks = [BlockTask(key, source, losses, cells) for (key, source, losses), cells in blocks.items()]
+    tasks.sort(key=lambda task: (task.key.repetition, task.source, task.key.n, task.losses))
+    return Plan(suite.model_copy(update={"experiments": tuple(experiments)}), members, tasks)
 
 
-def _loss(text: str) -> Loss:
+def _fitting(
+    experiment: Experiment, entry: ContenderEntry, protocol: Protocol
+) -> list[tuple[str, str, list[Component]]]:
+    if entry.tune and not protocol.tunes:
+        raise SpecError(
+            f"experiment {experiment.name!r}: protocol {protocol.name!r} chooses no parameters, so {entry.use!r} "
+            "cannot be tuned"
+        )
+    found = contenders(entry, protocol.contender)
+    for _, spec, points in found:
+        for point in points:
+            misfit = protocol.misfit(point)
+            if misfit:
+                raise SpecError(f"experiment {experiment.name!r}: {spec!r} cannot compete: {misfit}")
+    return found
+
+
+def _metric(experiment: Experiment, protocol: Protocol, text: str) -> str:
+    """Return a metric as cells name it: one of the protocol's own, or a loss."""
+    if protocol.metrics:
+        if text not in protocol.metrics:
+            raise SpecError(
+                f"experiment {experiment.name!r}: protocol {protocol.name!r} has no metric {text!r}"
+                f"{nearest(text, protocol.metrics)}"
+            )
+        return text
     loss = manager.get("loss", text)
     if not isinstance(loss, Loss):
         raise SpecError(f"{text!r} is not a loss")
-    return loss
+    return str(loss)
 
 
 def _check_n(experiment: Experiment, n: int) -> None:
@@ -193,15 +200,13 @@ def _check_labels(experiment: Experiment, labels: set[str]) -> None:
                 )
 
 
-def _cell_id(
-    key: BlockKey, prepared: Prepared, suite: Suite, method: Method, losses: tuple[str, ...], code: str
-) -> str:
+def _cell_id(key: BlockKey, prepared: Prepared, points: Sequence[Component], losses: tuple[str, ...], code: str) -> str:
     """Hash everything that determines a cell's value."""
     parts = [
         [key.dataset, key.n, key.repetition, key.seed],
+        prepared.protocol.digest(),
         prepared.fingerprint,
-        [len(prepared.design), len(prepared.heldout), list(suite.transforms)],
-        method.digest(),
+        [point.digest() for point in points],
         list(losses),
         code,
     ]

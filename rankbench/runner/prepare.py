@@ -1,118 +1,87 @@
-"""From a suite's data set to the design and held-out queries that its blocks share."""
+"""From a suite to what its blocks are drawn from: each protocol's data, prepared once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
 from rankbench.data.dataset import Dataset
-from rankbench.data.load import load_dataset, usable
-from rankbench.data.queries import Queries
-from rankbench.data.shards import design_heldout
-from rankbench.data.transforms import apply
-from rankbench.errors import InputError
+from rankbench.errors import SpecError
+from rankbench.plugin import manager
+from rankbench.protocols.base import Prepared, Protocol
 from rankbench.suites.schema import Suite
 
-__all__ = ["Prepared", "open_shared", "prepare", "shared"]
+__all__ = ["dataset_of", "prepare", "protocol_of"]
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """Queries of a run.
+def prepare(suite: Suite, datasets: Sequence[str] = ()) -> tuple[list[Prepared], dict[str, int]]:
+    """Prepare the data of all experiments of a suite, each protocol on a data set once.
 
-    Attributes
+    Parameters
     ----------
-    dataset : Dataset
-    fingerprint : str
-        sha256 of the data.
-    design, heldout : Queries
-        Transformed; judged, and only evaluated on.
-    scale : float
-        By which the suite's n are multiplied: 1 where there are as many design queries
-        as the suite wants.
-    notes : tuple of str
-        What a reader must know about all this.
-    """
+    suite : Suite
+        With its includes resolved.
+    datasets : sequence of str
+        In the contender grammar; each replaces that of every experiment whose protocol
+        takes it, the first one that fits.
 
-    dataset: Dataset
-    fingerprint: str
-    design: Queries
-    heldout: Queries
-    scale: float
-    notes: tuple[str, ...]
-
-    def scaled(self, n: int) -> int:
-        """Return the number of judgments that stands for the suite's n."""
-        return max(1, round(n * self.scale))
-
-
-def prepare(suite: Suite, dataset: Dataset) -> Prepared:
-    """Load a data set, leave out what cannot be judged, split and transform it.
+    Returns
+    -------
+    sources : list of Prepared
+    of : dict of str to int
+        Index of each experiment's source.
 
     Raises
     ------
     InputError
-        The data is not there, cannot be read, or has fewer than two usable queries.
+        The data are not there, cannot be read, or are too few.
+    SpecError
+        An unknown protocol or data set, one that does not go with the other, or a data set
+        that no experiment takes.
     """
-    queries = load_dataset(dataset)
-    chosen = usable(queries)
-    if len(chosen) < 2:
-        raise InputError(
-            f"data set {dataset!s} has {len(chosen)} usable queries; two with at least two different labels are needed"
-        )
-    notes = []
-    if len(chosen) < len(queries):
-        notes.append(
-            f"{len(queries) - len(chosen)} of {len(queries)} queries left out: all their labels are equal, "
-            "or they have fewer than two items."
-        )
-    design, heldout = design_heldout([queries.ids[q] for q in chosen], suite.design_queries, suite.heldout_queries)
-    scale = len(design) / suite.design_queries
-    if len(design) < suite.design_queries:
-        notes.append(
-            f"{len(design)} design and {len(heldout)} held-out queries instead of {suite.design_queries} and "
-            f"{suite.heldout_queries}; every n is scaled by {scale:.4g}, which keeps the judgments per query."
-        )
-    return Prepared(
-        dataset,
-        dataset.fingerprint(),
-        apply(suite.transforms, queries.take(chosen[design])),
-        apply(suite.transforms, queries.take(chosen[heldout])),
-        scale,
-        tuple(notes),
-    )
+    given = [dataset_of(text) for text in datasets]
+    wanted: dict[tuple[str, str], tuple[Protocol, Dataset | None]] = {}
+    of: dict[str, int] = {}
+    used: set[str] = set()
+    refusals: list[str] = []
+    for experiment in suite.experiments:
+        protocol = protocol_of(experiment.protocol)
+        dataset = None
+        if protocol.table is not None:
+            fitting = [d for d in given if not protocol.refusal(d)]
+            refusals += [refusal for d in given if (refusal := protocol.refusal(d))]
+            used |= {str(d) for d in fitting[:1]}
+            dataset = fitting[0] if fitting else _own(experiment.name, experiment.dataset, protocol)
+        key = (str(protocol), str(dataset) if dataset else "")
+        wanted[key] = (protocol, dataset)
+        of[experiment.name] = list(wanted).index(key)
+    for d in given:
+        if str(d) not in used:
+            why = f": {refusals[0]}" if refusals else ""
+            raise SpecError(f"no experiment of suite {suite.name!r} takes data set {d!s}{why}")
+    return [protocol.prepare(dataset, suite.seed) for protocol, dataset in wanted.values()], of
 
 
-@contextmanager
-def shared(prepared: Prepared) -> Iterator[Path]:
-    """Write the queries to a temporary folder that worker processes map into memory."""
-    with TemporaryDirectory(prefix="rankbench-") as name:
-        for split, queries in (("design", prepared.design), ("heldout", prepared.heldout)):
-            folder = Path(name) / split
-            folder.mkdir()
-            np.save(folder / "x.npy", queries.x)
-            np.save(folder / "offsets.npy", queries.offsets)
-            np.save(folder / "labels.npy", queries.labels)
-            (folder / "ids.txt").write_text("\n".join(queries.ids), encoding="utf-8")
-        yield Path(name)
+def _own(experiment: str, text: str, protocol: Protocol) -> Dataset:
+    if not text:
+        raise SpecError(f"experiment {experiment!r}: protocol {protocol.name!r} needs a data set of {protocol.table}")
+    dataset = dataset_of(text)
+    refusal = protocol.refusal(dataset)
+    if refusal:
+        raise SpecError(f"experiment {experiment!r}: {refusal}")
+    return dataset
 
 
-def open_shared(folder: Path) -> tuple[Queries, Queries]:
-    """Open what `shared` wrote: design and held-out queries, features mapped read-only."""
+def protocol_of(text: str) -> Protocol:
+    """Return a protocol by its spec."""
+    protocol = manager.get("protocol", text)
+    if not isinstance(protocol, Protocol):
+        raise SpecError(f"{text!r} is not a protocol")
+    return protocol
 
-    def load(split: str, name: str) -> NDArray[np.float64]:
-        array: NDArray[np.float64] = np.load(folder / split / f"{name}.npy", allow_pickle=False)
-        return array
 
-    def queries(split: str) -> Queries:
-        ids = (folder / split / "ids.txt").read_text(encoding="utf-8").split("\n")
-        x = np.load(folder / split / "x.npy", mmap_mode="r", allow_pickle=False)
-        return Queries(ids, load(split, "offsets").astype(np.int64), x, load(split, "labels"))
-
-    return queries("design"), queries("heldout")
+def dataset_of(text: str) -> Dataset:
+    """Return a data set by its spec."""
+    dataset = manager.get("dataset", text)
+    if not isinstance(dataset, Dataset):
+        raise SpecError(f"{text!r} is not a data set")
+    return dataset

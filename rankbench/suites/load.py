@@ -119,4 +119,10 @@ def _with_includes(suite: Suite, path: dict[Path, str], included: set[Path]) -> 
             raise SpecError(f"suite {name!r} is included more than {INCLUDE_DEPTH} deep; include it further up")
         included.add(file)
         experiments += _with_includes(found, {**path, file: name}, included)
-    return experiments + list(suite.experiments)
+    return experiments + [_settled(experiment, suite) for experiment in suite.experiments]
+
+
+def _settled(experiment: Experiment, suite: Suite) -> Experiment:
+    """Say in the experiment what its suite says for it."""
+    own = {"protocol": experiment.protocol or suite.protocol, "dataset": experiment.dataset or suite.dataset}
+    return experiment.model_copy(update=own)

@@ -41,11 +41,15 @@ class ContenderEntry(_Strict):
         parameters. Empty: the canonical spec. At most 200 characters.
     n : tuple of int, optional
         Only at these n; all of the experiment's by default.
+    tune : bool
+        The grid is one contender: its point is chosen on validation data, by a protocol
+        that does so.
     """
 
     use: str
     label: str = Field(default="", max_length=200)
     n: Counts | None = None
+    tune: bool = False
 
 
 class Contrast(_Strict):
@@ -149,19 +153,23 @@ class Experiment(_Strict):
         Kebab-case, at most 100 characters.
     title : str
     n : tuple of int
-        Distinct numbers of judgments, in [1, 2^40), each a prefix of the same draw; for the suite's full number
-        of design queries, scaled down in proportion when a data set has fewer.
+        Distinct numbers of judgments (of what the protocol counts), in [1, 2^40).
     repetitions : int
     losses : tuple of str
-        In the contender grammar; the first one is the headline.
+        In the contender grammar, or names of the protocol's own metrics; the first one is
+        the headline.
     baseline : str
         Label that paired differences are taken against.
+    protocol, dataset : str
+        In the contender grammar; the suite's own unless given.
     """
 
     name: Name
     title: str
-    n: Counts
-    repetitions: int = Field(ge=1)
+    protocol: str = ""
+    dataset: str = ""
+    n: Counts = (1,)
+    repetitions: int = Field(default=1, ge=1)
     losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)
     baseline: str = ""
     contenders: tuple[ContenderEntry, ...] = Field(min_length=1)
@@ -170,7 +178,7 @@ class Experiment(_Strict):
 
 
 class Suite(_Strict):
-    """Named experiments on one data set, or other suites included.
+    """Named experiments, or other suites included.
 
     Attributes
     ----------
@@ -178,12 +186,11 @@ class Suite(_Strict):
         Kebab-case, at most 100 characters: the default output folder has it.
     seed : int
         In [0, 2^63).
+    protocol : str
+        How its experiments are done, unless they say otherwise, in the contender grammar.
     dataset : str
-        A data set in the contender grammar; ``--dataset`` replaces it.
-    design_queries, heldout_queries : int
-        How many queries are judged, at least one, and how many only evaluated on.
-    transforms : tuple of str
-        Feature transforms, applied in order.
+        The data of its experiments, unless they say otherwise, in the contender grammar;
+        ``--dataset`` replaces it. Empty for protocols that take none.
     include : tuple of str
         Other suites whose experiments come first.
     """
@@ -191,9 +198,7 @@ class Suite(_Strict):
     name: Name
     title: str
     seed: int = Field(default=20130501, strict=True, ge=0, lt=2**63)
+    protocol: str = "btl"
     dataset: str = ""
-    design_queries: int = Field(default=500, strict=True, ge=1)
-    heldout_queries: int = Field(default=500, strict=True, ge=0)
-    transforms: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     experiments: tuple[Experiment, ...] = ()

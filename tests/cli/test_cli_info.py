@@ -26,7 +26,7 @@ class Shared(Loss):
 def registered(monkeypatch, tmp_path):
     suite = tmp_path / "own.toml"
     suite.write_text(
-        'name = "own"\ntitle = "A suite of one\'s own"\ndataset = "web10k-like"\ndesign_queries = 30\n'
+        'name = "own"\ntitle = "A suite of one\'s own"\ndataset = "web10k-like"\nprotocol = "btl:design=30"\n'
         '[[experiments]]\nname = "one"\ntitle = "First"\nn = [5, 50]\nrepetitions = 2\n'
         'contenders = [{use = "erm:k=[1,2,3]"}]\n'
     )
@@ -62,7 +62,7 @@ def test_a_suite_with_its_experiments(rankbench, registered):
     shown = rankbench("info", "own")
     assert shown.exit_code == 0, shown.output
     assert "A suite of one's own" in shown.stdout
-    assert "30 judged, 500 held out" in shown.stdout
+    assert "btl:design=30" in shown.stdout
     assert shown.stdout.splitlines()[-1].split() == ["one", "First", "5,", "50", "2", "3", "ndcg", "0"]
     found = json.loads(rankbench("info", "own", "--json").stdout)
     assert found["kind"] == "suite"

@@ -12,9 +12,7 @@ TEXT = """
 name = "own"
 title = "A suite of one's own"
 dataset = "web10k-like"
-design_queries = 20
-heldout_queries = 10
-transforms = ["log1p"]
+protocol = "btl:design=20,heldout=10,transforms=log1p"
 include = ["other"]
 
 [[experiments]]
@@ -52,8 +50,8 @@ def test_a_suite_is_described_as_its_file_writes_it(suite):
     path = suite(TEXT.encode())
     found = describe_suite("own")
     assert (found.title, found.path, found.dataset) == ("A suite of one's own", path, "web10k-like")
-    assert (found.design_queries, found.heldout_queries) == (20, 10)
-    assert (found.includes, found.transforms) == (("other",), ("log1p",))
+    assert found.protocol == "btl:design=20,heldout=10,transforms=log1p"
+    assert found.includes == ("other",)
     one, two = found.experiments
     assert (one.name, one.n, one.repetitions, one.losses) == ("one", (100, 1000), 5, ("ndcg", "pairwise"))
     assert one.contenders == 3 * 2 + 1

@@ -68,7 +68,7 @@ def blocks_of(plan: Plan, queries: dict[str, int], scale: float = 1.0) -> tuple[
                 )  # fmt: skip
                 if cell not in cells:
                     cells[cell] = _cell(cell, owner, contender, plan, n_declared, rep, queries)
-            blocks.append(BlockResult(BlockKey("web10k-like", n, rep, 7), list(cells.values()), 1.5))
+            blocks.append(BlockResult(BlockKey("btl", "web10k-like", n, rep, 7), list(cells.values()), 1.5))
     return members, blocks
 
 
@@ -104,7 +104,7 @@ def _cell(
 
 
 def record(
-    plans: list[Plan], queries: dict[str, int], title: str = "Asymptotics of ranking algorithms", **more: Any
+    plans: list[Plan], queries: dict[str, int], title: str = "Asymptotics of ranking algorithms", **of_source: Any
 ) -> dict[str, Any]:
     experiments = [
         {
@@ -123,18 +123,28 @@ def record(
         "name": "paper",
         "title": title,
         "seed": 7,
-        "dataset": "web10k-like",
-        "simulated": True,
-        "assumptions": ["Labels are nonlinear in the features.", "100 +- 60 items a query."],
-        "notes": [],
-        "fingerprint": "ab" * 32,
-        "queries": queries,
-        "query_ids": {split: list(range(count)) for split, count in queries.items()},
-        "transforms": ["signed-log1p", "zscore"],
+        "sources": [source(queries, **of_source)],
+        "of": {plan.name: 0 for plan in plans},
         "experiments": experiments,
         "versions": {"rankbench": "0.1.0"},
         "cpu": "x86-64-v3",
         "code_digest": "0123",
+    }
+
+
+def source(queries: dict[str, int], **more: Any) -> dict[str, Any]:
+    return {
+        "protocol": "btl",
+        "dataset": "web10k-like",
+        "simulated": True,
+        "assumptions": ["Labels are nonlinear in the features.", "100 +- 60 items a query."],
+        "notes": ["Features: signed-log1p, then zscore."],
+        "fingerprint": "ab" * 32,
+        "splits": {
+            "design": "Design queries (those that were judged, as in the paper)",
+            "heldout": "Held-out queries (never judged)",
+        },
+        "units": {split: [str(i) for i in range(count)] for split, count in queries.items()},
     } | more
 
 

@@ -62,11 +62,11 @@ def test_what_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:
 @pytest.fixture
 def facts(monkeypatch: pytest.MonkeyPatch):
     """Write the facts of a run that ran nothing."""
-    kept = ("dataset", "simulated", "notes", "transforms", "versions", "cpu", "blas", "code_digest", "seed", "queries")
-    monkeypatch.setattr(api, "_record", lambda plan, prepared: dict.fromkeys(kept))
+    kept = ("versions", "cpu", "blas", "code_digest", "seed")
+    monkeypatch.setattr(api, "_record", lambda made: dict.fromkeys(kept) | {"sources": []})
     plan = SimpleNamespace(suite=SimpleNamespace(name="paper", experiments=()), tasks=())
-    prepared = SimpleNamespace(fingerprint="ab")
-    return lambda folder: api._write_facts(folder, plan, prepared, 0, 1, {"total": 1.234})
+    made = api.Planned([], {}, plan)
+    return lambda folder: api._write_facts(folder, made, 0, 1, {"total": 1.234})
 
 
 def test_facts_of_a_run_follow_no_planted_link(tmp_path: Path, facts) -> None:

@@ -73,7 +73,7 @@ def test_parquet_rows(tmp_path: Path) -> None:
     assert frame.equals(frame.sort(keys, nulls_last=False))
     assert frame.select(keys).is_duplicated().sum() == 0
     expected = {
-        "suite", "experiment", "config", "dataset", "dataset_sha256", "contender", "spec", "versions", "code_digest",
+        "suite", "experiment", "config", "protocol", "dataset", "dataset_sha256", "contender", "spec", "versions", "code_digest",
         "cell", "n", "repetition", "seed", "split", "metric", "direction", "step", "value", "status", "reason",
         "optimality",
     }  # fmt: skip

@@ -11,13 +11,13 @@ from test_stats_bootstrap import effects
 
 from rankbench.results.stats.bootstrap import crossed
 from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws, pairs
-from rankbench.results.stats.corrected_t import corrected_resampled_t
+from rankbench.results.stats.corrected_t import widened
 from rankbench.results.stats.critical import Sources
 from rankbench.results.stats.draws import mean_intervals
 from rankbench.results.stats.equivalence import equivalent, not_equivalent
 from rankbench.results.stats.holm import holm
 from rankbench.results.stats.ranks import rank_ranges
-from rankbench.results.stats.simultaneous import simultaneous
+from rankbench.results.stats.simultaneous import Intervals, simultaneous
 from rankbench.results.stats.spread import pitman_morgan, sd_ratios
 
 DIFFERENCE = np.array([[1.0], [-1.0]])
@@ -224,15 +224,20 @@ def test_holm_is_between_p_and_bonferroni(values: list[float]) -> None:
     assert (adjusted <= np.minimum(p * len(p), 1) + 1e-12).all()
 
 
+def corrected(differences: np.ndarray, test_share: float | None) -> Intervals:
+    sample = widened(crossed(differences[:, None, None], 1), test_share)
+    return contrasts(sample, np.eye(1))
+
+
 def test_corrected_t_by_hand_and_without_a_test_share() -> None:
     differences = np.array([0.1, 0.3, 0.2, 0.4])
-    mean, lower, upper, p = corrected_resampled_t(differences, 0.2)
+    found = corrected(differences, 0.2)
     se = np.sqrt((0.25 + 0.25) * differences.var(ddof=1))
     half = stats.t.ppf(0.975, 3) * se
-    assert (mean, lower, upper) == pytest.approx((0.25, 0.25 - half, 0.25 + half))
-    assert p == pytest.approx(2 * stats.t.sf(0.25 / se, 3))
-    assert corrected_resampled_t(differences, 1e-15)[3] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
-    assert corrected_resampled_t(np.zeros(3), 0.1)[3] == 1
+    assert (found.estimate[0], found.lower[0], found.upper[0]) == pytest.approx((0.25, 0.25 - half, 0.25 + half))
+    assert found.p[0] == pytest.approx(2 * stats.t.sf(0.25 / se, 3))
+    assert corrected(differences, None).p[0] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+    assert corrected(np.zeros(3), 0.1).p[0] == 1
 
 
 def test_corrected_t_on_overlapping_splits_keeps_its_level() -> None:
@@ -242,6 +247,6 @@ def test_corrected_t_on_overlapping_splits_keeps_its_level() -> None:
         rng = np.random.default_rng([seed, 8])
         sample = rng.normal(size=50)
         splits = np.array([sample[rng.permutation(50)[:10]].mean() for _ in range(15)])
-        wrong += corrected_resampled_t(splits, 0.2)[3] < 0.05
+        wrong += corrected(splits, 0.2).p[0] < 0.05
         naive += stats.ttest_1samp(splits, 0).pvalue < 0.05
     assert wrong <= ALLOWED < naive

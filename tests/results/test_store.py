@@ -19,7 +19,7 @@ from rankbench.results.journal import FILE, Journal
 from rankbench.results.schema import BlockKey, BlockResult, CellResult, Curve, Member, problem_with
 from rankbench.results.store import Store
 
-KEY = BlockKey("data", 100, 0, 7)
+KEY = BlockKey("btl", "web10k-like", 100, 0, 7)
 QUERIES = {"design": 3, "heldout": 2}
 
 
@@ -45,7 +45,7 @@ def test_round_trip(tmp_path: Path) -> None:
         store.commit(BlockResult(KEY, [cell], 2.0))
     with Journal(tmp_path) as journal:
         assert journal.members() == [member("c")]
-        assert journal.record().queries == QUERIES
+        assert journal.record().sources[0].sizes() == QUERIES
         stored = journal.cells()["c"]
         assert (stored.status, stored.reason, stored.optimality) == ("done", "", 1e-9)
         assert stored.info["mc_error"] == 0.25
@@ -108,7 +108,7 @@ def test_a_label_twice_is_refused_and_the_former_plan_stays(tmp_path: Path) -> N
 
 
 def test_incomplete_suite_is_refused(tmp_path: Path) -> None:
-    with Store.open(tmp_path) as store, pytest.raises(StoreError, match="fingerprint"):
+    with Store.open(tmp_path) as store, pytest.raises(StoreError, match="sources"):
         store.begin({"name": "x"}, [])
 
 
@@ -281,7 +281,7 @@ with Store.open({folder!r}) as store:
     t.begin(store, *[t.member(f"{{i}}-{{j}}", f"{{i}}-{{j}}") for i in range(5000) for j in range(3)])
     for i in range(5000):
         cells = [t.done(f"{{i}}-{{j}}", i / 5000) for j in range(3)]
-        store.commit(BlockResult(BlockKey("data", 100, i, 7), cells, 0.0))
+        store.commit(BlockResult(BlockKey("btl", "web10k-like", 100, i, 7), cells, 0.0))
         print(i, flush=True)
 """
 

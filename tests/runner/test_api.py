@@ -25,9 +25,7 @@ name = "small"
 title = "A small suite"
 seed = 7
 dataset = "web10k-like:queries=44,features=12"
-design_queries = 20
-heldout_queries = 20
-transforms = ["signed-log1p", "zscore-within-query"]
+protocol = "btl:design=20,heldout=20,transforms=signed-log1p+zscore-within-query"
 
 [[experiments]]
 name = "orders"
@@ -100,8 +98,9 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_ends_in_leaderboard_rows_and_facts(reference: Path) -> None:
     facts = json.loads((reference / "run.json").read_text())
     assert facts["blocks"] == {"computed": 6, "reused": 0}
-    assert facts["simulated"] is True
-    assert facts["queries"] == {"design": 20, "heldout": 20}
+    (source,) = facts["sources"]
+    assert source["simulated"] is True
+    assert source["units"] == {"design": 20, "heldout": 20}
     rows = pl.read_parquet(reference / "results.parquet")
     assert set(rows["status"]) == {"done"}
     text = (reference / "leaderboard.md").read_text()
@@ -341,7 +340,7 @@ def test_includes_come_first_and_cannot_go_round(suite: str, tmp_path: Path) -> 
     head = SUITE.split("[[experiments]]")[0]
     outer = tmp_path / "outer.toml"
     outer.write_text(head.replace('"small"', '"outer"') + f'include = ["{suite}"]\n')
-    _, plan = api.planned(str(outer))
+    plan = api.planned(str(outer)).plan
     assert [e.name for e in plan.suite.experiments] == ["orders", "again"]
     Path(suite).write_text(f'include = ["{outer}"]\n' + SUITE)
     with pytest.raises(SpecError, match="include each other"):
@@ -349,7 +348,7 @@ def test_includes_come_first_and_cannot_go_round(suite: str, tmp_path: Path) -> 
 
 
 def test_every_cell_is_planned_once(suite: str) -> None:
-    _, plan = api.planned(suite)
+    plan = api.planned(suite).plan
     cells = [cell for task in plan.tasks for cell in task.cells]
     assert len(cells) == len(set(cells)) == 7 * 2 * 3
     shown = [m.cell for m in plan.members if m.experiment == "again"]
@@ -359,27 +358,31 @@ def test_every_cell_is_planned_once(suite: str) -> None:
 
 @pytest.mark.parametrize(("reps", "figures"), [(1, (1, 1)), (2, (2, 2)), (5, (2, 5)), (10, (4, 10)), (99, (20, 50))])
 def test_fewer_repetitions_keep_their_proportion(reps: int, figures: tuple[int, int]) -> None:
-    _, plan = api.planned("paper", reps=reps)
+    plan = api.planned("paper", reps=reps).plan
     by_name = {e.name: e.repetitions for e in plan.suite.experiments}
     assert (by_name["figure-2"], by_name["figure-3"]) == figures
 
 
 def test_a_smaller_data_set_scales_n_and_says_so(suite: str) -> None:
-    prepared, plan = api.planned(suite, dataset="web10k-like:queries=20,features=12")
-    queries = len(prepared.design) + len(prepared.heldout)
-    assert len(prepared.design) == (queries + 1) // 2
-    assert {m.n for m in plan.members} == {round(n * len(prepared.design) / 20) for n in (400, 1200)}
+    made = api.planned(suite, dataset="web10k-like:queries=20,features=12")
+    (prepared,), plan = made.sources, made.plan
+    sizes = {split: len(units) for split, units in prepared.units.items()}
+    assert sizes["design"] == (sizes["design"] + sizes["heldout"] + 1) // 2
+    assert {m.n for m in plan.members} == {round(n * sizes["design"] / 20) for n in (400, 1200)}
     assert {m.n_declared for m in plan.members} == {400, 1200}
     assert any("scaled" in note for note in prepared.notes)
 
 
 def test_the_same_draws_for_all_n_and_contenders(suite: str) -> None:
     from rankbench.data.btl import draw_comparisons
+    from rankbench.data.queries import Queries
     from rankbench.runner.seeds import draw_entropy
 
-    prepared, _ = api.planned(suite)
+    (prepared,) = api.planned(suite).sources
+    offsets, x, labels = (prepared.arrays[f"design.{name}"] for name in ("offsets", "x", "labels"))
+    design = Queries(list(prepared.units["design"]), offsets.copy(), x, labels.copy())
     entropy = draw_entropy(7, prepared.fingerprint, 0)
-    small, large = draw_comparisons(prepared.design, 400, entropy), draw_comparisons(prepared.design, 1200, entropy)
+    small, large = draw_comparisons(design, 400, entropy), draw_comparisons(design, 1200, entropy)
     np.testing.assert_array_equal(large.winner[:400], small.winner)
 
 
@@ -391,8 +394,7 @@ def test_nobody_declares_equal_contenders_different(tmp_path: Path) -> None:
         title = "Equal contenders"
         seed = {seed}
         dataset = "web10k-like:queries=64,features=8,seed={seed}"
-        design_queries = 30
-        heldout_queries = 30
+        protocol = "btl:design=30,heldout=30"
         [[experiments]]
         name = "null"
         title = "Equal contenders"

@@ -32,8 +32,7 @@ SUITE = """
 name = "tiny"
 title = "Tiny"
 dataset = "web10k-like:queries=24,features=8"
-design_queries = 10
-heldout_queries = 10
+protocol = "btl:design=10,heldout=10"
 [[experiments]]
 name = "a"
 title = "A"

@@ -14,7 +14,7 @@ from rankbench.suites.schema import ContenderEntry
 
 
 def labels(label: str, use: str = "erm:k=[1,10],lambda=0.5") -> list[str]:
-    return [found for found, _ in contenders(ContenderEntry(use=use, label=label))]
+    return [found for found, _, _ in contenders(ContenderEntry(use=use, label=label))]
 
 
 def test_labels_hold_the_parameters_of_each_point() -> None:
@@ -58,8 +58,7 @@ CLAIM = """
 name = "own"
 title = "Own"
 dataset = "web10k-like:queries=44,features=12"
-design_queries = 20
-heldout_queries = {heldout}
+protocol = "btl:design=20,heldout={heldout}"
 [[experiments]]
 name = "first"
 title = "First"
@@ -77,7 +76,7 @@ contrasts = [{{ a = "random", b = "random", n_a = 100, n_b = {n} }}]
 def test_claims_are_about_the_experiments_own_n(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text(CLAIM.format(n=200, heldout=20))
-    assert len(api.planned(str(path))[1].tasks) == 2
+    assert len(api.planned(str(path)).plan.tasks) == 2
     path.write_text(CLAIM.format(n=300, heldout=20))
     with pytest.raises(SpecError, match="claim 'A' is about n = 300"):
         api.planned(str(path))
@@ -86,7 +85,7 @@ def test_claims_are_about_the_experiments_own_n(tmp_path: Path) -> None:
 def test_nothing_need_be_held_out(tmp_path: Path) -> None:
     path = tmp_path / "own.toml"
     path.write_text(CLAIM.format(n=200, heldout=0))
-    prepared, _ = api.planned(str(path))
-    assert (len(prepared.design), len(prepared.heldout)) == (20, 0)
-    assert prepared.heldout.x.shape == (0, prepared.design.x.shape[1])
-    assert prepared.heldout.offsets.tolist() == [0]
+    (prepared,) = api.planned(str(path)).sources
+    assert {split: len(units) for split, units in prepared.units.items()} == {"design": 20, "heldout": 0}
+    assert prepared.arrays["heldout.x"].shape == (0, prepared.arrays["design.x"].shape[1])
+    assert prepared.arrays["heldout.offsets"].tolist() == [0]

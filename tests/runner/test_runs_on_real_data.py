@@ -24,8 +24,9 @@ CASES = [pytest.param(name, marks=needs(name)) for name in SETS]
 
 @pytest.mark.parametrize("name", CASES)
 def test_queries_and_n_are_scaled_and_said(name: str) -> None:
-    prepared, plan = api.planned("paper", dataset=name, reps=1)
-    assert (len(prepared.design), len(prepared.heldout)) == SETS[name]
+    made = api.planned("paper", dataset=name, reps=1)
+    prepared, plan = made.sources[made.of["figure-3"]], made.plan
+    assert (len(prepared.units["design"]), len(prepared.units["heldout"])) == SETS[name]
     assert {m.n for m in plan.members if m.n_declared == 200_000} == {round(200_000 * SETS[name][0] / 500)}
     notes = " ".join(prepared.notes)
     assert "left out" in notes

@@ -60,7 +60,7 @@ def test_two_figures_cannot_have_one_file(tmp_path: Path) -> None:
         for n in ("0", "-1", "1.0", "true", '"1"', "", str(2**40), "100, 200, 100", "9" * 30)
     ]
     + [('title = "Own"', f'title = "Own"\nseed = {seed}') for seed in ("-1", str(2**63), "1.0", "true")]
-    + [('title = "Own"', f'title = "Own"\n{bad}') for bad in ("design_queries = 0", "heldout_queries = -1")]
+    + [('title = "Own"', f'title = "Own"\n{bad}') for bad in ("protocol = 3", "dataset = 0")]
     + [("repetitions = 1", "repetitions = 1\nlosses = []")]
     + [('kind = "risk"', 'kind = "curves"')]
     + [('kind = "risk"', 'kind = "curves"\nmetrics = ["exact-gap-last"]')]
@@ -82,9 +82,9 @@ def test_margins_are_finite(tmp_path: Path, margin: str) -> None:
 
 
 def test_the_largest_numbers_are_fine(tmp_path: Path) -> None:
-    text = (TOP + f"seed = {2**63 - 1}\nheldout_queries = 0\n" + EXPERIMENT).replace("200", str(2**40 - 1))
+    text = (TOP + f"seed = {2**63 - 1}\n" + EXPERIMENT).replace("200", str(2**40 - 1))
     suite = load_suite(write(tmp_path, text))
-    assert (suite.seed, suite.heldout_queries, suite.experiments[0].n) == (2**63 - 1, 0, (100, 2**40 - 1))
+    assert (suite.seed, suite.experiments[0].n) == (2**63 - 1, (100, 2**40 - 1))
 
 
 def including(name: str, *files: Path) -> str:

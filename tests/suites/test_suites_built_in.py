@@ -38,4 +38,4 @@ def test_the_suite_paper_is_the_protocol() -> None:
     assert figure_4.n == (800_000,)
     claims = [claim.id for experiment in suite.experiments for claim in experiment.claims]
     assert sorted(claims) == [f"C{i}" for i in range(1, 9)]
-    assert (suite.design_queries, suite.heldout_queries) == (500, 500)
+    assert suite.protocol == "btl:design=500,heldout=500,transforms=signed-log1p+zscore-within-query"

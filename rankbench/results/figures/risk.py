@@ -14,7 +14,7 @@ from rankbench.results.figures.scale import LogAxis
 from rankbench.results.figures.style import Look, look, safe, subtitle, thousands
 from rankbench.results.sample import Arm, Race, Sampler
 from rankbench.results.schema import Split
-from rankbench.results.stats.draws import mean_intervals
+from rankbench.results.stats.draws import MeanIntervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from rankbench.suites.schema import Figure
 
-__all__ = ["SPLIT_WORDS", "draw_risk"]
+__all__ = ["draw_risk"]
 
-SPLIT_WORDS: dict[Split, str] = {"design": "design queries", "heldout": "held-out queries"}
 _HOLLOW = "hollow: the same as k = ∞"
 _PARAMETER_WORDS = {"k": "order of aggregation k", "lambda": "regularization λ"}
 
@@ -38,7 +37,7 @@ def draw_risk(sampler: Sampler, figure: Figure) -> Canvas:
     """
     from matplotlib.figure import Figure as Canvas
 
-    splits, races = sampler.record.splits(), sampler.races
+    splits, races = sampler.source.shown_splits(), sampler.races
     groups = [lines(race, figure.series, figure.parameter) for race in races]
     names: dict[str, str] = {}
     for group in groups:
@@ -53,14 +52,14 @@ def draw_risk(sampler: Sampler, figure: Figure) -> Canvas:
             axes = grid[0][r] if single else grid[r][c]
             _panel(axes, sampler, figure, race, split, groups[c], names, axis)
             if single:
-                axes.set_title(f"{SPLIT_WORDS[split]}, {thousands(race.n)}")
+                axes.set_title(f"{safe(sampler.source.short(split))}, {thousands(race.n)}")
             elif r == 0:
                 axes.set_title(thousands(race.n))
             if single or r == rows - 1:
                 axes.set_xlabel(_PARAMETER_WORDS.get(figure.parameter, safe(figure.parameter)))
             if c == 0:
                 words = _risk_words(sampler)
-                axes.set_ylabel(words if single else f"{words},\n{SPLIT_WORDS[split]}")
+                axes.set_ylabel(words if single else f"{words},\n{safe(sampler.source.short(split))}")
     _legend(canvas, grid, [safe(name) for name in names.values()], 3 if columns < 3 else 5)
     canvas.suptitle(subtitle(sampler, figure, races), fontsize=10)
     return canvas
@@ -69,7 +68,7 @@ def draw_risk(sampler: Sampler, figure: Figure) -> Canvas:
 def _risk_words(sampler: Sampler) -> str:
     metric = safe(sampler.metrics[0])
     name = metric.upper() if metric.isalpha() else metric
-    return f"{name} risk" if sampler.record.direction(sampler.metrics[0]) == "minimize" else f"mean {name}"
+    return f"{name} risk" if sampler.source.direction(sampler.metrics[0]) == "minimize" else f"mean {name}"
 
 
 def _legend(canvas: Canvas, grid: NDArray[Any], names: list[str], columns: int) -> None:
@@ -101,15 +100,15 @@ def _panel(
     references = [arm for arm in race.racing if matches(arm.member.label, figure.references)]
     for i, arm in enumerate(references):
         style = look(len(names) + i)
-        found = mean_intervals(sampler.means(arm, metric, split, race.repetitions)[:, None], figure.level)
+        found = sampler.intervals([arm], metric, split, race.repetitions, figure.level)
         axes.axhline(found.mean[0], color=style.color, linestyle=style.dashes, label=safe(arm.member.label))
         if math.isfinite(found.lower[0]):
             axes.axhspan(found.lower[0], found.upper[0], color=style.color, alpha=0.18, linewidth=0)
     for key, points in group.items():
         racing = [(value, arm) for value, arm in points if arm.racing]
         if racing and race.repetitions:
-            means = np.stack([sampler.means(arm, metric, split, race.repetitions) for _, arm in racing], axis=1)
-            _line(axes, axis, racing, means, names[key], look(list(names).index(key)), figure.level)
+            found = sampler.intervals([arm for _, arm in racing], metric, split, race.repetitions, figure.level)
+            _line(axes, axis, racing, found, names[key], look(list(names).index(key)))
     axis.ticks(axes)
 
 
@@ -117,13 +116,11 @@ def _line(
     axes: Axes,
     axis: LogAxis,
     points: Sequence[tuple[float, Arm]],
-    means: NDArray[np.float64],
+    found: MeanIntervals,
     name: str,
     style: Look,
-    level: float,
 ) -> None:
     """Draw a line with its band; to infinity it is dotted, and the band is a bar of its own."""
-    found = mean_intervals(means, level)
     x = np.array([axis.places[value] for value, _ in points])
     inner = np.array([math.isfinite(value) and value > 0 for value, _ in points])
     hollow = np.array([bool(arm.equals) for _, arm in points])

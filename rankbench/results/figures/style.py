@@ -85,8 +85,8 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
         if counts and counts[-1] > 1
         else f"no bands: {words} repetition"
     )
-    record = sampler.record
-    data = "simulated data" if record.simulated else safe(record.dataset.partition(":")[0])
+    source = sampler.source
+    data = "simulated data" if source.simulated else safe((source.dataset or source.protocol).partition(":")[0])
     return f"{title}\n{data}; {bands}"
 
 

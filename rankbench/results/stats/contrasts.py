@@ -38,11 +38,13 @@ def contrasts(sample: Crossed, matrix: NDArray[np.float64], level: float = 0.95)
 
     Notes
     -----
-    With one draw the intervals are over queries alone, and with one query over draws
-    alone; callers say so. Where several contrasts share fewer than `FEWEST` draws (or
+    With one draw the intervals are over queries alone, and with one query (or unit) they
+    are those of `contrasts_over_draws`; callers say so. Where several contrasts share fewer than `FEWEST` draws (or
     queries), one of them is likely to have them agree by chance: their few degrees of
     freedom then count for the whole variance, and hardly anything is told apart.
     """
+    if len(sample.queries) == 1:
+        return contrasts_over_draws(sample, matrix, level)
     draws, queries = sample.draws @ matrix, sample.queries @ matrix
     units = [means.shape[0] for means in (draws, queries) if means.shape[0] > 1]
     sources = Sources.of(draws, queries)

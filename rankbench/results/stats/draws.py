@@ -27,7 +27,7 @@ class MeanIntervals:
     upper: NDArray[np.float64]
 
 
-def mean_intervals(values: NDArray[np.float64], level: float = 0.95) -> MeanIntervals:
+def mean_intervals(values: NDArray[np.float64], level: float = 0.95, widening: float = 1.0) -> MeanIntervals:
     """Return Student's t interval of every column's mean.
 
     Parameters
@@ -35,6 +35,8 @@ def mean_intervals(values: NDArray[np.float64], level: float = 0.95) -> MeanInte
     values : ndarray of float64, shape (R, C)
         One value a draw: means over queries, or paired differences of such means.
     level : float, in (0, 1)
+    widening : float, at least 1
+        Factor of the standard errors, see `rankbench.results.stats.corrected_t`.
     """
     draws = values.shape[0]
     mean = values.mean(axis=0)
@@ -42,6 +44,6 @@ def mean_intervals(values: NDArray[np.float64], level: float = 0.95) -> MeanInte
         missing = np.full(mean.shape, np.nan)
         return MeanIntervals(mean, missing, missing, missing, missing)
     sd = values.std(axis=0, ddof=1)
-    se = sd / np.sqrt(draws)
+    se = widening * sd / np.sqrt(draws)
     half = stdtrit(draws - 1, 0.5 + level / 2) * se
     return MeanIntervals(mean, sd, se, mean - half, mean + half)

@@ -1,78 +1,43 @@
-"""One block: draw its judgments, fit every contender, judge each by every loss."""
+"""Fit methods on a block and judge what they give, each answering for itself."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.btl import draw_comparisons, limit_scores, preference_matrix, prefix
 from rankbench.data.queries import Queries
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.losses.base import Loss
-from rankbench.losses.evaluate import evaluate
+from rankbench.losses.evaluate import Structures, evaluate
 from rankbench.methods.base import Block, Fitted, Method
 from rankbench.methods.erm import ERM
-from rankbench.plugin import manager
-from rankbench.results.schema import BlockResult, CellResult, Split
-from rankbench.results.schema import problem_with as trouble_with
+from rankbench.results.schema import CellResult, Split
 from rankbench.runner.composed import fit_composed
 from rankbench.runner.features import feature_matrix
 from rankbench.runner.isolation import ContenderFailed, guarded, lent, lent_block, problem_with, reason
-from rankbench.runner.plan import BlockTask
-from rankbench.runner.seeds import block_entropy, draw_entropy
 
-__all__ = ["execute"]
+__all__ = ["answer", "fit", "judge"]
 
 _TILE = 16
 
 
-def execute(design: Queries, heldout: Queries, task: BlockTask) -> BlockResult:
-    """Compute all cells of one block.
-
-    A contender that diverges, cannot be fitted as asked or fails becomes a result with
-    its reason; the others are not touched by it.
+def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:
+    """Fit composed contenders together and the others one by one.
 
     Parameters
     ----------
-    design, heldout : Queries
-    task : BlockTask
+    block : Block
+    methods : mapping of cell id to Method
+
+    Returns
+    -------
+    dict of cell id to Fitted or Exception
+        What went wrong with one contender does not touch the others.
     """
-    started = time.perf_counter()
-    key = task.key
-    judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, task.fingerprint, key.repetition))
-    entropy = block_entropy(key.seed, task.fingerprint, key.n, key.repetition)
-    block = Block(design, prefix(judgments, key.n), key.n, key.repetition, entropy)
-    methods = {cell: _method(spec) for cell, spec in task.cells.items()}
-    outcomes = _fit(block, methods)
-    losses = [loss for text in task.losses if isinstance(loss := manager.get("loss", text), Loss)]
-    splits: dict[Split, Queries] = {"design": design, "heldout": heldout}
-    judged = {split: _judge(outcomes, queries, losses) for split, queries in splits.items() if len(queries)}
-    cells = [
-        _cell(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()}) for cell in methods
-    ]
-    return BlockResult(key, [_checked(cell) for cell in cells], time.perf_counter() - started)
-
-
-def _checked(cell: CellResult) -> CellResult:
-    """Turn a result that the store would refuse into a failure that says why."""
-    trouble = trouble_with(cell)
-    return CellResult(cell.cell, "error", trouble) if trouble else cell
-
-
-def _method(spec: str) -> Method:
-    method = manager.get("method", spec)
-    if not isinstance(method, Method):
-        raise SpecError(f"{spec!r} is not a method")
-    return method
-
-
-def _fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:
-    """Fit composed contenders together and the others one by one."""
     composed = {cell: m for cell, m in methods.items() if isinstance(m, ERM)}
     outcomes: dict[str, Fitted | Exception] = {}
     together = guarded(lambda: fit_composed(block, composed))
@@ -128,10 +93,20 @@ def _own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
     return np.array(fitted.score(lent(queries)), dtype=np.float64)
 
 
-def _judge(
-    outcomes: dict[str, Fitted | Exception], queries: Queries, losses: list[Loss]
+def judge(
+    outcomes: dict[str, Fitted | Exception], queries: Queries, losses: list[Loss], truth: Callable[[Loss], Structures]
 ) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """Return per-query losses by cell and metric; scores that are unusable become failures."""
+    """Return per-query losses by cell and metric.
+
+    Parameters
+    ----------
+    outcomes : dict of cell id to Fitted or Exception
+        Changed: scores that are unusable, or that a loss cannot judge, become failures.
+    queries : Queries
+    losses : list of Loss
+    truth : callable
+        The structures that a loss is judged against, see `evaluate`.
+    """
     scores: dict[str, NDArray[np.float64]] = {}
     for cell, alpha in _scores(outcomes, queries).items():
         if isinstance(alpha, Exception):
@@ -147,8 +122,7 @@ def _judge(
         return rows
     alphas = np.stack(list(scores.values()))
     for loss in losses:
-        structure = limit_scores(queries) if loss.structure == "scores" else partial(_preferences, queries)
-        values = guarded(partial(evaluate, loss, alphas, structure, queries.offsets))
+        values = guarded(partial(evaluate, loss, alphas, truth(loss), queries.offsets))
         if isinstance(values, Exception) or not np.isfinite(values).all():
             said = reason(values) if isinstance(values, Exception) else "not a finite number"
             outcomes.update({cell: ContenderFailed(f"loss {loss!s}: {said}") for cell in scores})
@@ -158,13 +132,10 @@ def _judge(
     return rows
 
 
-def _preferences(queries: Queries, q: int) -> NDArray[np.float64]:
-    return preference_matrix(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
-
-
-def _cell(
+def answer(
     cell: str, outcome: Fitted | Exception, judged: Mapping[Split, Mapping[str, NDArray[np.float64]]]
 ) -> CellResult:
+    """Return a contender's result: its losses by split and metric, or what went wrong."""
     if isinstance(outcome, ContenderDiverged):
         return CellResult(cell, "diverged", str(outcome))
     if isinstance(outcome, SpecError):

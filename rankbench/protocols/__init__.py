@@ -1,0 +1,20 @@
+"""How experiments are done: one protocol a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankbench.plugin.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from rankbench.protocols.base import Protocol
+
+__all__ = ["rankbench_register_protocols"]
+
+
+@hookimpl
+def rankbench_register_protocols() -> list[type[Protocol]]:
+    """Return the built-in protocols."""
+    from rankbench.protocols.btl import BTL
+
+    return [BTL]

@@ -1,0 +1,159 @@
+"""The paper's section 6: BTL comparisons of graded items, judged by ranking losses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.data.btl import draw_comparisons, limit_scores, preference_matrix, prefix
+from rankbench.data.dataset import Dataset
+from rankbench.data.load import load_dataset, usable
+from rankbench.data.queries import Queries
+from rankbench.data.shards import design_heldout
+from rankbench.data.transforms import apply
+from rankbench.errors import InputError, SpecError
+from rankbench.losses.base import Loss
+from rankbench.losses.evaluate import Structures
+from rankbench.methods.base import Block, Method
+from rankbench.methods.erm import ERM
+from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.results.schema import CellResult, Split
+from rankbench.runner.contenders import answer, fit, judge
+from rankbench.runner.isolation import is_ours
+from rankbench.runner.seeds import block_entropy, draw_entropy
+from rankbench.spec import Spec, parse
+
+__all__ = ["BTL"]
+
+
+class BTL(Protocol):
+    """Comparisons drawn from labels by the BTL model (26), contenders judged by their losses.
+
+    An observation is a query, uniform, and a pair of its items, uniform, ordered by
+    chance: i before j with probability ``1 / (1 + exp(r_j - r_i))``. All n of a repetition
+    are prefixes of one draw. Contenders are judged against the limit scores (27) on the
+    queries that were compared, and on others that were not.
+
+    Queries whose items all have one label cannot be judged and are left out. Where a data
+    set has fewer queries than are wanted, both parts and n shrink in proportion.
+    """
+
+    name: ClassVar[str] = "btl"
+    source: ClassVar[str] = "[DMJ13]_ section 6"
+    splits: ClassVar[dict[Split, str]] = {
+        "design": "Design queries (those that were judged, as in the paper)",
+        "heldout": "Held-out queries (never judged)",
+    }
+
+    design: int = Field(default=500, ge=1, strict=True, description="Queries that are judged.")
+    heldout: int = Field(default=500, ge=0, strict=True, description="Queries that contenders are only evaluated on.")
+    transforms: str = Field(default="", description="Feature transforms, applied in order, with + between them.")
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Load a data set, leave out what cannot be judged, split and transform it."""
+        if dataset is None:
+            raise SpecError(f"protocol {self.name!r} needs a data set of items")
+        queries = load_dataset(dataset)
+        chosen = usable(queries)
+        if len(chosen) < 2:
+            raise InputError(
+                f"data set {dataset!s} has {len(chosen)} usable queries; "
+                "two with at least two different labels are needed"
+            )
+        notes = []
+        if len(chosen) < len(queries):
+            notes.append(
+                f"{len(queries) - len(chosen)} of {len(queries)} queries left out: all their labels are equal, "
+                "or they have fewer than two items."
+            )
+        design, heldout = design_heldout([queries.ids[q] for q in chosen], self.design, self.heldout)
+        scale = len(design) / self.design
+        if len(design) < self.design:
+            notes.append(
+                f"{len(design)} design and {len(heldout)} held-out queries instead of {self.design} and "
+                f"{self.heldout}; every n is scaled by {scale:.4g}, which keeps the judgments per query."
+            )
+        names = self.transforms.split("+") if self.transforms else []
+        if names:
+            notes.append(f"Features: {', then '.join(names)}.")
+        parts: dict[Split, Queries] = {
+            "design": apply(names, queries.take(chosen[design])),
+            "heldout": apply(names, queries.take(chosen[heldout])),
+        }
+        return _prepared(self, dataset, parts, scale, tuple(notes))
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Draw the block's comparisons, fit every contender, judge each by every loss."""
+        key = task.key
+        queries = {split: _queries(prepared, split) for split in self.splits}
+        design = queries["design"]
+        judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
+        entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
+        block = Block(design, prefix(judgments, key.n), key.n, key.repetition, entropy)
+        outcomes = fit(block, {cell: _method(spec) for cell, spec in task.cells.items()})
+        losses = [loss for text in task.losses if isinstance(loss := manager.get("loss", text), Loss)]
+        judged = {
+            split: judge(outcomes, some, losses, partial(_truth, some)) for split, some in queries.items() if len(some)
+        }
+        return [
+            answer(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()})
+            for cell in task.cells
+        ]
+
+    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+        """Return the block on three of its queries, without foreign contenders and losses.
+
+        Foreign code could take the process down that asks.
+        """
+        cells = {cell: spec for cell, spec in task.cells.items() if is_ours(manager.get("method", spec))}
+        if not cells or not all(is_ours(manager.get("loss", loss)) for loss in task.losses):
+            return None
+        design = _queries(prepared, "design")
+        few = design.take(np.arange(min(3, len(design))))
+        small = _prepared(self, prepared.dataset, {"design": few, "heldout": few}, 1.0, ())
+        cells = {cell: str(_shortened(spec)) for cell, spec in cells.items()}
+        return small, replace(task, key=replace(task.key, n=50 * len(few)), cells=cells)
+
+
+def _prepared(
+    protocol: Protocol, dataset: Dataset | None, parts: Mapping[Split, Queries], scale: float, notes: tuple[str, ...]
+) -> Prepared:
+    arrays: dict[str, NDArray[Any]] = {}
+    for split, part in parts.items():
+        arrays |= pack(split, x=part.x, offsets=part.offsets, labels=part.labels)
+    fingerprint = dataset.fingerprint() if dataset else ""
+    units = {split: tuple(part.ids) for split, part in parts.items()}
+    return Prepared(protocol, dataset, fingerprint, units, arrays, scale, notes)
+
+
+def _queries(prepared: Prepared, split: Split) -> Queries:
+    offsets, x, labels = (prepared.arrays[f"{split}.{name}"] for name in ("offsets", "x", "labels"))
+    # Kernels take writable arrays; only the features are too large to copy.
+    return Queries(list(prepared.units[split]), offsets.copy(), x, labels.copy())
+
+
+def _method(spec: str) -> Method:
+    method = manager.get("method", spec)
+    if not isinstance(method, Method):
+        raise SpecError(f"{spec!r} is not a method")
+    return method
+
+
+def _truth(queries: Queries, loss: Loss) -> Structures:
+    return limit_scores(queries) if loss.structure == "scores" else partial(_preferences, queries)
+
+
+def _preferences(queries: Queries, q: int) -> NDArray[np.float64]:
+    return preference_matrix(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
+
+
+def _shortened(spec: str) -> Spec:
+    read = parse(spec)
+    return replace(read, params=read.params | {"draws": 50, "curve": 3}) if read.name == ERM.name else read

@@ -1,0 +1,91 @@
+"""The tables of a leaderboard: standings with intervals, or exact numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rankbench.results.sample import Race, Sampler
+from rankbench.results.schema import Source
+from rankbench.results.standings import Standing, best_first
+from rankbench.results.text import code, count, interval, markdown, number
+
+__all__ = ["exact_table", "intervals_tables", "race_title"]
+
+
+def race_title(race: Race, source: Source) -> str:
+    """Return what stands behind an experiment's name: n and how far the repetitions got."""
+    have, times = len(race.repetitions), "run" if source.test_share is not None else "repetition"
+    done = f", {have} {times}{'s' if have != 1 else ''}"
+    if have != race.planned:
+        done = f" (partial: {have} of {race.planned} {times}s)"
+    drawn = f": n = {count(race.n)}" if source.counts else ""
+    return drawn if source.exact else drawn + done
+
+
+def intervals_tables(source: Source, rows: Sequence[Standing], baseline: str) -> list[str]:
+    """Return the tables of one n: one for each metric and split, in the plan's order."""
+    parts = []
+    for (metric, split), group in groupby(rows, key=lambda row: (row.metric, row.split)):
+        direction = "less is better" if source.direction(metric) == "minimize" else "more is better"
+        parts.append(f"**{markdown(source.splits[split])}**, {code(metric)}, {direction}")
+        parts.append(_table(list(group), baseline, source))
+    return parts
+
+
+def _table(rows: Sequence[Standing], baseline: str, source: Source) -> str:
+    resampled = source.test_share is not None
+    spread = ["SD", "corrected"] if resampled else ["over draws", "over queries and draws"]
+    head = ["rank", "contender", "mean", *spread]
+    against = any(row.contender == baseline and row.rank_low is not None for row in rows)
+    if against:
+        head += [f"minus {markdown(baseline)}", spread[-1], *(["wins"] if resampled else [])]
+    marks = "|:-:|---|--:|:-:|:-:|" + ("--:|:-:|" + (":-:|" if resampled else "") if against else "")
+    lines = ["| " + " | ".join(head) + " |", marks]
+    for row in best_first(rows):
+        name = markdown(row.contender) + (" †" if row.equals else "")
+        cells = [
+            _rank(row),
+            f"**{name}**" if row.rank_low == 1 else name,
+            number(row.mean),
+            number(row.sd) if resampled else interval(row.lower, row.upper),
+            interval(row.lower, row.upper) if resampled else interval(row.lower_queries, row.upper_queries),
+        ]
+        if against and row.contender == baseline:
+            cells += ["baseline", *[""] * (len(head) - 6)]
+        elif against:
+            cells += [
+                number(row.difference, sign=True),
+                interval(row.difference_lower, row.difference_upper, sign=True),
+                *([f"{row.wins:g} of {row.repetitions}" if row.wins == row.wins else ""] if resampled else []),
+            ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _rank(row: Standing) -> str:
+    if row.rank_low is None:
+        return row.status if row.status != "done" else "—"
+    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low} ... {row.rank_high}"
+
+
+def exact_table(sampler: Sampler, race: Race) -> list[str]:
+    """Return one table for each metric: a row for each contender, a column for each unit."""
+    parts = []
+    for metric in sampler.metrics:
+        for split in sampler.source.shown_splits():
+            units = sampler.source.units[split]
+            lines = [
+                "| contender | " + " | ".join(markdown(unit) for unit in units) + " |",
+                "|---|" + "--:|" * len(units),
+            ]
+            for arm in race.arms:
+                name = markdown(arm.member.label)
+                if not arm.done:
+                    said = f"{arm.status}: {markdown(arm.reason)}" if arm.reason else arm.status
+                    lines.append(f"| {name} | {said} |" + " |" * (len(units) - 1))
+                    continue
+                values = sampler.values(arm, metric, split)
+                lines.append(f"| {name} | " + " | ".join(number(float(value)) for value in values) + " |")
+            parts += [f"**{markdown(sampler.source.splits[split])}**, {code(metric)}", "\n".join(lines)]
+    return parts

@@ -1,0 +1,111 @@
+"""What ``--with`` adds: a contender, or a component in the place of the built-in ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rankbench.component import Component, build
+from rankbench.errors import SpecError
+from rankbench.plugin import manager
+from rankbench.plugin.kinds import KINDS
+from rankbench.protocols.base import Protocol
+from rankbench.spec import Spec, parse
+from rankbench.suites.schema import ContenderEntry, Experiment
+
+__all__ = ["added"]
+
+_OF_KIND = re.compile(r"([a-z]+)=(.+)\Z", re.DOTALL)
+
+SOLVERS = ("newton", "lbfgs", "composite")
+"""Optimizers that are tried, in this order, for a surrogate that a contender's own does not fit."""
+
+
+def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extra: Sequence[str]) -> list[Experiment]:
+    """Return the experiments with what is to be added, wherever it fits.
+
+    ``CONTENDER``
+        Competes in every experiment whose contenders are of its kind.
+    ``kind=COMPONENT``
+        As in ``surrogate=mine``: stands beside every contender that has a component of
+        this kind, in its place; an optimizer that does not fit is replaced. A loss judges
+        wherever losses do, and where components of the kind compete it competes.
+
+    Raises
+    ------
+    SpecError
+        An unknown component, or one that fits nowhere; the message says why.
+    """
+    found = list(experiments)
+    for text in extra:
+        match = _OF_KIND.match(text)
+        reasons: list[str] = []
+        before = found
+        if match and match[1] in KINDS:
+            component = manager.get(match[1], match[2])
+            found = [_beside(e, p, component, reasons) for e, p in zip(found, protocols, strict=True)]
+        else:
+            found = [_competing(e, p, text, reasons) for e, p in zip(found, protocols, strict=True)]
+        if found == before:
+            raise SpecError(f"--with {text}: it fits no experiment; {reasons[0] if reasons else 'nothing is like it'}")
+    return found
+
+
+def _competing(experiment: Experiment, protocol: Protocol, text: str, reasons: list[str]) -> Experiment:
+    """Add a contender."""
+    try:
+        points = build(manager.component_class(protocol.contender, parse(text).name), text)
+    except SpecError as error:
+        reasons.append(str(error))
+        return experiment
+    misfits = [misfit for point in points if (misfit := protocol.misfit(point))]
+    if misfits:
+        reasons.append(misfits[0])
+        return experiment
+    return _with(experiment, [ContenderEntry(use=text)])
+
+
+def _beside(experiment: Experiment, protocol: Protocol, component: Component, reasons: list[str]) -> Experiment:
+    """Put a component in the place of those of its kind, as contenders of their own."""
+    kind = component.kind
+    if kind == "loss":
+        known = {str(manager.get("loss", text)) for text in experiment.losses} if not protocol.metrics else set()
+        if protocol.metrics or str(component) in known:
+            reasons.append(f"experiment {experiment.name!r} is judged by other metrics")
+            return experiment
+        return experiment.model_copy(update={"losses": (*experiment.losses, str(component))})
+    if kind == protocol.contender:
+        return _competing(experiment, protocol, str(component), reasons)
+    entries: dict[str, ContenderEntry] = {}
+    for entry in experiment.contenders:
+        cls = manager.component_class(protocol.contender, parse(entry.use).name)
+        for point in build(cls, entry.use):
+            spec = _swapped(cls, point, component, reasons)
+            if spec is not None and str(spec) not in entries:
+                entries[str(spec)] = ContenderEntry(use=str(spec), n=entry.n)
+    return _with(experiment, list(entries.values()))
+
+
+def _swapped(cls: type[Component], point: Component, component: Component, reasons: list[str]) -> Spec | None:
+    """Return a contender's spec with a component in the place of its own; None: it does not fit."""
+    values = {key: getattr(point, attribute) for key, attribute in point.attributes().items()}
+    places = [key for key, value in values.items() if isinstance(value, Component) and value.kind == component.kind]
+    if not places:
+        return None
+    written = point.spec().params | {places[0]: component.spec()}
+    optimizers: list[Spec | None] = [None]
+    if component.kind != "optimizer" and "optimizer" in values:
+        optimizers += [Spec(name) for name in SOLVERS]
+    for optimizer in optimizers:
+        params = written | ({"optimizer": optimizer} if optimizer is not None else {})
+        try:
+            spec = cls.from_spec(Spec(point.name, params)).spec()
+        except SpecError as error:
+            reasons.append(str(error))
+            continue
+        return spec if spec != point.spec() else None
+    return None
+
+
+def _with(experiment: Experiment, entries: Sequence[ContenderEntry]) -> Experiment:
+    return experiment.model_copy(update={"contenders": (*experiment.contenders, *entries)}) if entries else experiment

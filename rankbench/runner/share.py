@@ -1,0 +1,50 @@
+"""What worker processes share: prepared arrays, mapped into memory, never pickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from rankbench.protocols.base import Prepared
+from rankbench.runner.prepare import dataset_of, protocol_of
+
+__all__ = ["open_shared", "shared"]
+
+
+@contextmanager
+def shared(sources: Sequence[Prepared]) -> Iterator[Path]:
+    """Write what blocks are drawn from to a temporary folder that workers map into memory."""
+    with TemporaryDirectory(prefix="rankbench-") as name:
+        for index, prepared in enumerate(sources):
+            folder = Path(name) / str(index)
+            folder.mkdir()
+            for number, array in enumerate(prepared.arrays.values()):
+                np.save(folder / f"{number}.npy", array, allow_pickle=False)
+            facts = {
+                "protocol": str(prepared.protocol),
+                "dataset": str(prepared.dataset) if prepared.dataset else "",
+                "fingerprint": prepared.fingerprint,
+                "units": {split: list(names) for split, names in prepared.units.items()},
+                "arrays": list(prepared.arrays),
+                "scale": prepared.scale,
+            }
+            (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+        yield Path(name)
+
+
+def open_shared(folder: Path, source: int) -> Prepared:
+    """Open one of what `shared` wrote, its arrays mapped read-only."""
+    place = folder / str(source)
+    facts = json.loads((place / "facts.json").read_text(encoding="utf-8"))
+    arrays = {
+        name: np.load(place / f"{number}.npy", mmap_mode="r", allow_pickle=False)
+        for number, name in enumerate(facts["arrays"])
+    }
+    units = {split: tuple(names) for split, names in facts["units"].items()}
+    dataset = dataset_of(facts["dataset"]) if facts["dataset"] else None
+    return Prepared(protocol_of(facts["protocol"]), dataset, facts["fingerprint"], units, arrays, float(facts["scale"]))
