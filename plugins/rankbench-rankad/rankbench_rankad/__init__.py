@@ -1,0 +1,1 @@
+"""rank-AD: anomaly detection by learning to rank densities, for rankbench."""

@@ -1,0 +1,93 @@
+"""The regularized risk (2) and its minimizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankbench_rankad.margins import Floats, MarginLoss
+from rankbench_rankad.pairs import LevelPairs
+
+__all__ = ["Minimum", "Objective", "minimize"]
+
+
+@dataclass(frozen=True, eq=False)
+class Objective:
+    """``1/|P| sum_P L(g(x_i) - g(x_j)) + lambda |g|^2`` for ``g(x) = <theta, psi(x)>``, eq. (1), (2).
+
+    Attributes
+    ----------
+    features : ndarray of float64, shape (n, r)
+        psi(x_i) of the training points.
+    pairs : LevelPairs
+        Of their levels.
+    loss : MarginLoss
+    l2 : float
+        lambda.
+    anchors : int
+        Points at infinity: every psi is 0 there, so g is, and each of them makes a pair
+        with every training point, which is above it. 0 is the paper's objective.
+    """
+
+    features: Floats
+    pairs: LevelPairs
+    loss: MarginLoss
+    l2: float
+    anchors: int = 0
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the value and its gradient, shape (r,)."""
+        scores = self.features @ theta
+        total, slope = self.pairs.total(scores, self.loss)
+        if self.anchors:
+            total += self.anchors * float(self.loss.value(scores).sum())
+            slope = slope + self.anchors * self.loss.derivative(scores)
+        number = max(self.pairs.count + self.anchors * len(scores), 1)
+        value = total / number + self.l2 * float(theta @ theta)
+        return value, self.features.T @ (slope / number) + 2.0 * self.l2 * theta
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """Where a minimization stopped.
+
+    Attributes
+    ----------
+    theta : ndarray of float64, shape (r,)
+    value : float
+    gradient_norm : float
+    iterations : int
+    """
+
+    theta: Floats
+    value: float
+    gradient_norm: float
+    iterations: int
+
+
+def minimize(objective: Objective, start: Floats | None = None, tolerance: float = 1e-6, steps: int = 500) -> Minimum:
+    """Minimize by L-BFGS.
+
+    Parameters
+    ----------
+    objective : Objective
+    start : ndarray of float64, shape (r,), optional
+        Zeros by default.
+    tolerance : float
+        Largest component of the gradient to stop at.
+    steps : int
+        Iterations at most.
+    """
+    from scipy.optimize import minimize as lbfgs
+
+    first = np.zeros(objective.features.shape[1]) if start is None else start
+    found = lbfgs(
+        objective,
+        first,
+        jac=True,
+        method="L-BFGS-B",
+        options={"gtol": tolerance, "ftol": 1e-12, "maxiter": steps, "maxcor": 20},
+    )
+    value, gradient = objective(found.x)
+    return Minimum(found.x, value, float(np.linalg.norm(gradient)), int(found.nit))

@@ -1,0 +1,113 @@
+"""The peers on the leaderboard: rank-AD's teacher, and detectors of scikit-learn, as they come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from rankbench.errors import InputError
+from rankbench_rankad.detector import Detector, Learned
+from rankbench_rankad.margins import Floats
+from rankbench_rankad.neighbors import leave_one_out, mean_distance
+
+if TYPE_CHECKING:
+    from rankbench.component import Property
+
+__all__ = ["IsolationForest", "KnnDistance", "LocalOutlierFactor", "OneClassSvm"]
+
+
+class KnnDistance(Detector):
+    """Score a point by minus its mean distance to the K nearest nominal points: rank-AD's teacher G."""
+
+    name: ClassVar[str] = "knn-distance"
+    source: ClassVar[str] = "rank-AD's statistic G; Angiulli and Pizzuti 2002"
+
+    neighbors: int = Field(default=10, ge=1, description="K.")
+    search: Literal["tree", "brute"] = Field(
+        default="tree", description="k-d tree, or all distances (scikit-learn's, by matrix products)."
+    )
+
+    def learn(self, points: Floats, generator: np.random.Generator) -> Learned:
+        """Keep the points."""
+        _enough(points, self.neighbors)
+        k = self.neighbors
+        if self.search == "tree":
+            return Learned(lambda new: -mean_distance(new, points, k), -leave_one_out(points, k))
+        from sklearn.neighbors import NearestNeighbors
+
+        index = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(points)
+
+        def score(new: Floats) -> Floats:
+            result: Floats = -index.kneighbors(new)[0].mean(axis=1)
+            return result
+
+        # Without an argument, scikit-learn leaves each point out of its own neighbors.
+        return Learned(score, -index.kneighbors()[0].mean(axis=1))
+
+
+class OneClassSvm(Detector):
+    """Separate the points from the origin in the RKHS of an RBF kernel (scikit-learn)."""
+
+    name: ClassVar[str] = "one-class-svm"
+    source: ClassVar[str] = "Schölkopf et al. 2001; sklearn.svm.OneClassSVM"
+
+    nu: float = Field(default=0.5, gt=0, le=1, description="Bound on the share of points outside.")
+    gamma: Literal["scale", "auto"] = Field(default="scale", description="Of the kernel, by scikit-learn's rule.")
+
+    def learn(self, points: Floats, generator: np.random.Generator) -> Learned:
+        """Fit `sklearn.svm.OneClassSVM`."""
+        from sklearn.svm import OneClassSVM as Peer
+
+        return _scored(Peer(nu=self.nu, gamma=self.gamma).fit(points), points)
+
+
+class IsolationForest(Detector):
+    """Score a point by how many random cuts isolate it (scikit-learn)."""
+
+    name: ClassVar[str] = "isolation-forest"
+    source: ClassVar[str] = "Liu, Ting and Zhou 2008; sklearn.ensemble.IsolationForest"
+    properties: ClassVar[frozenset[Property]] = frozenset({"stochastic"})
+
+    trees: int = Field(default=100, ge=1, description="Number of trees.")
+
+    def learn(self, points: Floats, generator: np.random.Generator) -> Learned:
+        """Fit `sklearn.ensemble.IsolationForest`."""
+        from sklearn.ensemble import IsolationForest as Peer
+
+        seed = int(generator.integers(2**31))
+        return _scored(Peer(n_estimators=self.trees, random_state=seed).fit(points), points)
+
+
+class LocalOutlierFactor(Detector):
+    """Compare a point's density with that of its neighbors (scikit-learn, for new points)."""
+
+    name: ClassVar[str] = "local-outlier-factor"
+    source: ClassVar[str] = "Breunig et al. 2000; sklearn.neighbors.LocalOutlierFactor"
+
+    neighbors: int = Field(default=20, ge=1, description="Number of neighbors.")
+
+    def learn(self, points: Floats, generator: np.random.Generator) -> Learned:
+        """Fit `sklearn.neighbors.LocalOutlierFactor`; training scores leave the point itself out."""
+        import warnings
+
+        from sklearn.neighbors import LocalOutlierFactor as Peer
+
+        _enough(points, self.neighbors)
+        with warnings.catch_warnings():
+            # Of duplicates: that is how some tables are, and every contender gets them.
+            warnings.filterwarnings("ignore", message="Duplicate values", category=UserWarning)
+            peer = Peer(n_neighbors=self.neighbors, novelty=True).fit(points)
+        return Learned(peer.score_samples, np.asarray(peer.negative_outlier_factor_, dtype=np.float64))
+
+
+def _scored(peer: Any, points: Floats) -> Learned:
+    return Learned(peer.score_samples, np.asarray(peer.score_samples(points), dtype=np.float64))
+
+
+def _enough(points: Floats, neighbors: int) -> None:
+    if len(points) <= neighbors:
+        raise InputError(
+            f"{len(points)} points are too few for neighbors={neighbors}; give more points or a lower number"
+        )
