@@ -111,9 +111,12 @@ class Solver(Optimizer):
     ----------
     needs : frozenset of Property
         What a surrogate must declare for the solver to work on it.
+    budget : str or None
+        The parameter that bounds `Fit.iterations`; None: it needs no bound.
     """
 
     needs: ClassVar[frozenset[Property]] = frozenset()
+    budget: ClassVar[str | None] = None
 
     @abstractmethod
     def solve(self, problem: Problem) -> Fit:

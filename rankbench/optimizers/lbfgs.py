@@ -25,6 +25,8 @@ class LBFGS(Solver):
     name: ClassVar[str] = "lbfgs"
     source: ClassVar[str] = "Byrd, Lu, Nocedal and Zhu 1995"
 
+    budget: ClassVar[str | None] = "max_iterations"
+
     tolerance: float = Field(default=1e-8, gt=0, allow_inf_nan=False, description="Gradient norm to stop at.")
     max_iterations: int = Field(default=2000, ge=1, description="Steps to take at most.")
     memory: int = Field(default=20, ge=1, description="Pairs of differences that are remembered.")

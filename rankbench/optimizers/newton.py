@@ -29,6 +29,7 @@ class Newton(Solver):
     name: ClassVar[str] = "newton"
     source: ClassVar[str] = "Boyd and Vandenberghe 2004, algorithm 9.5; Shamanskii 1967"
     needs: ClassVar[frozenset[Property]] = frozenset({"smooth"})
+    budget: ClassVar[str | None] = "max_iterations"
 
     tolerance: float = Field(default=1e-8, gt=0, allow_inf_nan=False, description="Gradient norm to stop at.")
     max_iterations: int = Field(default=100, ge=1, description="Steps to take at most.")

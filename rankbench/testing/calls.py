@@ -16,13 +16,14 @@ from rankbench.losses.base import Loss
 from rankbench.methods.base import Block, Method
 from rankbench.models.base import Model
 from rankbench.optimizers.base import Solver, StepOptimizer
+from rankbench.optimizers.penalties import Penalty
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.problems import problems
 from rankbench.testing.results import CheckSkipped
 from rankbench.testing.subjects import Subject
 
-__all__ = ["CALLED", "Call", "calls", "edge_calls", "copied", "outputs"]
+__all__ = ["CALLED", "Call", "calls", "copied", "edge_calls", "outputs"]
 
 CALLED = ("aggregator", "surrogate", "loss", "optimizer", "model", "method")
 """Kinds whose components compute arrays from arrays."""
@@ -113,7 +114,14 @@ def _ordinary(it: object) -> Iterator[Call]:
         for t in (1, 9):
             state = np.zeros(it.state_size(5))
             yield _call(
-                f"step {t}", lambda *a: (it.step(*a),), ((5,),), rng.normal(size=5), rng.normal(size=5), t, 0.1, state
+                f"step {t}",
+                lambda *a: (it.step(*a),),
+                ((5,),),
+                rng.normal(size=5),
+                rng.normal(size=5),
+                t,
+                Penalty(0.1),
+                state,
             )
     elif isinstance(it, Solver):
         for label, problem in problems(it).items():
@@ -148,7 +156,7 @@ def _edges(it: object) -> Iterator[Call]:
         for size in (0.0, 1e-12, 1e12):
             state = np.zeros(it.state_size(3))
             label = f"a gradient of {size:g}"
-            yield _call(label, lambda *a: (it.step(*a),), ((3,),), np.ones(3), np.full(3, size), 1, 0.0, state)
+            yield _call(label, lambda *a: (it.step(*a),), ((3,),), np.ones(3), np.full(3, size), 1, Penalty(), state)
     elif isinstance(it, Model):
         for n in (0, 1):
             x = np.ones((n, 4), dtype=np.float32)
@@ -172,6 +180,8 @@ def _aggregates(it: Aggregator, m: int, k: int, weighted: bool) -> Iterator[Call
         winners, losers, weights, m = samples.votes(m, k, 1, weighted=weighted)
         label = f"{k} comparisons of {m} items"
         yield _call(label, lambda *a: (it.aggregate(*a),), shape, winners, losers, weights, m)
+        tied = samples.tied(samples.votes(m, k, 2))
+        yield _call(f"{label}, a third tied", lambda *a: (it.from_comparisons(*a),), shape, tied, m)
     if it.judgments == "selections":
         label = f"{k} selections of {m} items"
         yield _call(label, lambda *a: (it.from_selections(*a),), shape, samples.clicks(m, k, 1), m)
@@ -186,6 +196,8 @@ def _edge_aggregates(it: Aggregator) -> Iterator[Call]:
     elif it.judgments == "comparisons":
         for label, sample in samples.edge_comparisons().items():
             yield _call(label, lambda *a: (it.aggregate(*a),), _structure_shape(it, sample[3]), *sample)
+        ties = samples.tied(samples.votes(3, 9, 2), all_of_them=True)
+        yield _call("nothing but ties", lambda *a: (it.from_comparisons(*a),), _structure_shape(it, 3), ties, 3)
     elif it.judgments == "selections":
         for label, (selections, m) in samples.edge_clicks().items():
             yield _call(label, lambda *a: (it.from_selections(*a),), _structure_shape(it, m), selections, m)

@@ -14,7 +14,16 @@ from rankbench.testing.results import CheckFailed
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
 
-__all__ = ["Guarded", "call_aggregate", "call_gradient", "call_loss", "call_phi", "call_step", "call_target", "call_weigh"]
+__all__ = [
+    "Guarded",
+    "call_aggregate",
+    "call_gradient",
+    "call_loss",
+    "call_phi",
+    "call_step",
+    "call_target",
+    "call_weigh",
+]
 
 GUARD = 64
 """Elements before and after an array that must keep their value."""
@@ -33,7 +42,7 @@ class Guarded:
 
     def array(self, what: str, length: int, fill: float, dtype: type = np.float64) -> NDArray[Any]:
         """Return an array of `length`, filled, that stands between guards."""
-        whole = np.full(length + 2 * GUARD, CANARY, dtype=dtype)
+        whole: NDArray[Any] = np.full(length + 2 * GUARD, CANARY, dtype=dtype)
         self._whole.append((what, whole, length))
         inner = whole[GUARD : GUARD + length]
         inner[:] = fill
@@ -135,9 +144,7 @@ def call_weigh(kernel: Kernel, weights: NDArray[np.float64]) -> tuple[NDArray[np
     return factors.copy(), offsets.copy()
 
 
-def call_loss(
-    it: Loss, kernel: Kernel, alpha: NDArray[np.float64], structure: NDArray[np.float64]
-) -> float:
+def call_loss(it: Loss, kernel: Kernel, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
     """Return the loss by a `LOSS` or `MATRIX_LOSS` kernel, whose scratch memory is dirty on entry."""
     guarded = Guarded()
     work = guarded.work(kernel, len(alpha), dirty=True)

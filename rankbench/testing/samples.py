@@ -21,6 +21,7 @@ __all__ = [
     "judged",
     "queries",
     "relabelled",
+    "tied",
     "votes",
 ]
 
@@ -36,6 +37,13 @@ def votes(m: int, k: int, seed: int, *, weighted: bool = False) -> Sample:
     first = rng.random(k) < 1 / (1 + np.exp((i - j) / 2))
     weights = rng.choice([0.25, 1.0, 2.0, 7.5], size=k) if weighted else np.ones(k)
     return np.where(first, i, j).astype(np.int32), np.where(first, j, i).astype(np.int32), weights, m
+
+
+def tied(sample: Sample, *, all_of_them: bool = False) -> Comparisons:
+    """Return a sample as comparisons of one query, every third of which (or all) is a tie."""
+    winners, losers, weights, _ = sample
+    k = len(winners)
+    return Comparisons(np.array([0, k]), winners, losers, weights, np.arange(k) % (1 if all_of_them else 3) == 0)
 
 
 def _sample(pairs: list[tuple[int, int]], m: int, weights: list[float] | None = None) -> Sample:

@@ -49,6 +49,11 @@ class Reader(Component):
         """
         return False
 
+    @classmethod
+    def example(cls) -> bytes:
+        """Return a small valid file of this format, which the conformance checks read and damage; empty: none."""
+        return b""
+
     @abstractmethod
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table in the schema of items or of comparisons.

@@ -49,6 +49,11 @@ class LetorReader(Reader):
     )
 
     @classmethod
+    def example(cls) -> bytes:
+        """Return two queries of two features."""
+        return b"2 qid:1 1:0.5 2:1 # a comment\n0 qid:1 1:0.25\n1 qid:7 2:3\n0 qid:7 1:-1 2:0.5\n1 qid:7 1:0.5\n"
+
+    @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line with content is a LETOR line."""
         for line in head.split(b"\n"):

@@ -24,6 +24,14 @@ class NdjsonReader(Reader):
     extensions: ClassVar[tuple[str, ...]] = (".ndjson", ".jsonl")
 
     @classmethod
+    def example(cls) -> bytes:
+        """Return three comparisons."""
+        return b"".join(
+            b'{"query_id": "%s", "winner": "%s", "loser": "%s", "weight": 1.5}\n' % row
+            for row in ((b"a", b"x", b"y"), (b"a", b"y", b"z"), (b"b", b"u", b"v"))
+        )
+
+    @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line is a JSON object."""
         try:

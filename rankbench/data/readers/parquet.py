@@ -25,6 +25,17 @@ class ParquetReader(Reader):
     extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
 
     @classmethod
+    def example(cls) -> bytes:
+        """Return two comparisons."""
+        import io
+
+        import polars as pl
+
+        file = io.BytesIO()
+        pl.DataFrame({"query_id": ["a", "a"], "winner": ["x", "y"], "loser": ["y", "z"]}).write_parquet(file)
+        return file.getvalue()
+
+    @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether these are Parquet's first bytes, or a folder with a manifest."""
         return head.startswith(b"PAR1") or (path.is_dir() and (path / "manifest.json").is_file())

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rankbench.optimizers.penalties import Penalty, PenaltyName
 from rankbench.plugin.describe import compiled
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import kernelcalls, samples
@@ -110,8 +111,9 @@ def compiled_step_equals_numpy(subject: Subject) -> None:
     it = subject.it
     if not hasattr(it, "step"):
         raise CheckSkipped("it is a solver: there is no compiled form")
-    for l2 in (0.0, 0.1):
-        kernel = _kernel(subject, it.kernel(l2))
+    parts: list[tuple[PenaltyName, float]] = [("l2", 0.1), ("l1", 0.1), ("radius", 0.5), ("box", 0.2)]
+    for penalty in [Penalty(), *(Penalty(**{name: size}) for name, size in parts if name in it.penalties)]:
+        kernel = _kernel(subject, it.kernel(penalty))
         rng = np.random.default_rng(74)
         theta, size = rng.normal(size=(3, 5)), it.state_size(5)
         state = np.zeros((3, size))
@@ -119,8 +121,8 @@ def compiled_step_equals_numpy(subject: Subject) -> None:
         for t in range(1, 12):
             gradient = rng.normal(size=(3, 5))
             theta = kernelcalls.call_step(kernel, theta, gradient, t, state)
-            rows = np.stack([it.step(rows[c], gradient[c], t, l2, states[c]) for c in range(3)])
-            _agree(f"step {t}", theta, rows)
+            rows = np.stack([it.step(rows[c], gradient[c], t, penalty, states[c]) for c in range(3)])
+            _agree(f"step {t}, {penalty}", theta, rows)
 
 
 @check("aggregator", "surrogate", "loss", "optimizer")
@@ -133,7 +135,7 @@ def listed_form_is_the_real_one(subject: Subject) -> None:
         "target_kernel": (),
         "gradient_kernel": (),
         "phi_kernels": (),
-        "kernel": (0.1,) if subject.kind == "optimizer" else (),
+        "kernel": (Penalty(0.1),) if subject.kind == "optimizer" else (),
     }
     for method, arguments in asked.items():
         if not hasattr(it, method):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from rankbench.errors import ContenderDiverged, InputError
 from rankbench.testing.calls import CALLED, edge_calls
 from rankbench.testing.catalog import check
 from rankbench.testing.checks.outputs import well_formed
@@ -13,12 +14,13 @@ from rankbench.testing.subjects import Subject
 
 @check(*CALLED)
 def edge_cases(subject: Subject) -> None:
-    """What the contract allows at its edges gives finite numbers of the right shape."""
+    """What the contract allows at its edges gives finite numbers of the right shape, or an error that says why not."""
     for call in edge_calls(subject):
         try:
             well_formed(call)
-        except CheckFailed:
-            raise
+        except (CheckFailed, InputError, ContenderDiverged) as answer:
+            if isinstance(answer, CheckFailed):
+                raise
         except Exception as error:
             raise CheckFailed(f"{call.label}: raised {type(error).__name__}: {error}") from error
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import RankbenchError
 from rankbench.optimizers.base import Fit, Problem, Solver, StepOptimizer
+from rankbench.optimizers.penalties import Penalty
 from rankbench.testing.catalog import check
 from rankbench.testing.problems import L2, problems, quadratic
 from rankbench.testing.results import CheckFailed, CheckSkipped
@@ -28,10 +29,22 @@ def step_descends(subject: Subject) -> None:
     start = problem.value_and_gradient(theta)[0]
     for t in range(1, STEPS + 1):
         gradient = problem.value_and_gradient(theta)[1] - L2 * theta  # of the unregularized risk
-        theta = np.asarray(it.step(theta, gradient, t, L2, state))
+        theta = np.asarray(it.step(theta, gradient, t, Penalty(L2), state))
     value = problem.value_and_gradient(theta)[0]
     if not value < start:
         raise CheckFailed(f"after {STEPS} steps the objective is {value:.6g}, at the start it was {start:.6g}")
+
+
+@check("optimizer")
+def averages_some_iterate(subject: Subject) -> None:
+    """At least one iterate is in the average that is the answer."""
+    it = subject.it
+    if not isinstance(it, StepOptimizer):
+        raise CheckSkipped("it is a solver")
+    for steps in (1, 2, 7, 1000):
+        left_out = it.unaveraged(steps)
+        if not 0 <= left_out < steps:
+            raise CheckFailed(f"{left_out} of {steps} iterates are left out of the average")
 
 
 @check("optimizer")

@@ -1,4 +1,4 @@
-"""What the declaration ``quadratic`` promises to the exact solver."""
+"""What surrogates promise to solvers: ``quadratic`` and ``target-linear`` ones, and second derivatives."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from rankbench.surrogates.base import ScoreSurrogate
 from rankbench.testing.catalog import check
+from rankbench.testing.close import apart
 from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
@@ -25,3 +26,39 @@ def quadratic_is_half_the_mean_square(subject: Subject) -> None:
         expected = float(((alpha - target) ** 2).sum()) / (2 * m)
         if abs(value - expected) > 1e-9 * max(1.0, expected):
             raise CheckFailed(f"{m} items: the value is {value:.9g}, |alpha - target|^2 / (2m) is {expected:.9g}")
+
+
+@check("surrogate")
+def target_linear_averages(subject: Subject) -> None:
+    """Where ``target-linear`` is declared, the gradient at a mean of targets is the mean of the gradients."""
+    it = subject.it
+    if not subject.declares("target-linear"):
+        raise CheckSkipped("it does not declare target-linear")
+    rng = np.random.default_rng(82)
+    for m in (2, 7):
+        alpha = rng.normal(size=m)
+        first, second = (np.asarray(it.target(rng.normal(size=m))) for _ in range(2))
+        mean = it.value_and_gradient(alpha, 0.3 * first + 0.7 * second)[1]
+        parts = 0.3 * it.value_and_gradient(alpha, first)[1] + 0.7 * it.value_and_gradient(alpha, second)[1]
+        if (difference := apart(mean, parts)) > 1e-9:
+            raise CheckFailed(f"{m} items: the gradients differ by {difference:.3g}")
+
+
+@check("surrogate")
+def hessian_is_the_slope_of_the_gradient(subject: Subject) -> None:
+    """A surrogate of scores that declares ``smooth`` has the second derivatives that it says it has."""
+    it = subject.it
+    if not subject.declares("smooth") or not isinstance(it, ScoreSurrogate):
+        raise CheckSkipped("it is no smooth surrogate of scores")
+    rng, step = np.random.default_rng(83), 1e-5
+    for m in (2, 5):
+        alpha, target = rng.normal(size=m), np.asarray(it.target(rng.normal(size=m)))
+        hessian = it.hessian(alpha.copy(), target.copy())
+        quotients = np.stack(
+            [
+                (it.value_and_gradient(alpha + e, target)[1] - it.value_and_gradient(alpha - e, target)[1]) / (2 * step)
+                for e in step * np.eye(m)
+            ]
+        )
+        if (difference := apart(hessian, quotients)) > 1e-4:
+            raise CheckFailed(f"{m} items: second derivatives differ from difference quotients by {difference:.3g}")

@@ -1,0 +1,42 @@
+"""Protocols: what they declare about an experiment hangs together."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from rankbench.data.schema import Table
+from rankbench.plugin.kinds import KINDS
+from rankbench.testing.catalog import check
+from rankbench.testing.results import CheckFailed
+from rankbench.testing.subjects import Subject
+
+
+@check("protocol")
+def contenders_and_tables_exist(subject: Subject) -> None:
+    """The kind that competes is one that there is, and so is the table that it takes."""
+    it = subject.it
+    if it.contender not in KINDS:
+        raise CheckFailed(f"`contender` is {it.contender!r}, no kind of component")
+    if it.table is not None and it.table not in get_args(Table):
+        raise CheckFailed(f"`table` is {it.table!r}, not one of {', '.join(get_args(Table))}")
+
+
+@check("protocol")
+def judged_on_something(subject: Subject) -> None:
+    """There is at least one split with a title; metrics say which way is better."""
+    it = subject.it
+    if not it.splits or not all(isinstance(title, str) and title.strip() for title in it.splits.values()):
+        raise CheckFailed("`splits` names no set of units to judge on, or leaves out its title")
+    for metric, direction in it.metrics.items():
+        if direction not in ("minimize", "maximize"):
+            raise CheckFailed(f"metric {metric!r} has the direction {direction!r}, neither 'minimize' nor 'maximize'")
+    if it.test_share is not None and not 0 < it.test_share < 1:
+        raise CheckFailed(f"`test_share` is {it.test_share}, not a share")
+
+
+@check("protocol")
+def says_what_it_assumes(subject: Subject) -> None:
+    """`assumptions` is a list of sentences."""
+    found = subject.it.assumptions()
+    if not isinstance(found, list) or not all(isinstance(text, str) and text.strip() for text in found):
+        raise CheckFailed("assumptions() is no list of sentences")
