@@ -23,13 +23,23 @@ from rankbench.spec import Spec, Value, expand, parse
 __all__ = ["Component", "JudgmentKind", "Order", "Property", "StructureKind", "build"]
 
 Property = Literal[
-    "additive", "convex", "equivariant", "quadratic", "sequential", "shift-invariant", "smooth", "stochastic"
+    "additive",
+    "convex",
+    "equivariant",
+    "quadratic",
+    "sequential",
+    "shift-invariant",
+    "smooth",
+    "stochastic",
+    "target-linear",
 ]
 """Mathematical properties that a component may declare; checks follow declarations.
 
 ``additive``: averaged over all k-subsets of judgments, the structure is the average of the
 structures of one judgment, so that a risk linear in the structure does not depend on k.
 ``sequential``: the structure depends on the order in which the judgments were made.
+``target-linear``: up to a term without alpha, a score surrogate is linear in its target, so
+that averaged over structures it is the surrogate of the mean target.
 """
 
 JudgmentKind = Literal["comparisons", "selections", "orders"]

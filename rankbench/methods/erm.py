@@ -15,7 +15,7 @@ from rankbench.models.base import Model
 from rankbench.optimizers.base import Optimizer, Solver
 from rankbench.optimizers.penalties import Penalty
 from rankbench.plugin.resolve import reference
-from rankbench.surrogates.base import Surrogate
+from rankbench.surrogates.base import ScoreSurrogate, Surrogate
 
 __all__ = ["ERM"]
 
@@ -83,6 +83,13 @@ class ERM(Method):
                 raise ValueError(
                     f"optimizer {self.optimizer.name!r} needs a {lacking[0]} surrogate, "
                     f"which {self.surrogate.name!r} is not; try newton, lbfgs or composite"
+                )
+            linear = {"quadratic", "target-linear"} & self.surrogate.properties
+            whole = math.isinf(self.k) or self.aggregator.needs_truth
+            if isinstance(self.surrogate, ScoreSurrogate) and not (linear or whole):
+                raise ValueError(
+                    f"surrogate {self.surrogate.name!r} is not linear in its target, so that only k=inf has a solver; "
+                    "use k=inf, or a stochastic optimizer such as composite"
                 )
         return self
 

@@ -15,6 +15,7 @@ from rankbench.methods.base import Block, Fitted
 from rankbench.methods.erm import ERM
 from rankbench.optimizers.base import Fit, Problem, Solver, StepOptimizer
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
+from rankbench.optimizers.scores import ScoreProblem
 from rankbench.random import seed_state
 from rankbench.results.schema import Curve
 from rankbench.runner.features import feature_matrix, stored_features
@@ -75,6 +76,7 @@ class _Fits:
         self.weights = row_weights(block.design, block.comparisons)
         self.gram = Gram(gram_matrix(self.x, self.weights))
         self.errors: dict[str, float] = {}
+        self.targets: dict[str, MeanTarget] = {}
         self.singles = {label: self._single(c) for label, c in group.items()}
         judged = judged_arrays(block.design, block.comparisons)
         seed = seed_state([*block.entropy, STREAM])
@@ -142,11 +144,8 @@ class _Fits:
                 of[label] = (contender.aggregator.digest(), k, surrogate.digest())
                 if of[label] not in targets:
                     targets[of[label]] = self._target(label, contender, surrogate)
-            else:
-                problems[label] = SpecError(
-                    f"surrogate {surrogate.name!r} is not quadratic: its U-statistic risk has no solver; "
-                    "use a stochastic optimizer such as composite"
-                )
+            elif isinstance(surrogate, ScoreSurrogate):
+                problems[label] = self._scored(label, contender, surrogate)
         vectors = [t.mean * self.weights for t in targets.values()]
         errors = [t.error * self.weights if t.error is not None else np.zeros(len(self.x)) for t in targets.values()]
         sides = dict(zip(targets, tiled_product(self.x, vectors), strict=True))
@@ -175,7 +174,21 @@ class _Fits:
             self.complete[row],
             self.stream.sums,
             row,
+            "quadratic" in surrogate.properties,
         )
+
+    def _scored(self, label: str, contender: ERM, surrogate: ScoreSurrogate) -> Problem | Exception:
+        said = self.block.comparisons
+        complete = contender.aggregator.needs_truth or complete_share(said, contender.k) == 1
+        if not complete and "target-linear" not in surrogate.properties:
+            return SpecError(
+                f"surrogate {surrogate.name!r} is not linear in its target: its risk (19) has no solver at "
+                f"k={contender.k}; use k=inf, or a stochastic optimizer such as composite"
+            )
+        target = self._target(label, contender, surrogate)
+        self.targets[label] = target
+        shares = said.counts / max(len(said), 1)
+        return ScoreProblem(self.x, self.block.design.offsets, target.mean, shares, surrogate, contender.l2)
 
     def _pairwise(self, contender: ERM, surrogate: PairwiseSurrogate) -> Problem | Exception:
         aggregator, items, said = contender.aggregator, self.block.design.offsets, self.block.comparisons
@@ -205,6 +218,9 @@ class _Fits:
         if not isinstance(optimizer, Solver):
             return SpecError(f"optimizer {optimizer.name!r} is not a solver")
         fit = optimizer.solve(problem)
+        if isinstance(problem, ScoreProblem) and "smooth" in contender.surrogate.properties:
+            error = self.targets[label].error
+            self.errors[label] = 0.0 if error is None else problem.relative_error(fit.theta, error)
         return self._fitted(contender, fit, self._info(label, contender))
 
     def _fitted(

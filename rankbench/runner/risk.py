@@ -122,7 +122,13 @@ def tiled_product(x: NDArray[np.float64], vectors: list[NDArray[np.float64]]) ->
 
 
 def mean_target(
-    queries: Queries, comparisons: Comparisons, k: float, complete: NDArray[np.float64], sums: Sums, row: int
+    queries: Queries,
+    comparisons: Comparisons,
+    k: float,
+    complete: NDArray[np.float64],
+    sums: Sums,
+    row: int,
+    controlled: bool = True,
 ) -> MeanTarget:
     """Return the mean target over k-subsets, from complete targets and summed draws.
 
@@ -142,6 +148,9 @@ def mean_target(
     sums : Sums
     row : int
         The contender's row in the sums.
+    controlled : bool
+        Whether to use control variates. Without them the mean is that of targets that
+        occurred, and so within their range: weights stay nonnegative.
     """
     sizes, counts = queries.sizes, comparisons.counts
     if not (counts > k).any():
@@ -157,7 +166,7 @@ def mean_target(
     ):
         means.append(halves.sum(axis=0) / each.sum(axis=0) - expected)
         spreads.append(0.5 * (halves[0] / each[0] - halves[1] / each[1]))
-    groups = _groups(queries, sums.draws)
+    groups = _groups(queries, sums.draws) if controlled else np.full(len(complete), -1)
     first, second, size = _slopes(groups, spreads[0], spreads[1], spreads[2])
     mean = means[0] - first * means[1] - second * means[2]
     # Two fitted coefficients make residuals too small by m / (m - 2), and add their own

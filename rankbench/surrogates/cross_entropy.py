@@ -20,7 +20,9 @@ __all__ = ["CrossEntropy", "ListNet"]
 class _Softmax(ScoreSurrogate):
     """``sum_j w_j (log sum_l e^alpha_l - alpha_j)`` for weights w_j >= 0."""
 
-    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "shift-invariant", "equivariant"})
+    properties: ClassVar[frozenset[Property]] = frozenset(
+        {"convex", "smooth", "shift-invariant", "equivariant", "target-linear"}
+    )
 
     def value_and_gradient(
         self, alpha: NDArray[np.float64], target: NDArray[np.float64]
@@ -31,6 +33,13 @@ class _Softmax(ScoreSurrogate):
         mass = float(raised.sum())
         value = total * np.log(mass) - float(target @ (alpha - top))
         return float(value), total * raised / mass - target
+
+    def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``sum(w) (diag(p) - p p')`` with p the softmax of alpha, shape (m, m)."""
+        raised = np.exp(alpha - alpha.max())
+        shares = raised / raised.sum()
+        hessian: NDArray[np.float64] = target.sum() * (np.diag(shares) - np.outer(shares, shares))
+        return hessian
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""

@@ -26,7 +26,8 @@ class ValueRegularized(ScoreSurrogate):
 
     The graph enters through its net weights b alone: the structure is b, which the
     aggregator `net-weights` makes of judgments (`borda`, where all weigh the same). The
-    target is the minimizer (15), :math:`\alpha^*_i = (r')^{-1}(b_i / \nu)`.
+    target is :math:`b / \nu`, in which the loss is linear: it does not depend on k. The
+    minimizer (15) is :math:`\alpha^*_i = (r')^{-1}(b_i / \nu)`, see `minimizer`.
 
     Consistent for the pairwise disagreement (10) in low noise ([DMJ10]_ Corollary 15) and,
     where the difference graph has no cycle, exactly if the net weights order every pair
@@ -40,7 +41,7 @@ class ValueRegularized(ScoreSurrogate):
     of (14); between queries of different m it weighs them differently.
     """
 
-    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "equivariant"})
+    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "equivariant", "target-linear"})
 
     nu: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Weight of the regularizer.")
 
@@ -57,16 +58,20 @@ class ValueRegularized(ScoreSurrogate):
         """Return the inverse of r', elementwise."""
 
     def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``b / nu``, the slope of r at the minimizer, for net weights b, shape (m,)."""
+        return scores / self.nu
+
+    def minimizer(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the minimizer (15) for net weights b, shape (m,)."""
-        return self.inverse(scores / self.nu)
+        return self.inverse(self.target(scores))
 
     def value_and_gradient(
         self, alpha: NDArray[np.float64], target: NDArray[np.float64]
     ) -> tuple[float, NDArray[np.float64]]:
         """Return the divergence of alpha from the minimizer and its gradient, shape (m,)."""
-        slope = self.slope(target)
-        value = (self.r(alpha) - self.r(target) - slope * (alpha - target)).mean()
-        return float(value), (self.slope(alpha) - slope) / len(alpha)
+        best = self.inverse(target)
+        value = (self.r(alpha) - self.r(best) - target * (alpha - best)).mean()
+        return float(value), (self.slope(alpha) - target) / len(alpha)
 
 
 class Linear(ValueRegularized):
@@ -80,7 +85,9 @@ class Linear(ValueRegularized):
 
     name: ClassVar[str] = "linear"
     source: ClassVar[str] = "[DMJ10]_ eq. (14), (15)"
-    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "quadratic", "equivariant"})
+    properties: ClassVar[frozenset[Property]] = frozenset(
+        {"convex", "smooth", "quadratic", "equivariant", "target-linear"}
+    )
 
     def r(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``a^2 / 2``."""
@@ -101,12 +108,16 @@ class Linear(ValueRegularized):
         residual = alpha - target
         return float(residual @ residual) / (2 * len(alpha)), residual / len(alpha)
 
+    def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``I / m``, shape (m, m)."""
+        return np.eye(len(alpha)) / len(alpha)
+
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
         from rankbench.kernels import Kernel
         from rankbench.surrogates.kernels.linear import target
 
-        return Kernel(target, np.array([self.nu, 2.0]))
+        return Kernel(target, np.array([self.nu]))
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""
@@ -143,12 +154,17 @@ class LinearPower(ValueRegularized):
         inverse: NDArray[np.float64] = np.sign(slope) * np.abs(slope) ** (1 / (self.power - 1))
         return inverse
 
+    def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the diagonal matrix of ``(p - 1) |a|^(p-2) / m``, infinite at 0 for p < 2, shape (m, m)."""
+        with np.errstate(divide="ignore"):
+            return np.diag((self.power - 1) * np.abs(alpha) ** (self.power - 2) / len(alpha))
+
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
         from rankbench.kernels import Kernel
         from rankbench.surrogates.kernels.linear import target
 
-        return Kernel(target, np.array([self.nu, self.power]))
+        return Kernel(target, np.array([self.nu]))
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""

@@ -45,7 +45,9 @@ class OrderPreservingFamily(ScoreSurrogate):
     larger weight is pushed up.
     """
 
-    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "shift-invariant", "equivariant"})
+    properties: ClassVar[frozenset[Property]] = frozenset(
+        {"convex", "smooth", "shift-invariant", "equivariant", "target-linear"}
+    )
 
     phi: PhiName = Field(
         default="logistic",
@@ -63,6 +65,13 @@ class OrderPreservingFamily(ScoreSurrogate):
         gradient: NDArray[np.float64] = -slopes.sum(axis=0)
         gradient[use] += slopes.sum(axis=1)
         return float((weights * phi.phi(margins)).sum()), gradient
+
+    def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the Laplacian of the graph with weights ``w_j phi''(alpha_j - alpha_l)``, shape (m, m)."""
+        graph = target[:, None] * PHIS[self.phi].ddphi(alpha[:, None] - alpha[None, :])
+        graph = graph + graph.T
+        hessian: NDArray[np.float64] = np.diag(graph.sum(axis=1)) - graph
+        return hessian
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`, O(m^2)."""

@@ -32,7 +32,9 @@ class Regression(NormalizedGains):
 
     name: ClassVar[str] = "regression"
     source: ClassVar[str] = "[DMJ13]_ eq. (28)"
-    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "quadratic", "equivariant"})
+    properties: ClassVar[frozenset[Property]] = frozenset(
+        {"convex", "smooth", "quadratic", "equivariant", "target-linear"}
+    )
 
     normalize: bool = Field(
         default=True, description="Divide by Z(s); if not, the target is G(s_j), and F does not matter."
@@ -48,6 +50,10 @@ class Regression(NormalizedGains):
         """Return ``|alpha - target|^2 / (2m)`` and ``(alpha - target) / m``."""
         residual = alpha - target
         return float(residual @ residual) / (2 * len(alpha)), residual / len(alpha)
+
+    def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``I / m``, shape (m, m)."""
+        return np.eye(len(alpha)) / len(alpha)
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""

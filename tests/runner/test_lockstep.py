@@ -64,6 +64,10 @@ SPECS = [
         f"erm:aggregator=identity,surrogate=pairwise-logistic,k=1,{STEP},draws=300,curve=5,lambda=0.1,{p}"
         for p in ("l1=0.01", "radius=0.2", "box=0.1")
     ),
+    *(
+        f"erm:surrogate={s},k={k},optimizer={o},draws=300,lambda=0.1"
+        for s, k, o in (("listnet", 3, "newton"), ("order-preserving", 1, "lbfgs"), ("cross-entropy", "inf", "newton"))
+    ),
     "erm:surrogate=linear,aggregator=net-weights,optimizer=exact,lambda=0.01",
     *(f"erm:k={k},optimizer=exact,draws=300,lambda=0.01" for k in (1, 3, 5, "inf")),
     "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton",

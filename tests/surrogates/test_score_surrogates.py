@@ -14,6 +14,7 @@ from rankbench.surrogates import (
     OrderPreservingERR,
     Regression,
 )
+from rankbench.surrogates.base import ScoreSurrogate
 
 ALL = [
     Regression(),
@@ -131,6 +132,25 @@ def test_quadratic_is_declared_by_those_that_are(surrogate):
     assert same == ("quadratic" in surrogate.properties)
     if same:
         np.testing.assert_allclose(gradient, (alpha - target) / 6, rtol=1e-12)
+
+
+@every
+def test_target_linear_is_declared_by_those_that_are(surrogate):
+    rng = np.random.default_rng(4)
+    one, other = surrogate.target(rng.normal(size=6)), surrogate.target(rng.normal(size=6))
+    alpha, mean = rng.normal(size=6), 0.3 * one + 0.7 * other
+    gradients = [surrogate.value_and_gradient(alpha, target)[1] for target in (one, other, mean)]
+    same = np.allclose(gradients[2], 0.3 * gradients[0] + 0.7 * gradients[1], atol=1e-12)
+    assert same == ("target-linear" in surrogate.properties)
+
+
+@every
+def test_second_derivatives_are_differences_of_the_first(surrogate):
+    rng = np.random.default_rng(5)
+    for m in (1, 2, 7):
+        alpha, target = rng.normal(size=m), surrogate.target(rng.normal(size=m))
+        plain = ScoreSurrogate.hessian(surrogate, alpha, target)
+        np.testing.assert_allclose(surrogate.hessian(alpha, target), plain, rtol=1e-6, atol=1e-8)
 
 
 @every

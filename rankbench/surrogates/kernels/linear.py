@@ -24,10 +24,9 @@ def target(
     work: NDArray[np.float64],
     target: NDArray[np.float64],
 ) -> None:
-    """Write the minimizer (15) for net weights; `params` are nu and p."""
-    power = 1.0 / (params[1] - 1.0)
+    """Write net weights over nu; `params` is nu."""
     for i in range(scores.shape[0]):
-        target[i] = _signed(scores[i] / params[0], power)
+        target[i] = scores[i] / params[0]
 
 
 @njit(GRADIENT, cache=True, nogil=True)
@@ -37,12 +36,12 @@ def value_and_gradient(
     params: NDArray[np.float64],
     gradient: NDArray[np.float64],
 ) -> float:
-    """Return the mean divergence of r between alpha and target and write its gradient; `params` is p."""
+    """Return the mean divergence of r between alpha and the minimizer and write its gradient; `params` is p."""
     m, p = alpha.shape[0], params[0]
     value = 0.0
     for i in range(m):
-        a, t = alpha[i], target[i]
-        slope = _signed(t, p - 1.0)
-        value += (abs(a) ** p - abs(t) ** p) / p - slope * (a - t)
+        a, slope = alpha[i], target[i]
+        best = _signed(slope, 1.0 / (p - 1.0))
+        value += (abs(a) ** p - abs(best) ** p) / p - slope * (a - best)
         gradient[i] = (_signed(a, p - 1.0) - slope) / m
     return float(value / m)
