@@ -25,7 +25,6 @@ from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Split
-from rankbench.runner.contenders import answer, fit, judge
 from rankbench.runner.isolation import is_ours
 from rankbench.runner.seeds import block_entropy, draw_entropy
 from rankbench.spec import Spec, parse
@@ -91,6 +90,8 @@ class BTL(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the block's comparisons, fit every contender, judge each by every loss."""
+        from rankbench.runner.contenders import answer, fit, judge
+
         key = task.key
         queries = {split: _queries(prepared, split) for split in self.splits}
         design = queries["design"]

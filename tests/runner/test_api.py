@@ -313,7 +313,7 @@ def test_two_runs_cannot_share_a_folder(suite: str, tmp_path: Path) -> None:
         (('losses = ["ndcg", ', 'losses = ["ndcgg", '), "did you mean 'ndcg'"),
         (('label = "k={k}"', 'label = "k={order}"'), "order"),
         (("web10k-like:queries=44", "web10k-lik:queries=44"), "did you mean 'web10k-like'"),
-        (('"signed-log1p"', '"signed-log"'), "did you mean 'signed-log1p'"),
+        (("signed-log1p", "signed-log"), "did you mean 'signed-log1p'"),
         (("repetitions = 3", "repetitions = 0"), "experiments.0.repetitions"),
     ],
 )

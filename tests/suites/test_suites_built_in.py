@@ -16,7 +16,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "suites.md"
 
 @pytest.mark.parametrize("name", sorted(manager.suites()))
 def test_built_in_suites_can_be_planned(name: str) -> None:
-    _, plan = api.planned(name, reps=1)
+    plan = api.planned(name, reps=1).plan
     assert plan.tasks
 
 
@@ -25,7 +25,7 @@ def test_the_documented_suite_can_be_planned(tmp_path: Path) -> None:
     assert text is not None
     path = tmp_path / "mine.toml"
     path.write_text(text[1])
-    _, plan = api.planned(str(path))
+    plan = api.planned(str(path)).plan
     assert len(plan.tasks) == 20
 
 
