@@ -79,12 +79,13 @@ class PlackettLuce(Aggregator):
         if not (np.diff(whole.starts) > 1).any():
             raise InputError("the ballots say nothing: none of them ranks two items; leave such queries out")
         scores = np.zeros(m)
+        # Copies: tables and shared memory are read-only, which the kernel's signature is not.
         plackett_luce(
-            np.ascontiguousarray(whole.starts, dtype=np.int64),
-            np.ascontiguousarray(ranked, dtype=np.int64),
-            np.ascontiguousarray(whole.items, dtype=np.int32),
-            np.ascontiguousarray(whole.places, dtype=np.int32),
-            np.ascontiguousarray(orders.weights, dtype=np.float64),
+            np.array(whole.starts, dtype=np.int64),
+            np.array(ranked, dtype=np.int64),
+            np.array(whole.items, dtype=np.int32),
+            np.array(whole.places, dtype=np.int32),
+            np.array(orders.weights, dtype=np.float64),
             self.ridge,
             scores,
         )

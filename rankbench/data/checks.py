@@ -16,7 +16,14 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from rankbench.data.readers.source import io_source
-from rankbench.data.schema import COMPARISONS, COMPARISONS_OPTIONAL, items_schema, selections_schema, table_of
+from rankbench.data.schema import (
+    COMPARISONS,
+    COMPARISONS_OPTIONAL,
+    items_schema,
+    orders_schema,
+    selections_schema,
+    table_of,
+)
 from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
@@ -72,6 +79,14 @@ def checked(
 
         def start() -> Check:
             return SelectionsCheck(result, path, header)
+
+    elif table == "orders":
+        from rankbench.data.order_checks import OrdersCheck
+
+        result = orders_schema(schema)
+
+        def start() -> Check:
+            return OrdersCheck(result, path, header)
 
     else:
 

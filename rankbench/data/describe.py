@@ -1,6 +1,6 @@
 """What is in a table: counts, sizes, labels, features, in one pass of bounded memory.
 
-Selections have a module of their own, `rankbench.data.describe_selections`.
+Selections and orders have modules of their own, `rankbench.data.describe_selections` and `describe_orders`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from rankbench.data.schema import features, table_of
 from rankbench.errors import InputError
 
 if TYPE_CHECKING:
+    from rankbench.data.describe_orders import OrdersSummary
     from rankbench.data.describe_selections import SelectionsSummary
 
 __all__ = ["ComparisonsSummary", "ItemsSummary", "Sizes", "describe"]
@@ -147,7 +148,9 @@ class ComparisonsSummary:
         ]
 
 
-def describe(table: pl.LazyFrame, *, path: Path | None = None) -> ItemsSummary | ComparisonsSummary | SelectionsSummary:
+def describe(
+    table: pl.LazyFrame, *, path: Path | None = None
+) -> ItemsSummary | ComparisonsSummary | SelectionsSummary | OrdersSummary:
     """Summarize a table in the schema.
 
     Parameters
@@ -170,6 +173,10 @@ def describe(table: pl.LazyFrame, *, path: Path | None = None) -> ItemsSummary |
         from rankbench.data.describe_selections import describe_selections
 
         return describe_selections(table, path=path)
+    if kind == "orders":
+        from rankbench.data.describe_orders import describe_orders
+
+        return describe_orders(table, path=path)
     return _items(table, features(schema), path)
 
 

@@ -1,4 +1,4 @@
-"""The one columnar schema of items, of comparisons and of selections.
+"""The one columnar schema of items, of comparisons, of selections and of orders.
 
 Items, sorted by query (the rows of a query stand together):
 
@@ -31,10 +31,23 @@ Selections, in any order; positions are counted from 1, the top of the list:
                                   position after the last is a click outside of the list
 ``part``        String, optional  the part that the session was published in
 ==============  ================  =====================================================
+
+Orders (ballots), in any order:
+
+==============  ======================  ===============================================
+``query_id``    String
+``ranking``     List(List(String))      places, the best first: the names of the items on
+                                        each, several if they are tied
+``weight``      Float64, optional       how many voters cast it; positive and finite
+``judge``       String, optional
+``candidates``  List(String), optional  all items of the query, the same in all its rows;
+                                        without it, those that its ballots name
+==============  ======================  ===============================================
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -47,14 +60,18 @@ __all__ = [
     "COMPARISONS",
     "COMPARISONS_OPTIONAL",
     "ITEMS",
+    "ORDERS",
+    "ORDERS_OPTIONAL",
     "SELECTIONS",
     "Table",
     "features",
     "items_schema",
+    "orders_schema",
     "selections_schema",
     "table_of",
     "validate_comparisons",
     "validate_items",
+    "validate_orders",
     "validate_selections",
 ]
 
@@ -77,6 +94,16 @@ COMPARISONS_OPTIONAL: dict[str, pl.DataType | None] = {
 SELECTIONS: tuple[str, ...] = ("query_id", "session_id", "shown", "clicked")
 """Columns that selections must have, in order."""
 
+ORDERS: tuple[str, ...] = ("query_id", "ranking")
+"""Columns that orders must have, in order."""
+
+ORDERS_OPTIONAL: dict[str, pl.DataType] = {
+    "weight": pl.Float64(),
+    "judge": pl.String(),
+    "candidates": pl.List(pl.String()),
+}
+"""Columns that orders may have, and their types."""
+
 
 def items_schema(d: int) -> pl.Schema:
     """Return the schema of items with d features."""
@@ -98,6 +125,12 @@ def selections_schema(*, part: bool) -> pl.Schema:
     if part:
         schema["part"] = pl.String()
     return schema
+
+
+def orders_schema(columns: Iterable[str]) -> pl.Schema:
+    """Return the schema of orders with those of the optional columns that are among `columns`."""
+    optional = {name: dtype for name, dtype in ORDERS_OPTIONAL.items() if name in columns}
+    return pl.Schema({"query_id": pl.String(), "ranking": pl.List(pl.List(pl.String()))} | optional)
 
 
 def features(schema: pl.Schema) -> int:
@@ -123,6 +156,8 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> Table:
         wanted, table = COMPARISONS, "comparisons"
     elif "shown" in names or "clicked" in names:
         wanted, table = SELECTIONS, "selections"
+    elif "ranking" in names:
+        wanted, table = ORDERS, "orders"
     for name in wanted:
         if name not in names:
             near = nearest(name, names)
@@ -185,6 +220,27 @@ def validate_selections(selections: pl.LazyFrame, *, path: Path | None = None) -
         twice, a clicked position that there is not, an empty table.
     """
     return _validate(selections, "selections", path, False)
+
+
+def validate_orders(orders: pl.LazyFrame, *, path: Path | None = None) -> pl.LazyFrame:
+    """Read an orders table once, batch by batch, and return it in the schema.
+
+    Parameters
+    ----------
+    orders : LazyFrame
+        Columns as above. A ranking without ties may be a list of names; in texts, rankings and
+        candidates are JSON: ``["b", ["a", "c"]]``.
+    path : Path, optional
+        Named in errors.
+
+    Raises
+    ------
+    InputError
+        With row and column: a missing column, a wrong type, a ranking or a place without
+        items, an item ranked twice or not among the candidates, candidates that change
+        within a query, a weight that is not positive and finite, an empty table.
+    """
+    return _validate(orders, "orders", path, False)
 
 
 def _validate(frame: pl.LazyFrame, wanted: Table, path: Path | None, allow_single: bool) -> pl.LazyFrame:

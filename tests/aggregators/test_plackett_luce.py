@@ -150,3 +150,11 @@ def test_one_ballot_of_one_item_says_nothing():
 def test_comparisons_are_refused():
     with pytest.raises(TypeError, match="orders, not on comparisons"):
         PlackettLuce().aggregate(np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 2)
+
+
+def test_read_only_arrays_will_do():
+    orders = build([[[0], [1], [2]], [[2, 1]]])
+    expected = PlackettLuce().from_orders(orders, 3)
+    for array in (orders.starts, orders.items, orders.places, orders.weights):
+        array.flags.writeable = False
+    assert np.array_equal(PlackettLuce().from_orders(orders, 3), expected)

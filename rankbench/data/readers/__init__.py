@@ -15,6 +15,7 @@ def rankbench_register_readers() -> list[type[Reader]]:
     from rankbench.data.readers.letor import LetorReader
     from rankbench.data.readers.ndjson import NdjsonReader
     from rankbench.data.readers.parquet import ParquetReader
+    from rankbench.data.readers.preflib import PreflibReader
     from rankbench.data.readers.yandex import YandexReader
 
-    return [LetorReader, ParquetReader, CsvReader, NdjsonReader, YandexReader]
+    return [LetorReader, ParquetReader, CsvReader, NdjsonReader, PreflibReader, YandexReader]

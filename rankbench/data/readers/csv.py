@@ -21,7 +21,7 @@ class CsvReader(Reader):
     """Comma-separated (``.csv``) or tab-separated (``.tsv``) values with a header line.
 
     Features of items stand in columns ``x_0, x_1, ...``; lists (items shown, positions
-    clicked) are texts with spaces between. Other columns than the schema's
+    clicked) are texts with spaces between, rankings and candidates of orders are JSON. Other columns than the schema's
     are ignored. Rows in errors count the header as row 1.
     """
 
@@ -33,7 +33,7 @@ class CsvReader(Reader):
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line names columns of the schema."""
         names = {name.strip(b' "\t\r') for name in head.split(b"\n", 1)[0].replace(b"\t", b",").split(b",")}
-        return b"query_id" in names and bool({b"label", b"winner", b"shown"} & names)
+        return b"query_id" in names and bool({b"label", b"winner", b"shown", b"ranking"} & names)
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""

@@ -1,0 +1,166 @@
+"""The table of orders in all formats, what is wrong with one, its container and its description."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rankbench.cli import main
+from rankbench.data.convert import convert
+from rankbench.data.describe import describe
+from rankbench.data.orders import load_orders, take_orders
+from rankbench.data.readers.base import choose_reader
+from rankbench.data.schema import orders_schema, table_of, validate_orders
+from rankbench.errors import InputError
+
+RANKINGS = [[["b"], ["a", "c"]], [["x"], ["y"]], [["c"]], [["a"], ["b"]]]
+FRAME = pl.DataFrame(
+    {
+        "query_id": ["q", "p", "q", "q"],
+        "ranking": RANKINGS,
+        "weight": [2.0, 1.0, 1.5, 1.0],
+        "candidates": [["d", "c", "b", "a"], ["y", "x"], ["d", "c", "b", "a"], ["d", "c", "b", "a"]],
+    }
+)
+
+
+def write(frame, path):
+    if path.suffix == ".csv":
+        texts = [pl.Series(name, [str(v).replace("'", '"') for v in frame[name].to_list()]) for name in LISTS]
+        frame.with_columns(texts).write_csv(path)
+    elif path.suffix == ".ndjson":
+        frame.write_ndjson(path)
+    else:
+        frame.write_parquet(path)
+    return path
+
+
+LISTS = ("ranking", "candidates")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".ndjson", ".parquet"])
+def test_formats(tmp_path, ending):
+    path = write(FRAME, tmp_path / f"votes{ending}")
+    found = choose_reader(path).scan(path).collect()
+    assert found.schema == orders_schema(("weight", "candidates"))
+    assert found.rows() == FRAME.rows()
+
+
+def test_rankings_without_ties():
+    for column in (
+        pl.Series("ranking", [["b", "a"], ["c"]]),
+        pl.Series("ranking", ['["b", "a"]', '"c"']),
+        pl.Series("ranking", [[["b"], ["a"]], [["c"]]]),
+    ):
+        found = validate_orders(pl.LazyFrame({"query_id": ["q", "q"], "ranking": column})).collect()
+        assert found["ranking"].to_list() == [[["b"], ["a"]], [["c"]]]
+        assert found.columns == ["query_id", "ranking"]
+    numbers = pl.LazyFrame({"query_id": [1, 1], "ranking": [[3, 1], [2]], "candidates": [[1, 2, 3], [1, 2, 3]]})
+    found = validate_orders(numbers).collect()
+    assert found.rows() == [("1", [["3"], ["1"]], ["1", "2", "3"]), ("1", [["2"]], ["1", "2", "3"])]
+
+
+@pytest.mark.parametrize(
+    ("change", "row", "column", "said"),
+    [
+        ({"ranking": [[["b"], ["a", "b"]], *RANKINGS[1:]]}, 1, "ranking", "item 'b' is ranked twice"),
+        ({"ranking": [*RANKINGS[:2], [["e"]], RANKINGS[3]]}, 3, "ranking", "item 'e' is not among the candidates"),
+        ({"ranking": [RANKINGS[0], [["a"], ["x"]], *RANKINGS[2:]]}, 2, "ranking", "item 'a' is not among"),
+        ({"ranking": [*RANKINGS[:3], None]}, 4, "ranking", "the ranking is missing"),
+        ({"ranking": [*RANKINGS[:3], []]}, 4, "ranking", "the ranking has no items"),
+        ({"ranking": [RANKINGS[0], [["x"], []], *RANKINGS[2:]]}, 2, "ranking", "a place of the ranking has no items"),
+        ({"ranking": [RANKINGS[0], [["x"], [None]], *RANKINGS[2:]]}, 2, "ranking", "an item has no name"),
+        ({"ranking": [["b", "a"], [], ["c"], ["a"]]}, 2, "ranking", "the ranking has no items"),
+        ({"ranking": [[1.5], [2.0], [1.0], [1.0]]}, 1, "ranking", "Float64; names must be"),
+        ({"ranking": [1, 2, 3, 4]}, 1, "ranking", "holds Int64, not rankings"),
+        ({"ranking": ['["b"]', '["x", "y"]', "[b", '["a"]']}, 3, "ranking", "'[b' is not JSON"),
+        ({"ranking": ['["b"]', '["x", 1.5]', '["c"]', '["a"]']}, 2, "ranking", "1.5 is not a name"),
+        ({"ranking": ['["b"]', '["x", ["y", []]]', '["c"]', '["a"]']}, 2, "ranking", "[] is not a name"),
+        ({"weight": [1.0, 1.0, 0.0, 1.0]}, 3, "weight", "weight 0.0 is not positive"),
+        ({"candidates": [["a", "b", "c"], ["x", "y"], ["a", "b", "c"], ["a", "b"]]}, 4, "candidates", "not those of"),
+        ({"candidates": [["a", "b", "a"], ["x", "y"], ["a"], ["a"]]}, 1, "candidates", "'a' is a candidate twice"),
+        ({"candidates": [["a", "b", "c"], None, ["a"], ["a"]]}, 2, "candidates", "the candidates are missing"),
+        ({"candidates": [1, 2, 3, 4]}, 1, "candidates", "not lists of names"),
+    ],
+)
+def test_errors_know_row_and_column(change, row, column, said):
+    columns = [pl.Series(name, values, strict=False) for name, values in change.items()]
+    frame = FRAME.with_columns(columns)
+    with pytest.raises(InputError) as caught:
+        validate_orders(frame.lazy())
+    assert said in str(caught.value)
+    assert (caught.value.row, caught.value.column) == (row, column)
+
+
+def test_candidates_are_compared_across_batches():
+    rows = 200_000
+    frame = pl.LazyFrame({"query_id": ["q"] * rows, "ranking": [["a"]] * rows, "candidates": [["a"]] * rows})
+    frame = frame.with_columns(
+        candidates=pl.when(pl.int_range(pl.len()) == rows - 1).then(pl.lit(["a", "b"])).otherwise("candidates")
+    )
+    with pytest.raises(InputError, match="not those of its other rows") as caught:
+        validate_orders(frame)
+    assert caught.value.row == rows
+
+
+def test_missing_column():
+    with pytest.raises(InputError, match="'query_id' is missing, which orders must have"):
+        validate_orders(pl.LazyFrame({"ranking": [["a"]]}))
+    assert table_of(FRAME.schema) == "orders"
+
+
+def test_container():
+    log = load_orders(FRAME.lazy(), unranked="last")
+    assert log.ids == ["p", "q"]
+    # In the order of the candidates.
+    assert log.items == ["y", "x", "d", "c", "b", "a"]
+    assert log.item_offsets.tolist() == [0, 2, 6]
+    assert (log.sizes.tolist(), len(log)) == ([2, 4], 2)
+    orders = log.orders
+    assert orders.offsets.tolist() == [0, 1, 4]
+    assert orders.starts.tolist() == [0, 2, 5, 6, 8]
+    assert orders.items.tolist() == [1, 0, 2, 3, 1, 1, 3, 2]
+    assert orders.places.tolist() == [0, 1, 0, 1, 1, 0, 0, 1]
+    assert orders.weights.tolist() == [1, 2, 1.5, 1]
+    assert (orders.items.dtype, orders.places.dtype, orders.starts.dtype) == (np.int32, np.int32, np.int64)
+    assert orders.unranked == "last"
+    second = take_orders(orders, 1)
+    assert second.offsets.tolist() == [0, 3]
+    assert second.starts.tolist() == [0, 3, 4, 6]
+    assert second.items.tolist() == [2, 3, 1, 1, 3, 2]
+    assert (second.weights.tolist(), second.unranked) == ([2, 1.5, 1], "last")
+
+
+def test_container_without_candidates():
+    log = load_orders(FRAME.select("query_id", "ranking").lazy())
+    assert log.items == ["x", "y", "a", "b", "c"]
+    assert log.orders.items.tolist() == [0, 1, 1, 0, 2, 2, 0, 1]
+    assert log.orders.weights.tolist() == [1, 1, 1, 1]
+    assert log.orders.unranked == "absent"
+
+
+def test_description(tmp_path, capsys):
+    found = describe(FRAME.lazy()).as_dict()
+    assert (found["table"], found["rows"], found["queries"], found["voters"]) == ("orders", 4, 2, 5.5)
+    assert (found["complete"], found["ties"], found["judges"], found["unranked"]) == (1, 1, None, 1)
+    assert found["items_per_query"] == {"smallest": 2, "median": 3, "mean": 3, "largest": 4}
+    assert found["ranked"] == {"smallest": 1, "median": 2, "mean": 2, "largest": 3}
+    judged = FRAME.drop("candidates", "weight").with_columns(judge=pl.Series(["m", "n", "m", None]))
+    found = describe(judged.lazy()).as_dict()
+    assert (found["voters"], found["judges"], found["unranked"], found["complete"]) == (4, 2, 0, 2)
+    path = write(FRAME, tmp_path / "votes.parquet")
+    with pytest.raises(SystemExit) as caught:
+        main(["data", "describe", str(path)])
+    assert caught.value.code in (0, None)
+    shown = capsys.readouterr().out
+    assert "orders" in shown
+    assert "4, of 5.5 voters" in shown
+
+
+def test_conversion_keeps_the_ballots(tmp_path):
+    path = write(FRAME, tmp_path / "votes.parquet")
+    manifest = convert(path, tmp_path / "shards", shards=2)
+    assert (manifest.table, manifest.rows, manifest.queries) == ("orders", 4, 2)
+    log = load_orders(choose_reader(tmp_path / "shards").scan(tmp_path / "shards"))
+    expected = load_orders(FRAME.lazy())
+    assert (log.ids, log.items) == (expected.ids, expected.items)
+    assert np.array_equal(log.orders.items, expected.orders.items)

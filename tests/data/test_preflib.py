@@ -1,0 +1,213 @@
+"""PrefLib files: real ones, and what can be wrong with one, with the line."""
+
+import gzip
+
+import pytest
+from data_paths import needs, real
+
+from rankbench.data.orders import load_orders
+from rankbench.data.readers.base import choose_reader
+from rankbench.data.readers.preflib import PreflibReader
+from rankbench.errors import InputError
+from rankbench.plugin.manager import get
+
+HEADER = """\
+# FILE NAME: votes.toi
+# DATA TYPE: {type}
+# NUMBER ALTERNATIVES: 4
+# NUMBER VOTERS: {voters}
+# NUMBER UNIQUE ORDERS: {unique}
+# ALTERNATIVE NAME 1: Ann
+# ALTERNATIVE NAME 2: Bob: the second
+# ALTERNATIVE NAME 3: Cy
+# ALTERNATIVE NAME 4: Dée
+"""
+
+
+def write(tmp_path, ballots, kind="toi", voters=None, unique=None, header=HEADER, name=None):
+    lines = ballots.strip("\n").split("\n")
+    voters = sum(int(line.split(":")[0]) for line in lines) if voters is None else voters
+    text = header.format(type=kind, voters=voters, unique=len(lines) if unique is None else unique) + ballots
+    path = tmp_path / (name or f"votes.{kind}")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_ballots_with_ties(tmp_path):
+    frame = PreflibReader().scan(write(tmp_path, "3: 4,{1,2},3\n2: 2\n1: { 1 , 3 } , 4\n")).collect()
+    assert frame["query_id"].to_list() == ["votes"] * 3
+    assert frame["ranking"].to_list() == [
+        [["Dée"], ["Ann", "Bob: the second"], ["Cy"]],
+        [["Bob: the second"]],
+        [["Ann", "Cy"], ["Dée"]],
+    ]
+    assert frame["weight"].to_list() == [3, 2, 1]
+    assert frame["candidates"].to_list() == [["Ann", "Bob: the second", "Cy", "Dée"]] * 3
+
+
+def test_container(tmp_path):
+    log = load_orders(PreflibReader().scan(write(tmp_path, "3: 4,{1,2}\n2: 2\n")), unranked="last")
+    assert (log.ids, log.items) == (["votes"], ["Ann", "Bob: the second", "Cy", "Dée"])
+    assert (log.sizes.tolist(), log.orders.unranked) == ([4], "last")
+    assert log.orders.starts.tolist() == [0, 3, 4]
+    assert log.orders.items.tolist() == [3, 0, 1, 1]
+    assert log.orders.places.tolist() == [0, 1, 1, 0]
+    assert log.orders.weights.tolist() == [3, 2]
+
+
+def test_items_by_number(tmp_path):
+    twins = HEADER.replace("Cy", "Ann")
+    path = write(tmp_path, "1: 3,1\n", header=twins)
+    with pytest.raises(InputError, match=r"alternatives 1 and 3 are both called 'Ann'; preflib:names=false") as caught:
+        PreflibReader().scan(path).collect()
+    assert caught.value.row == 8
+    frame = PreflibReader(names=False).scan(path).collect()
+    assert frame["ranking"].to_list() == [[["3"], ["1"]]]
+    assert frame["candidates"].to_list() == [["1", "2", "3", "4"]]
+
+
+def test_gzip_windows_and_comments(tmp_path):
+    text = HEADER.format(type="soi", voters=2, unique=1) + "# made by hand\n\n2: 1,2\n"
+    path = tmp_path / "some.soi.gz"
+    path.write_bytes(gzip.compress(("\ufeff" + text.replace("\n", "\r\n")).encode()))
+    reader = choose_reader(path)
+    assert reader.name == "preflib"
+    frame = reader.scan(path).collect()
+    assert frame["query_id"].to_list() == ["some"]
+    assert frame["ranking"].to_list() == [[["Ann"], ["Bob: the second"]]]
+
+
+def test_by_content(tmp_path):
+    path = write(tmp_path, "1: 1,2\n", name="election.data")
+    assert choose_reader(path).name == "preflib"
+
+
+@pytest.mark.parametrize(
+    ("ballots", "kind", "row", "said"),
+    [
+        ("1: 1,2\n1: 3,5\n", "toi", 11, "alternative 5 is unknown: there are 4"),
+        ("1: 0,2\n", "toi", 10, "alternative 0 is unknown"),
+        ("1: 1,2,1\n", "toi", 10, "alternative 1 is ranked twice"),
+        ("1: {1,2},{3,2}\n", "toi", 10, "alternative 2 is ranked twice"),
+        ("1: 1,{2,3\n", "toi", 10, "a brace is not closed"),
+        ("1: 1,2,3}\n", "toi", 10, "brace '}' out of place"),
+        ("1: 1,{2,{3}}\n", "toi", 10, "brace '{' out of place"),
+        ("1: 1,{}\n", "toi", 10, "brace '}' out of place"),
+        ("1: 1{2,3}\n", "toi", 10, "brace '{' out of place"),
+        ("1: {2,3}1\n", "toi", 10, "no comma before '1'"),
+        ("1: 1,,2\n", "toi", 10, "a comma has no alternative"),
+        ("1: 1,2,\n", "toi", 10, "ends in a comma"),
+        ("1:\n", "toi", 10, "ranks nothing"),
+        ("1: 1,two\n", "toi", 10, "'two' is not the number of an alternative"),
+        ("1: 1 2\n", "toi", 10, "'1 2' is not the number"),
+        ("0: 1,2\n", "toi", 10, "cast by 0 voters"),
+        ("1: 1,2\n1: 1,2\n", "toi", 11, "there in line 10 already"),
+        ("1: {1,2}\n1: {2,1}\n", "toi", 11, "there in line 10 already"),
+        ("1: {1,2},3\n", "soi", 10, "has ties, but files of type soi have none"),
+        ("1: 1,2,3\n", "soc", 10, "ranks 3 of 4 alternatives, but files of type soc rank all"),
+        ("1: 1,{2,3}\n", "toc", 10, "ranks 3 of 4"),
+    ],
+)
+def test_bad_ballots(tmp_path, ballots, kind, row, said):
+    path = write(tmp_path, ballots, kind)
+    with pytest.raises(InputError, match=said.replace("{", r"\{").replace("}", r"\}")) as caught:
+        PreflibReader().scan(path).collect()
+    assert (caught.value.path, caught.value.row) == (path, row)
+
+
+def test_a_line_that_is_no_ballot(tmp_path):
+    path = write(tmp_path, "1: 1,2\nAnn, Bob\n", voters=1)
+    with pytest.raises(InputError, match="'Ann, Bob' is not a ballot") as caught:
+        PreflibReader().scan(path).collect()
+    assert caught.value.row == 11
+
+
+@pytest.mark.parametrize(
+    ("change", "row", "said"),
+    [
+        ({"voters": 7}, 4, "NUMBER VOTERS is 7, but the ballots were cast by 3"),
+        ({"unique": 3}, 5, "NUMBER UNIQUE ORDERS is 3, but the number of ballots is 2"),
+    ],
+)
+def test_counts_that_do_not_add_up(tmp_path, change, row, said):
+    path = write(tmp_path, "1: 1,2\n2: 2,1\n", **change)
+    with pytest.raises(InputError, match=said) as caught:
+        PreflibReader().scan(path).collect()
+    assert caught.value.row == row
+    assert PreflibReader(counts=False).scan(path).collect().height == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "row", "said"),
+    [
+        ("# NUMBER ALTERNATIVES: 4\n", "", 9, "no header line '# NUMBER ALTERNATIVES"),
+        ("ALTERNATIVES: 4", "ALTERNATIVES: four", 3, "must be a whole number, not 'four'"),
+        ("ALTERNATIVES: 4", "ALTERNATIVES: 0", 3, "is 0"),
+        ("ALTERNATIVES: 4", "ALTERNATIVES: 5", 3, "alternative 5 has no name"),
+        ("ALTERNATIVES: 4", "ALTERNATIVES: 3", 9, "a name for alternative 4, but 3 alternatives (line 3)"),
+        ("NAME 3: Cy", "NAME 2: Cy", 8, "ALTERNATIVE NAME 2 is there twice"),
+        ("NAME 3: Cy", "NAME 3:", 8, "alternative 3 has no name"),
+        ("DATA TYPE: toi", "DATA TYPE: wmd", 2, "DATA TYPE is 'wmd'"),
+    ],
+)
+def test_bad_headers(tmp_path, old, new, row, said):
+    filled = HEADER.format(type="toi", voters=1, unique=1)
+    assert old in filled
+    path = tmp_path / "votes.toi"
+    path.write_text(filled.replace(old, new) + "1: 1,2\n")
+    with pytest.raises(InputError) as caught:
+        PreflibReader().scan(path).collect()
+    assert said in str(caught.value)
+    assert caught.value.row == row
+
+
+def test_a_header_after_the_ballots(tmp_path):
+    path = write(tmp_path, "1: 1,2\n")
+    path.write_text(path.read_text() + "# NUMBER VOTERS: 1\n")
+    with pytest.raises(InputError, match="NUMBER VOTERS comes after the first ballot") as caught:
+        PreflibReader().scan(path).collect()
+    assert caught.value.row == 11
+
+
+def test_bad_encoding(tmp_path):
+    path = write(tmp_path, "1: 1,2\n")
+    path.write_bytes(path.read_bytes().replace("Dée".encode(), b"D\xe9e"))
+    with pytest.raises(InputError, match="byte 0xe9 is not UTF-8") as caught:
+        PreflibReader().scan(path).collect()
+    assert caught.value.row == 9
+
+
+def test_no_ballots(tmp_path):
+    path = tmp_path / "votes.toi"
+    path.write_text(HEADER.format(type="toi", voters=0, unique=0))
+    with pytest.raises(InputError, match="no ballots"):
+        PreflibReader().scan(path).collect()
+
+
+@needs("preflib/netflix.soc")
+def test_the_netflix_election():
+    frame = PreflibReader().scan(real("preflib/netflix.soc")).collect()
+    assert (frame.height, frame["weight"].sum()) == (24, 588)
+    assert frame["ranking"][0].to_list() == [
+        ["Beverly Hills Cop"],
+        ["Mean Girls"],
+        ["Mission: Impossible II"],
+        ["The Mummy Returns"],
+    ]
+
+
+@needs("preflib/education_courses.soi")
+def test_a_real_file_whose_header_is_wrong():
+    path = real("preflib/education_courses.soi")
+    with pytest.raises(InputError, match="NUMBER VOTERS is 14, but the ballots were cast by 12") as caught:
+        PreflibReader().scan(path).collect()
+    assert caught.value.row == 12
+    assert PreflibReader(counts=False).scan(path).collect().height == 11
+
+
+@needs("preflib/netflix.soc", "preflib/education_courses.soi", "preflib/skaters.toc", "preflib/education_qualities.toi")
+def test_the_card():
+    log = load_orders(get("dataset", "preflib").scan())
+    assert log.ids == ["soc/netflix", "soi/education_courses", "toc/skaters", "toi/education_qualities"]
+    assert log.sizes.tolist() == [4, 13, 30, 20]
+    assert log.orders.counts.tolist() == [24, 11, 9, 15]
