@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from rankbench.losses.base import Loss
+from rankbench.losses.bayes import BayesRisk
 from rankbench.losses.err import ERR, ERRFamily
 from rankbench.losses.ndcg import NDCG, NDCGFamily
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.losses.precision import Precision
 from rankbench.plugin.hookspecs import hookimpl
 
-__all__ = ["ERR", "NDCG", "ERRFamily", "NDCGFamily", "PairwiseDisagreement", "Precision"]
+__all__ = ["ERR", "NDCG", "BayesRisk", "ERRFamily", "NDCGFamily", "PairwiseDisagreement", "Precision"]
 
 
 @hookimpl

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component, StructureKind
+from rankbench.losses.bayes import BayesRisk, enumerated, weights_of
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -44,6 +45,39 @@ class Loss(Component):
     def bounds(self) -> tuple[float, float]:
         """Return the smallest and largest possible value with these parameters."""
         return self.range
+
+    def expected(
+        self, alpha: NDArray[np.float64], structures: NDArray[np.float64], probabilities: NDArray[np.float64]
+    ) -> float:
+        """Return the mean loss of alpha over S structures, with probabilities of shape (S,)."""
+        values = [self.value(alpha, structure) for structure in structures]
+        return float(np.dot(probabilities, values))
+
+    def bayes_risk(
+        self, structures: NDArray[np.float64], probabilities: NDArray[np.float64] | None = None
+    ) -> BayesRisk:
+        """Return the least expected loss of one query, whatever alpha, where the law of s is known.
+
+        What a contender loses beyond it is its excess risk. Unless a loss knows better, all
+        orders are tried, of at most 8 items; where ties are averaged over, none of them is
+        better than every order.
+
+        Parameters
+        ----------
+        structures : ndarray of float64, shape (S, m) or (S, m, m)
+            The values that s takes; of a single one ``structure[None]``.
+        probabilities : ndarray of float64, shape (S,), optional
+            Of these values; equal ones unless given.
+
+        Raises
+        ------
+        InputError
+            Shapes that do not fit, no finite numbers, no probabilities; or too many items.
+        """
+        weights = weights_of(structures, probabilities, 1 if self.structure == "scores" else 2)
+        sign = 1.0 if self.direction == "minimize" else -1.0
+        found = enumerated(lambda alpha: sign * self.expected(alpha, structures, weights), structures.shape[1])
+        return BayesRisk(sign * found.lower, sign * found.upper, found.alpha)
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form (`LOSS` or `MATRIX_LOSS`), or None: interpreted."""

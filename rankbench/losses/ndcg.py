@@ -13,6 +13,7 @@ from pydantic import Field
 from rankbench.component import Property
 from rankbench.discounts import Cutoff, DiscountName, GainName, discounts, gains, ideal
 from rankbench.losses.base import Loss
+from rankbench.losses.bayes import BayesRisk, weights_of
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -73,6 +74,23 @@ class NDCGFamily(Loss):
         starts = np.cumsum(sizes) - sizes
         mean = np.add.reduceat(factor, starts) / sizes
         return 1.0 - float(gain @ mean[group]) / best
+
+    def bayes_risk(
+        self, structures: NDArray[np.float64], probabilities: NDArray[np.float64] | None = None
+    ) -> BayesRisk:
+        """Return the Bayes risk, exactly: the best order is that of the mean of G(s_j)/Z(s).
+
+        [DMJ13]_ Corollary 1. Of one structure it is 0.
+        """
+        weights = weights_of(structures, probabilities, 1)
+        factor, mean = self.discounts_of(structures.shape[1]), np.zeros(structures.shape[1])
+        for weight, scores in zip(weights, structures, strict=True):
+            gain = self.gain_of(scores)
+            best = ideal(gain, factor)
+            if best > 0 and scores.any():
+                mean += weight * gain / best
+        risk = self.expected(mean, structures, weights)
+        return BayesRisk(risk, risk, mean)
 
 
 class NDCG(NDCGFamily):

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property, StructureKind
+from rankbench.errors import InputError
 from rankbench.losses.base import Loss
+from rankbench.losses.bayes import BayesRisk, weights_of
+from rankbench.losses.kemeny_risk import best_order
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -66,6 +69,28 @@ class PairwiseDisagreement(Loss):
             return value
         weight = float(structure.sum() - np.trace(structure))
         return value / weight if weight > 0 else 0.0
+
+    def bayes_risk(
+        self, structures: NDArray[np.float64], probabilities: NDArray[np.float64] | None = None
+    ) -> BayesRisk:
+        """Return the Bayes risk: the loss is linear in Y, so that it is that of the mean graph.
+
+        Exact where no more than 14 items share cycles of the mean difference graph, and so
+        wherever it has no cycles, as under BTL (26); else between bounds. It is Kemeny's
+        problem, NP-hard in general ([DMJ13]_ Proposition 3).
+        """
+        weights = weights_of(structures, probabilities, 2)
+        if (structures < 0).any():
+            raise InputError("weights of preferences must be at least 0")
+        graphs = structures * (1.0 - np.eye(structures.shape[1]))
+        if self.normalize:
+            totals = graphs.sum(axis=(1, 2))
+            graphs = graphs / np.where(totals > 0, totals, 1.0)[:, None, None]
+        order, gap = best_order(np.einsum("s,sij->ij", weights, graphs))
+        alpha = np.empty(len(order))
+        alpha[order] = np.arange(len(order), 0, -1)
+        upper = self.expected(alpha, structures, weights)
+        return BayesRisk(max(upper - gap, 0.0), upper, alpha)
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""

@@ -82,10 +82,14 @@ class Method(Component):
     ----------
     needs_features : bool
         Whether it can only be run on items with features.
+    needs_truth : bool
+        Whether it looks at the relevance labels that contenders are judged by: a yardstick,
+        not a competitor.
     """
 
     kind: ClassVar[str] = "method"
     needs_features: ClassVar[bool] = True
+    needs_truth: ClassVar[bool] = False
 
     @abstractmethod
     def fit(self, block: Block) -> Fitted:
