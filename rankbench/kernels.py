@@ -32,6 +32,7 @@ __all__ = [
     "LOSS",
     "MATRIX_LOSS",
     "PHI",
+    "SELECT",
     "STEP",
     "TARGET",
     "WEIGH",
@@ -42,6 +43,8 @@ __all__ = [
 Vector = types.float64[::1]
 Matrix = types.float64[:, ::1]
 Index = types.int32[::1]
+Rows = types.int64[::1]
+Flags = types.boolean[::1]
 
 AGGREGATE = types.void(Index, Index, Vector, types.int64, Vector, Vector, Vector)
 """``(winners, losers, weights, m, params, work, out)``: k judgments to scores ``out`` (m,)."""
@@ -50,6 +53,14 @@ EDGES = types.int64(Index, Index, Vector, types.int64, Vector, Vector, Index, In
 """``(winners, losers, weights, m, params, work, tails, heads, edge_weights) -> count``.
 
 k judgments to at most k weighted edges ``tails[e] -> heads[e]`` (tail preferred to head).
+"""
+
+SELECT = types.void(Rows, Rows, Index, Flags, Rows, Vector, Vector)
+"""``(offsets, starts, items, clicked, item_offsets, params, out)``: selections of all queries to scores.
+
+The first four are the arrays of a `Selections`; the items of query q are rows
+``item_offsets[q]:item_offsets[q + 1]`` of the scores. ``out`` has the scores of the N items
+first, then the examination of each position of the longest list. There is no scratch memory.
 """
 
 TARGET = types.void(Vector, Vector, Vector, Vector)

@@ -7,6 +7,10 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.borda import Borda
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.budgeted import Budgeted
+from rankbench.aggregators.cascade import Cascade
+from rankbench.aggregators.click_model import ClickModel, SelectionAggregator
+from rankbench.aggregators.click_through_rate import ClickThroughRate
+from rankbench.aggregators.coec import COEC
 from rankbench.aggregators.davidson import Davidson
 from rankbench.aggregators.difference_graph import DifferenceGraph
 from rankbench.aggregators.eigenvector import Eigenvector
@@ -19,17 +23,22 @@ from rankbench.aggregators.mean_log_odds import MeanLogOdds
 from rankbench.aggregators.net_weights import NetWeights
 from rankbench.aggregators.pagerank import PageRank
 from rankbench.aggregators.plackett_luce import PlackettLuce
+from rankbench.aggregators.position_debiased import PositionDebiased
 from rankbench.aggregators.rank_centrality import RankCentrality
 from rankbench.aggregators.thurstone_mosteller import ThurstoneMosteller, least_squares_scores
 from rankbench.aggregators.win_rate import WinRate
 from rankbench.plugin.hookspecs import hookimpl
 
 __all__ = [
+    "COEC",
     "Aggregator",
     "AverageAdjacency",
     "Borda",
     "BradleyTerry",
     "Budgeted",
+    "Cascade",
+    "ClickModel",
+    "ClickThroughRate",
     "Davidson",
     "DifferenceGraph",
     "Eigenvector",
@@ -42,7 +51,9 @@ __all__ = [
     "NetWeights",
     "PageRank",
     "PlackettLuce",
+    "PositionDebiased",
     "RankCentrality",
+    "SelectionAggregator",
     "ThurstoneMosteller",
     "WinRate",
     "least_squares_scores",
@@ -58,6 +69,9 @@ def rankbench_register_aggregators() -> list[type[Aggregator]]:
         Borda,
         BradleyTerry,
         Budgeted,
+        Cascade,
+        ClickThroughRate,
+        COEC,
         Davidson,
         DifferenceGraph,
         Eigenvector,
@@ -69,6 +83,7 @@ def rankbench_register_aggregators() -> list[type[Aggregator]]:
         MeanLogOdds,
         NetWeights,
         PageRank,
+        PositionDebiased,
         PlackettLuce,
         RankCentrality,
         ThurstoneMosteller,

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.stats import spearmanr
+from selection_samples import draw_sessions, selections
+
+from rankbench.aggregators import COEC, Cascade, ClickThroughRate, PositionDebiased
+
+EXAMINATION = np.array([1.0, 0.6, 0.4, 0.25])
+ATTRACTION = np.array([0.1, 0.6, 0.3, 0.8, 0.45])
+
+
+def position_based(n, seed):
+    rng = np.random.default_rng(seed)
+    return draw_sessions(rng, n, 5, 4, lambda item, j: ATTRACTION[item] * EXAMINATION[j], stops=False)
+
+
+def test_click_through_rate_is_clicks_over_lists():
+    log = selections([([0, 1, 2], [0, 2]), ([2, 0], [0]), ([1, 0], [])])
+    assert ClickThroughRate().from_selections(log, 3) == pytest.approx([1 / 3, 0, 1])
+
+
+def test_coec_by_hand():
+    # Position rates: 2 of 3, 0 of 3, 1 of 1.
+    log = selections([([0, 1, 2], [0, 2]), ([2, 0], [0]), ([1, 0], [])])
+    model = COEC().fit(log, np.array([0, 3]))
+    assert model.examination == pytest.approx([2 / 3, 0, 1])
+    assert model.scores == pytest.approx([1 / (2 / 3), 0, 2 / (1 + 2 / 3)])
+
+
+def test_coec_of_all_items_is_one_weighted_by_expected_clicks():
+    log = selections(position_based(500, 1))
+    scores = COEC().from_selections(log, 5)
+    rates = COEC().fit(log, np.array([0, 5])).examination
+    positions = np.arange(len(log.items)) % 4
+    expected = np.bincount(log.items, rates[positions])
+    assert scores @ expected == pytest.approx(expected.sum())
+
+
+def test_position_rates_are_common_to_all_queries():
+    a, b = position_based(300, 2), position_based(300, 3)
+    both = COEC().fit(selections(a, b), np.array([0, 5, 10]))
+    hits = np.array([sum(j in clicks for _, clicks in a + b) for j in range(4)]) / 600
+    assert both.examination == pytest.approx(hits)
+
+
+def test_position_debiased_maximizes_its_likelihood():
+    query = position_based(400, 4)
+    shows, clicks = np.zeros((5, 4)), np.zeros((5, 4))
+    for shown, clicked in query:
+        for j, item in enumerate(shown):
+            shows[item, j] += 1
+            clicks[item, j] += j in clicked
+
+    def loss(x):
+        rate = np.outer(x[:5], [1.0, *x[5:]])
+        return -np.sum(clicks * np.log(rate) + (shows - clicks) * np.log(1 - rate))
+
+    found = minimize(loss, np.full(8, 0.5), bounds=[(1e-4, 1 - 1e-4)] * 8, tol=1e-12)
+    model = PositionDebiased(iterations=20_000, tolerance=1e-10).fit(selections(query), np.array([0, 5]))
+    assert model.examination[0] == 1
+    assert model.scores == pytest.approx(found.x[:5], abs=1e-3)
+    assert model.examination[1:] == pytest.approx(found.x[5:], abs=1e-3)
+
+
+def test_position_debiased_finds_the_truth():
+    model = PositionDebiased(iterations=5000).fit(selections(position_based(30_000, 6)), np.array([0, 5]))
+    assert model.scores == pytest.approx(ATTRACTION, abs=0.03)
+    assert model.examination == pytest.approx(EXAMINATION, abs=0.03)
+
+
+def test_more_steps_are_likelier():
+    log = selections(position_based(200, 7))
+    shown = log.clicked
+
+    def log_likelihood(steps):
+        model = PositionDebiased(iterations=steps, tolerance=0).fit(log, np.array([0, 5]))
+        rate = model.scores[log.items] * model.examination[np.arange(len(log.items)) % 4]
+        return np.log(np.where(shown, rate, 1 - rate)).sum()
+
+    values = [log_likelihood(steps) for steps in (1, 2, 4, 8, 16, 64, 256)]
+    assert np.all(np.diff(values) >= -1e-9)
+
+
+@pytest.mark.parametrize("aggregator", [ClickThroughRate(), COEC()], ids=str)
+def test_presentation_fools_what_the_cascade_sees_through(aggregator):
+    # Good items always stand low: a list sorted from the worst to the best, users stop early.
+    rng = np.random.default_rng(8)
+    truth = np.array([0.30, 0.32, 0.34, 0.36, 0.38, 0.40])
+    sessions = []
+    for _ in range(20_000):
+        shown = list(range(6))
+        clicks = [j for j, item in enumerate(shown) if rng.random() < truth[item]]
+        sessions.append((shown, clicks[:1]))
+    log = selections(sessions)
+    assert spearmanr(Cascade().from_selections(log, 6), truth).statistic > 0.9
+    assert spearmanr(aggregator.from_selections(log, 6), truth, nan_policy="raise").statistic < 0.5
