@@ -1,0 +1,253 @@
+"""Protocols of a plugin's own, through the whole program: what they declare is what is shown."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+from pydantic import Field
+from scipy import stats
+
+import rankbench
+from rankbench import api
+from rankbench.errors import SpecError
+from rankbench.methods.base import Method
+from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.results.schema import CellResult
+
+
+class Toy(Method):
+    """A number."""
+
+    name = "toy"
+    source = "test"
+    shift: float = Field(default=0.0)
+
+    def fit(self, block):
+        raise NotImplementedError
+
+
+class Splits(Protocol):
+    """Repetitions that share training data: the loss is noise plus the contender's shift."""
+
+    name = "splits"
+    source = "test"
+    table = None
+    metrics: ClassVar = {"regret": "minimize"}
+    splits: ClassVar = {"heldout": "Test ratings (a fifth of all)"}
+    counts = "training pairs"
+    test_share = 0.25
+    tunes = True
+    bad: bool = False
+
+    def prepare(self, dataset, seed):
+        return Prepared(self, None, "", {"heldout": ("all",)}, pack("a", noise=np.arange(20.0)), 1.0, ("A note.",))
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        if self.bad:
+            raise RuntimeError("broken protocol")
+        noise = np.random.default_rng([task.key.seed, task.key.repetition]).normal()
+        found = []
+        for cell, spec in task.cells.items():
+            own = np.random.default_rng([task.key.repetition, int(cell[:6], 16)]).normal()
+            shift = min(point.shift for point in rankbench.component.build(Toy, spec))
+            loss = np.array([prepared.arrays["a.noise"][3] + 0.1 * noise + shift + 0.01 * own])
+            found.append(CellResult(cell, "done", "", math.nan, {("regret", "heldout"): loss}))
+        return found[:-1] if len(found) > 2 else found
+
+
+class Exact(Protocol):
+    """Numbers that are what they are."""
+
+    name = "exact"
+    source = "test"
+    table = None
+    metrics: ClassVar = {"gap": "maximize"}
+    splits: ClassVar = {"design": "Settings"}
+    counts = ""
+    exact = True
+
+    def prepare(self, dataset, seed):
+        return Prepared(self, None, "", {"design": ("Theorem 2", "Theorem 3")})
+
+    def misfit(self, contender):
+        return "its shift is negative" if contender.shift < 0 else ""
+
+    def execute(self, prepared, task):
+        return [
+            CellResult(cell, "done", "", math.nan, {("gap", "design"): np.array([0.25, float(i)])})
+            for i, cell in enumerate(task.cells)
+        ]
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    registry = manager.Registry()
+    for kind, cls in (("protocol", Splits), ("protocol", Exact), ("method", Toy)):
+        registry.add(kind, cls, manager.Origin("third", "1.0", "x"))
+    loaded = manager.load(manager.importlib.metadata.entry_points(group="rankbench"))
+    for name in ("random-scores", "erm"):
+        registry.add("method", loaded.registry.component_class("method", name), manager.Origin("rankbench", "0", "x"))
+    for kind in ("aggregator", "surrogate", "model", "optimizer", "loss", "dataset"):
+        for name in loaded.registry.names(kind):
+            registry.add(kind, loaded.registry.component_class(kind, name), manager.Origin("rankbench", "0", "x"))
+    btl = loaded.registry.component_class("protocol", "btl")
+    registry.add("protocol", btl, manager.Origin("rankbench", "0", "x"))
+    monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
+
+
+def suite(tmp_path: Path, *experiments: str) -> str:
+    path = tmp_path / "own.toml"
+    path.write_text('name = "own"\ntitle = "Own"\nseed = 1\n' + "\n".join(textwrap.dedent(e) for e in experiments))
+    return str(path)
+
+
+SPLIT = """
+[[experiments]]
+name = "table"
+title = "A table"
+protocol = "splits"
+n = [20, 40]
+repetitions = 15
+losses = ["regret"]
+baseline = "worse"
+contenders = [
+  { label = "better", use = "toy:shift=[0.1,0.2]", tune = true },
+  { label = "worse", use = "toy:shift=0.5" },
+]
+"""
+EXACT = """
+[[experiments]]
+name = "numbers"
+title = "Numbers"
+protocol = "exact"
+losses = ["gap"]
+contenders = [{ use = "toy" }, { use = "toy:shift=1" }]
+"""
+
+
+def test_overlapping_splits_get_the_corrected_interval(tmp_path: Path) -> None:
+    results = rankbench.run(suite(tmp_path, SPLIT), out=tmp_path / "out")
+    row = results.leaderboard.filter(contender="better", n=20).row(0, named=True)
+    rows = results.rows.filter(n=20).sort("repetition")
+    better, worse = (rows.filter(contender=c)["value"].to_numpy() for c in ("better", "worse"))
+    difference = better - worse
+    se = np.sqrt((1 / 15 + 1 / 3) * difference.var(ddof=1))
+    half = stats.t.ppf(0.975, 14) * se
+    expected = (difference.mean(), difference.mean() - half, difference.mean() + half)
+    assert (row["difference"], row["difference_lower"], row["difference_upper"]) == pytest.approx(expected)
+    assert (row["difference_lower_draws"], row["difference_upper_draws"]) == pytest.approx(expected[1:])
+    assert row["sd"] == pytest.approx(better.std(ddof=1))
+    assert row["se"] == pytest.approx(np.sqrt((1 / 15 + 1 / 3) * better.var(ddof=1)))
+    assert (row["wins"], row["rank_low"], row["rank_high"]) == (15, 1, 1)
+    text = (tmp_path / "out" / "leaderboard.md").read_text()
+    assert "### table: n = 20, 15 runs" in text
+    assert "**Test ratings (a fifth of all)**" in text
+    assert "| 15 of 15 |" in text
+    assert "corrected resampled t" in text
+    assert "training pairs n | 20, 40" in text
+
+
+def test_exact_results_have_no_intervals_and_workers_change_no_byte(tmp_path: Path) -> None:
+    path = suite(tmp_path, SPLIT, EXACT)
+    rankbench.run(path, out=tmp_path / "one")
+    text = (tmp_path / "one" / "leaderboard.md").read_text()
+    section = text.split("## Numbers")[1]
+    assert "| contender | Theorem 2 | Theorem 3 |" in section
+    assert "| toy:shift=1 | 0.2500 | 1.0000 |" in section
+    assert "over draws" not in section
+    assert "repetition" not in section.split("<details>")[0]
+
+
+def test_an_answer_that_is_missing_is_a_failure_that_says_so(tmp_path: Path) -> None:
+    text = SPLIT.replace("contenders = [", 'contenders = [\n  { use = "toy:shift=0.7" },')
+    results = rankbench.run(suite(tmp_path, text), out=tmp_path / "out")
+    assert sum(results.failures.values()) == 30
+    assert "gave no result" in next(iter(results.failures))
+
+
+def test_a_protocol_that_raises_is_a_failure_of_its_cells_alone(tmp_path: Path) -> None:
+    path = suite(tmp_path, SPLIT.replace('"splits"', '"splits:bad=true"'), EXACT)
+    results = rankbench.run(path, out=tmp_path / "out")
+    assert results.failures == {"RuntimeError: broken protocol": 60}
+    assert set(results.rows.filter(experiment="numbers")["status"]) == {"done"}
+
+
+@pytest.mark.parametrize(
+    ("experiment", "said"),
+    [
+        (EXACT.replace('use = "toy" }', 'use = "toy:shift=[1,2]", tune = true }'), "chooses no parameters"),
+        (EXACT.replace("shift=1", "shift=-1"), "its shift is negative"),
+        (EXACT.replace('["gap"]', '["gab"]'), "did you mean 'gap'"),
+        (EXACT.replace('"exact"', '"exakt"'), "did you mean 'exact'"),
+        (EXACT.replace('protocol = "exact"', ""), "needs a data set of items"),
+    ],
+)
+def test_what_does_not_fit_is_said_at_planning(tmp_path: Path, experiment: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        api.planned(suite(tmp_path, experiment))
+
+
+ITEMS = """
+[[experiments]]
+name = "items"
+title = "Items"
+protocol = "btl:design=10,heldout=10"
+dataset = "web10k-like:queries=24,features=8"
+n = [50]
+repetitions = 1
+contenders = [
+  { use = "erm:k=[1,inf],draws=50" },
+  { use = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton" },
+]
+"""
+
+
+def test_a_data_set_replaces_that_of_experiments_that_take_it(tmp_path: Path) -> None:
+    other = "web10k-like:queries=30,features=8"
+    made = api.planned(suite(tmp_path, ITEMS, EXACT), dataset=other)
+    assert [str(source.dataset) for source in made.sources] == [other, "None"]
+    with pytest.raises(SpecError, match=r"no experiment.*takes"):
+        api.planned(suite(tmp_path, EXACT), dataset=other)
+
+
+def test_with_puts_a_component_wherever_it_fits(tmp_path: Path) -> None:
+    path = suite(tmp_path, ITEMS, EXACT)
+    specs = {m.spec for m in api.planned(path, extra=["aggregator=borda"]).plan.members}
+    assert {"erm:aggregator=borda,k=1,draws=50", "erm:aggregator=borda,draws=50"} <= specs
+    assert not any("borda" in s and "pairwise" in s for s in specs)  # scores do not go with edges
+    specs = {m.spec for m in api.planned(path, extra=["surrogate=pairwise-squared-hinge"]).plan.members}
+    assert sum("squared-hinge" in s for s in specs) == 1
+    # What stands in the place of regression keeps its aggregator, and gets an optimizer that can.
+    specs = {m.spec for m in api.planned(path, extra=["surrogate=listnet"]).plan.members}
+    assert {s for s in specs if "listnet" in s and "exact" in s} == set()
+    assert any("listnet" in s for s in specs)
+    losses = {loss for task in api.planned(path, extra=["loss=err"]).plan.tasks for loss in task.losses}
+    assert losses == {"ndcg", "err", "gap"}
+    made = api.planned(path, extra=["toy:shift=3"])
+    assert {m.experiment for m in made.plan.members if m.spec == "toy:shift=3"} == {"items", "numbers"}
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [("surrogate=listnett", "did you mean 'listnet'"), ("loss=ndcg", "fits no experiment"), ("nothing", "nothing")],
+)
+def test_what_fits_nowhere_is_an_error(tmp_path: Path, extra: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        api.planned(suite(tmp_path, ITEMS), extra=[extra])
+
+
+def test_rows_name_the_protocol_and_the_data(tmp_path: Path) -> None:
+    results = rankbench.run(suite(tmp_path, ITEMS, EXACT), out=tmp_path / "out")
+    made = results.rows.select("experiment", "protocol", "dataset").unique().sort("experiment")
+    assert made.rows() == [
+        ("items", "btl:design=10,heldout=10", "web10k-like:queries=24,features=8"),
+        ("numbers", "exact", ""),
+    ]
+    assert results.rows.filter(pl.col("status") != "done").height == 0
