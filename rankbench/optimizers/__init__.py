@@ -5,14 +5,15 @@ from __future__ import annotations
 from rankbench.optimizers.base import Optimizer
 from rankbench.optimizers.composite import Composite
 from rankbench.optimizers.exact import Exact
+from rankbench.optimizers.hinge_dual import HingeDual
 from rankbench.optimizers.lbfgs import LBFGS
 from rankbench.optimizers.newton import Newton
 from rankbench.plugin.hookspecs import hookimpl
 
-__all__ = ["LBFGS", "Composite", "Exact", "Newton"]
+__all__ = ["LBFGS", "Composite", "Exact", "HingeDual", "Newton"]
 
 
 @hookimpl
 def rankbench_register_optimizers() -> list[type[Optimizer]]:
     """Register the built-in optimizers."""
-    return [Composite, Exact, Newton, LBFGS]
+    return [Composite, Exact, Newton, LBFGS, HingeDual]

@@ -27,7 +27,8 @@ class Fit:
     theta : ndarray of float64, shape (d,)
     optimality : float
         Euclidean norm of the gradient of the regularized objective at theta; with more than
-        the l2 penalty, `Penalty.optimality`.
+        the l2 penalty, `Penalty.optimality`. Of a solver of risks that are not smooth, the
+        duality gap.
     iterations : int
     converged : bool
         Whether the optimizer reached its own tolerance.

@@ -125,6 +125,13 @@ class PairwiseProblem:
     shares : ndarray of float64, shape (n,), optional
         v_c; 1/n unless given.
 
+    Attributes
+    ----------
+    pairs : PairCounts
+    shares, offsets : ndarray of float64, shape (P,)
+        ``v_c w_c`` and o_c, summed over the comparisons of each pair; one offset, shape
+        (1,), where all are the same.
+
     Raises
     ------
     InputError
@@ -143,17 +150,17 @@ class PairwiseProblem:
         shares: NDArray[np.float64] | None = None,
     ) -> None:
         self.x: NDArray[np.float64] = np.ascontiguousarray(x, dtype=np.float64)
-        factors, self._offsets = surrogate.edges(comparisons.weights)
+        factors, self.offsets = surrogate.edges(comparisons.weights)
         # Comparisons of equal pairs are one term unless their offsets differ.
-        merged = not (self._offsets != self._offsets[:1]).any()
+        merged = not (self.offsets != self.offsets[:1]).any()
         if merged:
-            self._offsets = self._offsets[:1]
+            self.offsets = self.offsets[:1]
         said = replace(comparisons, weights=factors if shares is None else factors * shares)
         self.pairs = PairCounts.of(said, offsets, merged)
         if self.x.ndim != 2 or len(self.x) != self.pairs.items[-1]:
             raise InputError(f"features have shape {self.x.shape}, there are {self.pairs.items[-1]} items")
         self.surrogate, self.l2 = surrogate, l2
-        self._shares = self.pairs.weights / (len(comparisons) if shares is None else 1.0)
+        self.shares = self.pairs.weights / (len(comparisons) if shares is None else 1.0)
 
     @property
     def dimension(self) -> int:
@@ -164,7 +171,7 @@ class PairwiseProblem:
         """Return the objective and its gradient, shape (d,)."""
         from rankbench.optimizers.kernels.pairs import margins, scatter
 
-        tails, heads, shares = self.pairs.tails, self.pairs.heads, self._shares
+        tails, heads, shares = self.pairs.tails, self.pairs.heads, self.shares
         alpha = self.x @ theta
         pull = np.zeros(len(alpha))
         value = 0.5 * self.l2 * float(theta @ theta)
@@ -181,7 +188,7 @@ class PairwiseProblem:
 
     def _move(self, margin: NDArray[np.float64], part: slice) -> None:
         """Take the offsets of these pairs off their margins."""
-        margin -= self._offsets[part] if len(self._offsets) > 1 else self._offsets
+        margin -= self.offsets[part] if len(self.offsets) > 1 else self.offsets
 
     def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``sum_q X_q' L_q X_q + l2 I``, shape (d, d).
@@ -204,7 +211,7 @@ class PairwiseProblem:
             margins(alpha, pairs.tails[part], pairs.heads[part], margin)
             self._move(margin, part)
             graph = np.empty((stop - start, stop - start))
-            curvature = self._shares[part] * self.surrogate.ddphi(margin)
+            curvature = self.shares[part] * self.surrogate.ddphi(margin)
             laplacian(curvature, pairs.tails[part], pairs.heads[part], start, graph)
             np.matmul(graph, self.x[start:stop], out=spread[start:stop])
         hessian: NDArray[np.float64] = self.x.T @ spread

@@ -26,7 +26,7 @@ class PairwiseHinge(Pairwise):
 
     name: ClassVar[str] = "pairwise-hinge"
     source: ClassVar[str] = "Herbrich, Graepel and Obermayer 2000; [DMJ13]_ eq. (12), (13)"
-    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "shift-invariant", "equivariant"})
+    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "hinge", "shift-invariant", "equivariant"})
 
     def phi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``max(0, 1 - t)``."""
