@@ -14,54 +14,80 @@ if TYPE_CHECKING:
     from rankbench.api import report, run
     from rankbench.component import Component
     from rankbench.data.dataset import Dataset
+    from rankbench.data.queries import Comparisons, Orders, Queries, Selections
     from rankbench.data.readers.base import Reader
     from rankbench.losses.base import Loss
-    from rankbench.methods.base import Method
+    from rankbench.methods.base import Block, Fitted, Method
     from rankbench.models.base import Model
-    from rankbench.optimizers.base import Optimizer, Solver, StepOptimizer
+    from rankbench.optimizers.base import Fit, Optimizer, Problem, Solver, StepOptimizer
+    from rankbench.optimizers.penalties import Penalty
     from rankbench.plugin.hookspecs import hookimpl
     from rankbench.plugin.manager import get
+    from rankbench.plugin.resolve import reference
+    from rankbench.protocols.base import Protocol
     from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate, Surrogate
 
     __version__: str
 
 __all__ = [
     "Aggregator",
+    "Block",
+    "Comparisons",
     "Component",
     "Dataset",
+    "Fit",
+    "Fitted",
     "Loss",
     "Method",
     "Model",
     "Optimizer",
+    "Orders",
     "PairwiseSurrogate",
+    "Penalty",
+    "Problem",
+    "Protocol",
+    "Queries",
     "Reader",
     "ScoreSurrogate",
+    "Selections",
     "Solver",
     "StepOptimizer",
     "Surrogate",
     "__version__",
     "get",
     "hookimpl",
+    "reference",
     "report",
     "run",
 ]
 
 _HOMES = {
     "Aggregator": "rankbench.aggregators.base",
+    "Block": "rankbench.methods.base",
+    "Comparisons": "rankbench.data.queries",
     "Component": "rankbench.component",
     "Dataset": "rankbench.data.dataset",
+    "Fit": "rankbench.optimizers.base",
+    "Fitted": "rankbench.methods.base",
     "Loss": "rankbench.losses.base",
     "Method": "rankbench.methods.base",
     "Model": "rankbench.models.base",
     "Optimizer": "rankbench.optimizers.base",
+    "Orders": "rankbench.data.queries",
     "PairwiseSurrogate": "rankbench.surrogates.base",
+    "Penalty": "rankbench.optimizers.penalties",
+    "Problem": "rankbench.optimizers.base",
+    "Protocol": "rankbench.protocols.base",
+    "Queries": "rankbench.data.queries",
     "Reader": "rankbench.data.readers.base",
     "ScoreSurrogate": "rankbench.surrogates.base",
+    "Selections": "rankbench.data.queries",
     "Solver": "rankbench.optimizers.base",
     "StepOptimizer": "rankbench.optimizers.base",
     "Surrogate": "rankbench.surrogates.base",
     "get": "rankbench.plugin.manager",
     "hookimpl": "rankbench.plugin.hookspecs",
+    "reference": "rankbench.plugin.resolve",
     "report": "rankbench.api",
     "run": "rankbench.api",
 }

@@ -18,7 +18,8 @@ def plugins(as_json: bool) -> None:
     """List the plugins and what became of each.
 
     A broken plugin is listed with its cause; whatever else it brought works. Set
-    RANKBENCH_STRICT_PLUGINS=1 to make a broken plugin an error.
+    RANKBENCH_STRICT_PLUGINS=1 to make a broken plugin an error, and
+    RANKBENCH_BLOCK_PLUGINS=name,... to leave distributions out altogether.
     """
     from rankbench.plugin.manager import statuses
 

@@ -25,6 +25,8 @@ SHORT_HELPS = {
     "info": "Describe a component or a suite.",
     "data": "List, get, verify, describe and convert data.",
     "plugins": "List the plugins and what became of each.",
+    "check": "Check that components do what they declare.",
+    "new": "Write a plugin or a suite to start from.",
     "env": "Show versions, CPU class and folders.",
 }
 """The built-in verbs in the order of ``--help``; a test keeps them equal to their docstrings."""
@@ -63,11 +65,16 @@ def verbs() -> dict[str, Verb]:
 
 @functools.cache
 def offered() -> tuple[Verb, ...]:
-    """Return every verb of every distribution: ours as ``--help`` shows them, then by distribution."""
+    """Return every verb of every distribution: ours as ``--help`` shows them, then by distribution.
+
+    Those of blocked distributions (``RANKBENCH_BLOCK_PLUGINS``) are not on offer.
+    """
+    from rankbench.plugin.blocked import is_blocked
+
     order = list(SHORT_HELPS)
     return tuple(
         sorted(
-            _scan(sys.path),
+            (verb for verb in _scan(sys.path) if not is_blocked(verb.distribution)),
             key=lambda v: (
                 not v.built_in,
                 v.distribution,
@@ -84,8 +91,12 @@ def find(name: str) -> Verb | None:
         return verbs()[name]
     from importlib.metadata import entry_points
 
+    from rankbench.plugin.blocked import is_blocked
+
     for entry in sorted(entry_points(group=GROUP, name=name), key=lambda e: e.dist.name if e.dist else ""):
-        return Verb(name, entry.value, entry.dist.name if entry.dist else "unknown")
+        distribution = entry.dist.name if entry.dist else "unknown"
+        if not is_blocked(distribution):
+            return Verb(name, entry.value, distribution)
     return None
 
 

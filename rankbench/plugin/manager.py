@@ -1,7 +1,8 @@
 """Loads plugins once a process, keeps a record of each, and looks components up.
 
 A broken plugin never takes the program down: what is wrong with it is recorded, and
-whatever else it brought works. ``RANKBENCH_STRICT_PLUGINS=1`` raises instead.
+whatever else it brought works. ``RANKBENCH_STRICT_PLUGINS=1`` raises instead; ``RANKBENCH_BLOCK_PLUGINS`` names those
+that are not to be imported.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pluggy
 from rankbench.component import Component
 from rankbench.errors import PluginError, SpecError, nearest
 from rankbench.plugin import hookspecs
+from rankbench.plugin.blocked import is_blocked
 from rankbench.plugin.foreign import said
 from rankbench.plugin.kinds import KINDS, SUITE
 from rankbench.plugin.registry import Origin, Registry
@@ -57,7 +59,8 @@ class PluginStatus:
         What it registered, as ``kind/name``, in its order.
     seconds : float
         Time to import it and to call its hooks.
-    status : {"ok", "broken"}
+    status : {"ok", "broken", "blocked"}
+        Blocked ones are not imported, see `rankbench.plugin.blocked`.
     causes : tuple of str
         Why it is broken: one sentence for each thing that was refused.
     """
@@ -68,7 +71,7 @@ class PluginStatus:
     hooks: tuple[str, ...]
     components: tuple[str, ...]
     seconds: float
-    status: Literal["ok", "broken"]
+    status: Literal["ok", "broken", "blocked"]
     causes: tuple[str, ...]
 
 
@@ -125,6 +128,9 @@ class _Loading:
         self.causes: list[str] = []
 
     def status(self) -> PluginStatus:
+        if is_blocked(self.origin.distribution):
+            origin = self.origin
+            return PluginStatus(self.entry.name, origin.distribution, origin.version, (), (), 0.0, "blocked", ())
         start = time.perf_counter()
         try:
             self.register()

@@ -1,0 +1,84 @@
+"""``rankbench check``: whether components do what they declare."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from rankbench.cli.tables import print_json, print_table
+
+if TYPE_CHECKING:
+    from rankbench.testing import CheckResult
+
+__all__ = ["check"]
+
+CLEAR = "\r\x1b[K"
+"""Clears a line of the terminal."""
+
+
+@click.command("check")
+@click.argument("name")
+@click.option("--kind", help="aggregator, surrogate, ..., suite; needed where two kinds share the name.")
+@click.option(
+    "--timeout", default=120.0, show_default=True, type=click.FloatRange(min=1), help="Seconds for one check."
+)
+@click.option("--verbose", "-v", is_flag=True, help="Show every check, also those that passed or were skipped.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def check(ctx: click.Context, name: str, kind: str | None, timeout: float, verbose: bool, as_json: bool) -> None:
+    """Check that components do what they declare.
+
+    NAME is the distribution of a plugin (everything that it brings), a component with or without
+    parameters (surrogate/mine:gamma=2), a suite, or a suite's file. Each check runs in a process
+    that may hang or die. Exit code 1 if a check fails or none is executed.
+    """
+    from rankbench.testing import summary
+    from rankbench.testing.distributions import check_named
+
+    results = []
+    progress = sys.stderr.isatty() and not as_json
+    for result in check_named(name, kind=kind, seconds=timeout):
+        results.append(result)
+        if progress:
+            click.echo(
+                f"\r\x1b[K{len(results)} checks, now {result.component} {result.check}"[:100], err=True, nl=False
+            )
+    if progress:
+        click.echo("\r\x1b[K", err=True, nl=False)
+    ok = all(result.ok for result in results) and any(result.executed for result in results)
+    if as_json:
+        print_json({"ok": ok, "results": [asdict(result) for result in results]})
+    else:
+        _show(results, verbose)
+        click.echo(f"\n{summary(results)}")
+        if not any(result.executed for result in results):
+            click.echo("no check was executed: that is a failure")
+    if not ok:
+        ctx.exit(1)
+
+
+def _show(results: list[CheckResult], verbose: bool) -> None:
+    components: dict[str, list[CheckResult]] = {}
+    for result in results:
+        components.setdefault(result.component, []).append(result)
+    rows = [
+        (
+            component,
+            "failed" if any(not r.ok for r in own) else "ok",
+            str(sum(r.executed for r in own)),
+            str(sum(not r.ok for r in own)),
+            str(sum(not r.executed for r in own)),
+            f"{sum(r.seconds for r in own):.1f} s",
+        )
+        for component, own in components.items()
+    ]
+    print_table(("component", "status", "executed", "failed", "skipped", "time"), rows)
+    shown = [r for r in results if verbose or not r.ok]
+    if shown:
+        click.echo()
+        print_table(
+            ("component", "check", "status", "reason"), [(r.component, r.check, r.status, r.reason) for r in shown]
+        )

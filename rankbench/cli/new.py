@@ -1,0 +1,40 @@
+"""``rankbench new``: a plugin or a suite to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["new"]
+
+KINDS = ("surrogate", "aggregator", "loss", "optimizer", "model", "method", "reader", "dataset", "suite")
+
+
+@click.group("new")
+def new() -> None:
+    """Write a plugin or a suite to start from."""
+
+
+@new.command("plugin")
+@click.argument("name")
+@click.option("--kind", required=True, type=click.Choice(KINDS), help="What the plugin brings.")
+def plugin(name: str, kind: str) -> None:
+    """Write an installable plugin with one component into the new folder NAME.
+
+    It passes its own checks as it is; replace the formulas by yours.
+    """
+    from rankbench.scaffold import write_plugin
+
+    write_plugin(name, kind, Path())
+    click.echo(f"{name}/ is written. Next:\n\n  pip install -e {name}\n  rankbench check {name}\n  pytest {name}")
+
+
+@new.command("suite")
+@click.argument("name")
+def suite(name: str) -> None:
+    """Write a commented suite into the new file NAME.toml."""
+    from rankbench.scaffold import write_suite
+
+    path = write_suite(name, Path())
+    click.echo(f"{path} is written. Next:\n\n  rankbench plan --suite {path}\n  rankbench run --suite {path}")

@@ -1,0 +1,30 @@
+"""The block list: distributions whose plugins and commands are not even imported.
+
+``RANKBENCH_BLOCK_PLUGINS=one-plugin,another`` is the way out when a plugin hangs or ends
+the process while it is imported, where nothing can be recorded any more.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+__all__ = ["VARIABLE", "is_blocked"]
+
+VARIABLE = "RANKBENCH_BLOCK_PLUGINS"
+
+
+def is_blocked(distribution: str) -> bool:
+    """Return whether the environment names a distribution; rankbench itself cannot be blocked.
+
+    Parameters
+    ----------
+    distribution : str
+        In any spelling that the package index takes for the same: ``Some_Plugin``.
+    """
+    names = {_normal(name) for name in os.environ.get(VARIABLE, "").split(",") if name.strip()}
+    return _normal(distribution) in names - {"rankbench"}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()

@@ -1,0 +1,8 @@
+"""Plugins and suites to start from: small, complete, and passing their own checks."""
+
+from __future__ import annotations
+
+from rankbench.scaffold.plugin import PLUGIN_KINDS, write_plugin
+from rankbench.scaffold.suite import write_suite
+
+__all__ = ["PLUGIN_KINDS", "write_plugin", "write_suite"]

@@ -1,0 +1,107 @@
+"""Checking everything that a name stands for: a plugin's distribution, a component, a suite."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import entry_points
+
+from rankbench.errors import SpecError, nearest
+from rankbench.plugin.blocked import VARIABLE
+from rankbench.plugin.hookspecs import GROUP
+from rankbench.plugin.kinds import KINDS, SUITE
+from rankbench.testing.isolated import Isolated, Lost
+from rankbench.testing.results import CheckResult
+
+__all__ = ["check_named", "distributions"]
+
+
+def distributions() -> list[str]:
+    """Return the names of the distributions that have plugins, without importing any."""
+    return sorted({entry.dist.name for entry in entry_points(group=GROUP) if entry.dist is not None})
+
+
+def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -> Iterator[CheckResult]:
+    """Check what a name stands for, each check in a process that may hang or die.
+
+    Parameters
+    ----------
+    name : str
+        A distribution with plugins (all that it brings, at default parameters), a component
+        in the contender grammar, a suite, or the path of a suite's TOML file.
+    kind : str, optional
+        Of the component; needed where two kinds share the name.
+    seconds : float
+        For one check.
+
+    Raises
+    ------
+    SpecError
+        There is nothing of that name, or several things.
+    """
+    normal = {d.lower().replace("_", "-"): d for d in distributions()}
+    chosen = normal.get(name.lower().replace("_", "-").rstrip("/"))
+    if kind is None and chosen is not None:
+        yield from _distribution(chosen, seconds)
+        return
+    target = (SUITE, name) if name.endswith(".toml") and kind in (None, SUITE) else _component(name, kind, normal)
+    with Isolated(seconds) as isolated:
+        yield from isolated.check(*target)
+
+
+def _distribution(distribution: str, seconds: float) -> Iterator[CheckResult]:
+    label = f"plugin/{distribution}"
+    others = [d for d in distributions() if d not in (distribution, "rankbench")]
+    blocked: list[str] = []
+    with Isolated(seconds) as isolated:
+        try:
+            survey = isolated.survey(distribution)
+        except Lost:
+            # Some plugin hangs or ends the process when it is imported: is it this one?
+            blocked = others
+            with _blocking(blocked), Isolated(seconds) as alone:
+                try:
+                    survey = alone.survey(distribution)
+                except Lost as lost:
+                    yield CheckResult(label, "loads", "failed", f"importing it: {lost}")
+                    return
+    yield from survey.results
+    with _blocking(blocked), Isolated(seconds) as isolated:
+        for kind, text in survey.targets:
+            yield from isolated.check(kind, text)
+
+
+@contextmanager
+def _blocking(names: list[str]) -> Iterator[None]:
+    """Add to the block list that worker processes inherit."""
+    before = os.environ.get(VARIABLE)
+    if names:
+        os.environ[VARIABLE] = ",".join([*([before] if before else []), *names])
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
+
+
+def _component(name: str, kind: str | None, plugins: dict[str, str]) -> tuple[str, str]:
+    """Return kind and spec of the one component (or suite) of that name."""
+    from rankbench.plugin import manager
+    from rankbench.plugin.kinds import kind_of
+    from rankbench.spec import parse
+
+    given, _, rest = name.partition("/")
+    if kind is None and rest and given in (*KINDS, SUITE):
+        kind, name = given, rest
+    kinds = [kind_of(kind)] if kind is not None else [*KINDS, SUITE]
+    bare = parse(name).name
+    found = [k for k in kinds if bare in manager.names(k)]
+    if not found:
+        known = {n for k in kinds for n in manager.names(k)} | set(plugins.values())
+        raise SpecError(f"there is no plugin, component or suite {bare!r}{nearest(bare, known)}")
+    if len(found) > 1:
+        raise SpecError(f"{bare!r} names several things ({', '.join(found)}); say which with --kind")
+    return found[0], str(manager.suites()[bare]) if found[0] == SUITE else name
