@@ -310,7 +310,7 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
         "units": {split: list(names) for split, names in prepared.units.items()},
         "counts": protocol.counts,
         "test_share": protocol.test_share,
-        "exact": protocol.exact,
+        "layout": protocol.layout,
         "directions": directions,
     }
 

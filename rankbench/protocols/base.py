@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
-from rankbench.results.schema import BlockKey, CellResult, Direction, Split
+from rankbench.results.schema import BlockKey, CellResult, Direction, Layout, Split
 
 if TYPE_CHECKING:
     from rankbench.data.schema import Table
@@ -109,8 +109,10 @@ class Protocol(Component):
     test_share : float or None
         Repetitions are splits of the same observations, and this share of each is tested
         on: statistics then use the corrected resampled t. Losses are one number a split.
-    exact : bool
-        Results are exact numbers, one for each unit: no intervals, no ranks.
+    layout : Layout
+        ``race``: contenders are compared. ``exact``: results are exact numbers, one for
+        each unit, without intervals or ranks. ``ranking``: units are named items, and each
+        contender ranks them; the metrics are those of `RANKING`.
     tunes : bool
         Whether it chooses among the points of a contender's grid.
     simulated : bool
@@ -124,7 +126,7 @@ class Protocol(Component):
     splits: ClassVar[dict[Split, str]]
     counts: ClassVar[str] = "judgments"
     test_share: ClassVar[float | None] = None
-    exact: ClassVar[bool] = False
+    layout: ClassVar[Layout] = "race"
     tunes: ClassVar[bool] = False
     simulated: ClassVar[bool] = False
 

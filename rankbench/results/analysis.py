@@ -51,5 +51,11 @@ def analyze(journal: Journal) -> Analysis:
     known, planned = journal.progress()
     with threadpool_limits(limits=1, user_api="blas"):
         samplers = [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
-        sections = [Section(sampler, standings(sampler), answers(sampler)) for sampler in samplers]
+        sections = [_section(sampler) for sampler in samplers]
     return Analysis(record, sections, known, planned)
+
+
+def _section(sampler: Sampler) -> Section:
+    if sampler.source.layout != "race":
+        return Section(sampler, [], [])
+    return Section(sampler, standings(sampler), answers(sampler))

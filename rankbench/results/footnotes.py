@@ -9,13 +9,19 @@ from rankbench.results.sample import Arm, Race
 from rankbench.results.stats.contrasts import FEWEST
 from rankbench.results.text import count, markdown, sentence
 
-__all__ = ["footnotes"]
+__all__ = ["footnotes", "troubles"]
 
 
 def footnotes(race: Race) -> list[str]:
     """Return a Markdown list under the tables of one n, or nothing."""
     lines = [*_equal(race), *_shares(race), *_monte_carlo(race), *_budget(race), *_optimality(race)]
     lines += [*_troubles(race), *_thin(race)]
+    return ["\n".join(f"- {line}" for line in lines)] if lines else []
+
+
+def troubles(race: Race) -> list[str]:
+    """Return a Markdown list of what did not work, or nothing."""
+    lines = _troubles(race)
     return ["\n".join(f"- {line}" for line in lines)] if lines else []
 
 

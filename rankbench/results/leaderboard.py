@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from rankbench.results.analysis import Analysis, Section
 from rankbench.results.evidence import claims_markdown
-from rankbench.results.footnotes import footnotes
+from rankbench.results.footnotes import footnotes, troubles
 from rankbench.results.schema import Source, SuiteRecord
-from rankbench.results.tables import exact_table, intervals_tables, race_title
+from rankbench.results.tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.results.text import code, count, markdown, sentence
 
 __all__ = ["leaderboard_markdown"]
@@ -76,7 +76,7 @@ def _progress(analysis: Analysis) -> list[str]:
 
 
 def _how_to_read(record: SuiteRecord) -> list[str]:
-    kinds = [source for source in record.sources if not source.exact]
+    kinds = [source for source in record.sources if source.layout == "race"]
     if not kinds:
         return []
     lines = [
@@ -113,8 +113,9 @@ def _experiment(section: Section) -> list[str]:
     for race in sampler.races:
         rows = [row for row in section.rows if row.n == race.n]
         parts.append(f"### {markdown(experiment.name)}{race_title(race, source)}")
-        if source.exact:
-            parts += exact_table(sampler, race)
+        if source.layout != "race":
+            parts += exact_tables(sampler, race) if source.layout == "exact" else ranking_tables(sampler, race)
+            parts += troubles(race)
             continue
         parts += intervals_tables(source, rows, experiment.baseline)
         parts.extend(footnotes(race))

@@ -28,6 +28,8 @@ def partial(store: Journal) -> RenderableType:
     tables: list[RenderableType] = []
     for experiment in record.experiments:
         sampler = Sampler(store, record, experiment, members, cells)
+        if sampler.source.layout != "race":
+            continue
         race = next((race for race in reversed(sampler.races) if any(arm.stored for arm in race.arms)), None)
         if race is None:
             continue

@@ -15,6 +15,7 @@ from rankbench.results.journal import Journal
 from rankbench.results.leaderboard import leaderboard_markdown
 from rankbench.results.standings import Standing
 from rankbench.results.table import leaderboard_csv
+from rankbench.results.units import units_csv
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +32,8 @@ class Report(NamedTuple):
     Attributes
     ----------
     paths : list of Path
-        ``leaderboard.md``, ``leaderboard.csv``, ``results.parquet`` and the figures.
+        ``leaderboard.md``, ``leaderboard.csv``, ``results.parquet``, ``units.csv`` where
+        there are exact numbers or rankings, and the figures.
     frames : dict of str to polars.DataFrame
         See `frames`.
     """
@@ -69,6 +71,9 @@ def report(directory: Path | str) -> Report:
             "leaderboard.csv": leaderboard_csv(_rows(analysis)).encode(),
             "results.parquet": parquet_bytes(rows),
         }
+        units = units_csv([section.sampler for section in analysis.sections])
+        if units:
+            contents["units.csv"] = units.encode()
         for section in analysis.sections:
             contents |= {f"{FIGURES}/{name}": data for name, data in draw(section.sampler).items()}
     try:

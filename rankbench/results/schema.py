@@ -20,12 +20,14 @@ from rankbench.suites.schema import Experiment
 __all__ = [
     "ANSWERS",
     "FAILURES",
+    "RANKING",
     "SPLITS",
     "BlockKey",
     "BlockResult",
     "CellResult",
     "Curve",
     "Direction",
+    "Layout",
     "Member",
     "Source",
     "Split",
@@ -36,10 +38,14 @@ __all__ = [
 
 Split: TypeAlias = Literal["design", "heldout"]
 Direction: TypeAlias = Literal["minimize", "maximize"]
+Layout: TypeAlias = Literal["race", "exact", "ranking"]
 Status: TypeAlias = Literal["done", "diverged", "skipped", "error", "timeout"]
 
 SPLITS: tuple[Split, ...] = ("design", "heldout")
 """Every split, in the order in which they are shown."""
+
+RANKING: tuple[str, ...] = ("score", "lower", "upper", "rank-low", "rank-high")
+"""Metrics of a protocol whose contenders rank named items: score, its interval, places that it may hold."""
 
 ANSWERS: frozenset[Status] = frozenset({"done", "diverged", "skipped"})
 """Statuses that are kept; a run that has only these exits with 0."""
@@ -215,8 +221,8 @@ class Source(BaseModel):
     test_share : float, optional
         Share of the observations that each repetition is tested on, where repetitions
         overlap.
-    exact : bool
-        Whether the results are exact numbers, without intervals.
+    layout : Layout
+        Whether contenders are compared, give exact numbers, or rank named items.
     directions : dict of str to Direction
         By metric; one that is not named is minimized.
     """
@@ -233,7 +239,7 @@ class Source(BaseModel):
     units: dict[Split, list[str]]
     counts: str = "judgments"
     test_share: float | None = None
-    exact: bool = False
+    layout: Layout = "race"
     directions: dict[str, Direction] = {}
 
     def shown_splits(self) -> tuple[Split, ...]:

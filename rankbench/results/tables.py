@@ -1,4 +1,4 @@
-"""The tables of a leaderboard: standings with intervals, or exact numbers."""
+"""The tables of a leaderboard: standings with intervals, exact numbers, or rankings of items."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from rankbench.results.sample import Race, Sampler
-from rankbench.results.schema import Source
+from rankbench.results.schema import RANKING, Source
 from rankbench.results.standings import Standing, best_first
 from rankbench.results.text import code, count, interval, markdown, number
 
-__all__ = ["exact_table", "intervals_tables", "race_title"]
+__all__ = ["exact_tables", "intervals_tables", "race_title", "ranking_tables"]
 
 
 def race_title(race: Race, source: Source) -> str:
@@ -20,7 +20,7 @@ def race_title(race: Race, source: Source) -> str:
     if have != race.planned:
         done = f" (partial: {have} of {race.planned} {times}s)"
     drawn = f": n = {count(race.n)}" if source.counts else ""
-    return drawn if source.exact else drawn + done
+    return drawn if source.layout != "race" else drawn + done
 
 
 def intervals_tables(source: Source, rows: Sequence[Standing], baseline: str) -> list[str]:
@@ -69,7 +69,7 @@ def _rank(row: Standing) -> str:
     return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low} ... {row.rank_high}"
 
 
-def exact_table(sampler: Sampler, race: Race) -> list[str]:
+def exact_tables(sampler: Sampler, race: Race) -> list[str]:
     """Return one table for each metric: a row for each contender, a column for each unit."""
     parts = []
     for metric in sampler.metrics:
@@ -80,12 +80,34 @@ def exact_table(sampler: Sampler, race: Race) -> list[str]:
                 "|---|" + "--:|" * len(units),
             ]
             for arm in race.arms:
-                name = markdown(arm.member.label)
-                if not arm.done:
-                    said = f"{arm.status}: {markdown(arm.reason)}" if arm.reason else arm.status
-                    lines.append(f"| {name} | {said} |" + " |" * (len(units) - 1))
-                    continue
-                values = sampler.values(arm, metric, split)
-                lines.append(f"| {name} | " + " | ".join(number(float(value)) for value in values) + " |")
+                if arm.done:
+                    values = [number(float(value)) for value in sampler.values(arm, metric, split)]
+                else:
+                    values = [arm.status, *[""] * (len(units) - 1)]
+                lines.append(f"| {markdown(arm.member.label)} | " + " | ".join(values) + " |")
             parts += [f"**{markdown(sampler.source.splits[split])}**, {code(metric)}", "\n".join(lines)]
+    return parts
+
+
+def ranking_tables(sampler: Sampler, race: Race) -> list[str]:
+    """Return one table of items for each contender: the first open, the others to be unfolded."""
+    parts: list[str] = []
+    for arm in (arm for arm in race.arms if arm.done):
+        for split in sampler.source.shown_splits():
+            units = sampler.source.units[split]
+            score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
+            # Equal scores stand in the order of the names, whatever the order in the log.
+            order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
+            lines = ["| rank | item | score | 95% interval |", "|:-:|---|--:|:-:|"]
+            for i in order:
+                places = f"{low[i]:.0f}" if low[i] == high[i] else f"{low[i]:.0f} ... {high[i]:.0f}"
+                lines.append(
+                    f"| {places} | {markdown(units[i])} | {number(float(score[i]), 3)} "
+                    f"| {interval(float(lower[i]), float(upper[i]), 3)} |"
+                )
+            table, label = "\n".join(lines), markdown(arm.member.label)
+            if parts:
+                parts.append(f"<details><summary>{label}</summary>\n\n{table}\n\n</details>")
+            else:
+                parts += [f"**{label}**", table]
     return parts

@@ -20,6 +20,7 @@ from rankbench.methods.base import Method
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult
+from rankbench.results.units import UNIT_COLUMNS
 
 
 class Toy(Method):
@@ -71,7 +72,7 @@ class Exact(Protocol):
     metrics: ClassVar = {"gap": "maximize"}
     splits: ClassVar = {"design": "Settings"}
     counts = ""
-    exact = True
+    layout = "exact"
 
     def prepare(self, dataset, seed):
         return Prepared(self, None, "", {"design": ("Theorem 2", "Theorem 3")})
@@ -163,6 +164,16 @@ def test_exact_results_have_no_intervals_and_workers_change_no_byte(tmp_path: Pa
     assert "| toy:shift=1 | 0.2500 | 1.0000 |" in section
     assert "over draws" not in section
     assert "repetition" not in section.split("<details>")[0]
+    units = pl.read_csv(tmp_path / "one" / "units.csv")
+    assert tuple(units.columns) == UNIT_COLUMNS
+    assert units.select("contender", "unit", "value").rows() == [
+        ("toy", "Theorem 2", 0.25),
+        ("toy", "Theorem 3", 0.0),
+        ("toy:shift=1", "Theorem 2", 0.25),
+        ("toy:shift=1", "Theorem 3", 1.0),
+    ]
+    board = pl.read_csv(tmp_path / "one" / "leaderboard.csv")
+    assert set(board["experiment"]) == {"table"}
 
 
 def test_an_answer_that_is_missing_is_a_failure_that_says_so(tmp_path: Path) -> None:
