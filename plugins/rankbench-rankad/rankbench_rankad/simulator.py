@@ -78,7 +78,7 @@ class KnownDensity(rankbench.Dataset):
 
     nominal: int = Field(default=10_000, ge=10, le=10**7, description="Number of nominal points.")
     anomalies: int = Field(default=500, ge=1, le=10**7, description="Number of anomalies.")
-    d: int = Field(default=4, ge=1, le=1000, description="Number of features.")
+    d: int = Field(default=2, ge=1, le=1000, description="Number of features.")
     components: int = Field(default=5, ge=1, le=1000, description="Components of the mixture.")
     seed: int = Field(default=0, ge=0, description="Seed of the mixture and of the points.")
 

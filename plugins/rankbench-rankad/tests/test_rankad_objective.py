@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize as lbfgs
+from scipy.stats import spearmanr
+from sklearn.svm import SVC, LinearSVC
+
+from rankbench_rankad.margins import LOSSES, TruncatedSquares
+from rankbench_rankad.objective import Objective, minimize
+from rankbench_rankad.pairs import LevelPairs
+from rankbench_rankad.rbf import RbfMap, rbf_kernel
+
+SIGMA, L2 = 1.0, 1e-2
+
+
+@pytest.fixture
+def problem():
+    draw = np.random.default_rng(5)
+    points = draw.normal(size=(30, 2))
+    levels = np.argsort(np.argsort(-np.sum(points**2, axis=1))) * 3 // 30
+    return points, levels
+
+
+def pairs_of(levels):
+    return np.nonzero(levels[:, None] > levels[None, :])
+
+
+@pytest.mark.parametrize("anchors", [0, 7])
+@pytest.mark.parametrize("name", LOSSES)
+def test_value_and_gradient_are_naive_ones_with_the_anchors_as_rows(problem, naive, name, anchors):
+    points, levels = problem
+    features = RbfMap.of(points, SIGMA).coordinates(points)
+    theta = np.random.default_rng(0).normal(size=features.shape[1])
+    value, gradient = Objective(features, LevelPairs(levels), LOSSES[name], L2, anchors)(theta)
+    rows = np.concatenate([features, np.zeros((anchors, features.shape[1]))])
+    all_levels = np.concatenate([levels, np.full(anchors, -1)])
+    total, slopes = naive(rows @ theta, all_levels, LOSSES[name])
+    count = len(pairs_of(all_levels)[0])
+    assert value == pytest.approx(total / count + L2 * theta @ theta)
+    np.testing.assert_allclose(gradient, rows.T @ slopes / count + 2 * L2 * theta, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_the_minimum_has_no_gradient_and_nothing_near_it_is_lower(problem, name):
+    points, levels = problem
+    objective = Objective(RbfMap.of(points, SIGMA).coordinates(points), LevelPairs(levels), LOSSES[name], L2)
+    found = minimize(objective)
+    assert found.gradient_norm < 1e-5
+    draw = np.random.default_rng(1)
+    for _ in range(20):
+        assert objective(found.theta + 0.1 * draw.normal(size=found.theta.shape))[0] > found.value
+
+
+def test_it_is_the_minimum_over_the_whole_kernel_expansion(problem):
+    """The representer theorem, by hand: g = sum beta_i k(x_i, .), |g|^2 = beta' K beta, all pairs one by one."""
+    points, levels = problem
+    gram = rbf_kernel(points, points, SIGMA)
+    i, j = pairs_of(levels)
+    loss = LOSSES["squared-hinge"]
+
+    def direct(beta):
+        margins = gram[i] @ beta - gram[j] @ beta
+        slope = (gram[i] - gram[j]).T @ loss.derivative(margins) / len(i)
+        return loss.value(margins).mean() + L2 * beta @ gram @ beta, slope + 2 * L2 * gram @ beta
+
+    oracle = lbfgs(direct, np.zeros(len(points)), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "gtol": 1e-9})
+    rbf = RbfMap.of(points, SIGMA)
+    found = minimize(Objective(rbf.coordinates(points), LevelPairs(levels), loss, L2), tolerance=1e-9)
+    # The expansion is badly conditioned, so its minimum is reached less closely than ours.
+    assert found.value == pytest.approx(oracle.fun, rel=1e-4)
+    assert found.value <= oracle.fun * (1 + 1e-6)
+    elsewhere = np.random.default_rng(2).normal(size=(50, 2))
+    ours = rbf.evaluate(elsewhere, rbf.weights(found.theta))
+    np.testing.assert_allclose(ours, rbf_kernel(elsewhere, points, SIGMA) @ oracle.x, atol=0.02)
+
+
+def test_the_hinge_is_what_the_dual_solver_of_pair_differences_finds(problem):
+    """scikit-learn's SVC solves the dual for the hinge; pairs come in both directions, so its bias is 0."""
+    points, levels = problem
+    gram = rbf_kernel(points, points, SIGMA)
+    i, j = pairs_of(levels)
+    first, second = np.concatenate([i, j]), np.concatenate([j, i])
+    signs = np.repeat([1.0, -1.0], len(i))
+    kernel = gram[np.ix_(first, first)] - gram[np.ix_(first, second)]
+    kernel += gram[np.ix_(second, second)] - gram[np.ix_(second, first)]
+    # 1/2 |g|^2 + C sum over 2 |P| mirrored pairs = (|g|^2 lambda + mean over |P|) / (2 lambda).
+    peer = SVC(kernel="precomputed", C=1 / (4 * L2 * len(i)), tol=1e-6).fit(kernel, signs)
+    dual = np.zeros(len(first))
+    dual[peer.support_] = peer.dual_coef_[0]
+    oracle = (gram[:, first] - gram[:, second]) @ dual
+    norm = dual @ kernel @ dual
+    hinge = np.maximum(0, 1 - (oracle[i] - oracle[j])).mean() + L2 * norm
+    width = 1e-3
+    sharp = TruncatedSquares(((0.5 / width, 1.0), (-0.5 / width, 1.0 - width)))
+    features = RbfMap.of(points, SIGMA).coordinates(points)
+    found = minimize(Objective(features, LevelPairs(levels), sharp, L2), steps=5000)
+    ours = features @ found.theta
+    reached = np.maximum(0, 1 - (ours[i] - ours[j])).mean() + L2 * found.theta @ found.theta
+    assert reached == pytest.approx(hinge, rel=2e-3)
+    assert spearmanr(ours, oracle).statistic > 0.98
+    squared = minimize(Objective(features, LevelPairs(levels), LOSSES["squared-hinge"], L2)).theta
+    assert spearmanr(features @ squared, oracle).statistic > 0.95
+
+
+def test_the_squared_hinge_is_what_the_dual_coordinate_descent_finds(problem):
+    points, levels = problem
+    features = RbfMap.of(points, SIGMA).coordinates(points)
+    i, j = pairs_of(levels)
+    differences = features[i] - features[j]
+    signs = np.where(np.arange(len(i)) % 2 == 0, 1.0, -1.0)
+    peer = LinearSVC(
+        loss="squared_hinge", dual=True, fit_intercept=False, C=1 / (2 * L2 * len(i)), tol=1e-8, max_iter=100_000
+    ).fit(differences * signs[:, None], signs)
+    found = minimize(Objective(features, LevelPairs(levels), LOSSES["squared-hinge"], L2), tolerance=1e-9)
+    np.testing.assert_allclose(features @ found.theta, features @ peer.coef_[0], atol=1e-4)
