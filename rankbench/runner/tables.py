@@ -70,10 +70,11 @@ def judged_arrays(queries: Queries, comparisons: Comparisons) -> Judged:
     largest = int(queries.sizes.max(initial=0))
     if largest > MOST_ITEMS:
         raise InputError(f"a query has {largest} items; samples of judgments are drawn from at most {MOST_ITEMS}")
-    weights = np.ascontiguousarray(comparisons.weights, dtype=np.float64)
+    # The kernels are compiled for arrays that may be written to: read-only ones are copied.
+    weights = np.require(comparisons.weights, np.float64, ["C", "W"])
     return Judged(
-        np.ascontiguousarray(queries.offsets, dtype=np.int64),
-        np.ascontiguousarray(comparisons.offsets, dtype=np.int64),
+        np.require(queries.offsets, np.int64, ["C", "W"]),
+        np.require(comparisons.offsets, np.int64, ["C", "W"]),
         comparisons.winners.astype(np.uint32) * np.uint32(MOST_ITEMS) + comparisons.losers.astype(np.uint32),
         weights,
         len(weights) == 0 or bool(weights.min() == weights.max()),

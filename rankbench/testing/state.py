@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_info
 
 __all__ = ["State"]
 
@@ -52,7 +53,8 @@ class State:
     def changes(self) -> list[str]:
         """Return what is different now, in words."""
         now = State.now()
-        changed = [what for what, value in self.settings.items() if now.settings[what] != value]
+        changed = [_where(what, value, now.settings[what]) for what, value in self.settings.items()]
+        changed = [what for what in changed if what]
         return changed + [f"what runs: {left} is left behind" for left in self.left_behind()]
 
     def left_behind(self) -> list[str]:
@@ -61,14 +63,22 @@ class State:
         return threads + [f"process {p.name!r}" for p in multiprocessing.active_children() if p not in self.processes]
 
 
+def _where(what: str, before: Any, now: Any) -> str:
+    """Return what is different, with the keys of a dict that are; empty if nothing is."""
+    if before == now:
+        return ""
+    if not isinstance(before, dict):
+        return what
+    keys = sorted(k for k in before.keys() | now.keys() if before.get(k) != now.get(k))
+    return f"{what} ({', '.join(keys)})"
+
+
 def _numpy_random() -> tuple[Any, ...]:
     name, keys, position, has_gauss, cached = np.random.get_state()  # noqa: NPY002 (the legacy state is what is guarded)
     return name, np.asarray(keys).tobytes(), position, has_gauss, cached
 
 
 def _blas_threads() -> tuple[int, ...]:
-    from threadpoolctl import threadpool_info
-
     # By file, so that a library that is loaded meanwhile changes nothing.
     found = {info["filepath"]: int(info["num_threads"]) for info in threadpool_info()}
     return tuple(sorted(set(found.values())))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -86,12 +88,12 @@ def budget_obeyed(subject: Subject) -> None:
     for few in (1, 3):
         short = it.model_copy(update={it.attributes()[it.budget]: few})
         for label, problem in problems(it).items():
-            counted = _Counted(problem)
+            counted, evaluations = _counted(problem)
             fit = short.solve(counted)
             if fit.iterations > few:
                 raise CheckFailed(f"{label}: {fit.iterations} iterations with {it.budget}={few}")
-            if counted.calls > CALLS_A_STEP * few + CALLS_A_STEP:
-                raise CheckFailed(f"{label}: {counted.calls} evaluations with {it.budget}={few}")
+            if len(evaluations) > CALLS_A_STEP * (few + 1):
+                raise CheckFailed(f"{label}: {len(evaluations)} evaluations with {it.budget}={few}")
             if fit.converged and fit.optimality > 1e-3:
                 raise CheckFailed(f"{label}: stopped by its budget at {fit.optimality:.3g}, it says converged")
 
@@ -112,29 +114,14 @@ def _fits(subject: Subject) -> list[tuple[str, Problem, Fit]]:
     return found
 
 
-class _Counted:
-    """A problem that counts how often it is evaluated."""
+def _counted(problem: Problem) -> tuple[Problem, list[None]]:
+    """Return a copy of a problem, and a list that grows with each of its evaluations."""
+    counted, evaluations = copy.copy(problem), list[None]()
 
-    def __init__(self, problem: Problem) -> None:
-        self._problem, self.calls = problem, 0
+    def value_and_gradient(theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        evaluations.append(None)
+        return problem.value_and_gradient(theta)
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._problem, name)
-
-    @property
-    def dimension(self) -> int:
-        return self._problem.dimension
-
-    @property
-    def quadratic(self) -> bool:
-        return self._problem.quadratic
-
-    def value_and_gradient(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        self.calls += 1
-        return self._problem.value_and_gradient(theta)
-
-    def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._problem.hessian(theta)
-
-    def minimizer(self) -> NDArray[np.float64]:
-        return self._problem.minimizer()
+    # On the instance: a solver may insist on the problem's class.
+    counted.value_and_gradient = value_and_gradient  # type: ignore[method-assign]
+    return counted, evaluations
