@@ -76,7 +76,7 @@ class ERM(Method):
         except SpecError as error:
             raise ValueError(str(error)) from error
         if beyond := sorted(parts - self.optimizer.penalties):
-            raise ValueError(f"optimizer {self.optimizer.name!r} cannot deal with {beyond[0]}; try composite")
+            raise ValueError(f"optimizer {self.optimizer.name!r} cannot deal with {beyond[0]}; try proximal")
         if isinstance(self.optimizer, Solver):
             lacking = sorted(self.optimizer.needs - self.surrogate.properties)
             if lacking:

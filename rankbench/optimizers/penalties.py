@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -69,6 +69,11 @@ class Penalty:
         return self.parts <= {"l2"}
 
     @property
+    def rest(self) -> Penalty:
+        """The penalty without its l2 part, which problems have in them."""
+        return replace(self, l2=0.0)
+
+    @property
     def params(self) -> NDArray[np.float64]:
         """lambda, kappa, r and b, as compiled steps take them, shape (4,)."""
         return np.array([self.l2, self.l1, self.radius, self.box])
@@ -123,5 +128,4 @@ class Penalty:
         """
         if self.smooth:
             return float(np.linalg.norm(gradient))
-        rest = Penalty(0.0, self.l1, self.radius, self.box)
-        return float(np.linalg.norm(theta - rest.prox(theta - gradient, 1.0)))
+        return float(np.linalg.norm(theta - self.rest.prox(theta - gradient, 1.0)))

@@ -14,6 +14,7 @@ from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.methods.base import Block, Fitted
 from rankbench.methods.erm import ERM
 from rankbench.optimizers.base import Fit, Problem, Solver, StepOptimizer
+from rankbench.optimizers.penalized import PenalizedProblem
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.optimizers.scores import ScoreProblem
 from rankbench.random import seed_state
@@ -217,7 +218,8 @@ class _Fits:
         optimizer = contender.optimizer
         if not isinstance(optimizer, Solver):
             return SpecError(f"optimizer {optimizer.name!r} is not a solver")
-        fit = optimizer.solve(problem)
+        penalty = contender.penalty
+        fit = optimizer.solve(problem if penalty.smooth else PenalizedProblem(problem, penalty.rest))
         if isinstance(problem, ScoreProblem) and "smooth" in contender.surrogate.properties:
             error = self.targets[label].error
             self.errors[label] = 0.0 if error is None else problem.relative_error(fit.theta, error)

@@ -5,14 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from sklearn.linear_model import ElasticNet, Lasso, Ridge
+from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
 
+from rankbench.data.queries import Comparisons
 from rankbench.errors import SpecError
 from rankbench.methods.erm import ERM
-from rankbench.optimizers import Composite
+from rankbench.optimizers import Composite, Proximal
+from rankbench.optimizers.penalized import PenalizedProblem
 from rankbench.optimizers.penalties import Penalty
+from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.plugin.manager import get
 from rankbench.spec import parse
+from rankbench.surrogates import PairwiseLogistic
 
 PENALTIES = [
     Penalty(),
@@ -142,11 +146,72 @@ def theirs(penalty, x, y):
     return Ridge(alpha=n * penalty.l2, fit_intercept=False).fit(x, y).coef_
 
 
-@pytest.mark.parametrize(
+SOLVED = pytest.mark.parametrize(
     "penalty",
     [Penalty(0.1), Penalty(0.0, 0.2), Penalty(0.1, 0.2), Penalty(0.1, radius=0.5), Penalty(0.1, box=0.3)],
     ids=str,
 )
+
+
+@SOLVED
+def test_the_solver_finds_what_other_solvers_do(penalty):
+    x, y = least_squares()
+    problem = QuadraticProblem(Gram(x.T @ x / len(y)), x.T @ y / len(y), penalty.l2)
+    fit = Proximal().solve(PenalizedProblem(problem, penalty.rest))
+    assert fit.converged
+    np.testing.assert_allclose(fit.theta, theirs(penalty, x, y), atol=2e-6)
+    assert fit.optimality == penalty.optimality(fit.theta, problem.value_and_gradient(fit.theta)[1])
+
+
+@pytest.mark.parametrize("condition", [1e2, 1e5])
+def test_the_solver_converges_on_badly_conditioned_risks(condition):
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(30, 30)))[0]
+    gram = Gram(basis * np.geomspace(1 / condition, 1, 30) @ basis.T)
+    penalty = Penalty(0.0, 0.03)
+    problem = QuadraticProblem(gram, 0.05 * rng.normal(size=30))
+    fit = Proximal().solve(PenalizedProblem(problem, penalty))
+    assert fit.converged
+    # The conditions of optimality: the gradient is -l1 sign(theta), or within l1 where theta is 0.
+    gradient = problem.value_and_gradient(fit.theta)[1]
+    zero = fit.theta == 0
+    assert zero.any()
+    assert not zero.all()
+    np.testing.assert_allclose(gradient[~zero], -0.03 * np.sign(fit.theta[~zero]), atol=2e-8)
+    assert np.abs(gradient[zero]).max() <= 0.03 + 2e-8
+
+
+def test_the_solver_of_logistic_risks_is_scikit_learns():
+    rng = np.random.default_rng(2)
+    x, side = rng.normal(size=(60, 5)), rng.integers(0, 2, 60)
+    said = Comparisons(
+        np.array([0, 60]),
+        np.where(side, 2 * np.arange(60), 2 * np.arange(60) + 1).astype(np.int32),
+        np.where(side, 2 * np.arange(60) + 1, 2 * np.arange(60)).astype(np.int32),
+        np.ones(60),
+    )
+    # Item 2i has features x_i, item 2i + 1 none: differences are the rows of x.
+    rows = np.zeros((120, 5))
+    rows[::2] = x
+    problem = PairwiseProblem(rows, np.array([0, 120]), said, PairwiseLogistic(), 0.0)
+    fit = Proximal().solve(PenalizedProblem(problem, Penalty(0.0, 0.05)))
+    model = LogisticRegression(
+        l1_ratio=1.0, C=1 / (60 * 0.05), solver="saga", fit_intercept=False, tol=1e-10, max_iter=10**5
+    )
+    assert fit.converged
+    np.testing.assert_allclose(fit.theta, model.fit(x, side).coef_[0], atol=1e-5)
+    assert (fit.theta == 0).any()
+
+
+def test_a_penalized_problem_has_no_closed_form():
+    problem = PenalizedProblem(QuadraticProblem(Gram(np.eye(2)), np.ones(2)), Penalty(0.0, 0.1))
+    assert problem.dimension == 2
+    np.testing.assert_array_equal(problem.hessian(np.zeros(2)), np.eye(2))
+    with pytest.raises(SpecError, match="proximal"):
+        problem.minimizer()
+
+
+@SOLVED
 def test_where_the_step_comes_to_rest_is_where_other_solvers_do(penalty):
     x, y = least_squares()
     theta, optimality = run(penalty, x, y)
@@ -170,7 +235,7 @@ def test_parts_are_named():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("erm:l1=0.1", "exact.*l1.*composite"),
+        ("erm:l1=0.1", "exact.*l1.*proximal"),
         ("erm:radius=1,optimizer=newton", "newton.*radius"),
         ("erm:radius=1,box=1,optimizer=composite", "exclude"),
         ("erm:l1=-1,optimizer=composite", "l1"),

@@ -4,12 +4,12 @@ from sklearn.linear_model import LogisticRegression
 
 from rankbench.data.queries import Comparisons
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.optimizers import LBFGS, Exact, Newton
+from rankbench.optimizers import LBFGS, Exact, Newton, Proximal
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.surrogates import PairwiseLogistic
 
 SURROGATE = PairwiseLogistic()
-SOLVERS = [Newton(), Newton(reuse=0.0), LBFGS(), LBFGS(memory=3)]
+SOLVERS = [Newton(), Newton(reuse=0.0), LBFGS(), LBFGS(memory=3), Proximal()]
 
 
 def quadratic(l2=0.1, condition=1e3):
@@ -52,7 +52,9 @@ def test_exact_refuses_what_is_not_quadratic(judged):
         Exact().solve(PairwiseProblem(*judged, SURROGATE))
 
 
-@pytest.mark.parametrize("solver", [Newton(max_iterations=1), LBFGS(max_iterations=1)], ids=str)
+@pytest.mark.parametrize(
+    "solver", [Newton(max_iterations=1), LBFGS(max_iterations=1), Proximal(max_iterations=1)], ids=str
+)
 def test_a_solver_that_ran_out_of_steps_says_so(judged, solver):
     problem = PairwiseProblem(*judged, SURROGATE, 1e-6)
     fit = solver.solve(problem)
