@@ -16,5 +16,7 @@ __all__ = ["rankbench_register_protocols"]
 def rankbench_register_protocols() -> list[type[Protocol]]:
     """Return the built-in protocols."""
     from rankbench.protocols.btl import BTL
+    from rankbench.protocols.click_prediction import ClickPrediction
+    from rankbench.protocols.selection import Selection
 
-    return [BTL]
+    return [BTL, ClickPrediction, Selection]

@@ -1,0 +1,218 @@
+"""Aggregators of selections judged by how well they predict the selections of other sessions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.aggregators.click_model import SelectionAggregator, topmost
+from rankbench.data.clicks import OffList, Several
+from rankbench.data.queries import Selections
+from rankbench.data.selections import load_selections, take_selections
+from rankbench.errors import InputError, SpecError
+from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.protocols.selections import failed, few_sessions, lent_selections
+from rankbench.results.schema import CellResult, Direction, Split
+from rankbench.runner.isolation import ContenderFailed, guarded
+from rankbench.runner.seeds import block_entropy, draw_entropy
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankbench.component import Component
+    from rankbench.data.dataset import Dataset
+    from rankbench.data.schema import Table
+
+__all__ = ["ClickPrediction", "click_log_loss"]
+
+METRIC = "click-log-loss"
+
+
+class ClickPrediction(Protocol):
+    r"""Aggregators trained on some sessions, judged by the likelihood of the selections of others.
+
+    Where nobody knows the truth, what can be judged is prediction: a contender gets n
+    sessions, drawn without replacement from the training sessions (all n of a
+    repetition are prefixes of one permutation), and says of each held-out session with what
+    chance each position, or nothing, is selected (`ClickModel.probabilities`). The loss of a
+    query is the mean over its held-out sessions of :math:`-\log P(\text{what was selected})`,
+    in nats: minus the held-out log-likelihood a session. A share `mix` of every prediction
+    is the uniform distribution, so that what a contender holds impossible costs a finite
+    amount, :math:`\log((m + 1) / mix)` for a list of m.
+
+    A log that has parts called ``train`` and ``test`` is split so; of another, the share
+    `heldout` of its sessions, drawn once, is held out. A session is one selection: `several` and
+    `off-list` say what becomes of the others, see `rankbench.data.clicks`. The policies
+    apply to the held-out sessions too, so losses under different ones cannot be compared.
+    """
+
+    name: ClassVar[str] = "click-prediction"
+    source: ClassVar[str] = "[DMJ13]_ section 5.2; Chuklin, Markov and de Rijke 2015, section 5.1"
+    contender: ClassVar[str] = "aggregator"
+    table: ClassVar[Table | None] = "selections"
+    metrics: ClassVar[dict[str, Direction]] = {METRIC: "minimize"}
+    splits: ClassVar[dict[Split, str]] = {"heldout": "Queries (by their held-out sessions)"}
+    counts: ClassVar[str] = "sessions"
+
+    several: Several = Field(
+        default="first", description="Sessions with several clicks: first, last, each (a session of its own) or drop."
+    )
+    off_list: OffList = Field(
+        default="drop", alias="off-list", description="Clicks outside of the list: drop, no-click or error."
+    )
+    sessions: int = Field(
+        default=32_000,
+        ge=1,
+        lt=2**40,
+        strict=True,
+        description="Training sessions that are counted on; where fewer are there, every n shrinks in proportion.",
+    )
+    heldout: float = Field(default=0.25, gt=0, lt=1, description="Share held out of a log without parts.")
+    mix: float = Field(default=0.001, gt=0, le=1, description="Share of the uniform distribution in predictions.")
+
+    def misfit(self, contender: Component) -> str:
+        """Refuse aggregators that predict no clicks."""
+        if isinstance(contender, SelectionAggregator):
+            return ""
+        return f"{contender.kind} {contender.name!r} does not predict selections"
+
+    def assumptions(self) -> list[str]:
+        """Return how sessions and predictions were treated."""
+        several = {
+            "first": "the first click counts",
+            "last": "the last click counts",
+            "each": "each becomes a session of its own",
+            "drop": "they are left out",
+        }
+        outside = {"drop": "are forgotten", "no-click": "count as choosing nothing", "error": "are refused"}
+        return [
+            f"Sessions with clicks on several positions, in training and held out: {several[self.several]}; "
+            f"clicks outside of the list {outside[self.off_list]}.",
+            f"A share {self.mix:g} of every contender's prediction is the uniform distribution; the loss is minus the "
+            "log-likelihood of a session's selection, in nats, mean over the held-out sessions of a query.",
+        ]
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Load a log, reduce it to selections and split its sessions."""
+        if self.several == "all":
+            raise SpecError(f"protocol {self.name!r}: a session is one selection; several must not be 'all'")
+        if dataset is None:
+            raise SpecError(f"protocol {self.name!r} needs a data set of selections")
+        table = dataset.scan().collect(engine="streaming")
+        parts = set(table["part"]) if "part" in table.columns else set()
+        published = {"train", "test"} <= parts
+        fingerprint = dataset.fingerprint()
+        if not published:
+            table = table.with_columns(part=self._drawn(len(table), seed, fingerprint))
+        log = load_selections(table.lazy(), several=self.several, off_list=self.off_list)
+        train, test = (
+            np.flatnonzero(log.part == log.parts.index(name)) if name in log.parts else np.zeros(0, np.int64)
+            for name in ("train", "test")
+        )
+        if not len(train) or not len(test):
+            raise InputError(
+                f"data set {dataset!s} has {len(train)} training and {len(test)} held-out sessions; "
+                "one of each is needed"
+            )
+        held = take_selections(log.selections, test)
+        judged = np.flatnonzero(held.counts)
+        scale = min(1.0, len(train) / self.sessions)
+        notes = [
+            f"{len(train):,} training sessions of {len(log)} queries; {len(test):,} held-out sessions of "
+            f"{len(judged)} queries ({'as published' if published else 'drawn at random'})."
+        ]
+        if scale < 1:
+            notes.append(f"Every n is scaled by {scale:.4g}: {self.sessions:,} training sessions were counted on.")
+        arrays = pack("train", **_arrays(take_selections(log.selections, train)))
+        arrays |= pack("test", **_arrays(held)) | pack("items", offsets=log.item_offsets, judged=judged)
+        units: dict[Split, tuple[str, ...]] = {"heldout": tuple(log.ids[q] for q in judged)}
+        return Prepared(self, dataset, fingerprint, units, arrays, scale, tuple(notes))
+
+    def _drawn(self, sessions: int, seed: int, fingerprint: str) -> pl.Series:
+        """Return the part of each session, drawn at random; before the policies, which may split sessions."""
+        import polars as pl
+
+        # No block has repetition 0 and n = 0: the stream is the split's own.
+        draw = np.random.default_rng(np.random.SeedSequence(block_entropy(seed, fingerprint, 0, 0)))
+        held = draw.permutation(sessions) < round(self.heldout * sessions)
+        return pl.select(pl.when(pl.Series(held)).then(pl.lit("test")).otherwise(pl.lit("train"))).to_series()
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Draw the block's training sessions, fit every contender, judge its predictions."""
+        key = task.key
+        train, test = (_selections(prepared, part) for part in ("train", "test"))
+        entropy = draw_entropy(key.seed, prepared.fingerprint, key.repetition)
+        order = np.random.default_rng(np.random.SeedSequence(entropy)).permutation(len(train))
+        block = take_selections(train, order[: key.n])
+        results = []
+        for cell, spec in task.cells.items():
+            losses = guarded(partial(self._judged, prepared, spec, block, test))
+            if isinstance(losses, Exception):
+                results.append(failed(cell, losses))
+            else:
+                results.append(CellResult(cell, "done", losses={(METRIC, "heldout"): losses}))
+        return results
+
+    def _judged(self, prepared: Prepared, spec: str, block: Selections, test: Selections) -> NDArray[np.float64]:
+        """Return one contender's loss of each judged query."""
+        aggregator = manager.get("aggregator", spec)
+        if not isinstance(aggregator, SelectionAggregator):
+            raise SpecError(f"{spec!r} does not predict selections")
+        offsets = prepared.arrays["items.offsets"].copy()
+        model = aggregator.fit(lent_selections(block), offsets)
+        # A copy without clicks: nobody predicts what it has seen.
+        blind = replace(lent_selections(test), clicked=np.zeros(len(test.items), np.bool_))
+        chances = np.asarray(model.probabilities(blind, offsets), np.float64)
+        if chances.shape != test.items.shape or not np.isfinite(chances).all():
+            raise ContenderFailed(f"predictions are not {len(test.items)} finite numbers")
+        losses = click_log_loss(chances, test, self.mix)
+        judged = prepared.arrays["items.judged"]
+        means: NDArray[np.float64] = np.add.reduceat(losses, test.offsets[judged]) / test.counts[judged]
+        return means
+
+    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+        """Return the block with a few training sessions, without foreign contenders."""
+        small = few_sessions(task)
+        return (prepared, replace(small, key=replace(small.key, n=min(small.key.n, 50)))) if small else None
+
+
+def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: float) -> NDArray[np.float64]:
+    r"""Return :math:`-\log((1 - mix) P + mix / (m + 1))` of what each session selected, shape (n,).
+
+    Parameters
+    ----------
+    chances : ndarray of float64, shape (P,)
+        That the position is the one selected; not negative, in sum 1 a list at most.
+    selections : Selections
+        The topmost click is what was selected; none: nothing was.
+    mix : float
+        In (0, 1].
+
+    Raises
+    ------
+    ContenderFailed
+        Chances that are no probabilities.
+    """
+    lengths = np.diff(selections.starts)
+    total = np.add.reduceat(chances, selections.starts[:-1])
+    if chances.min(initial=0.0) < 0 or total.max(initial=0.0) > 1 + 1e-9:
+        raise ContenderFailed("predictions are negative, or sum to more than 1 in a list")
+    position = topmost(selections)
+    clicked = position < lengths
+    p = np.maximum(1.0 - total, 0.0)
+    p[clicked] = chances[(selections.starts[:-1] + position)[clicked]]
+    return -np.log((1.0 - mix) * p + mix / (lengths + 1))
+
+
+def _arrays(selections: Selections) -> dict[str, NDArray[np.generic]]:
+    return {name: getattr(selections, name) for name in ("offsets", "starts", "items", "clicked")}
+
+
+def _selections(prepared: Prepared, part: str) -> Selections:
+    return Selections(*(prepared.arrays[f"{part}.{name}"] for name in ("offsets", "starts", "items", "clicked")))

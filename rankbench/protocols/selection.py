@@ -1,0 +1,145 @@
+"""Aggregators of selections judged by ranking losses, on populations whose truth is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.data.click_population import ClickPopulation
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.losses.base import Loss
+from rankbench.losses.evaluate import Structures, evaluate
+from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.protocols.selections import failed, few_sessions, lent_selections
+from rankbench.results.schema import CellResult, Split
+from rankbench.runner.isolation import ContenderFailed, guarded
+from rankbench.runner.seeds import draw_entropy
+
+if TYPE_CHECKING:
+    from rankbench.component import Component
+    from rankbench.data.dataset import Dataset
+    from rankbench.data.queries import Selections
+    from rankbench.data.schema import Table
+
+__all__ = ["Selection"]
+
+
+class Selection(Protocol):
+    """Click sessions drawn from a known population, aggregators judged by ranking losses.
+
+    All n sessions of a repetition are prefixes of one draw. A contender gets the sessions, its
+    scores of the queries' items are judged against their true grades, by loss components:
+    those of scores against the grades, those of edges against the graph with
+    the difference of the grades on the edge from each item to each worse one.
+    """
+
+    name: ClassVar[str] = "selection"
+    source: ClassVar[str] = "[DMJ13]_ section 5.2"
+    contender: ClassVar[str] = "aggregator"
+    table: ClassVar[Table | None] = "selections"
+    splits: ClassVar[dict[Split, str]] = {"design": "Queries (judged against their true grades)"}
+    counts: ClassVar[str] = "sessions"
+
+    def refusal(self, dataset: Dataset) -> str:
+        """Refuse real logs: nobody knows the truth about their items."""
+        if isinstance(dataset, ClickPopulation):
+            return ""
+        return super().refusal(dataset) or (
+            f"protocol {self.name!r} judges by the truth, which data set {dataset!s} does not have"
+        )
+
+    def misfit(self, contender: Component) -> str:
+        """Refuse aggregators of other judgments."""
+        if isinstance(contender, Aggregator) and contender.judgments == "selections":
+            return ""
+        return f"{contender.kind} {contender.name!r} does not aggregate selections"
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Ask a population for its queries and their grades."""
+        if not isinstance(dataset, ClickPopulation):
+            raise SpecError(f"protocol {self.name!r} needs a population of selections whose truth is known")
+        truth = dataset.truth()
+        arrays = pack("truth", offsets=truth.offsets, labels=truth.labels)
+        return Prepared(self, dataset, dataset.fingerprint(), {"design": tuple(truth.ids)}, arrays)
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Draw the block's sessions, aggregate them, judge each contender's scores by every loss."""
+        key = task.key
+        offsets, labels = prepared.arrays["truth.offsets"], prepared.arrays["truth.labels"]
+        dataset = prepared.dataset
+        if not isinstance(dataset, ClickPopulation):
+            raise SpecError(f"protocol {self.name!r} was prepared without a population")
+        log = dataset.draw(key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
+        results = []
+        for cell, spec in task.cells.items():
+            losses = guarded(partial(_judged, spec, log, offsets, labels, task.losses))
+            if isinstance(losses, Exception):
+                results.append(failed(cell, losses))
+            else:
+                results.append(CellResult(cell, "done", losses={(loss, "design"): v for loss, v in losses.items()}))
+        return results
+
+    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+        """Return the block with a few sessions, without foreign contenders and losses."""
+        small = few_sessions(task)
+        return (prepared, replace(small, key=replace(small.key, n=min(small.key.n, 50)))) if small else None
+
+
+def _judged(
+    spec: str, log: Selections, offsets: NDArray[np.int64], labels: NDArray[np.float64], losses: tuple[str, ...]
+) -> dict[str, NDArray[np.float64]]:
+    """Return one contender's losses of every query, by metric."""
+    aggregator = manager.get("aggregator", spec)
+    if not isinstance(aggregator, Aggregator):
+        raise SpecError(f"{spec!r} is not an aggregator")
+    alpha = _scores(aggregator, log, offsets)
+    if not np.isfinite(alpha).all():
+        raise ContenderDiverged("scores are not finite")
+    judged = {}
+    for text in losses:
+        loss = manager.get("loss", text)
+        if isinstance(loss, Loss):
+            values = evaluate(loss, alpha[None], _truth(loss, offsets, labels), offsets)[0]
+            if not np.isfinite(values).all():
+                raise ContenderFailed(f"loss {loss!s}: not a finite number")
+            judged[text] = values
+    return judged
+
+
+def _scores(aggregator: Aggregator, log: Selections, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return scores of all items: from all queries' selections where the aggregator takes them."""
+    from rankbench.aggregators.click_model import SelectionAggregator
+    from rankbench.data.selections import take_selections
+
+    log = lent_selections(log)
+    if isinstance(aggregator, SelectionAggregator):
+        scores = aggregator.fit(log, offsets.copy()).scores
+        if np.shape(scores) != (int(offsets[-1]),):
+            raise ContenderFailed(f"scores have shape {np.shape(scores)}, not ({int(offsets[-1])},)")
+        return np.array(scores, np.float64)
+    parts = []
+    for q, m in enumerate(np.diff(offsets).tolist()):
+        one = take_selections(log, np.arange(log.offsets[q], log.offsets[q + 1]))
+        alone = replace(one, offsets=np.array([0, len(one)], np.int64))
+        scores = np.zeros(m) if len(one) == 0 else aggregator.from_selections(alone, m)
+        if np.shape(scores) != (m,):
+            raise ContenderFailed(f"scores of a query of {m} items have shape {np.shape(scores)}")
+        parts.append(np.array(scores, np.float64))
+    return np.concatenate(parts)
+
+
+def _truth(loss: Loss, offsets: NDArray[np.int64], labels: NDArray[np.float64]) -> Structures:
+    if loss.structure == "scores":
+        return labels.copy()
+
+    def graph(q: int) -> NDArray[np.float64]:
+        grades = labels[offsets[q] : offsets[q + 1]]
+        return np.maximum(grades[:, None] - grades[None, :], 0.0)
+
+    return graph

@@ -1,0 +1,250 @@
+import math
+import os
+import pickle
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+from click_blocks import execute
+
+from rankbench.aggregators import Borda, Cascade, ClickModel, SelectionAggregator
+from rankbench.data.clicks import reduce_clicks
+from rankbench.data.dataset import Dataset
+from rankbench.data.queries import Selections
+from rankbench.data.schema import validate_selections
+from rankbench.data.selections import load_selections, take_selections
+from rankbench.data.simulators.cascade_clicks import CascadeClicks
+from rankbench.errors import InputError, SpecError
+from rankbench.plugin import manager
+from rankbench.protocols.click_prediction import METRIC, ClickPrediction, click_log_loss
+from rankbench.results.schema import problem_with
+from rankbench.runner.isolation import ContenderFailed
+
+DATASET = CascadeClicks(queries=6, items=8, shown=5, sessions=4000)
+
+
+class Log(Dataset):
+    """A small table of one's own."""
+
+    name = "own-log"
+    source = "test"
+    title = "A log"
+    table = "selections"
+    rows: ClassVar[list[tuple[str, str, list[str], list[int], str]]] = [
+        ("q", "1", ["a", "b"], [2], "train"),
+        ("q", "2", ["b", "a"], [1, 2], "train"),
+        ("p", "3", ["c"], [], "train"),
+        ("q", "4", ["a", "c"], [1, 2], "test"),
+        ("q", "5", ["b", "a"], [], "test"),
+    ]
+    parts: bool = True
+
+    def scan(self):
+        frame = pl.DataFrame(self.rows, schema=["query_id", "session_id", "shown", "clicked", "part"], orient="row")
+        return validate_selections((frame if self.parts else frame.drop("part")).lazy())
+
+    def fingerprint(self):
+        return "0" * 64
+
+
+class Seer(SelectionAggregator):
+    """Says what it is told to say."""
+
+    name = "seer"
+    source = "test"
+    bad: str = ""
+
+    def estimate(self, selections, item_offsets):
+        assert self.bad != "fit"
+        return np.ones(int(item_offsets[-1])), np.ones(5)
+
+    def fit(self, selections, item_offsets):
+        model = super().fit(selections, item_offsets)
+        return model if not self.bad else _Told(self.bad)
+
+
+class _Told(ClickModel):
+    def __init__(self, bad):
+        self.__dict__["bad"] = bad
+
+    def probabilities(self, selections, item_offsets):
+        bad = self.__dict__["bad"]
+        n = len(selections.items)
+        if bad == "peeks":
+            return selections.clicked.astype(float)
+        return {"sum": np.ones(n), "negative": np.full(n, -0.1), "nan": np.full(n, np.nan), "shape": np.ones(3)}[bad]
+
+
+@pytest.fixture
+def seer(monkeypatch):
+    real = manager.get
+
+    def get(kind, spec):
+        return Seer(bad=str(spec).partition("bad=")[2]) if str(spec).startswith("seer") else real(kind, spec)
+
+    monkeypatch.setattr(manager, "get", get)
+
+
+def one_session(length, click):
+    clicked = np.zeros(length, np.bool_)
+    if click is not None:
+        clicked[click] = True
+    return Selections(np.array([0, 1]), np.array([0, length]), np.arange(length, dtype=np.int32), clicked)
+
+
+@pytest.mark.parametrize(("click", "p"), [(0, 0.5), (2, 0.1), (None, 0.2)])
+def test_the_loss_of_a_session(click, p):
+    chances = np.array([0.5, 0.2, 0.1])
+    assert click_log_loss(chances, one_session(3, click), 1e-12) == pytest.approx([-math.log(p)])
+    mixed = 0.9 * p + 0.1 / 4
+    assert click_log_loss(chances, one_session(3, click), 0.1) == pytest.approx([-math.log(mixed)])
+
+
+def test_impossible_selections_cost_a_finite_amount():
+    assert click_log_loss(np.array([1.0, 0.0]), one_session(2, 1), 0.001) == pytest.approx([math.log(3 / 0.001)])
+
+
+@pytest.mark.parametrize("chances", [[0.6, 0.6], [-0.1, 0.5]])
+def test_what_is_no_prediction(chances):
+    with pytest.raises(ContenderFailed, match="sum to more than 1"):
+        click_log_loss(np.array(chances), one_session(2, 0), 0.1)
+
+
+def test_mixed_predictions_are_a_distribution():
+    chances = np.array([0.5, 0.2, 0.1])
+    total = sum(np.exp(-click_log_loss(chances, one_session(3, click), 0.2)[0]) for click in (0, 1, 2, None))
+    assert total == pytest.approx(1)
+
+
+def test_parts_are_the_split():
+    prepared = ClickPrediction(mix=0.5).prepare(Log(), 1)
+    assert prepared.units == {"heldout": ("q",)}
+    assert prepared.scaled(32_000) == 3
+    assert "3 training sessions of 2 queries; 2 held-out sessions of 1 queries (as published)" in prepared.notes[0]
+    assert "scaled" in prepared.notes[1]
+    found = execute(prepared.protocol, prepared, ["click-through-rate"], [METRIC], 3)["click-through-rate"]
+    # First clicks: b is selected in both of its lists, a in none, c was not shown for q: 2 of 4.
+    expected = np.mean([-math.log(0.5 * 0.0 + 0.5 / 3), -math.log(0.5 * 0.0 + 0.5 / 3)])
+    assert found.losses[METRIC, "heldout"] == pytest.approx([expected])
+
+
+def test_policies_reach_the_sessions():
+    for several, sessions in (("first", 2), ("each", 3), ("drop", 1)):
+        notes = ClickPrediction(several=several).prepare(Log(), 1).notes
+        assert f"{sessions} held-out sessions" in notes[0]
+    with pytest.raises(SpecError, match="must not be 'all'"):
+        ClickPrediction(several="all").prepare(Log(), 1)
+    assert "each becomes a session" in ClickPrediction(several="each").assumptions()[0]
+
+
+def test_a_log_without_parts_is_split_at_random():
+    protocol = ClickPrediction(heldout=0.4)
+    prepared = protocol.prepare(DATASET, 5)
+    assert "2,400 training sessions of 6 queries; 1,600 held-out" in prepared.notes[0]
+    again, other = protocol.prepare(DATASET, 5), protocol.prepare(DATASET, 6)
+    assert np.array_equal(prepared.arrays["test.items"], again.arrays["test.items"])
+    assert not np.array_equal(prepared.arrays["test.items"], other.arrays["test.items"])
+
+
+def test_a_split_session_stays_on_one_side(monkeypatch):
+    rows = [("q", str(i), ["a", "b", "c"], [1, 2, 3], "x") for i in range(40)]
+    monkeypatch.setattr(Log, "rows", rows)
+    prepared = ClickPrediction(several="each", heldout=0.5).prepare(Log(parts=False), 1)
+    assert "60 training sessions of 1 queries; 60 held-out" in prepared.notes[0]
+    assert reduce_clicks(Log().scan().collect(), "each").height == 120
+
+
+def test_too_few_sessions(monkeypatch):
+    monkeypatch.setattr(Log, "rows", Log.rows[:1])
+    with pytest.raises(InputError, match="one of each is needed"):
+        ClickPrediction().prepare(Log(parts=False), 1)
+
+
+def test_contenders_get_the_block_and_are_judged_on_the_rest():
+    protocol = ClickPrediction(sessions=3000)
+    prepared = pickle.loads(pickle.dumps(protocol.prepare(DATASET, 5)))
+    found = execute(protocol, prepared, ["cascade:smoothing=1", "coec"], [METRIC], 700)
+    for result in found.values():
+        assert problem_with(result, {"heldout": 6}) is None
+    names = ("offsets", "starts", "items", "clicked")
+    train, test = (Selections(*(prepared.arrays[f"{part}.{name}"] for name in names)) for part in ("train", "test"))
+    offsets = prepared.arrays["items.offsets"]
+    whole = execute(protocol, prepared, ["cascade:smoothing=1"], [METRIC], 3000)["cascade:smoothing=1"]
+    model = Cascade(smoothing=1).fit(take_selections(train, np.arange(3000)), offsets)
+    losses = click_log_loss(model.probabilities(test, offsets), test, 0.001)
+    expected = [losses[a:b].mean() for a, b in zip(test.offsets[:-1], test.offsets[1:], strict=True)]
+    assert whole.losses[METRIC, "heldout"] == pytest.approx(expected)
+    # More sessions predict better here, and the cascade, which is true, best.
+    means = {name: result.losses[METRIC, "heldout"].mean() for name, result in found.items()}
+    assert np.mean(expected) < means["cascade:smoothing=1"] < means["coec"]
+
+
+def test_the_truth_predicts_best():
+    protocol = ClickPrediction()
+    prepared = protocol.prepare(DATASET, 5)
+    test = Selections(*(prepared.arrays[f"test.{name}"] for name in ("offsets", "starts", "items", "clicked")))
+    log = load_selections(DATASET.scan())
+    chances = np.array([DATASET.chances[int(q.split("-")[1]) * 8 + int(i.split("-")[1])] for q, i in named(log)])
+    truth = ClickModel(chances, np.ones(5), stops=True)
+    best = click_log_loss(truth.probabilities(test, log.item_offsets), test, 0.001)
+    expected = np.add.reduceat(best, test.offsets[:-1]) / test.counts
+    found = execute(protocol, prepared, ["cascade:smoothing=1", "position-debiased"], [METRIC], 3000)
+    for result in found.values():
+        assert result.losses[METRIC, "heldout"].mean() > expected.mean()
+    assert found["cascade:smoothing=1"].losses[METRIC, "heldout"].mean() == pytest.approx(expected.mean(), abs=0.02)
+
+
+def named(log):
+    return [
+        (query, item)
+        for q, query in enumerate(log.ids)
+        for item in log.items[log.item_offsets[q] : log.item_offsets[q + 1]]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [("sum", "sum to more"), ("negative", "negative"), ("nan", "finite numbers"), ("shape", "finite numbers")],
+)
+def test_a_bad_contender_answers_for_itself(seer, bad, words):
+    protocol = ClickPrediction()
+    prepared = protocol.prepare(DATASET, 5)
+    found = execute(protocol, prepared, [f"seer:bad={bad}", "cascade", "seer"], [METRIC], 200)
+    assert found[f"seer:bad={bad}"].status == "error"
+    assert words in found[f"seer:bad={bad}"].reason
+    assert found["cascade"].status == found["seer"].status == "done"
+
+
+def test_nobody_sees_the_clicks_that_it_predicts(seer):
+    protocol = ClickPrediction()
+    found = execute(protocol, protocol.prepare(DATASET, 5), ["seer:bad=peeks"], [METRIC], 200)["seer:bad=peeks"]
+    # It predicts no clicks at all.
+    assert found.losses[METRIC, "heldout"].mean() > 1
+
+
+def test_who_may_compete_on_what():
+    protocol = ClickPrediction()
+    assert protocol.misfit(Cascade()) == ""
+    assert "does not predict" in protocol.misfit(Borda())
+    assert protocol.refusal(DATASET) == protocol.refusal(manager.get("dataset", "yandex-clicks")) == ""
+    assert "takes selections" in protocol.refusal(manager.get("dataset", "web10k-like"))
+
+
+@pytest.mark.skipif(
+    not (Path(os.environ.get("RANKBENCH_DATA", "/nowhere")) / "yandex-clicks").is_dir(),
+    reason="RANKBENCH_DATA is not set or lacks yandex-clicks",
+)
+def test_real_sessions():
+    protocol = ClickPrediction()
+    prepared = protocol.prepare(manager.get("dataset", "yandex-clicks"), 5)
+    assert "35,064 training sessions of 20 queries; 21,413 held-out sessions of 20 queries" in prepared.notes[0]
+    assert prepared.scale == 1
+    contenders = ["cascade:smoothing=1", "click-through-rate:smoothing=1", "position-debiased:smoothing=1"]
+    found = execute(protocol, prepared, contenders, [METRIC], 32_000)
+    cascade, rate, debiased = (found[c].losses[METRIC, "heldout"].mean() for c in contenders)
+    # Measured 1.614, 1.736, 1.594; nothing at all is known: log 11 = 2.398.
+    assert cascade == pytest.approx(1.614, abs=0.02)
+    assert debiased == pytest.approx(1.594, abs=0.02)
+    assert cascade < rate - 0.08

@@ -1,0 +1,127 @@
+import pickle
+
+import numpy as np
+import pytest
+from click_blocks import execute
+
+from rankbench.aggregators import Borda, Cascade
+from rankbench.aggregators.base import Aggregator
+from rankbench.data.simulators.cascade_clicks import CascadeClicks
+from rankbench.losses import ERR, NDCG
+from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask
+from rankbench.protocols.selection import Selection
+from rankbench.results.schema import BlockKey, problem_with
+from rankbench.runner.seeds import draw_entropy
+
+DATASET = CascadeClicks(queries=12, items=8, shown=5)
+LOSSES = ("err", "ndcg", "pairwise-disagreement")
+
+
+class Own(Aggregator):
+    """Clicks on an item, one query at a time."""
+
+    name = "own-clicks"
+    source = "test"
+    judgments = "selections"
+    spoil: bool = False
+    bad: str = ""
+
+    def from_selections(self, selections, m):
+        if self.bad == "raises":
+            raise RuntimeError("broken aggregator")
+        if self.bad == "nan":
+            return np.full(m, np.nan)
+        if self.bad == "short":
+            return np.zeros(m - 1)
+        clicks = np.bincount(selections.items[selections.clicked], minlength=m).astype(float)
+        selections.items[:] = 0
+        selections.clicked[:] = True
+        return clicks
+
+
+@pytest.fixture
+def own(monkeypatch):
+    real = manager.get
+
+    def get(kind, spec):
+        if str(spec).startswith("own-clicks"):
+            return Own(bad=str(spec).partition("bad=")[2])
+        return real(kind, spec)
+
+    monkeypatch.setattr(manager, "get", get)
+
+
+def test_contenders_are_judged_against_the_grades():
+    protocol = Selection()
+    prepared = protocol.prepare(DATASET, 7)
+    found = execute(protocol, prepared, ["cascade", "coec"], LOSSES, 900, repetition=3)
+    truth = DATASET.truth()
+    log = DATASET.draw(900, draw_entropy(7, DATASET.fingerprint(), 3))
+    alpha = Cascade().fit(log, truth.offsets).scores
+    for name, loss in (("err", ERR()), ("ndcg", NDCG())):
+        expected = [
+            loss.value(alpha[a:b], truth.labels[a:b])
+            for a, b in zip(truth.offsets[:-1], truth.offsets[1:], strict=True)
+        ]
+        assert found["cascade"].losses[name, "design"] == pytest.approx(expected)
+    for result in found.values():
+        assert result.status == "done"
+        assert problem_with(result, {"design": 12}) is None
+
+
+def test_a_graph_of_grades_for_losses_of_edges():
+    protocol = Selection()
+    found = execute(protocol, protocol.prepare(DATASET, 7), ["cascade"], LOSSES, 200_000)["cascade"]
+    # Enough sessions for the true order, of which disagreement with the grades is zero.
+    assert found.losses["pairwise-disagreement", "design"].mean() < 0.3
+    assert found.losses["ndcg", "design"].mean() < 0.01
+
+
+def test_the_sessions_of_a_smaller_n_are_a_prefix():
+    one = CascadeClicks(queries=1, items=8)
+    entropy = draw_entropy(7, one.fingerprint(), 0)
+    assert np.array_equal(one.draw(50, entropy).items, one.draw(80, entropy).items[: 50 * 8])
+
+
+def test_a_contender_does_not_depend_on_its_neighbors(own):
+    protocol = Selection()
+    prepared = pickle.loads(pickle.dumps(protocol.prepare(DATASET, 7)))
+    alone = execute(protocol, prepared, ["cascade"], LOSSES, 500)["cascade"]
+    # The neighbor overwrites the sessions that it is lent.
+    among = execute(protocol, prepared, ["own-clicks", "cascade"], LOSSES, 500)
+    for metric, losses in alone.losses.items():
+        assert np.array_equal(among["cascade"].losses[metric], losses)
+    assert among["own-clicks"].status == "done"
+    assert among["own-clicks"].losses["ndcg", "design"].mean() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("bad", "status", "words"),
+    [("raises", "error", "broken aggregator"), ("nan", "diverged", "not finite"), ("short", "error", "8 items")],
+)
+def test_a_bad_contender_answers_for_itself(own, bad, status, words):
+    protocol = Selection()
+    found = execute(protocol, protocol.prepare(DATASET, 7), [f"own-clicks:bad={bad}", "cascade"], LOSSES, 300)
+    assert found[f"own-clicks:bad={bad}"].status == status
+    assert words in found[f"own-clicks:bad={bad}"].reason
+    assert found["cascade"].status == "done"
+
+
+def test_who_may_compete_on_what():
+    protocol = Selection()
+    assert protocol.misfit(Cascade()) == ""
+    assert protocol.misfit(Own()) == ""
+    assert "does not aggregate selections" in protocol.misfit(Borda())
+    assert protocol.refusal(DATASET) == ""
+    assert "does not have" in protocol.refusal(manager.get("dataset", "yandex-clicks"))
+    assert "takes selections" in protocol.refusal(manager.get("dataset", "web10k-like"))
+
+
+def test_the_block_that_compiles():
+    protocol = Selection()
+    prepared = protocol.prepare(DATASET, 7)
+    key = BlockKey(str(protocol), str(DATASET), 10_000, 0, 7)
+    _, small = protocol.smaller(prepared, BlockTask(key, 0, LOSSES, {"a": "cascade"}))
+    assert (small.key.n, small.cells) == (50, {"a": "cascade"})
+    assert protocol.smaller(prepared, BlockTask(key, 0, LOSSES, {})) is None
