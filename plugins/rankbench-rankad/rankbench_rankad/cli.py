@@ -68,8 +68,7 @@ def detect(
     points = read_points(table, label, ignore)
     generator = np.random.default_rng(seed)
     if nominal is None:
-        trained = detector.train(points.x, generator)
-        found = trained.judge(trained.own, alpha)
+        found = detector.train(points.x, generator).judge_own(alpha)
     else:
         known = read_points(nominal, label, ignore)
         if known.features != points.features:

@@ -65,19 +65,24 @@ class Trained:
         Features are standardized by these.
     own : ndarray of float64, shape (n,)
         Scores of all nominal points that were given, in their order.
+    held : ndarray of bool, shape (n,)
+        Which of them were held out of learning, for calibration; perhaps none.
     nominal : ndarray of float64
-        Increasing: the scores that p-values compare to, of the held-out calibration
-        points if there are any, else of the training points.
-    conformal : bool
-        Whether there are calibration points.
+        Increasing: the scores that p-values compare to, of the calibration points if there
+        are any, else of the training points.
     """
 
     learned: Learned
     center: Floats
     scale: Floats
     own: Floats
+    held: NDArray[np.bool_]
     nominal: Floats
-    conformal: bool
+
+    @property
+    def conformal(self) -> bool:
+        """Whether p-values compare to points that were not learned from."""
+        return bool(self.held.any())
 
     def score(self, points: Floats) -> Floats:
         """Return the score of each point, shape (N,); higher is denser.
@@ -103,6 +108,16 @@ class Trained:
         """Decide on points whose scores are known."""
         p = self.p_values(scores)
         return Detection(scores, p, flagged(p, alpha))
+
+    def judge_own(self, alpha: float = 0.05) -> Detection:
+        """Decide on the points that the detector was given, as if one did not know them to be nominal.
+
+        A calibration point is compared to the others, not to itself.
+        """
+        p = self.p_values(self.own)
+        # (1 + number of others not above) / (1 + number of others) is eq. (3) again.
+        p[self.held] = p_values(self.own[self.held], self.nominal)
+        return Detection(self.own, p, flagged(p, alpha))
 
 
 class Detector(rankbench.Method):
@@ -157,8 +172,10 @@ class Detector(rankbench.Method):
         own[kept] = learned.training
         if held:
             own[calibrating] = learned.score((points[calibrating] - center) / scale)
+        mask = np.zeros(len(points), dtype=np.bool_)
+        mask[calibrating] = True
         nominal = np.sort(own[calibrating if held else kept])
-        return Trained(learned, center, scale, own, nominal, bool(held))
+        return Trained(learned, center, scale, own, mask, nominal)
 
     def fit(self, block: Block) -> Fitted:
         """Learn from the features of a block's items, whatever the judgments say: dense items first."""

@@ -60,7 +60,10 @@ class OneClassSvm(Detector):
         """Fit `sklearn.svm.OneClassSVM`."""
         from sklearn.svm import OneClassSVM as Peer
 
-        return _scored(Peer(nu=self.nu, gamma=self.gamma).fit(points), points)
+        peer = Peer(nu=self.nu, gamma=self.gamma)
+        # It draws a seed, which it has no use for, from NumPy's global generator unless it has one.
+        peer.random_state = 0
+        return _scored(peer.fit(points), points)
 
 
 class IsolationForest(Detector):

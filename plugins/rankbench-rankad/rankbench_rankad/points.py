@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ __all__ = ["FORMATS", "Points", "read_csv", "read_npz", "read_parquet", "read_po
 
 LARGEST = 4 << 30
 """Bytes that an array in an npz file may unpack to."""
+
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError)
+"""What `zipfile` raises over files that are none, are damaged, or are packed in unusual ways."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +81,7 @@ def read_npz(path: Path, label: str = "y", ignore: Collection[str] = ()) -> Poin
                 raise InputError(f"there is no array 'X' in it (arrays here: {here})", path=path)
             x = _array(archive, "X", path)
             y = _array(archive, label, path) if f"{label}.npy" in members else None
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except DAMAGED as error:
         raise InputError(f"not an npz file: {error}", path=path) from error
     if x.ndim != 2:
         raise InputError(f"it must have two dimensions, not shape {x.shape}", path=path, column="X")
@@ -162,7 +166,7 @@ def _from_frame(
 
     try:
         frame = read()
-    except pl.exceptions.PolarsError as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:  # it panics over damaged Parquet
         raise InputError(str(error).strip().split("\n", 1)[0][:400], path=path) from error
     _known(ignore, frame.columns, path)
     names = tuple(name for name in frame.columns if name != label and name not in ignore)

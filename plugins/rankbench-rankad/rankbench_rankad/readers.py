@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 from abc import abstractmethod
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import IO, TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -22,6 +23,17 @@ class _PointsReader(rankbench.Reader):
     """Base: a table of points becomes the items of one query."""
 
     label: str = Field(default="y", description="Column of labels: 1 for an anomaly, 0 for a nominal point.")
+
+    @classmethod
+    def example(cls) -> bytes:
+        """Return a file of three points, which rankbench's conformance checks read and damage."""
+        file = io.BytesIO()
+        cls._write(file)
+        return file.getvalue()
+
+    @classmethod
+    @abstractmethod
+    def _write(cls, file: IO[bytes]) -> None: ...
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the points as items of the query ``points``; errors of the content are raised at once."""
@@ -42,6 +54,12 @@ class NpzPoints(_PointsReader):
     def _points(self, path: Path) -> Points:
         return read_npz(path, self.label)
 
+    @classmethod
+    def _write(cls, file: IO[bytes]) -> None:
+        import numpy as np
+
+        np.savez(file, X=np.array([[1.5, 2.0], [0.25, -1.0], [9.0, 9.0]]), y=np.array([0, 0, 1]))
+
 
 class CsvPoints(_PointsReader):
     """Points as comma-separated values, a column a feature; named, as ``--reader csv-points``."""
@@ -52,6 +70,10 @@ class CsvPoints(_PointsReader):
     def _points(self, path: Path) -> Points:
         return read_csv(path, self.label)
 
+    @classmethod
+    def _write(cls, file: IO[bytes]) -> None:
+        file.write(b"height,weight,y\n1.5,2,0\n0.25,-1,0\n9,9,1\n")
+
 
 class ParquetPoints(_PointsReader):
     """Points as Parquet, a column a feature; named, as ``--reader parquet-points``."""
@@ -61,3 +83,10 @@ class ParquetPoints(_PointsReader):
 
     def _points(self, path: Path) -> Points:
         return read_parquet(path, self.label)
+
+    @classmethod
+    def _write(cls, file: IO[bytes]) -> None:
+        import polars as pl
+
+        frame = pl.DataFrame({"height": [1.5, 0.25, 9.0], "weight": [2.0, -1.0, 9.0], "y": [0, 0, 1]})
+        frame.write_parquet(file)

@@ -94,8 +94,10 @@ def test_own_scores_are_in_the_order_of_the_points(table):
     nominal, _, _ = table
     trained = RankAD(calibration=0.25, **FIXED).train(nominal, generator())
     np.testing.assert_allclose(trained.own, trained.score(nominal), atol=1e-9)
-    assert len(trained.nominal) == 200
-    assert trained.conformal
+    assert (trained.held.sum(), len(trained.nominal), trained.conformal) == (200, 200, True)
+    found = trained.judge_own(0.05)
+    np.testing.assert_array_equal(np.sort(found.p_values[trained.held]), np.arange(1, 201) / 200)
+    np.testing.assert_array_equal(found.anomalies, found.p_values <= 0.05)
 
 
 def test_what_cannot_be_learned_from_is_said():
