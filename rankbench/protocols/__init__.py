@@ -18,5 +18,6 @@ def rankbench_register_protocols() -> list[type[Protocol]]:
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
     from rankbench.protocols.selection import Selection
+    from rankbench.protocols.theory import Theory
 
-    return [BTL, ClickPrediction, Selection]
+    return [BTL, ClickPrediction, Selection, Theory]

@@ -7,6 +7,7 @@ from rankbench.surrogates.base import Surrogate
 from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
 from rankbench.surrogates.linear import Linear, LinearPower, ValueRegularized
 from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingERR
+from rankbench.surrogates.order_preserving_as_printed import OrderPreservingAsPrinted
 from rankbench.surrogates.pairwise import Pairwise
 from rankbench.surrogates.pairwise_exponential import PairwiseExponential
 from rankbench.surrogates.pairwise_hinge import PairwiseHinge
@@ -21,6 +22,7 @@ __all__ = [
     "LinearPower",
     "ListNet",
     "OrderPreserving",
+    "OrderPreservingAsPrinted",
     "OrderPreservingERR",
     "Pairwise",
     "PairwiseExponential",
@@ -40,6 +42,7 @@ def rankbench_register_surrogates() -> list[type[Surrogate]]:
         Regression,
         OrderPreserving,
         OrderPreservingERR,
+        OrderPreservingAsPrinted,
         ListNet,
         CrossEntropy,
         Linear,

@@ -1,0 +1,1 @@
+"""Consistency of surrogates on small populations, computed instead of estimated."""

@@ -1,0 +1,156 @@
+"""The populations of the papers' proofs, on three items, and those beside them that tell theorems apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.component import StructureKind
+from rankbench.theory.graphs import graph, ordering_graph, score_pair_graphs
+
+__all__ = ["GRAPHS", "SCORES", "Setting", "settings"]
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A distribution mu over finitely many structures of one query.
+
+    Attributes
+    ----------
+    name : str
+        As tables show it.
+    text : str
+        What it is, with its source, in a sentence.
+    structures : tuple of ndarray of float64
+        Graphs, shape (m, m), or score vectors, shape (m,).
+    probabilities : tuple of float
+        Of each structure; they sum to 1.
+    """
+
+    name: str
+    text: str
+    structures: tuple[NDArray[np.float64], ...]
+    probabilities: tuple[float, ...]
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """The mean structure E[Y], or E[s]."""
+        total = np.zeros_like(self.structures[0])
+        for structure, probability in zip(self.structures, self.probabilities, strict=True):
+            total += probability * structure
+        return total
+
+
+def _of_graphs(name: str, text: str, *edges: tuple[float, dict[tuple[int, int], float]]) -> Setting:
+    return Setting(name, text, tuple(graph(3, e) for _, e in edges), tuple(p for p, _ in edges))
+
+
+def _of_scores(name: str, text: str, *scores: tuple[float, tuple[float, ...]]) -> Setting:
+    return Setting(name, text, tuple(np.array(s) for _, s in scores), tuple(p for p, _ in scores))
+
+
+def _cossock_zhang() -> Setting:
+    scores, chances = np.array([[1.0, 1.0, 6.0], [6.0, 10.0, 0.0]]), np.array([0.5, 0.5])
+    graphs, probabilities = score_pair_graphs(scores, chances)
+    text = (
+        "scores (1, 1, 6) or (6, 10, 0) with probability 1/2 each, asked about one uniform pair: low-noise, as all "
+        "such scores are ([DMJ10]_ section 3.1), and chosen because (12) fails on these"
+    )
+    return Setting("Cossock-Zhang (low noise)", text, tuple(graphs), tuple(probabilities))
+
+
+GRAPHS: tuple[Setting, ...] = (
+    _of_graphs(
+        "Theorem 2 (low noise)",
+        "two graphs with probability 1/2 each, Y_12 = 1 and Y_13 = 3, or Y_23 = 1/10 and Y_31 = 1 "
+        "([DMJ13]_ section 10.2)",
+        (0.5, {(1, 2): 1.0, (1, 3): 3.0}),
+        (0.5, {(2, 3): 0.1, (3, 1): 1.0}),
+    ),
+    _of_graphs(
+        "Theorem 3 (low noise)",
+        "one edge of weight 1: 1 over 2, 2 over 3, 1 over 3 or 3 over 1 with probabilities .25, .01, .5, .24 "
+        "([DMJ13]_ section 10.3, where G2 and G3 change places between the weights and the risk)",
+        (0.25, {(1, 2): 1.0}),
+        (0.01, {(2, 3): 1.0}),
+        (0.5, {(1, 3): 1.0}),
+        (0.24, {(3, 1): 1.0}),
+    ),
+    _cossock_zhang(),
+    _of_graphs(
+        "proof of Theorem 2 as printed (acyclic)",
+        "as Theorem 2 but Y_31 = 2.5: the inequalities printed in [DMJ13]_ section 10.2 hold, low noise does not "
+        "(it also needs Y_13 - Y_31 >= Y_12 + Y_23)",
+        (0.5, {(1, 2): 1.0, (1, 3): 3.0}),
+        (0.5, {(2, 3): 0.1, (3, 1): 2.5}),
+    ),
+    _of_graphs(
+        "Theorem 13 holds (acyclic)",
+        "Y_12 = Y_23 = Y_13 = 1: not low-noise, but net weights order all pairs as the difference graph does",
+        (1.0, {(1, 2): 1.0, (2, 3): 1.0, (1, 3): 1.0}),
+    ),
+    _of_graphs(
+        "Theorem 13 fails (acyclic)",
+        "Y_12 = 0.4, Y_23 = 1: item 2 beats more than it loses, so that net weights put it before item 1",
+        (1.0, {(1, 2): 0.4, (2, 3): 1.0}),
+    ),
+    Setting(
+        "order-preserving (acyclic)",
+        "orderings 1, 2, 3 with probability .55 and 2, 3, 1 with .45, every pair of weight 1: no weights by distance "
+        "make such a space low-noise ([DMJ10]_ section 3.1)",
+        (ordering_graph((1, 2, 3), (1.0, 1.0)), ordering_graph((2, 3, 1), (1.0, 1.0))),
+        (0.55, 0.45),
+    ),
+    _of_graphs(
+        "cycle",
+        "Y_12 = 3, Y_23 = 1.1, Y_31 = 1: any order has a loss, the least is that of 1, 2, 3",
+        (1.0, {(1, 2): 3.0, (2, 3): 1.1, (3, 1): 1.0}),
+    ),
+)
+"""For losses of graphs."""
+
+SCORES: tuple[Setting, ...] = (
+    _of_scores(
+        "known grades",
+        "grades (3, 2, 0), always",
+        (1.0, (3.0, 2.0, 0.0)),
+    ),
+    _of_scores(
+        "Z differs",
+        "grades (1, 0, 0) with probability .6, (0, 2, 2) with .4: the gains that count most are those of the query "
+        "with the smaller Z(s)",
+        (0.6, (1.0, 0.0, 0.0)),
+        (0.4, (0.0, 2.0, 2.0)),
+    ),
+    _of_scores(
+        "same grades permuted",
+        "grades (1, 2, 0) with probability .3, (1, 0, 2) with .7: Z(s) is always the same",
+        (0.3, (1.0, 2.0, 0.0)),
+        (0.7, (1.0, 0.0, 2.0)),
+    ),
+    _of_scores(
+        "independent",
+        "item 1 has grade 4 or 0 with probability 1/2 each, item 2 always 2, item 3 grade 3 or 0 with .4 and .6, "
+        "independently: Lemma 1 of [DMJ13]_ applies",
+        (0.2, (4.0, 2.0, 3.0)),
+        (0.3, (4.0, 2.0, 0.0)),
+        (0.2, (0.0, 2.0, 3.0)),
+        (0.3, (0.0, 2.0, 0.0)),
+    ),
+    _of_scores(
+        "correlated",
+        "grades (4, 4, 0) with probability .5, (4, 0, 0) with .05, (0, 0, 4) with .45: who is not satisfied with item "
+        "1 wants item 3, not item 2, so that the order of means is not the best for ERR",
+        (0.5, (4.0, 4.0, 0.0)),
+        (0.05, (4.0, 0.0, 0.0)),
+        (0.45, (0.0, 0.0, 4.0)),
+    ),
+)
+"""For losses of score vectors."""
+
+
+def settings(structure: StructureKind) -> tuple[Setting, ...]:
+    """Return the settings whose structures are of a kind."""
+    return GRAPHS if structure == "edges" else SCORES
