@@ -71,7 +71,7 @@ def checked(
         def start() -> Check:
             return _ItemsCheck(shape, path, header, allow_single)
 
-        result = items_schema(shape.d)
+        result = shape.result
     elif table == "selections":
         from rankbench.data.selection_checks import SelectionsCheck
 
@@ -206,10 +206,13 @@ class _ItemShape:
     spread : list of str
         The columns ``x_0, x_1, ...`` in order; empty if there is a column ``x``.
     d : int
+    named : bool
+        Whether there is a column ``name``.
     """
 
     def __init__(self, schema: pl.Schema, source: _Source, path: Path | None) -> None:
         self.spread: list[str] = []
+        self.named = "name" in schema
         if "x" in schema:
             dtype = schema["x"]
             if isinstance(dtype, pl.Array):
@@ -238,6 +241,11 @@ class _ItemShape:
         if self.d == 0:
             raise InputError("column 'x' is missing: a list of numbers, or columns x_0, x_1, ...", path=path)
 
+    @property
+    def result(self) -> pl.Schema:
+        """The schema of what the table becomes."""
+        return items_schema(self.d, named=self.named)
+
 
 class _ItemsCheck(Check):
     """Items: queries stand together, positions count up, everything is finite."""
@@ -257,7 +265,10 @@ class _ItemsCheck(Check):
             self.refuse(given != items, frame["item"], "{} is not the item's position in its query, counted from 0")
         label = self.cast(frame["label"], pl.Float32(), nulls=True)
         self.refuse((~label.is_finite()).fill_null(False), frame["label"], "{} is not a finite number")
-        return pl.DataFrame([ids, items, label, self.features(frame)], schema=items_schema(self.shape.d))
+        columns = [ids, items, label, self.features(frame)]
+        if self.shape.named:
+            columns.append(self.cast(frame["name"], pl.String()))
+        return pl.DataFrame(columns, schema=self.shape.result)
 
     def positions(self, ids: pl.Series) -> pl.Series:
         """Return each row's position in its query, following on from the last batch."""

@@ -7,6 +7,7 @@ Items, sorted by query (the rows of a query stand together):
 ``item``      UInt32               position in the query, from 0
 ``label``     Float32              graded relevance; null where nobody judged
 ``x``         Array(Float32, d)    features
+``name``      String, optional     what the item is, where several queries share items
 ============  ===================  ====================================================
 
 Comparisons, in any order:
@@ -105,11 +106,14 @@ ORDERS_OPTIONAL: dict[str, pl.DataType] = {
 """Columns that orders may have, and their types."""
 
 
-def items_schema(d: int) -> pl.Schema:
-    """Return the schema of items with d features."""
-    return pl.Schema(
+def items_schema(d: int, *, named: bool = False) -> pl.Schema:
+    """Return the schema of items with d features, with or without the column ``name``."""
+    schema = pl.Schema(
         {"query_id": pl.String(), "item": pl.UInt32(), "label": pl.Float32(), "x": pl.Array(pl.Float32, d)}
     )
+    if named:
+        schema["name"] = pl.String()
+    return schema
 
 
 def selections_schema(*, part: bool) -> pl.Schema:

@@ -326,3 +326,15 @@ class TestHostile:
             choose_reader(tmp_path / "t.txt", READERS)
         with pytest.raises(InputError, match="neither"):
             LetorReader().scan(tmp_path / "t.txt")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".ndjson", ".parquet"])
+def test_items_keep_their_names(tmp_path, ending):
+    named = ITEMS.with_columns(name=pl.Series(["p", "q", "q", "r", "p"]))
+    path = write(named, tmp_path / f"t{ending}")
+    frame = choose_reader(path, READERS).scan(path).collect()
+    assert frame.schema == items_schema(2, named=True)
+    assert frame["name"].to_list() == ["p", "q", "q", "r", "p"]
+    gap = named.with_columns(name=pl.Series(["p", None, "q", "r", "p"]))
+    with pytest.raises(InputError, match=r"row 2 \[name\]: the value is missing"):
+        validate_items(gap.lazy())
