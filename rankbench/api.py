@@ -6,12 +6,13 @@ import json
 import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from rankbench.data.dataset import Dataset
 from rankbench.digest import blas_cores, code_digest, cpu_class, version
-from rankbench.errors import StoreError
+from rankbench.errors import SpecError, StoreError
 from rankbench.losses.base import Loss
 from rankbench.protocols.base import BlockTask, Prepared
 from rankbench.results.files import replace_file
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Planned", "Results", "planned", "report", "run"]
+
+DatasetChoice: TypeAlias = "str | Dataset | Sequence[str | Dataset]"
 
 LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
@@ -72,25 +75,26 @@ class Planned:
     of : dict of str to int
         Index of each experiment's source.
     plan : Plan
+    left_out : dict of str to str
+        Optional experiments that the data do not allow, and why.
     """
 
     sources: list[Prepared]
     of: dict[str, int]
     plan: Plan
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
-def planned(
-    suite: str, *, dataset: str | Sequence[str] = (), reps: int | None = None, extra: Sequence[str] = ()
-) -> Planned:
+def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None, extra: Sequence[str] = ()) -> Planned:
     """Load a suite and its data and plan it, without running anything.
 
     Parameters
     ----------
     suite : str
         Name of a registered suite, or a path to a TOML file.
-    dataset : str or sequence of str
-        Other data sets than the suite's, in the contender grammar: each replaces that of
-        every experiment whose protocol takes it.
+    dataset : str, Dataset, or sequence of them
+        Other data sets than the suite's, in the contender grammar or as they are: each
+        replaces that of every experiment whose protocol takes it.
     reps : int, optional
         At most so many repetitions: the longest experiment gets them, the others keep
         their proportion to it.
@@ -108,13 +112,21 @@ def planned(
     loaded = load_suite(suite)
     if reps is not None:
         loaded = _limited(loaded, reps)
-    sources, of = prepare(loaded, [dataset] if isinstance(dataset, str) else dataset)
-    return Planned(sources, of, make_plan(loaded, sources, of, code_digest(), extra))
+    found = prepare(loaded, _several(dataset))
+    kept = [experiment for experiment in loaded.experiments if experiment.name in found.of]
+    if not kept:
+        why = next(iter(found.left_out.values()))
+        raise SpecError(f"the data allow no experiment of suite {loaded.name!r}: {why}")
+    loaded = loaded.model_copy(update={"experiments": tuple(kept)})
+    plan = make_plan(loaded, found.sources, found.of, code_digest(), extra)
+    return Planned(found.sources, found.of, plan, found.left_out)
+
+
+def _several(dataset: DatasetChoice) -> list[str | Dataset]:
+    return [dataset] if isinstance(dataset, str | Dataset) else list(dataset)
 
 
 def _limited(suite: Suite, reps: int) -> Suite:
-    from rankbench.errors import SpecError
-
     if reps < 1:
         raise SpecError(f"the number of repetitions must be positive, not {reps}")
     longest = max(e.repetitions for e in suite.experiments)
@@ -131,7 +143,7 @@ def _limited(suite: Suite, reps: int) -> Suite:
 def run(
     suite: str = "paper",
     *,
-    dataset: str | Sequence[str] = (),
+    dataset: DatasetChoice = (),
     reps: int | None = None,
     workers: int = 1,
     timeout: float | None = None,
@@ -215,10 +227,9 @@ def run(
     return results
 
 
-def _folder(suite: str, dataset: str | Sequence[str]) -> str:
+def _folder(suite: str, dataset: DatasetChoice) -> str:
     """Name the folder of a run: data sets other than the suite's get one of their own."""
-    names = [dataset] if isinstance(dataset, str) else list(dataset)
-    return "-".join([suite, *(re.sub(r"[^A-Za-z0-9._=-]+", "-", name) for name in names)])
+    return "-".join([suite, *(re.sub(r"[^A-Za-z0-9._=-]+", "-", str(name)) for name in _several(dataset))])
 
 
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
@@ -284,6 +295,7 @@ def _record(made: Planned) -> dict[str, Any]:
         "seed": suite.seed,
         "sources": [_source(made, index) for index in range(len(made.sources))],
         "of": made.of,
+        "left_out": made.left_out,
         "experiments": [_canonical(experiment, made) for experiment in suite.experiments],
         "versions": {name: version(name) for name in LIBRARIES},
         "cpu": cpu_class(),

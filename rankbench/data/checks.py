@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from rankbench.data.columns import SAID, as_comparisons, guess, parse_columns
 from rankbench.data.readers.source import io_source
 from rankbench.data.schema import (
     COMPARISONS,
@@ -41,6 +42,7 @@ def checked(
     header: int = 0,
     allow_single: bool = False,
     diagnose: Callable[[], None] | None = None,
+    columns: str = "",
 ) -> pl.LazyFrame:
     """Return `raw` in the schema; what is wrong with it is raised when it is collected.
 
@@ -56,6 +58,9 @@ def checked(
         Whether a query may have one item.
     diagnose : callable, optional
         Called when Polars cannot read the file; raises an error that knows the place.
+    columns : str
+        What columns of votes mean, where they have not the usual names: see
+        `rankbench.data.columns.parse_columns`.
 
     Raises
     ------
@@ -64,6 +69,13 @@ def checked(
     """
     source = _Source(raw, path, diagnose)
     schema = source.schema()
+    roles: dict[str, str] = {}
+    if columns or not ("query_id" in schema and {"label", "shown", "ranking"} & set(schema)):
+        found = guess(schema, parse_columns(columns) if columns else None)
+        if found is not None:
+            roles = found
+            source = _Source(as_comparisons(raw, roles), path, diagnose)
+            schema = source.schema()
     table = table_of(schema, path)
     if table == "items":
         shape = _ItemShape(schema, source, path)
@@ -91,7 +103,7 @@ def checked(
     else:
 
         def start() -> Check:
-            return _ComparisonsCheck(schema, path, header)
+            return _ComparisonsCheck(schema, path, header, roles)
 
         result = _comparisons_schema(schema)
 
@@ -346,11 +358,18 @@ def _comparisons_schema(schema: pl.Schema) -> pl.Schema:
 class _ComparisonsCheck(Check):
     """Comparisons: two different items, a positive weight."""
 
-    def __init__(self, schema: pl.Schema, path: Path | None, header: int) -> None:
+    def __init__(self, schema: pl.Schema, path: Path | None, header: int, roles: Mapping[str, str]) -> None:
         super().__init__(path, header)
         self.schema = _comparisons_schema(schema)
+        self.names = {"query_id": roles.get("query", ""), SAID: roles.get("winner", "")} | dict(roles)
+
+    def error(self, message: str, row: int, column: str) -> InputError:
+        """Return an error that names the column as the log does."""
+        return super().error(message, row, self.names.get(column) or column)
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        if SAID in frame.columns:
+            self.refuse(frame[SAID].is_not_null(), frame[SAID], "{} is neither of the two items, nor a side, nor a tie")
         columns = [self.cast(frame[name], pl.String()) for name in COMPARISONS]
         winner, loser = columns[1], columns[2]
         self.refuse(winner == loser, winner, "item {} is compared with itself")
@@ -365,4 +384,6 @@ class _ComparisonsCheck(Check):
             columns.append(frame["time"])
         if "tie" in self.schema:
             columns.append(self.cast(frame["tie"], pl.Boolean()))
+        if "first" in self.schema:
+            columns.append(self.cast(frame["first"], pl.Boolean()))
         return pl.DataFrame(columns, schema=self.schema)

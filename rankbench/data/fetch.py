@@ -1,7 +1,7 @@
 """Finds a card's files, checks their sums, and downloads what may be downloaded.
 
-Files are looked for in the folder that ``RANKBENCH_DATA`` names, below the card's name,
-and then in the user's cache. Nothing is used whose sha256 is not the card's.
+Files are looked for beside the cards (those that are shipped), in the folder that
+``RANKBENCH_DATA`` names, below the card's name, and then in the user's cache. Nothing is used whose sha256 is not the card's.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from rankbench.data.cards import Card, CardFile
+from rankbench.data.cards import Card, CardFile, cards_folder
 from rankbench.errors import ChecksumError, InputError, LicenseError
 
 __all__ = ["cache_folder", "fetch", "find", "locate", "verify_file"]
@@ -32,11 +32,16 @@ def cache_folder() -> Path:
 def find(card: Card) -> Path | None:
     """Return the folder that holds a card's files, or None if there is none.
 
+    Files that their licence allows to ship stand beside the card.
+
     Raises
     ------
     InputError
         ``RANKBENCH_DATA`` has some of the files but not all, or is no folder.
     """
+    shipped = cards_folder() / card.name
+    if all((shipped / file.path).is_file() for file in card.files):
+        return shipped
     named = os.environ.get("RANKBENCH_DATA", "")
     if named:
         if not Path(named).is_dir():

@@ -20,6 +20,7 @@ Comparisons, in any order:
 ``judge``     String, optional
 ``time``      optional             a number, a date or an ISO text, as in the source
 ``tie``       Boolean, optional    true: neither won
+``first``     Boolean, optional    whether the winner was shown first (on the left)
 ============  ===================  ====================================================
 
 Selections, in any order; positions are counted from 1, the top of the list:
@@ -89,6 +90,7 @@ COMPARISONS_OPTIONAL: dict[str, pl.DataType | None] = {
     "judge": pl.String(),
     "time": None,
     "tie": pl.Boolean(),
+    "first": pl.Boolean(),
 }
 """Columns that comparisons may have, and their types; ``time`` keeps its own."""
 

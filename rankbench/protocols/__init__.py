@@ -15,9 +15,11 @@ __all__ = ["rankbench_register_protocols"]
 @hookimpl
 def rankbench_register_protocols() -> list[type[Protocol]]:
     """Return the built-in protocols."""
+    from rankbench.protocols.aggregation import Aggregation
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
+    from rankbench.protocols.own_log import OwnLog
     from rankbench.protocols.selection import Selection
     from rankbench.protocols.theory import Theory
 
-    return [BTL, ClickPrediction, Selection, Theory]
+    return [Aggregation, BTL, ClickPrediction, OwnLog, Selection, Theory]

@@ -22,6 +22,7 @@ def leaderboard_markdown(analysis: Analysis) -> str:
     parts = [
         f"# {markdown(record.title)}",
         *(part for source in record.sources for part in _data(source, analysis)),
+        *_left_out(record),
         *_progress(analysis),
         *claims_markdown(analysis),
         *_how_to_read(record),
@@ -64,6 +65,11 @@ def _data(source: Source, analysis: Analysis) -> list[str]:
     if source.notes:
         parts.append("\n".join(f"- {markdown(sentence(note))}" for note in source.notes))
     return parts
+
+
+def _left_out(record: SuiteRecord) -> list[str]:
+    lines = [f"- {markdown(name)} is left out: {markdown(sentence(why))}" for name, why in record.left_out.items()]
+    return ["\n".join(lines)] if lines else []
 
 
 def _progress(analysis: Analysis) -> list[str]:

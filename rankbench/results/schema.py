@@ -268,6 +268,8 @@ class SuiteRecord(BaseModel):
     sources : tuple of Source
     of : dict of str to int
         Index of each experiment's source.
+    left_out : dict of str to str
+        Experiments that the data do not allow, and why.
     versions, cpu, code_digest
         What computed the cells.
     """
@@ -279,6 +281,7 @@ class SuiteRecord(BaseModel):
     seed: int
     sources: tuple[Source, ...]
     of: dict[str, int]
+    left_out: dict[str, str] = {}
     experiments: tuple[Experiment, ...]
     versions: dict[str, str] = {}
     cpu: str = ""

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rankbench.data.dataset import Dataset
-from rankbench.errors import SpecError
+from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
 from rankbench.protocols.base import Prepared, Protocol
 from rankbench.suites.schema import Suite
 
-__all__ = ["dataset_of", "prepare", "protocol_of"]
+__all__ = ["Sources", "dataset_of", "prepare", "protocol_of"]
 
 
-def prepare(suite: Suite, datasets: Sequence[str] = ()) -> tuple[list[Prepared], dict[str, int]]:
+@dataclass(frozen=True)
+class Sources:
+    """What a suite's experiments are drawn from.
+
+    Attributes
+    ----------
+    sources : list of Prepared
+    of : dict of str to int
+        Index of each experiment's source.
+    left_out : dict of str to str
+        Optional experiments that the data do not allow, and why.
+    """
+
+    sources: list[Prepared]
+    of: dict[str, int]
+    left_out: dict[str, str]
+
+
+def prepare(suite: Suite, datasets: Sequence[str | Dataset] = ()) -> Sources:
     """Prepare the data of all experiments of a suite, each protocol on a data set once.
 
     Parameters
     ----------
     suite : Suite
         With its includes resolved.
-    datasets : sequence of str
-        In the contender grammar; each replaces that of every experiment whose protocol
+    datasets : sequence of str or Dataset
+        In the contender grammar, or as they are; each replaces that of every experiment whose protocol
         takes it, the first one that fits.
-
-    Returns
-    -------
-    sources : list of Prepared
-    of : dict of str to int
-        Index of each experiment's source.
 
     Raises
     ------
@@ -38,9 +51,9 @@ def prepare(suite: Suite, datasets: Sequence[str] = ()) -> tuple[list[Prepared],
         An unknown protocol or data set, one that does not go with the other, or a data set
         that no experiment takes.
     """
-    given = [dataset_of(text) for text in datasets]
+    given = [dataset_of(d) if isinstance(d, str) else d for d in datasets]
     wanted: dict[tuple[str, str], tuple[Protocol, Dataset | None]] = {}
-    of: dict[str, int] = {}
+    key_of: dict[str, tuple[str, str]] = {}
     used: set[str] = set()
     refusals: list[str] = []
     for experiment in suite.experiments:
@@ -53,12 +66,31 @@ def prepare(suite: Suite, datasets: Sequence[str] = ()) -> tuple[list[Prepared],
             dataset = fitting[0] if fitting else _own(experiment.name, experiment.dataset, protocol)
         key = (str(protocol), str(dataset) if dataset else "")
         wanted[key] = (protocol, dataset)
-        of[experiment.name] = list(wanted).index(key)
+        key_of[experiment.name] = key
     for d in given:
         if str(d) not in used:
             why = f": {refusals[0]}" if refusals else ""
             raise SpecError(f"no experiment of suite {suite.name!r} takes data set {d!s}{why}")
-    return [protocol.prepare(dataset, suite.seed) for protocol, dataset in wanted.values()], of
+    return _prepared(suite, wanted, key_of)
+
+
+def _prepared(
+    suite: Suite, wanted: dict[tuple[str, str], tuple[Protocol, Dataset | None]], key_of: dict[str, tuple[str, str]]
+) -> Sources:
+    """Prepare each source once; one that only optional experiments need may be impossible."""
+    ready: dict[tuple[str, str], Prepared] = {}
+    failed: dict[tuple[str, str], str] = {}
+    for key, (protocol, dataset) in wanted.items():
+        needed = any(not e.optional for e in suite.experiments if key_of[e.name] == key)
+        try:
+            ready[key] = protocol.prepare(dataset, suite.seed)
+        except (InputError, SpecError) as error:
+            if needed:
+                raise
+            failed[key] = str(error)
+    index = {key: i for i, key in enumerate(ready)}
+    of = {name: index[key] for name, key in key_of.items() if key in index}
+    return Sources(list(ready.values()), of, {name: failed[key] for name, key in key_of.items() if key in failed})
 
 
 def _own(experiment: str, text: str, protocol: Protocol) -> Dataset:

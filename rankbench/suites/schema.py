@@ -123,12 +123,14 @@ class Figure(_Strict):
     match `series` (one line for each setting of their other parameters), one column for
     each n, one row for each split, `references` as horizontal lines with bands. Labels
     may hold ``*`` for any characters. ``curves``: one row for each of `metrics`, one
-    column for each of `panels`, curves against steps. `level` is that of the bands.
+    column for each of `panels`, curves against steps. ``growth``: each of `metrics` (all losses, if
+    none is named) against n, a line for each contender of `series`, thin gray ones for
+    `references`. `level` is that of the bands.
     `file` is a file name without its ending, at most 100 of ``A-Z a-z 0-9 . _ -``.
     """
 
     file: FileName
-    kind: Literal["risk", "curves"]
+    kind: Literal["risk", "curves", "growth"]
     title: str = ""
     parameter: str = ""
     series: tuple[str, ...] = ()
@@ -162,12 +164,18 @@ class Experiment(_Strict):
         Label that paired differences are taken against.
     protocol, dataset : str
         In the contender grammar; the suite's own unless given.
+    optional : bool
+        Left out, with a note, where the data do not allow it.
+    recommend : bool
+        A recommendation in words is drawn from its standings.
     """
 
     name: Name
     title: str
     protocol: str = ""
     dataset: str = ""
+    optional: bool = False
+    recommend: bool = False
     n: Counts = (1,)
     repetitions: int = Field(default=1, ge=1)
     losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)

@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from pydantic import Field
+
 from rankbench.data.readers.base import Reader, existing
 from rankbench.data.shown import listed
 from rankbench.errors import InputError
@@ -29,11 +31,17 @@ class CsvReader(Reader):
     source: ClassVar[str] = "RFC 4180"
     extensions: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
 
+    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line names columns of the schema."""
         names = {name.strip(b' "\t\r') for name in head.split(b"\n", 1)[0].replace(b"\t", b",").split(b",")}
-        return b"query_id" in names and bool({b"label", b"winner", b"shown", b"ranking"} & names)
+        if b"query_id" in names and {b"label", b"shown", b"ranking"} & names:
+            return True
+        from rankbench.data.columns import guess
+
+        return guess([name.decode("utf-8", "replace") for name in names]) is not None
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
@@ -49,7 +57,12 @@ class CsvReader(Reader):
         separator = "\t" if b"\t" in first and b"," not in first else ","
         _distinct(next(csv.reader([first.decode("utf-8").rstrip("\r")], delimiter=separator), []), path)
         # Everything is read as text and converted by the checks, which know the row.
-        return checked(pl.scan_csv(path, separator=separator, infer_schema=False, glob=False), path=path, header=1)
+        return checked(
+            pl.scan_csv(path, separator=separator, infer_schema=False, glob=False),
+            path=path,
+            header=1,
+            columns=self.columns,
+        )
 
 
 def _distinct(names: list[str], path: Path) -> None:

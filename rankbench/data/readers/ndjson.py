@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from pydantic import Field
+
 from rankbench.data.readers.base import Reader, existing
 from rankbench.errors import InputError
 
@@ -22,6 +24,8 @@ class NdjsonReader(Reader):
     name: ClassVar[str] = "ndjson"
     source: ClassVar[str] = "jsonlines.org"
     extensions: ClassVar[tuple[str, ...]] = (".ndjson", ".jsonl")
+
+    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
 
     @classmethod
     def example(cls) -> bytes:
@@ -53,7 +57,7 @@ class NdjsonReader(Reader):
         raw = pl.scan_ndjson(source, infer_schema_length=None)
         if not head(path, 1 << 16).strip():
             _check_lines(path)
-        return checked(raw, path=path, diagnose=lambda: _check_lines(path))
+        return checked(raw, path=path, diagnose=lambda: _check_lines(path), columns=self.columns)
 
 
 def _check_lines(path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from pydantic import Field
+
 from rankbench.data.readers.base import Reader, existing
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ class ParquetReader(Reader):
     name: ClassVar[str] = "parquet"
     source: ClassVar[str] = "parquet.apache.org"
     extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+
+    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
 
     @classmethod
     def example(cls) -> bytes:
@@ -49,4 +53,4 @@ class ParquetReader(Reader):
 
         if existing(path).is_dir():
             return Manifest.load(path).scan(path)
-        return checked(pl.scan_parquet(path, glob=False), path=path)
+        return checked(pl.scan_parquet(path, glob=False), path=path, columns=self.columns)

@@ -1,0 +1,169 @@
+"""A log of comparisons as columns: what cross-validation and the bootstrap resample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.data.queries import Comparisons, Orders
+from rankbench.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Votes", "load_votes", "votes_of_ballots"]
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Votes on items of one name space, whatever query they were asked under.
+
+    Attributes
+    ----------
+    items : list of str, length m
+        Sorted.
+    winners, losers : ndarray of int32, shape (n,)
+        Indices into `items`; which is which means nothing for a tie.
+    ties : ndarray of bool, shape (n,)
+    weights : ndarray of float64, shape (n,)
+    judges : ndarray of int64, shape (n,), or None
+        Number of the judge; None where the log does not name them.
+    groups : ndarray of int32, shape (n,)
+        Number of the (query, pair of items): votes on one thing have one number.
+    times : ndarray of int64, shape (n,), or None
+        Place in the order of time, equal times have one place; None where there are none.
+    """
+
+    items: list[str]
+    winners: NDArray[np.int32]
+    losers: NDArray[np.int32]
+    ties: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+    judges: NDArray[np.int64] | None
+    groups: NDArray[np.int32]
+    times: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        return len(self.winners)
+
+    def comparisons(self, rows: NDArray[np.int64] | None = None) -> Comparisons:
+        """Return all votes, or those at `rows`, as the comparisons of one query."""
+        chosen = slice(None) if rows is None else rows
+        winners = self.winners[chosen]
+        return Comparisons(
+            np.array([0, len(winners)], dtype=np.int64),
+            winners,
+            self.losers[chosen],
+            self.weights[chosen],
+            self.ties[chosen],
+        )
+
+
+def load_votes(comparisons: pl.LazyFrame) -> Votes:
+    """Collect a table of comparisons.
+
+    Parameters
+    ----------
+    comparisons : LazyFrame
+        In the schema of `rankbench.data.schema`.
+
+    Raises
+    ------
+    InputError
+        There are no rows, or only one item.
+    """
+    import polars as pl
+
+    frame = comparisons.collect(engine="streaming")
+    if not frame.height:
+        raise InputError("the log has no votes")
+    names = pl.concat([frame["winner"], frame["loser"]]).unique().sort()
+    if len(names) < 2:
+        raise InputError("the log names one item only: there is nothing to rank")
+    kind = pl.Enum(names)
+    winners, losers = (
+        frame[column].cast(kind).to_physical().cast(pl.Int32).to_numpy() for column in ("winner", "loser")
+    )
+    pair = np.minimum(winners, losers).astype(np.int64) * len(names) + np.maximum(winners, losers)
+    groups = frame.select("query_id", pair=pl.Series(pair)).select(
+        pl.struct("query_id", "pair").rank("dense").cast(pl.Int32) - 1
+    )
+    ties = frame["tie"].fill_null(False).to_numpy() if "tie" in frame.columns else np.zeros(frame.height, np.bool_)
+    weights = frame["weight"].fill_null(1.0).to_numpy() if "weight" in frame.columns else np.ones(frame.height)
+    return Votes(
+        names.to_list(),
+        winners,
+        losers,
+        ties.astype(np.bool_),
+        weights.astype(np.float64),
+        _ranked(frame, "judge"),
+        groups.to_series().to_numpy(),
+        _ranked(frame, "time"),
+    )
+
+
+def _ranked(frame: pl.DataFrame, column: str) -> NDArray[np.int64] | None:
+    """Return dense ranks of a column that is there without gaps; None otherwise."""
+    if column not in frame.columns or frame[column].null_count():
+        return None
+    return (frame[column].rank("dense") - 1).to_numpy().astype(np.int64)
+
+
+def _ballot(orders: Orders, ballot: int) -> Orders:
+    """Return one ballot alone."""
+    begin, end = int(orders.starts[ballot]), int(orders.starts[ballot + 1])
+    return Orders(
+        np.array([0, 1], dtype=np.int64),
+        np.array([0, end - begin], dtype=np.int64),
+        orders.items[begin:end],
+        orders.places[begin:end],
+        orders.weights[ballot : ballot + 1],
+        orders.unranked,
+    )
+
+
+def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
+    """Return the comparisons that the ballots of a log imply; a ballot is a judge.
+
+    Parameters
+    ----------
+    orders : LazyFrame
+        In the schema of `rankbench.data.schema`. An item that a ballot leaves out is not
+        compared by it.
+
+    Raises
+    ------
+    InputError
+        The ballots imply no comparison.
+    """
+    from rankbench.aggregators.ballots import implied_comparisons
+    from rankbench.data.orders import load_orders
+
+    log = load_orders(orders)
+    names = sorted(set(log.items))
+    number = {name: i for i, name in enumerate(names)}
+    winners, losers, ties, weights, judges, queries = [], [], [], [], [], []
+    for ballot in range(len(log.orders)):
+        q = int(np.searchsorted(log.orders.offsets, ballot, side="right")) - 1
+        items = log.items[log.item_offsets[q] : log.item_offsets[q + 1]]
+        of_query = np.array([number[name] for name in items], dtype=np.int32)
+        try:
+            said = implied_comparisons(_ballot(log.orders, ballot), len(items))
+        except InputError:
+            continue  # a ballot of one item
+        winners.append(of_query[said.winners])
+        losers.append(of_query[said.losers])
+        ties.append(np.zeros(len(said), np.bool_) if said.ties is None else said.ties)
+        weights.append(said.weights)
+        judges.append(np.full(len(said), ballot, dtype=np.int64))
+        queries.append(np.full(len(said), q, dtype=np.int64))
+    if not winners:
+        raise InputError("the ballots say nothing: none of them ranks two items")
+    won, lost = np.concatenate(winners), np.concatenate(losers)
+    pair = np.minimum(won, lost).astype(np.int64) * len(names) + np.maximum(won, lost)
+    keys = np.stack([np.concatenate(queries), pair], axis=1)
+    groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+    return Votes(names, won, lost, np.concatenate(ties), np.concatenate(weights), np.concatenate(judges), groups, None)

@@ -1,0 +1,195 @@
+"""Your own log: which method predicts votes that it has not seen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.component import Component
+from rankbench.data.dataset import Dataset
+from rankbench.errors import SpecError
+from rankbench.logs.folds import FOLDS, Grouping, grouped_folds, grouping_of, split
+from rankbench.logs.votes import Votes
+from rankbench.protocols.base import BlockTask, Prepared, Protocol
+from rankbench.protocols.votes import misfit_of, pack_votes, scores_of, unpack_votes, votes_of
+from rankbench.results.schema import CellResult, Direction, Split
+
+__all__ = ["OwnLog"]
+
+INNER = 3
+"""Folds within the training part, on which parameters and links are chosen."""
+
+
+class OwnLog(Protocol):
+    r"""Repeated cross-validation on a log of votes, or on the comparisons that ballots imply.
+
+    A fifth of the votes is held out at a time, all votes of a judge (or on a pair, or of a
+    later time) together. A contender's parameters and its link, from score differences to
+    chances, are chosen within the other four fifths, by log loss on three inner folds; then it
+    is fitted to all four. Repetition r tests fold r mod 5 of a random partition of its own
+    for every five repetitions; folds by time are never shuffled, there are five of them.
+
+    The metrics, all on held-out votes: ``disagreement``, the weighted share of decisive votes
+    that the scores order the other way, equal scores counting half; ``log-loss``, the mean of
+    -log of the chance that was given to the winner of a decisive vote (nats);
+    ``calibration``, the expected calibration error of these chances; ``three-outcome-loss``, the
+    mean of -log of the chance of what happened, ties among it, under Davidson's link.
+    """
+
+    name: ClassVar[str] = "own-log"
+    source: ClassVar[str] = "[NB03]_; [D70]_"
+    contender: ClassVar[str] = "aggregator"
+    table: ClassVar[Any] = "comparisons"
+    metrics: ClassVar[dict[str, Direction]] = {
+        "disagreement": "minimize",
+        "log-loss": "minimize",
+        "calibration": "minimize",
+        "three-outcome-loss": "minimize",
+    }
+    splits: ClassVar[dict[Split, str]] = {"heldout": "Held-out votes"}
+    counts: ClassVar[str] = "votes"
+    test_share: ClassVar[float | None] = 1 / FOLDS
+    tunes: ClassVar[bool] = True
+
+    folds: Grouping = Field(default="judge", description="What is held out together: judge, pair or time.")
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Load the votes; n = 1 of the suite stands for all of them."""
+        if dataset is None:
+            raise SpecError(f"protocol {self.name!r} needs a log")
+        votes, notes = votes_of(dataset)
+        if self.folds == "judge" and self._folds(votes) == "pair":
+            notes = (*notes, "The log does not say who judged: votes on one pair (and query) are held out together.")
+        grouping_of(votes, self._folds(votes))
+        arrays = pack_votes(votes)
+        return Prepared(
+            self, dataset, dataset.fingerprint(), {"heldout": ("all held-out votes",)}, arrays, float(len(votes)), notes
+        )
+
+    def refusal(self, dataset: Dataset) -> str:
+        """Return why a data set is no log of votes; empty if it is one."""
+        if dataset.table in ("comparisons", "orders"):
+            return ""
+        return f"protocol {self.name!r} takes comparisons or ballots, data set {dataset!s} has {dataset.table}"
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a component cannot rank the items of a log; empty if it can."""
+        return misfit_of(contender)
+
+    def _folds(self, votes: Votes) -> Grouping:
+        """Return what is held out together, as far as the log knows it."""
+        alone = votes.judges is None or votes.judges.max() == 0
+        return "pair" if self.folds == "judge" and alone else self.folds
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Fit every contender to the training votes and judge it on the others."""
+        from rankbench.runner.blocks import points
+        from rankbench.runner.isolation import guarded, reason
+
+        votes = unpack_votes(prepared)
+        key = task.key
+        partition = np.random.default_rng([key.seed, 1, key.repetition // FOLDS])
+        inner = np.random.default_rng([key.seed, 2, key.repetition])
+        try:
+            train, test = split(votes, self._folds(votes), key.repetition, partition)
+            groups = grouping_of(votes, self._folds(votes))[train]
+        except SpecError as error:
+            return [CellResult(cell, "skipped", str(error)) for cell in task.cells]
+        folds = _inner_folds(groups, self._folds(votes), inner)
+        found = []
+        for cell, spec in task.cells.items():
+            grid = [point for point in points(self.contender, spec) if isinstance(point, Aggregator)]
+            outcome = guarded(partial(_judged, grid, votes, train, test, folds))
+            if isinstance(outcome, SpecError):
+                found.append(CellResult(cell, "skipped", str(outcome)))
+            elif isinstance(outcome, Exception):
+                found.append(CellResult(cell, "error", reason(outcome)))
+            else:
+                losses, info = outcome
+                missing = [metric for metric in task.losses if not math.isfinite(losses[metric])]
+                if missing:
+                    found.append(CellResult(cell, "skipped", f"{missing[0]}: no held-out vote is decisive"))
+                    continue
+                judged: dict[tuple[str, Split], NDArray[np.float64]] = {
+                    (metric, "heldout"): np.array([losses[metric]]) for metric in task.losses
+                }
+                found.append(CellResult(cell, "done", "", math.nan, judged, {}, info))
+        return found
+
+
+class _Chosen(NamedTuple):
+    point: int
+    link: Any
+    b: float
+    b_ties: float
+    nu: float
+
+
+def _inner_folds(groups: NDArray[np.int64], grouping: Grouping, rng: np.random.Generator) -> NDArray[np.int64]:
+    if grouping != "time":
+        return grouped_folds(groups, INNER, rng)
+    order = np.argsort(groups, kind="stable")
+    fold = np.empty(len(groups), dtype=np.int64)
+    fold[order] = np.arange(len(groups)) * INNER // len(groups)
+    return fold
+
+
+def _judged(
+    grid: Sequence[Aggregator],
+    votes: Votes,
+    train: NDArray[np.int64],
+    test: NDArray[np.int64],
+    folds: NDArray[np.int64],
+) -> tuple[Mapping[str, float], dict[str, float]]:
+    """Return the metrics of one contender on the test votes, and what was chosen for it."""
+    from rankbench.logs.links import calibration_error, tie_log_loss, win_log_loss
+
+    chosen = _choose(grid, votes, train, folds)
+    held = _outcomes(scores_of(grid[chosen.point], votes, train), votes, test)
+    decisive = held.decisive()
+    wrong = (decisive.margins < 0) + 0.5 * (decisive.margins == 0)
+    total = decisive.weights.sum()
+    losses = {
+        "disagreement": float(decisive.weights @ wrong / total) if total > 0 else math.nan,
+        "log-loss": win_log_loss(held, chosen.b, chosen.link),
+        "calibration": calibration_error(held, chosen.b, chosen.link),
+        "three-outcome-loss": tie_log_loss(held, chosen.b_ties, chosen.nu),
+    }
+    info = {"point": float(chosen.point), "probit": float(chosen.link == "probit"), "scale": chosen.b, "nu": chosen.nu}
+    return losses, info
+
+
+def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], folds: NDArray[np.int64]) -> _Chosen:
+    """Choose parameters and link by the log loss of margins that were predicted out of fold."""
+    from rankbench.logs.links import LINKS, Outcomes, fit_link, fit_tie_link, win_log_loss
+
+    best: tuple[float, _Chosen] | None = None
+    for number, point in enumerate(grid):
+        margins = np.zeros(len(train))
+        for fold in range(INNER):
+            inside, outside = train[folds != fold], np.flatnonzero(folds == fold)
+            if len(inside) and len(outside):
+                margins[outside] = _outcomes(scores_of(point, votes, inside), votes, train[outside]).margins
+        seen = Outcomes(margins, votes.weights[train], votes.ties[train])
+        for link in LINKS:
+            b = fit_link(seen, link)
+            loss = win_log_loss(seen, b, link)
+            if best is None or loss < best[0] - 1e-12:
+                best = (loss, _Chosen(number, link, b, *fit_tie_link(seen)))
+    if best is None:
+        raise SpecError("the grid has no point")
+    return best[1]
+
+
+def _outcomes(scores: NDArray[np.float64], votes: Votes, rows: NDArray[np.int64]) -> Any:
+    from rankbench.logs.links import Outcomes
+
+    margins = scores[votes.winners[rows]] - scores[votes.losers[rows]]
+    return Outcomes(margins, votes.weights[rows], votes.ties[rows])

@@ -1,0 +1,97 @@
+"""What the protocols on logs share: votes in and out of blocks, and who can rank their items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.component import Component
+from rankbench.data.dataset import Dataset
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.logs.votes import Votes, load_votes, votes_of_ballots
+from rankbench.protocols.base import Prepared, pack
+
+__all__ = ["misfit_of", "pack_votes", "scores_of", "unpack_votes", "votes_of"]
+
+
+def votes_of(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
+    """Return a data set's votes, and what a reader must know about them.
+
+    Raises
+    ------
+    InputError
+        There are none, or they are about one item.
+    """
+    if dataset.table == "orders":
+        votes = votes_of_ballots(dataset.scan())
+        notes = ["Ballots stand for the comparisons that they imply; a ballot is a judge."]
+    else:
+        votes = load_votes(dataset.scan())
+        notes = []
+    tied = float(votes.weights[votes.ties].sum() / votes.weights.sum())
+    judges = "judges unknown" if votes.judges is None else f"{votes.judges.max() + 1:,} judges"
+    notes.append(f"{len(votes):,} votes on {len(votes.items):,} items, {tied:.0%} ties, {judges}.")
+    return votes, tuple(notes)
+
+
+def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:
+    """Return votes as arrays of a `Prepared`."""
+    arrays = {
+        "items": np.array(votes.items),
+        "winners": votes.winners,
+        "losers": votes.losers,
+        "ties": votes.ties,
+        "weights": votes.weights,
+        "groups": votes.groups,
+    }
+    known = {"judges": votes.judges, "times": votes.times}
+    return pack("votes", **arrays, **{name: array for name, array in known.items() if array is not None})
+
+
+def unpack_votes(prepared: Prepared) -> Votes:
+    """Return what `pack_votes` packed."""
+    found = {name.removeprefix("votes."): array for name, array in prepared.arrays.items()}
+    return Votes(
+        [str(name) for name in found["items"]],
+        found["winners"],
+        found["losers"],
+        found["ties"],
+        found["weights"],
+        found.get("judges"),
+        found["groups"],
+        found.get("times"),
+    )
+
+
+def misfit_of(contender: Component) -> str:
+    """Return why a component cannot rank the items of a log of votes; empty if it can."""
+    if not isinstance(contender, Aggregator):
+        return f"a {contender.kind} aggregates nothing"
+    if contender.needs_truth:
+        return "it needs the truth, and a log has none"
+    if contender.judgments != "comparisons":
+        return f"it aggregates {contender.judgments}"
+    if contender.structure != "scores":
+        return f"it makes {contender.structure}, and a ranking needs scores"
+    return ""
+
+
+def scores_of(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """Return an aggregator's scores from the votes at `rows`, shape (m,).
+
+    Raises
+    ------
+    ContenderDiverged
+        They are not finite.
+    SpecError
+        They are not one number an item.
+    """
+    scores = np.asarray(aggregator.from_comparisons(votes.comparisons(rows), len(votes.items)), dtype=np.float64)
+    if scores.shape != (len(votes.items),):
+        raise SpecError(f"scores have shape {scores.shape}, not ({len(votes.items)},)")
+    if not np.isfinite(scores).all():
+        raise ContenderDiverged("scores are not finite")
+    return scores

@@ -1,0 +1,112 @@
+"""Columns of votes: the usual names, given names, and what a winner's column may say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rankbench.data.columns import as_comparisons, guess, parse_columns
+from rankbench.data.readers.csv import CsvReader
+from rankbench.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [
+        (["winner", "loser"], {"winner": "winner", "loser": "loser"}),
+        (["Winner", " LOSER "], {"winner": "Winner", "loser": " LOSER "}),
+        (
+            ["model_a", "model_b", "winner", "judge", "tstamp"],
+            {"winner": "winner", "left": "model_a", "right": "model_b", "judge": "judge", "time": "tstamp"},
+        ),
+        (
+            ["id", "prompt", "left", "right", "winner", "worker"],
+            {"winner": "winner", "left": "left", "right": "right", "query": "prompt", "judge": "worker"},
+        ),
+        (["won", "lost", "weight", "tie"], {"winner": "won", "loser": "lost", "weight": "weight", "tie": "tie"}),
+        (["left", "right"], None),
+        (["a", "b", "c"], None),
+    ],
+)
+def test_the_usual_names(names: list[str], found: dict[str, str] | None) -> None:
+    assert guess(names) == found
+
+
+def test_given_columns_win_over_guesses() -> None:
+    names = ["winner", "loser", "x", "y", "picked"]
+    assert guess(names, {"left": "x", "right": "y", "winner": "picked", "loser": "loser"}) == {
+        "winner": "picked",
+        "loser": "loser",
+    }
+    assert guess(["x", "y", "picked"], parse_columns("left=x, right=y, winner=picked")) == {
+        "winner": "picked",
+        "left": "x",
+        "right": "y",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"left": "z"}, "no column 'z' for the left"),
+        ({"left": "x"}, "need a winner and a loser"),
+    ],
+)
+def test_what_was_given_must_be_there(given: dict[str, str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        guess(["x", "y"], given)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("left", "role=name"), ("lefft=x", "did you mean 'left'"), ("left=x,left=y", "twice")]
+)
+def test_columns_are_written_as_role_and_name(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        parse_columns(text)
+
+
+SAID = [
+    ("left", "x", "y", False, True),
+    ("RIGHT ", "y", "x", False, False),
+    ("model_a", "x", "y", False, True),
+    ("model_b", "y", "x", False, False),
+    ("x", "x", "y", False, True),
+    ("y", "y", "x", False, False),
+    ("tie", "x", "y", True, True),
+    ("tie (bothbad)", "x", "y", True, True),
+]
+
+
+@pytest.mark.parametrize(("said", "winner", "loser", "tie", "first"), SAID)
+def test_what_a_winner_may_be_called(said: str, winner: str, loser: str, tie: bool, first: bool) -> None:
+    raw = pl.LazyFrame({"model_a": ["x"], "model_b": ["y"], "winner": [said]})
+    columns = guess(raw.collect_schema())
+    assert columns is not None
+    row = as_comparisons(raw, columns).collect().row(0, named=True)
+    assert (row["query_id"], row["winner"], row["loser"], row["tie"], row["first"]) == (
+        "all",
+        winner,
+        loser,
+        tie,
+        first,
+    )
+
+
+def test_a_winner_that_is_neither_of_the_two_is_an_error_with_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("model_a,model_b,choice\nx,y,model_a\nx,z,somebody\n")
+    with pytest.raises(InputError, match="'somebody' is neither of the two") as caught:
+        CsvReader(columns="winner=choice").scan(path).collect()
+    assert "votes.csv:3" in str(caught.value)
+    assert "choice" in str(caught.value)
+
+
+def test_an_item_against_itself_names_the_log_s_own_column(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("won,lost\nx,x\n")
+    with pytest.raises(InputError, match=r"compared with itself") as caught:
+        CsvReader().scan(path).collect()
+    assert "won" in str(caught.value)
+    assert "votes.csv:2" in str(caught.value)
