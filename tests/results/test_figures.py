@@ -13,12 +13,14 @@ import synthetic
 
 from rankbench.results.figures import draw
 from rankbench.results.figures.curves import draw_curves
+from rankbench.results.figures.growth import draw_growth
 from rankbench.results.figures.lines import line_names, lines, matches, parameter_value
 from rankbench.results.figures.risk import draw_risk
 from rankbench.results.figures.scale import LogAxis
 from rankbench.results.figures.style import look
 from rankbench.results.journal import Journal
 from rankbench.results.sample import Sampler
+from rankbench.suites.schema import Figure
 
 
 @pytest.fixture(scope="module")
@@ -146,3 +148,33 @@ def test_lines_differ_in_color_and_dashes_or_marker() -> None:
     assert len({style.color for style in looks[:8]}) == 8
     assert len({(style.color, str(style.dashes)) for style in looks}) == 16
     assert len({(style.marker, str(style.dashes)) for style in looks}) == 16
+
+
+def test_growth(samplers: dict[str, Sampler]) -> None:
+    sampler = samplers["figure-3"]
+    series, references = ("regression k=1*",), ("logistic",)
+    canvas = draw_growth(sampler, Figure(file="g", kind="growth", series=series, references=references))
+    assert [axes.get_title() for axes in canvas.axes] == ["design queries", "held-out queries"]
+    labels = [text.get_text() for text in canvas.legends[0].get_texts()]
+    assert labels == ["regression k=1", "regression k=10", "regression k=100", "regression k=1000", "logistic"]
+    heldout = canvas.axes[1]
+    assert (heldout.get_xscale(), heldout.get_yscale()) == ("log", "log")
+    line = heldout.get_lines()[1]
+    assert line.get_xdata().tolist() == [race.n for race in sampler.races]
+    expected = []
+    for race in sampler.races:
+        arm = race.arm("regression k=10")
+        assert arm is not None
+        expected.append(sampler.means(arm, "ndcg", "heldout", race.repetitions).mean())
+    np.testing.assert_allclose(line.get_ydata(), expected)
+    assert canvas.axes[0].get_ylabel() == "mean ndcg"
+
+
+def test_growth_is_drawn_by_its_kind(samplers: dict[str, Sampler]) -> None:
+    sampler = samplers["figure-4"]
+    changed = sampler.experiment.model_copy(
+        update={"figures": (Figure(file="g", kind="growth", series=("regression*",)),)}
+    )
+    sampler_of = Sampler.__new__(Sampler)
+    sampler_of.__dict__.update(sampler.__dict__, experiment=changed)
+    assert set(draw(sampler_of)) == {"g.svg", "g.png"}

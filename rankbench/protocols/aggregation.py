@@ -1,0 +1,211 @@
+"""Aggregators alone: error against the number of judgments, on populations whose law is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from rankbench.aggregators.ballots import implied_comparisons
+from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.structures import structure_of
+from rankbench.component import Component
+from rankbench.data.dataset import Dataset
+from rankbench.data.queries import Comparisons, Orders
+from rankbench.data.schema import Table
+from rankbench.data.simulators.populations import Law, best_orders, make_populations
+from rankbench.errors import SpecError
+from rankbench.plugin import manager
+from rankbench.protocols.agreement import misordered, regret, rmse
+from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.results.schema import CellResult, Direction, Split
+from rankbench.runner.isolation import guarded, is_ours, reason
+from rankbench.runner.seeds import JUDGMENTS
+
+__all__ = ["Aggregation"]
+
+
+class Aggregation(Protocol):
+    """Aggregators on populations whose true scores and law of judgments are known.
+
+    Every population has its own n judgments, drawn by `law`
+    (`rankbench.data.simulators.populations`): comparisons, or under ``plackett-luce`` ballots, of which
+    aggregators of comparisons get all the pairs that they imply. Those of a repetition are prefixes
+    of one draw. All laws have the same true scores for the same seed.
+
+    *misordered*: share of pairs that are not in the population's own order, level ones half. That
+    is the order of least expected disagreement (10): of the true scores, unless the law is
+    ``intransitive``. *regret*: expected disagreement with one preference on a uniform pair, less the
+    least that an order can have. *rmse*: error of the scores after the best affine fit to the true
+    ones, which are standard normal; weighted graphs have no scores and are skipped.
+    """
+
+    name: ClassVar[str] = "aggregation"
+    source: ClassVar[str] = "[DMJ13]_ section 5, eq. (10)"
+    contender: ClassVar[str] = "aggregator"
+    table: ClassVar[Table | None] = None
+    metrics: ClassVar[dict[str, Direction]] = {"misordered": "minimize", "regret": "minimize", "rmse": "minimize"}
+    splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
+    counts: ClassVar[str] = "judgments of each population"
+    simulated: ClassVar[bool] = True
+
+    law: Law = Field(default="btl", description="How judgments come about.")
+    items: int = Field(default=10, ge=2, le=14, strict=True, description="Items m of a population.")
+    populations: int = Field(default=50, ge=1, le=10_000, strict=True, description="Number of populations.")
+    exposure: float = Field(
+        default=0.0, ge=0, le=10, description="Items get attention in proportion to place^-exposure; 0: all alike."
+    )
+    ties: float = Field(default=0.0, ge=0, le=100, description="Davidson's nu: 0 is no ties; law btl only.")
+    cycle: float = Field(default=1.0, ge=0, le=100, description="Size of the cyclic part; law intransitive only.")
+    length: int = Field(default=5, ge=2, le=14, strict=True, description="Items on a ballot; law plackett-luce only.")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.ties and self.law != "btl":
+            raise ValueError(f"there are ties under law btl, not under {self.law}")
+        if self.law == "plackett-luce" and self.exposure:
+            raise ValueError("ballots are of uniform sets of items: no exposure under law plackett-luce")
+        if self.law == "plackett-luce" and self.length > self.items:
+            raise ValueError(f"a ballot of {self.length} items is longer than a population of {self.items}")
+        return self
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Make the populations and find their best orders."""
+        made = make_populations(self.law, self.populations, self.items, seed, cycle=self.cycle, exposure=self.exposure)
+        low, high = np.triu_indices(self.items, 1)
+        pairs = made.shares[:, low] * made.shares[:, high]
+        upto = np.cumsum(pairs / pairs.sum(axis=1, keepdims=True), axis=1)
+        orders = best_orders(made.wins)
+        arrays = pack("populations", scores=made.scores, wins=made.wins, upto=upto, orders=orders)
+        units = tuple(f"population {p + 1}" for p in range(self.populations))
+        return Prepared(self, None, "", {"design": units}, arrays)
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Draw the judgments of all populations, aggregate them by every contender, measure."""
+        contenders = {cell: manager.get("aggregator", spec) for cell, spec in task.cells.items()}
+        losses = {cell: {metric: np.zeros(self.populations) for metric in task.losses} for cell in contenders}
+        wrong: dict[str, CellResult] = {}
+        for p in range(self.populations):
+            judged = self._draw(prepared, task, p)
+            pairs = implied_comparisons(judged, self.items) if isinstance(judged, Orders) else judged
+            for cell, aggregator in contenders.items():
+                if cell in wrong:
+                    continue
+                outcome = guarded(partial(self._measures, prepared, p, aggregator, judged, pairs, task.losses))
+                if isinstance(outcome, SpecError):
+                    wrong[cell] = CellResult(cell, "skipped", str(outcome))
+                elif isinstance(outcome, Exception):
+                    wrong[cell] = CellResult(cell, "error", reason(outcome))
+                elif isinstance(outcome, str):
+                    wrong[cell] = CellResult(cell, "diverged", outcome)
+                else:
+                    for metric, value in outcome.items():
+                        losses[cell][metric][p] = value
+        return [
+            wrong[cell]
+            if cell in wrong
+            else CellResult(cell, "done", losses={(metric, "design"): found for metric, found in losses[cell].items()})
+            for cell in task.cells
+        ]
+
+    def _measures(
+        self,
+        prepared: Prepared,
+        p: int,
+        aggregator: Component,
+        judged: Comparisons | Orders,
+        pairs: Comparisons,
+        metrics: tuple[str, ...],
+    ) -> dict[str, float] | str:
+        """Return a contender's metrics on one population, or what is wrong with its structure."""
+        if not isinstance(aggregator, Aggregator):
+            raise SpecError(f"{aggregator!s} is not an aggregator")
+        if aggregator.judgments == "orders" and isinstance(judged, Orders):
+            structure = aggregator.from_orders(_copied(judged), self.items)
+        else:
+            structure = structure_of(aggregator, pairs, self.items)
+        shape = (self.items,) if aggregator.structure == "scores" else (self.items, self.items)
+        if np.shape(structure) != shape:
+            raise TypeError(f"the structure has shape {np.shape(structure)}, not {shape}")
+        structure = np.asarray(structure, dtype=np.float64)
+        if not np.isfinite(structure).all():
+            return "the structure is not finite"
+        scores, wins, orders = (prepared.arrays[f"populations.{name}"][p] for name in ("scores", "wins", "orders"))
+        found: dict[str, float] = {}
+        for metric in metrics:
+            if metric == "misordered":
+                found[metric] = misordered(structure, orders)
+            elif metric == "regret":
+                found[metric] = regret(structure, orders, wins)
+            elif structure.ndim == 1:
+                found[metric] = rmse(structure, scores)
+            else:
+                raise SpecError(f"{aggregator!s} makes weighted graphs, which have no {metric}")
+        return found
+
+    def _draw(self, prepared: Prepared, task: BlockTask, p: int) -> Comparisons | Orders:
+        """Return the judgments of population p in this block."""
+        from rankbench.data.kernels.populations import draw_ballots, draw_comparisons
+        from rankbench.random import seed_state
+
+        n = task.key.n
+        # Copies: what workers share is read-only, which the kernels' signatures are not.
+        scores, wins, upto = (
+            np.array(prepared.arrays[f"populations.{name}"][p]) for name in ("scores", "wins", "upto")
+        )
+        state = seed_state((task.key.seed, task.key.repetition, JUDGMENTS, p))
+        offsets = np.array([0, n], dtype=np.int64)
+        if self.law == "plackett-luce":
+            ballots = np.empty((n, self.length), dtype=np.int32)
+            draw_ballots(scores, self.length, state, ballots)
+            starts = np.arange(n + 1, dtype=np.int64) * self.length
+            places = np.tile(np.arange(self.length, dtype=np.int32), n)
+            return Orders(offsets, starts, ballots.ravel(), places, np.ones(n))
+        winners, losers, ties = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.bool_)
+        draw_comparisons(upto, wins, scores, self.ties, state, winners, losers, ties)
+        return Comparisons(offsets, winners, losers, np.ones(n), ties if self.ties else None)
+
+    def misfit(self, contender: Component) -> str:
+        """Return why an aggregator cannot be used on these judgments."""
+        if not isinstance(contender, Aggregator):
+            return "it is not an aggregator"
+        if contender.needs_truth:
+            return "it is made from the truth, not from judgments"
+        wanted = ("comparisons", "orders") if self.law == "plackett-luce" else ("comparisons",)
+        if contender.judgments not in wanted:
+            return f"it works on {contender.judgments}, and under law {self.law} there are {wanted[-1]}"
+        return ""
+
+    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+        """Return the block on one population, without foreign contenders: they could take the process down."""
+        cells = {cell: spec for cell, spec in task.cells.items() if is_ours(manager.get("aggregator", spec))}
+        if not cells:
+            return None
+        small = self.model_copy(update={"populations": 1})
+        return small.prepare(None, task.key.seed), replace(task, key=replace(task.key, n=5), cells=cells)
+
+    def assumptions(self) -> list[str]:
+        """Return what the populations are."""
+        words = {
+            "btl": "Bradley-Terry-Luce comparisons (26)",
+            "thurstone": "Thurstone's Case V comparisons",
+            "heteroscedastic": "Thurstone comparisons of items of different variances",
+            "intransitive": f"Bradley-Terry-Luce comparisons with a cyclic part of size {self.cycle:g} in the log-odds",
+            "plackett-luce": f"Plackett-Luce ballots of {self.length} items",
+        }
+        said = f"{self.populations} populations of {self.items} items with standard normal scores; {words[self.law]}"
+        if self.ties:
+            said += f", with Davidson's ties, nu = {self.ties:g}"
+        if self.exposure:
+            said += f"; the item at place r of a random order is compared in proportion to r^-{self.exposure:g}"
+        return [said + "."]
+
+
+def _copied(orders: Orders) -> Orders:
+    """Return ballots that foreign code may do with as it likes."""
+    arrays: tuple[NDArray[np.int64], NDArray[np.int64]] = (orders.offsets.copy(), orders.starts.copy())
+    return Orders(*arrays, orders.items.copy(), orders.places.copy(), orders.weights.copy(), orders.unranked)

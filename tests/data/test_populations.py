@@ -1,0 +1,133 @@
+"""Populations: their laws against formulas, draws against their probabilities, best orders against brute force."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from rankbench.data.kernels.populations import draw_ballots, draw_comparisons
+from rankbench.data.simulators.populations import best_orders, make_populations
+from rankbench.random import seed_state
+
+LAWS = ["btl", "thurstone", "heteroscedastic", "intransitive", "plackett-luce"]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_laws(law):
+    made = make_populations(law, 40, 8, 5)
+    assert made.scores.shape == (40, 8)
+    assert np.array_equal(made.scores, make_populations("btl", 40, 8, 5).scores)
+    off = ~np.eye(8, dtype=bool)
+    assert np.allclose((made.wins + made.wins.transpose(0, 2, 1))[:, off], 1)
+    assert np.all(made.wins[:, ~off] == 0)
+    gap = made.scores[:, :, None] - made.scores[:, None, :]
+    if law in ("btl", "plackett-luce"):
+        assert np.allclose(made.wins[:, off], 1 / (1 + np.exp(-gap[:, off])))
+    elif law == "thurstone":
+        assert np.allclose(made.wins[:, off], stats.norm.cdf(gap[:, off]))
+    elif law == "heteroscedastic":
+        # Every pair leans as the scores do, and what divides the gap is between the two ends.
+        z = gap[:, off] / stats.norm.ppf(made.wins[:, off])
+        assert z.min() > np.hypot(0.25, 0.25) - 1e-6
+        assert z.max() < np.hypot(4, 4) + 1e-6
+        # 1/z^2 is additive: sigma_i^2 + sigma_j^2 has no interaction among four items.
+        squares = np.zeros((40, 8, 8))
+        squares[:, off] = z**2
+        assert np.allclose(squares[:, 0, 1] + squares[:, 2, 3], squares[:, 0, 3] + squares[:, 2, 1], rtol=1e-4)
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            odds = np.where(off, np.log(made.wins) - np.log(made.wins.transpose(0, 2, 1)), 0.0)
+        potential = odds.mean(axis=2)
+        centered = made.scores - made.scores.mean(axis=1, keepdims=True)
+        assert np.allclose(potential, centered)
+        cyclic = odds - gap
+        assert np.abs(cyclic).max() > 0.5
+        doubled = make_populations(law, 40, 8, 5, cycle=2.0)
+        again = (
+            np.where(
+                off, np.log(np.where(off, doubled.wins, 0.5) / np.where(off, doubled.wins.transpose(0, 2, 1), 0.5)), 0
+            )
+            - gap
+        )
+        assert np.allclose(again, 2 * cyclic)
+
+
+def test_scores_are_standard_normal():
+    pooled = np.stack([make_populations("btl", 100, 10, seed).scores for seed in range(10)])
+    assert stats.kstest(pooled.ravel(), "norm").pvalue > 1e-3
+    scores = pooled[1]
+    # A longer list of populations begins with the shorter one.
+    assert np.array_equal(make_populations("btl", 3, 10, 1).scores, scores[:3])
+    assert not np.array_equal(make_populations("btl", 3, 10, 2).scores, scores[:3])
+
+
+def test_exposure():
+    assert np.allclose(make_populations("btl", 5, 4, 1).shares, 0.25)
+    shares = make_populations("btl", 30, 4, 1, exposure=1.0).shares
+    assert np.allclose(np.sort(shares, axis=1)[:, ::-1], np.array([1, 1 / 2, 1 / 3, 1 / 4]) / (25 / 12))
+    # The order of attention is not that of the items or of the scores.
+    assert len({tuple(np.argsort(row)) for row in shares}) > 10
+
+
+@pytest.mark.parametrize("law", ["btl", "heteroscedastic", "intransitive"])
+def test_best_orders_are_those_of_brute_force(law):
+    made = make_populations(law, 20, 5, 3, cycle=3.0)
+    cyclic = 0
+    for wins, order, scores in zip(made.wins, best_orders(made.wins), made.scores, strict=True):
+
+        def cost(items, wins=wins):
+            return sum(wins[b, a] for at, a in enumerate(items) for b in items[at + 1 :])
+
+        least = min(map(cost, permutations(range(5))))
+        assert cost(tuple(order)) == pytest.approx(least)
+        if law != "intransitive":
+            assert order.tolist() == np.argsort(-scores).tolist()
+        cyclic += (wins > 0.5).sum(axis=1).tolist().count(2) > 1
+    assert cyclic == 0 or law == "intransitive"
+
+
+def draw(wins, upto, n, nu=0.0, scores=None, seed=0):
+    winners, losers, ties = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.bool_)
+    scores = np.zeros(len(wins)) if scores is None else scores
+    draw_comparisons(np.cumsum(upto), wins, scores, nu, seed_state((seed,)), winners, losers, ties)
+    return winners, losers, ties
+
+
+def test_comparisons_follow_their_probabilities():
+    wins = np.array([[0, 0.9, 0.3], [0.1, 0, 0.5], [0.7, 0.5, 0]])
+    share = np.array([0.5, 0.3, 0.2])
+    winners, losers, ties = draw(wins, share, 60_000)
+    assert not ties.any()
+    counts = np.zeros((3, 3))
+    np.add.at(counts, (winners, losers), 1)
+    expected = wins * np.array([[0, 0.5, 0.3], [0.5, 0, 0.2], [0.3, 0.2, 0]]) * 60_000
+    observed, wanted = counts[expected > 0], expected[expected > 0]
+    assert counts[expected == 0].sum() == 0
+    assert stats.chisquare(observed, wanted).pvalue > 1e-3
+    first = draw(wins, share, 100)
+    assert np.array_equal(first[0], winners[:100])
+
+
+def test_ties_follow_the_model_of_davidson():
+    scores = np.array([1.0, -0.5])
+    wins = np.array([[0, 1 / (1 + np.exp(-1.5))], [1 / (1 + np.exp(1.5)), 0]])
+    winners, _, ties = draw(wins, np.ones(1), 60_000, 0.7, scores)
+    masses = np.array([np.exp(1.0), np.exp(-0.5), 0.7 * np.exp(0.25)])
+    counts = [(~ties & (winners == 0)).sum(), (~ties & (winners == 1)).sum(), ties.sum()]
+    assert stats.chisquare(counts, masses / masses.sum() * 60_000).pvalue > 1e-3
+
+
+def test_ballots_are_plackett_luce_orders_of_uniform_sets():
+    scores, n = np.array([1.0, 0.0, -0.5, 0.3]), 60_000
+    ballots = np.empty((n, 3), np.int32)
+    draw_ballots(scores, 3, seed_state((4,)), ballots)
+    short = np.empty((50, 3), np.int32)
+    draw_ballots(scores, 3, seed_state((4,)), short)
+    assert np.array_equal(short, ballots[:50])
+    worth = np.exp(scores)
+    observed, expected = [], []
+    for a, b, c in permutations(range(4), 3):
+        observed.append((ballots == [a, b, c]).all(axis=1).sum())
+        expected.append(n / 4 * worth[a] / worth[[a, b, c]].sum() * worth[b] / worth[[b, c]].sum())
+    assert stats.chisquare(observed, expected).pvalue > 1e-3

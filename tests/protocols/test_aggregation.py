@@ -1,0 +1,190 @@
+"""The protocol of aggregators: its draws, its answers, what it refuses."""
+
+import numpy as np
+import pytest
+
+from rankbench import api
+from rankbench.aggregators import Borda, BradleyTerry, Davidson, PlackettLuce
+from rankbench.aggregators.base import Aggregator
+from rankbench.data.queries import Comparisons, Orders
+from rankbench.errors import SpecError
+from rankbench.plugin import manager
+from rankbench.protocols.aggregation import Aggregation
+from rankbench.protocols.agreement import misordered, regret, rmse
+from rankbench.protocols.base import BlockTask
+from rankbench.results.schema import BlockKey
+
+METRICS = ("misordered", "regret", "rmse")
+
+
+def task(protocol, cells, n=200, repetition=0, losses=METRICS, seed=7):
+    return BlockTask(BlockKey(str(protocol), "", n, repetition, seed), 0, losses, {c: c for c in cells})
+
+
+def run(protocol, cells, **options):
+    found = protocol.execute(protocol.prepare(None, 7), task(protocol, cells, **options))
+    return {result.cell: result for result in found}
+
+
+def test_values_are_those_of_the_aggregators_on_the_draw():
+    protocol = Aggregation(law="btl", items=6, populations=4, ties=0.5)
+    prepared = protocol.prepare(None, 7)
+    found = run(protocol, ["borda", "davidson"])
+    for p in range(4):
+        judged = protocol._draw(prepared, task(protocol, []), p)
+        assert isinstance(judged, Comparisons)
+        assert 0.1 < judged.ties.mean() < 0.35
+        for aggregator in (Borda(), Davidson()):
+            scores = aggregator.from_comparisons(judged, 6)
+            losses = found[str(aggregator)].losses
+            order = np.argsort(-prepared.arrays["populations.scores"][p])
+            wins = prepared.arrays["populations.wins"][p]
+            assert losses["misordered", "design"][p] == misordered(scores, order)
+            assert losses["regret", "design"][p] == pytest.approx(regret(scores, order, wins))
+            truth = prepared.arrays["populations.scores"][p]
+            assert losses["rmse", "design"][p] == pytest.approx(rmse(scores, truth), abs=1e-8)
+
+
+def test_ballots_and_what_they_imply():
+    protocol = Aggregation(law="plackett-luce", items=6, populations=3, length=4)
+    prepared = protocol.prepare(None, 7)
+    found = run(protocol, ["plackett-luce", "bradley-terry"], n=30)
+    for p in range(3):
+        judged = protocol._draw(prepared, task(protocol, [], n=30), p)
+        assert isinstance(judged, Orders)
+        assert len(judged) == 30
+        order = np.argsort(-prepared.arrays["populations.scores"][p])
+        for aggregator in (PlackettLuce(), BradleyTerry()):
+            expected = misordered(aggregator.from_orders(judged, 6), order)
+            assert found[str(aggregator)].losses["misordered", "design"][p] == expected
+
+
+def test_smaller_n_are_prefixes_and_neighbors_do_not_matter():
+    protocol = Aggregation(items=5, populations=2)
+    prepared = protocol.prepare(None, 7)
+    long, short = (protocol._draw(prepared, task(protocol, [], n=n), 1) for n in (300, 40))
+    assert np.array_equal(long.winners[:40], short.winners)
+    other = protocol._draw(prepared, task(protocol, [], n=40, repetition=1), 1)
+    assert not np.array_equal(other.winners, short.winners)
+    alone = run(protocol, ["elo"])["elo"]
+    among = run(protocol, ["borda", "elo", "kemeny"])["elo"]
+    for key, values in alone.losses.items():
+        assert np.array_equal(values, among.losses[key])
+
+
+@pytest.mark.parametrize("law", ["btl", "thurstone", "plackett-luce"])
+def test_errors_vanish_under_models_that_are_right(law):
+    protocol = Aggregation(law=law, items=5, populations=5)
+    cells = ["bradley-terry", "borda"]
+    few, many = (run(protocol, cells, n=n) for n in (20, 20_000))
+    for cell in cells:
+        means = [found[cell].losses["regret", "design"].mean() for found in (few, many)]
+        assert means[1] < 5e-4 < means[0]
+
+
+def test_only_kemeny_attains_the_target_where_preferences_have_cycles():
+    found = run(Aggregation(law="intransitive", cycle=3, populations=10, items=6), ["kemeny", "borda"], n=20_000)
+    regrets = {cell: result.losses["regret", "design"].mean() for cell, result in found.items()}
+    assert regrets["kemeny"] < 2e-3
+    assert regrets["borda"] > 0.02
+
+
+def test_graphs_have_no_scores():
+    protocol = Aggregation(items=4, populations=2)
+    found = run(protocol, ["average-adjacency", "borda"])
+    assert found["average-adjacency"].status == "skipped"
+    assert "no rmse" in found["average-adjacency"].reason
+    assert found["borda"].status == "done"
+    fine = run(protocol, ["average-adjacency", "difference-graph"], losses=("misordered",))
+    values = [result.losses["misordered", "design"] for result in fine.values()]
+    assert np.array_equal(*values)
+
+
+class Broken(Aggregator):
+    """Goes wrong in one of several ways."""
+
+    name = "broken"
+    source = "test"
+    way: str = "raise"
+
+    def aggregate(self, winners, losers, weights, m):
+        if self.way == "raise":
+            raise ValueError("no idea")
+        return np.full(m, np.nan) if self.way == "nan" else np.zeros(m + 1)
+
+
+@pytest.mark.parametrize(
+    ("way", "status", "said"),
+    [("raise", "error", "ValueError: no idea"), ("nan", "diverged", "not finite"), ("long", "error", "shape (5,)")],
+)
+def test_troubles_are_the_contenders_own(monkeypatch, way, status, said):
+    usual = manager.get
+    monkeypatch.setattr(manager, "get", lambda kind, text: Broken(way=way) if text == "broken" else usual(kind, text))
+    found = run(Aggregation(items=4, populations=2), ["broken", "borda"], losses=("misordered",))
+    assert (found["broken"].status, found["borda"].status) == (status, "done")
+    assert said in found["broken"].reason
+
+
+@pytest.mark.parametrize(
+    ("law", "aggregator", "said"),
+    [("btl", "limit-scores", "truth"), ("btl", "plackett-luce", "works on orders"), ("plackett-luce", "borda", "")],
+)
+def test_who_may_compete(law, aggregator, said):
+    misfit = Aggregation(law=law).misfit(manager.get("aggregator", aggregator))
+    assert said in misfit
+    assert bool(misfit) == bool(said)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aggregation:law=thurstone,ties=1",
+        "aggregation:law=plackett-luce,exposure=1",
+        "aggregation:law=plackett-luce,length=11",
+        "aggregation:items=15",
+        "aggregation:law=mallows",
+    ],
+)
+def test_parameters_are_validated(text):
+    with pytest.raises(SpecError):
+        manager.get("protocol", text)
+
+
+def test_smaller_blocks_compile_the_same():
+    protocol = Aggregation(items=4, populations=6)
+    prepared, small = protocol.smaller(protocol.prepare(None, 7), task(protocol, ["borda", "kemeny"], n=10_000))
+    assert (small.key.n, set(small.cells)) == (5, {"borda", "kemeny"})
+    found = prepared.protocol.execute(prepared, small)
+    assert [result.losses["misordered", "design"].shape for result in found] == [(1,), (1,)]
+
+
+def test_a_suite_of_one_experiment(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        """
+name = "mine"
+title = "Mine"
+seed = 3
+
+[[experiments]]
+name = "two"
+title = "Two"
+protocol = "aggregation:items=5,populations=12"
+n = [30, 300]
+repetitions = 3
+losses = ["misordered", "rmse"]
+baseline = "borda"
+contenders = [{ use = "borda" }, { use = "bradley-terry" }]
+
+[[experiments.figures]]
+file = "growth"
+kind = "growth"
+series = ["bradley*"]
+references = ["borda"]
+"""
+    )
+    result = api.run(str(path), out=tmp_path / "run")
+    text = (result.directory / "leaderboard.md").read_text()
+    assert "simulated" in text
+    assert "12 populations" in text
+    assert (result.directory / "figures" / "growth.png").stat().st_size > 10_000
