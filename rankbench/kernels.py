@@ -86,6 +86,15 @@ kept from step to step.
 LOSS = types.float64(Vector, Vector, Vector, Vector)
 """``(alpha, structure scores, params, work) -> loss`` of one query; work is *not* cleared."""
 
+RANKED = types.float64(Vector, types.int64[::1], Vector, types.boolean, Vector, Vector)
+"""``(ranked, ends, best, zero, params, work) -> loss`` of one query, of a loss that looks at the top k alone.
+
+`ranked` are the structure scores of at least the first min(k, m) items in the order of alpha,
+``ends[p]`` is the end of the group of ties that position p belongs to (groups are whole);
+`best` are the min(k, m) largest structure scores, in descending order; `zero`: all scores are 0.
+`work` is *not* cleared.
+"""
+
 MATRIX_LOSS = types.float64(Vector, Matrix, Vector, Vector)
 """``(alpha, adjacency, params, work) -> loss`` of one query; work is *not* cleared."""
 

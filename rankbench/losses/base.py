@@ -82,3 +82,10 @@ class Loss(Component):
     def kernel(self) -> Kernel | None:
         """Return the compiled form (`LOSS` or `MATRIX_LOSS`), or None: interpreted."""
         return None
+
+    def ranked_kernel(self) -> tuple[Kernel, int] | None:
+        """Return a compiled form (`RANKED`) and its cutoff, if the loss looks at the top 16 at most, or None.
+
+        `rankbench.losses.evaluate.evaluate_all` computes several of them with one sort.
+        """
+        return None

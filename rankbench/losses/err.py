@@ -186,3 +186,14 @@ class ERR(ERRFamily):
         from rankbench.losses.kernels.err import err, err_params, work
 
         return Kernel(err, err_params(self.gain, self.top, self.discount, self.cutoff), work)
+
+    def ranked_kernel(self) -> tuple[Kernel, int] | None:
+        """Return the compiled form for a cutoff of 16 or less."""
+        from rankbench.kernels import Kernel
+        from rankbench.losses.kernels.err import err_params, ranked_err, ranked_work
+        from rankbench.losses.kernels.top import MOST
+
+        if self.cutoff > MOST:
+            return None
+        params = err_params(self.gain, self.top, self.discount, self.cutoff)
+        return Kernel(ranked_err, params, ranked_work), int(self.cutoff)

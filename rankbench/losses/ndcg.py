@@ -127,3 +127,14 @@ class NDCG(NDCGFamily):
         from rankbench.losses.kernels.ndcg import ndcg, work
 
         return Kernel(ndcg, gain_params(self.gain, self.discount, self.cutoff), work)
+
+    def ranked_kernel(self) -> tuple[Kernel, int] | None:
+        """Return the compiled form for a cutoff of 16 or less."""
+        from rankbench.kernels import Kernel
+        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.losses.kernels.ndcg import ranked_ndcg
+        from rankbench.losses.kernels.top import MOST
+
+        if self.cutoff > MOST:
+            return None
+        return Kernel(ranked_ndcg, gain_params(self.gain, self.discount, self.cutoff)), int(self.cutoff)

@@ -46,3 +46,12 @@ class Precision(NDCGFamily):
         from rankbench.losses.kernels.ndcg import ndcg, work
 
         return Kernel(ndcg, gain_params("identity", None, self.k), work)
+
+    def ranked_kernel(self) -> tuple[Kernel, int] | None:
+        """Return the compiled form for k of 16 or less."""
+        from rankbench.kernels import Kernel
+        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.losses.kernels.ndcg import ranked_ndcg
+        from rankbench.losses.kernels.top import MOST
+
+        return (Kernel(ranked_ndcg, gain_params("identity", None, self.k)), self.k) if self.k <= MOST else None

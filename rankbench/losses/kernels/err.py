@@ -7,13 +7,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.discounts import DiscountName
-from rankbench.kernels import LOSS
-from rankbench.losses.kernels.gains import discount, gain_params
+from rankbench.kernels import LOSS, RANKED
+from rankbench.losses.kernels.gains import HEADER, discount, gain_params
 from rankbench.losses.kernels.satisfaction import SATISFACTION_CODES, satisfied
 from rankbench.losses.kernels.sorting import padding, sort_descending
 from rankbench.satisfaction import SatisfactionName
 
-__all__ = ["err", "err_params", "work"]
+__all__ = ["err", "err_params", "ranked_err", "ranked_work", "work"]
 
 
 def err_params(gain: SatisfactionName, top: float, discount: DiscountName, cutoff: float) -> NDArray[np.float64]:
@@ -77,4 +77,47 @@ def err(
             found += seen * discount(params, first + r) * (still[r] - still[r + 1])
         seen *= still[most]
         first += count
+    return 1.0 - found
+
+
+def ranked_work(m: int) -> int:
+    """Return the scratch that `ranked_err` needs for m items."""
+    return m + 1
+
+
+@njit(RANKED, cache=True, nogil=True)
+def ranked_err(
+    ranked: NDArray[np.float64],
+    ends: NDArray[np.int64],
+    best: NDArray[np.float64],
+    zero: bool,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> float:
+    """Return what `err` does, up to rounding, for a cutoff of at most ``len(best)`` or m."""
+    code, grade = params[0], params[params.shape[0] - 1]
+    top = int(min(params[2], float(best.shape[0])))
+    seen, found = 1.0, 0.0
+    first = 0
+    while first < top:
+        last = ends[first]
+        if last == first + 1:
+            chance = satisfied(ranked[first], code, grade)
+            found += seen * params[HEADER + first] * chance
+            seen *= 1.0 - chance
+            first = last
+            continue
+        # work[r]: the mean over orders that the first r of these ties all fail, as in `err`.
+        most = min(last, top) - first
+        work[0] = 1.0
+        for r in range(1, most + 1):
+            work[r] = 0.0
+        for k in range(1, last - first + 1):
+            fail = 1.0 - satisfied(ranked[first + k - 1], code, grade)
+            for r in range(min(k, most), 0, -1):
+                work[r] = ((k - r) * work[r] + r * fail * work[r - 1]) / k
+        for r in range(most):
+            found += seen * params[HEADER + first + r] * (work[r] - work[r + 1])
+        seen *= work[most]
+        first = last
     return 1.0 - found

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rankbench.discounts import SAFE_EXPONENT, DiscountName, GainName, discounts
 from rankbench.losses.kernels.sorting import padding, sort_descending
 
-__all__ = ["discount", "gain_at", "gain_params", "gains_and_ideal"]
+__all__ = ["discount", "gain_at", "gain_params", "gains_and_ideal", "power_of_two"]
 
 Vector = types.float64[::1]
 
@@ -25,6 +25,9 @@ EXP2, IDENTITY, EXP = 0, 1, 2
 LOG, LOG2, RECIPROCAL, CONSTANT = 0, 1, 2, 3
 GAIN_CODES: dict[GainName, int] = {"exp2": EXP2, "identity": IDENTITY, "exp": EXP}
 DISCOUNT_CODES: dict[DiscountName, int] = {"log": LOG, "log2": LOG2, "reciprocal": RECIPROCAL}
+
+LARGEST_POWER = 64
+POWERS = 2.0 ** np.arange(-LARGEST_POWER, LARGEST_POWER + 1)
 
 HEADER = 4
 IDENTITY_SHIFT = 64.0
@@ -58,11 +61,19 @@ def discount(params: NDArray[np.float64], position: int) -> float:
     return 1.0
 
 
+@njit(types.float64(types.float64), cache=True, nogil=True)
+def power_of_two(x: float) -> float:
+    """Return 2^x; exactly, and sooner than by `exp2`, for the integers that grades are."""
+    if -LARGEST_POWER <= x <= LARGEST_POWER and x == math.floor(x):
+        return float(POWERS[int(x) + LARGEST_POWER])
+    return float(np.exp2(x))
+
+
 @njit(types.float64(types.float64, types.float64, types.float64, types.int64), cache=True, nogil=True)
 def gain_at(score: float, shift: float, unit: float, code: int) -> float:
     """Return ``G(score)`` times `unit` = 2^-shift (for exp times e^-shift)."""
     if code == EXP2:
-        return float(np.exp2(score - shift)) - unit
+        return power_of_two(score - shift) - unit
     if code == EXP:
         return math.exp(score - shift)
     return score * unit

@@ -6,11 +6,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels import LOSS
-from rankbench.losses.kernels.gains import discount, gains_and_ideal
+from rankbench.discounts import SAFE_EXPONENT
+from rankbench.kernels import LOSS, RANKED
+from rankbench.losses.kernels.gains import HEADER, IDENTITY, IDENTITY_SHIFT, discount, gain_at, gains_and_ideal
 from rankbench.losses.kernels.sorting import padding, sort_descending
 
-__all__ = ["ndcg", "work"]
+__all__ = ["ndcg", "ranked_ndcg", "work"]
 
 
 def work(m: int) -> int:
@@ -62,4 +63,41 @@ def ndcg(
             position += step if ranked[position + step - 1] > alpha[i] else 0
             step //= 2
         gained += gain[i] * factor[position]
+    return 1.0 - gained / ideal
+
+
+@njit(RANKED, cache=True, nogil=True)
+def ranked_ndcg(
+    ranked: NDArray[np.float64],
+    ends: NDArray[np.int64],
+    best: NDArray[np.float64],
+    zero: bool,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> float:
+    """Return what `ndcg` does, up to rounding, for a cutoff of at most ``len(best)`` or m."""
+    if zero:
+        return 0.0
+    code, top = int(params[0]), int(min(params[2], float(best.shape[0])))
+    largest = max(abs(best[0]), abs(best[best.shape[0] - 1]))
+    shift = max(0.0, best[0] - SAFE_EXPONENT)
+    if code == IDENTITY:
+        shift = IDENTITY_SHIFT if largest > 1e300 else 0.0
+    unit = 2.0**-shift
+    ideal = 0.0
+    for position in range(top):
+        ideal += gain_at(best[position], shift, unit, code) * params[HEADER + position]
+    if not ideal > 0.0:
+        return 0.0
+    gained = 0.0
+    first = 0
+    while first < top:
+        last = ends[first]
+        factor, total = 0.0, 0.0
+        for position in range(first, last):
+            total += gain_at(ranked[position], shift, unit, code)
+            if position < top:
+                factor += params[HEADER + position]
+        gained += total * (factor / (last - first))
+        first = last
     return 1.0 - gained / ideal

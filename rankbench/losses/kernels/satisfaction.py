@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit, types
 
+from rankbench.losses.kernels.gains import power_of_two
 from rankbench.satisfaction import SatisfactionName
 
 __all__ = ["SATISFACTION_CODES", "satisfied"]
@@ -21,4 +21,4 @@ def satisfied(score: float, code: float, top: float) -> float:
     if int(code) == LOGISTIC:
         e = math.exp(-abs(score))
         return (1.0 if score > 0.0 else e) / (1.0 + e)
-    return min(max(float(np.exp2(min(score, top + 1.0) - top)) - float(np.exp2(-top)), 0.0), 1.0)
+    return min(max(power_of_two(min(score, top + 1.0) - top) - power_of_two(-top), 0.0), 1.0)

@@ -1,0 +1,127 @@
+"""One pass for several losses that look at the top of a ranking alone: what is sorted, is sorted once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from rankbench.kernels import RANKED
+from rankbench.losses.kernels.top import MOST, above, above_only, place, threshold
+
+__all__ = ["ranked_pass"]
+
+_READ = types.Array(types.float64, 1, "C", readonly=True)
+_READ_MATRIX = types.Array(types.float64, 2, "C", readonly=True)
+_OFFSETS = types.Array(types.int64, 1, "C", readonly=True)
+_VECTOR = types.float64[::1]
+_INDEX = types.int64[::1]
+
+
+@njit(types.void(_READ, types.int64, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR), cache=True, nogil=True)
+def _largest(
+    values: NDArray[np.float64],
+    k: int,
+    chosen: NDArray[np.int64],
+    places: NDArray[np.int64],
+    near: NDArray[np.float64],
+    maxima: NDArray[np.float64],
+    best: NDArray[np.float64],
+) -> None:
+    """Write the k largest values, k <= m, in descending order to `best`, shape (k,)."""
+    least = threshold(values, k, maxima)
+    count = above_only(values, least, chosen)
+    for i in range(count):
+        near[i] = values[chosen[i]]
+    # Where too few lie above the threshold, the others of the k largest are equal to it.
+    for at in range(min(count, k), k):
+        best[at] = least
+    place(near, count, places)
+    for i in range(count):
+        if places[i] < k:
+            best[places[i]] = near[i]
+
+
+@njit(
+    types.void(
+        types.ListType(types.FunctionType(RANKED)),  # type: ignore[no-untyped-call]
+        types.ListType(types.float64[::1]),  # type: ignore[no-untyped-call]
+        types.int64,
+        _READ_MATRIX,
+        _READ,
+        _OFFSETS,
+        types.int64,
+        types.int64,
+        types.float64[:, :, ::1],
+    ),
+    cache=True,
+    nogil=True,
+)
+def ranked_pass(
+    losses: Any,
+    params: Any,
+    k: int,
+    alpha: NDArray[np.float64],
+    structures: NDArray[np.float64],
+    offsets: NDArray[np.int64],
+    largest: int,
+    work: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Write every loss of every contender on every query, ``out[l, c, q]``.
+
+    Parameters
+    ----------
+    losses, params : typed lists
+        Kernels with the signature `RANKED` and what they are told.
+    k : int
+        Largest cutoff of all, at most `MOST`.
+    alpha, structures, offsets : ndarray
+        As in `rankbench.losses.evaluate.evaluate`.
+    largest : int
+        Largest number of items of a query.
+    work : int
+        Scratch floats that a loss needs.
+    """
+    size = max(largest + 1, MOST)
+    chosen, places, ends = (
+        np.empty(size, dtype=np.int64),
+        np.empty(size, dtype=np.int64),
+        np.empty(size, dtype=np.int64),
+    )
+    near, ranked, ordered = np.empty(size), np.empty(size), np.empty(size)
+    maxima, best, scratch = np.empty(MOST), np.empty(MOST), np.empty(work)
+    for q in range(offsets.shape[0] - 1):
+        start, stop = offsets[q], offsets[q + 1]
+        scores = structures[start:stop]
+        top = min(k, stop - start)
+        _largest(scores, top, chosen, places, near, maxima, best)
+        said = 0
+        for i in range(stop - start):
+            said += scores[i] != 0.0
+        for c in range(alpha.shape[0]):
+            mine = alpha[c, start:stop]
+            missing = 0
+            for i in range(stop - start):
+                missing += mine[i] != mine[i]
+            if missing:
+                for which in range(len(losses)):
+                    out[which, c, q] = np.nan
+                continue
+            count = above(mine, threshold(mine, top, maxima), top, chosen)
+            for i in range(count):
+                near[i] = mine[chosen[i]]
+            place(near, count, places)
+            for i in range(count):
+                ranked[places[i]] = scores[chosen[i]]
+                ordered[places[i]] = near[i]
+            end = count
+            for at in range(count - 1, -1, -1):
+                end = at + 1 if ordered[at] != ordered[min(at + 1, count - 1)] else end
+                ends[at] = end
+            for which in range(len(losses)):
+                out[which, c, q] = losses[which](
+                    ranked[:count], ends[:count], best[:top], said == 0, params[which], scratch
+                )

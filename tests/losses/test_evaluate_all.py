@@ -1,0 +1,71 @@
+"""The pass over several losses equals one pass for each of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import ndcg_score
+
+from rankbench.errors import InputError
+from rankbench.losses.base import Loss
+from rankbench.losses.evaluate import evaluate, evaluate_all
+from rankbench.plugin.manager import get
+
+SPECS = [
+    "ndcg:cutoff=10", "ndcg:cutoff=3,gain=identity,discount=reciprocal", "ndcg:cutoff=16,gain=exp",
+    "precision:k=1", "precision:k=10", "err:cutoff=10", "err:cutoff=5,gain=logistic", "err:cutoff=16,discount=log2",
+    "ndcg", "err", "precision:k=17",
+]  # fmt: skip
+
+
+def losses(specs: list[str]) -> list[Loss]:
+    return [loss for spec in specs if isinstance(loss := get("loss", spec), Loss)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 150), min_size=1, max_size=4), st.integers(1, 60))
+def test_equals_one_pass_a_loss(seed: int, sizes: list[int], values: int) -> None:
+    """Few values make many ties, at the cutoff too."""
+    rng = np.random.default_rng(seed)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    alpha = rng.integers(0, values, (2, offsets[-1])).astype(float) * rng.choice([1.0, -0.37])
+    scores = rng.choice([rng.integers(0, 5, offsets[-1]).astype(float), rng.normal(size=offsets[-1])])
+    chosen = losses(SPECS)
+    together = evaluate_all(chosen, alpha, scores, offsets)
+    for loss, out in zip(chosen, together, strict=True):
+        np.testing.assert_allclose(out, evaluate(loss, alpha, scores, offsets), rtol=1e-11, atol=1e-11)
+
+
+def test_ndcg_equals_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    labels, alpha = rng.integers(0, 5, (50, 100)).astype(float), rng.normal(size=(50, 100))
+    offsets = np.arange(51) * 100
+    found = evaluate_all(losses(["ndcg:cutoff=10,gain=identity"]), alpha.reshape(1, -1), labels.ravel(), offsets)
+    assert 1 - found.mean() == pytest.approx(ndcg_score(labels, alpha, k=10), abs=1e-12)
+
+
+def test_extremes() -> None:
+    offsets = np.array([0, 4, 8, 9])
+    alpha = np.array([[np.nan, 1, 2, 3, 3, -np.inf, np.inf, -np.inf, 0]])
+    scores = np.array([0, 1.0, 2, 3, 0, 0, 0, 0, 900])
+    chosen = losses(SPECS[:7])
+    together = evaluate_all(chosen, alpha, scores, offsets)
+    for loss, out in zip(chosen, together, strict=True):
+        np.testing.assert_allclose(out, evaluate(loss, alpha, scores, offsets), rtol=1e-12)
+    assert np.isnan(together[:, 0, 0]).all()
+
+
+@pytest.mark.parametrize("m", [2, 40, 300])
+def test_scores_that_all_tie(m: int) -> None:
+    alpha, scores = np.zeros((1, m)), np.arange(m) % 5.0
+    chosen = losses(SPECS)
+    together = evaluate_all(chosen, alpha, scores, np.array([0, m]))
+    for loss, out in zip(chosen, together, strict=True):
+        np.testing.assert_allclose(out, evaluate(loss, alpha, scores, np.array([0, m])), rtol=1e-10)
+
+
+def test_shapes_are_checked() -> None:
+    with pytest.raises(InputError, match="offsets"):
+        evaluate_all(losses(["err"]), np.zeros((1, 3)), np.zeros(3), np.array([0, 2]))
