@@ -88,6 +88,7 @@ def test_the_plugin_in_the_readme_works() -> None:
     import rankbench
 
     (source,) = (block for block in blocks("python") if "hookimpl" in block)
+    assert source == (ROOT / "plugins" / "rankbench-example" / "rankbench_example.py").read_text(encoding="utf-8")
     module: dict[str, object] = {"__name__": "squared_hinge"}
     exec(source, module)
     (surrogate_class,) = module["rankbench_register_surrogates"]()
@@ -99,7 +100,8 @@ def test_the_plugin_in_the_readme_works() -> None:
     assert len([line for line in source.splitlines() if line.strip()]) <= 20
 
     (project,) = blocks("toml")
-    assert tomllib.loads(project)["project"]["entry-points"]["rankbench"] == {surrogate.name: "squared_hinge"}
+    written = tomllib.loads((ROOT / "plugins" / "rankbench-example" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert tomllib.loads(project)["project"]["entry-points"] == written["project"]["entry-points"]
 
 
 def test_the_python_names_in_the_readme_exist() -> None:

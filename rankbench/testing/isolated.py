@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 from collections.abc import Iterator
 from concurrent.futures import TimeoutError as Expired
@@ -15,8 +16,11 @@ from rankbench.testing.results import CheckResult
 
 __all__ = ["Isolated", "Lost", "Survey"]
 
-PATIENCE = 3
+PATIENCE = 2
 """Processes that one component may cost before its other checks are given up."""
+
+STARTUP = 300
+"""Seconds in which a new process must be ready."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,8 @@ class Isolated:
         """
         from pebble import ProcessExpired
 
+        # A process that is new first imports us, which is not the component's time.
+        self._pool.schedule(_ready, timeout=STARTUP).result()
         try:
             return self._pool.schedule(function, args=arguments, timeout=self.seconds).result()
         except Expired:
@@ -110,6 +116,23 @@ def _ended(code: int | None) -> str:
     return f"it ended its process (exit code {code})"
 
 
+@functools.cache
+def _ready() -> None:
+    """Import what the checks and the built-in components need, once a process."""
+    from importlib.metadata import entry_points
+
+    import numba
+    import polars
+    import scipy.optimize
+
+    from rankbench.plugin import hookspecs, manager
+    from rankbench.testing.catalog import all_checks
+
+    del numba, polars, scipy
+    manager.load(e for e in entry_points(group=hookspecs.GROUP) if e.dist and e.dist.name == manager.OURSELVES)
+    all_checks()
+
+
 def _check(kind: str, text: str, check: str) -> CheckResult:
     from rankbench.errors import RankbenchError
     from rankbench.plugin import manager
@@ -127,16 +150,11 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
 def _survey(distribution: str) -> Survey:
     from importlib.metadata import entry_points
 
-    import polars
-    import scipy.optimize
-
     from rankbench.plugin import hookspecs, manager
     from rankbench.plugin.kinds import KINDS, SUITE
     from rankbench.testing.state import State
 
-    del polars, scipy  # imported so that their own start-up is not blamed on the plugin
     every = entry_points(group=hookspecs.GROUP)
-    manager.load(e for e in every if e.dist is not None and e.dist.name == manager.OURSELVES)
     before = State.now()
     manager.load(e for e in every if e.dist is not None and e.dist.name == distribution)
     traces = before.changes()

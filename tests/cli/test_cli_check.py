@@ -1,0 +1,64 @@
+"""`rankbench check` and `rankbench new`; broken plugins are in tests/plugin."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rankbench.cli.new import KINDS
+from rankbench.scaffold import PLUGIN_KINDS
+
+
+def test_a_component_with_its_parameters(rankbench):
+    shown = rankbench("check", "model/linear")
+    assert shown.exit_code == 0, shown.output
+    table, counts = shown.stdout.strip().split("\n\n")
+    assert table.splitlines()[1].split()[:3] == ["model/linear", "ok", table.splitlines()[1].split()[2]]
+    assert counts.split(" executed")[0].isdigit()
+    assert "0 failed" in counts
+    assert "skipped" in counts
+
+
+def test_a_suite_and_a_suites_file_as_json(rankbench, tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text('name = "other"\ntitle = "A bad one"\n')
+    shown = rankbench("check", str(path), "--json")
+    assert shown.exit_code == 1
+    found = json.loads(shown.stdout)
+    assert found["ok"] is False
+    assert {r["check"]: r["status"] for r in found["results"]}["loads"] == "failed"
+    assert rankbench("check", "demo", "--kind", "suite").exit_code == 0
+
+
+def test_what_is_not_there_gets_the_nearest(rankbench):
+    shown = rankbench("check", "regresion")
+    assert shown.exit_code == 2
+    assert shown.stderr.strip() == (
+        "error: there is no plugin, component or suite 'regresion'; did you mean 'regression'?"
+    )
+
+
+def test_a_name_of_two_things_asks_for_the_kind(rankbench):
+    shown = rankbench("check", "linear")
+    assert shown.exit_code == 2
+    assert "say which with --kind" in shown.stderr
+
+
+def test_new_offers_the_kinds_that_have_templates():
+    assert KINDS == PLUGIN_KINDS
+
+
+@pytest.mark.parametrize("arguments", [("plugin", "my-own", "--kind", "loss"), ("suite", "my-own")])
+def test_new_writes_here_and_says_what_is_next(rankbench, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    shown = rankbench("new", *arguments)
+    assert shown.exit_code == 0, shown.output
+    (made,) = tmp_path.iterdir()
+    assert made == tmp_path / ("my-own" if arguments[0] == "plugin" else "my-own.toml")
+    assert "is written. Next:" in shown.stdout
+    again = rankbench("new", *arguments)
+    assert again.exit_code == 2
+    assert "it is there already; nothing was written" in again.stderr
+    assert Path(made).exists()

@@ -1,0 +1,21 @@
+"""It takes the name of a built-in component."""
+
+import rankbench
+
+CAUGHT = "loading"
+BY = "model 'linear' of .* is refused: rankbench .* registered that name first"
+
+
+class Broken(rankbench.Model):
+    """The features as they are."""
+
+    name = "linear"
+    source = "A test"
+
+    def features(self, x):
+        return x.copy()
+
+
+@rankbench.hookimpl
+def rankbench_register_models():
+    return [Broken]

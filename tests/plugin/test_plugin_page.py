@@ -1,0 +1,106 @@
+"""What the page for plugin authors says about checks, compiled forms and what is public."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import sys
+import textwrap
+import types
+from pathlib import Path
+
+import pytest
+
+from rankbench.plugin.public import PUBLIC
+from rankbench.scaffold import PLUGIN_KINDS
+from rankbench.testing import check_component
+from rankbench.testing.catalog import all_checks
+from rankbench.testing.checks.documentation import COMPONENTS
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+PYTHON = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+SOURCES = sorted((ROOT / "plugins").rglob("*.py"))
+
+
+def test_it_lists_every_check_with_what_must_hold():
+    for check in all_checks():
+        kinds = "every kind" if set(check.kinds) >= set(COMPONENTS) else ", ".join(check.kinds)
+        assert f"| `{check.name}` | {kinds} | {check.summary} |" in PAGE
+    section = PAGE.partition("## Checks")[2].partition("\n## ")[0]
+    assert len(re.findall(r"^\| `[a-z0-9-]+` \| ", section, flags=re.MULTILINE)) == len(all_checks())
+
+
+def test_it_names_every_kind_that_has_a_template():
+    for kind in PLUGIN_KINDS:
+        assert f"`{kind}`" in PAGE.partition("## Start from a template")[2].partition("## ")[0]
+
+
+def test_it_lists_what_is_public():
+    assert dict(re.findall(r"^\| `(rankbench[a-z_.]*)` \| (.*) \|$", PAGE, flags=re.MULTILINE)) == PUBLIC
+
+
+@pytest.mark.parametrize("module", PUBLIC)
+def test_what_is_public_is_there(module):
+    found = importlib.import_module(module)
+    assert all(getattr(found, name) is not None for name in found.__all__)
+
+
+def imports(path: Path) -> list[tuple[str, str | None]]:
+    """Return what a file imports of rankbench: (module, name), name None for the module itself."""
+    found: list[tuple[str, str | None]] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, None) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found += [(node.module, alias.name) for alias in node.names]
+    return [(module, name) for module, name in found if module.partition(".")[0] == "rankbench"]
+
+
+def private(path: Path) -> list[str]:
+    wrong = []
+    for module, name in imports(path):
+        whole = f"{module}.{name}"
+        if module not in PUBLIC and whole not in PUBLIC:
+            wrong.append(module)
+        elif name is not None and whole not in PUBLIC and name not in importlib.import_module(module).__all__:
+            wrong.append(whole)
+    return wrong
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_our_plugins_use_the_public_door_only(path):
+    assert private(path) == []
+
+
+def test_a_private_import_would_be_noticed(tmp_path):
+    path = tmp_path / "plugin.py"
+    path.write_text("from rankbench.runner.plan import make_plan\nimport rankbench.digest\nfrom rankbench import _x\n")
+    assert private(path) == ["rankbench.runner.plan", "rankbench.digest", "rankbench._x"]
+    path.write_text("import rankbench\nfrom rankbench import testing\nfrom rankbench.errors import InputError\n")
+    assert private(path) == []
+
+
+def test_its_compiled_form_equals_the_plain_one():
+    plain, kernels, method = PYTHON[0], PYTHON[1], PYTHON[2]
+    modules = {name: types.ModuleType(name) for name in ("squared_margin", "squared_margin_kernels")}
+    sys.modules |= modules
+    try:
+        exec(compile(kernels, "docs/plugins.md", "exec"), vars(modules["squared_margin_kernels"]))
+        exec(compile(plain, "docs/plugins.md", "exec"), vars(modules["squared_margin"]))
+        namespace = dict(vars(modules["squared_margin"]))
+        exec(textwrap.dedent(method), namespace)
+        cls = modules["squared_margin"].SquaredMargin
+        assert [str(r) for r in check_component(cls) if not r.ok] == []
+        cls.phi_kernels = namespace["phi_kernels"]
+        results = {r.check: r for r in check_component(cls(gamma=2))}
+    finally:
+        for name in modules:
+            del sys.modules[name]
+    assert results["compiled-surrogate-equals-numpy"].status == "passed"
+
+
+def test_its_tests_run(tmp_path):
+    assert "parametrize_with_checks([SquaredMargin(), SquaredMargin(gamma=2)], expected_failed={})" in PYTHON[3]
+    compile(PYTHON[3], "docs/plugins.md", "exec")
