@@ -36,7 +36,8 @@ class Selection(Protocol):
     All n sessions of a repetition are prefixes of one draw. A contender gets the sessions, its
     scores of the queries' items are judged against their true grades, by loss components:
     those of scores against the grades, those of edges against the graph with
-    the difference of the grades on the edge from each item to each worse one.
+    the difference of the grades on the edge from each item to each worse one. An
+    aggregator that needs the truth gets the grades: the best that can be done.
     """
 
     name: ClassVar[str] = "selection"
@@ -55,8 +56,8 @@ class Selection(Protocol):
         )
 
     def misfit(self, contender: Component) -> str:
-        """Refuse aggregators of other judgments."""
-        if isinstance(contender, Aggregator) and contender.judgments == "selections":
+        """Refuse aggregators of other judgments, but for those that are told the truth."""
+        if isinstance(contender, Aggregator) and (contender.judgments == "selections" or contender.needs_truth):
             return ""
         return f"{contender.kind} {contender.name!r} does not aggregate selections"
 
@@ -98,7 +99,7 @@ def _judged(
     aggregator = manager.get("aggregator", spec)
     if not isinstance(aggregator, Aggregator):
         raise SpecError(f"{spec!r} is not an aggregator")
-    alpha = _scores(aggregator, log, offsets)
+    alpha = _scores(aggregator, log, offsets, labels)
     if not np.isfinite(alpha).all():
         raise ContenderDiverged("scores are not finite")
     judged = {}
@@ -112,7 +113,9 @@ def _judged(
     return judged
 
 
-def _scores(aggregator: Aggregator, log: Selections, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def _scores(
+    aggregator: Aggregator, log: Selections, offsets: NDArray[np.int64], labels: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return scores of all items: from all queries' selections where the aggregator takes them."""
     from rankbench.aggregators.click_model import SelectionAggregator
     from rankbench.data.selections import take_selections
@@ -127,7 +130,10 @@ def _scores(aggregator: Aggregator, log: Selections, offsets: NDArray[np.int64])
     for q, m in enumerate(np.diff(offsets).tolist()):
         one = take_selections(log, np.arange(log.offsets[q], log.offsets[q + 1]))
         alone = replace(one, offsets=np.array([0, len(one)], np.int64))
-        scores = np.zeros(m) if len(one) == 0 else aggregator.from_selections(alone, m)
+        if aggregator.needs_truth:
+            scores = aggregator.from_labels(labels[offsets[q] : offsets[q + 1]].copy())
+        else:
+            scores = aggregator.from_selections(alone, m) if len(one) else np.zeros(m)
         if np.shape(scores) != (m,):
             raise ContenderFailed(f"scores of a query of {m} items have shape {np.shape(scores)}")
         parts.append(np.array(scores, np.float64))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from click_blocks import execute
 
-from rankbench.aggregators import Borda, Cascade
+from rankbench.aggregators import Borda, Cascade, LimitScores
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.losses import ERR, NDCG
@@ -78,6 +78,15 @@ def test_a_graph_of_grades_for_losses_of_edges():
     assert found.losses["ndcg", "design"].mean() < 0.01
 
 
+def test_who_is_told_the_truth_does_best():
+    protocol = Selection()
+    found = execute(protocol, protocol.prepare(DATASET, 7), ["limit-scores", "cascade", "coec"], LOSSES, 300)
+    truth = found.pop("limit-scores").losses
+    assert truth["ndcg", "design"] == pytest.approx(np.zeros(12), abs=1e-12)
+    for result in found.values():
+        assert np.all(result.losses["err", "design"] >= truth["err", "design"] - 1e-12)
+
+
 def test_the_sessions_of_a_smaller_n_are_a_prefix():
     one = CascadeClicks(queries=1, items=8)
     entropy = draw_entropy(7, one.fingerprint(), 0)
@@ -112,6 +121,7 @@ def test_who_may_compete_on_what():
     protocol = Selection()
     assert protocol.misfit(Cascade()) == ""
     assert protocol.misfit(Own()) == ""
+    assert protocol.misfit(LimitScores()) == ""
     assert "does not aggregate selections" in protocol.misfit(Borda())
     assert protocol.refusal(DATASET) == ""
     assert "does not have" in protocol.refusal(manager.get("dataset", "yandex-clicks"))
