@@ -123,9 +123,10 @@ class Figure(_Strict):
     match `series` (one line for each setting of their other parameters), one column for
     each n, one row for each split, `references` as horizontal lines with bands. Labels
     may hold ``*`` for any characters. ``curves``: one row for each of `metrics`, one
-    column for each of `panels`, curves against steps. ``growth``: each of `metrics` (all losses, if
-    none is named) against n, a line for each contender of `series`, thin gray ones for
-    `references`. `level` is that of the bands.
+    column for each of `panels`, curves against steps, which `steps` says in words what they
+    are; both `axes` are logarithmic, or only that of the steps (``log-linear``), or none.
+    ``growth``: each of `metrics` (all losses, if none is named) against n, a line for each
+    contender of `series`, thin gray ones for `references`. `level` is that of the bands.
     `file` is a file name without its ending, at most 100 of ``A-Z a-z 0-9 . _ -``.
     """
 
@@ -137,6 +138,8 @@ class Figure(_Strict):
     references: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
+    steps: str = "step"
+    axes: Literal["log", "log-linear", "linear"] = "log"
     level: float = Field(default=0.95, gt=0, lt=1)
 
     @model_validator(mode="after")

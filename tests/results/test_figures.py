@@ -83,6 +83,17 @@ def test_figure_2(samplers: dict[str, Sampler]) -> None:
     assert canvas.axes[2].get_yscale() == canvas.axes[2].get_xscale() == "log"
 
 
+@pytest.mark.parametrize(("asked", "found"), [("log-linear", ("log", "linear")), ("linear", ("linear", "linear"))])
+def test_a_suite_says_what_axes_its_curves_have(
+    samplers: dict[str, Sampler], asked: str, found: tuple[str, str]
+) -> None:
+    sampler = samplers["figure-2"]
+    figure = sampler.experiment.figures[0].model_copy(update={"axes": asked, "steps": "false alarms"})
+    canvas = draw_curves(sampler, figure)
+    assert {(axes.get_xscale(), axes.get_yscale()) for axes in canvas.axes} == {found}
+    assert {axes.get_xlabel() for axes in canvas.axes} == {"", "false alarms"}
+
+
 def test_real_data_is_named(tmp_path: Path) -> None:
     plan = synthetic.paper()[1]
     folder = synthetic.write(

@@ -10,7 +10,9 @@ from rankbench_rankad.pairs import concordance
 
 __all__ = ["PER_MILLE", "auc", "detected_at"]
 
-PER_MILLE: NDArray[np.int64] = np.unique(np.round(np.geomspace(1, 1000, 61)).astype(np.int64))
+PER_MILLE: NDArray[np.int64] = np.unique(
+    np.concatenate([np.round(np.geomspace(1, 1000, 61)), np.arange(25, 1001, 25)]).astype(np.int64)
+)
 """False alarms per 1000 nominal points at which a ROC curve is recorded."""
 
 

@@ -1,14 +1,12 @@
 """rankbench's own checks of components, on every one that this package brings."""
 
-from rankbench_rankad.adbench import Adbench
+from rankbench.testing import parametrize_with_checks
 from rankbench_rankad.peers import IsolationForest, KnnDistance, LocalOutlierFactor, OneClassSvm
 from rankbench_rankad.plugin import rankbench_register_suites
 from rankbench_rankad.protocol import Anomaly
 from rankbench_rankad.rank_ad import RankAD
 from rankbench_rankad.readers import CsvPoints, NpzPoints, ParquetPoints
 from rankbench_rankad.simulator import KnownDensity
-
-from rankbench.testing import parametrize_with_checks
 
 
 @parametrize_with_checks(

@@ -29,10 +29,10 @@ _METRIC_WORDS = {
 
 
 def draw_curves(sampler: Sampler, figure: Figure) -> Canvas:
-    """Draw the curves named in `figure.metrics` against steps on a logarithmic axis.
+    """Draw the curves named in `figure.metrics` against steps, on the axes that `figure.axes` asks for.
 
-    Bands are t intervals over draws. The values' axis is logarithmic too, unless a mean
-    is not positive (an estimated gap may well be below zero): then it is linear.
+    Bands are t intervals over draws. Where the values' axis is to be logarithmic and a mean
+    is not positive (an estimated gap may well be below zero), it is linear.
     """
     from matplotlib.figure import Figure as Canvas
 
@@ -47,15 +47,16 @@ def draw_curves(sampler: Sampler, figure: Figure) -> Canvas:
             axes = grid[r][c]
             for i, (race, arm) in enumerate(arms):
                 _curve(axes, sampler, race, arm, metric, _name(panel, race, arm), look(i), figure.level)
-            axes.set_xscale("log")
+            axes.set_xscale("linear" if figure.axes == "linear" else "log")
             if c == 0:
                 axes.set_ylabel(_METRIC_WORDS.get(metric, safe(metric)))
         grid[0][c].set_title(safe(panel.title))
-        grid[-1][c].set_xlabel("step")
+        grid[-1][c].set_xlabel(safe(figure.steps))
         if grid[-1][c].get_legend_handles_labels()[0]:
             grid[-1][c].legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2)
-    for row in grid:
-        _scale(row)
+    if figure.axes == "log":
+        for row in grid:
+            _scale(row)
     canvas.suptitle(subtitle(sampler, figure, used), fontsize=10)
     return canvas
 
