@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from rankbench.aggregators.structures import structure_of
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.data.queries import Comparisons, Orders
-from rankbench.data.schema import Table
 from rankbench.data.simulators.populations import Law, best_orders, make_populations
 from rankbench.errors import SpecError
 from rankbench.plugin import manager
@@ -25,6 +24,9 @@ from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Direction, Split
 from rankbench.runner.isolation import guarded, is_ours, reason
 from rankbench.runner.seeds import JUDGMENTS
+
+if TYPE_CHECKING:
+    from rankbench.data.schema import Table
 
 __all__ = ["Aggregation"]
 
