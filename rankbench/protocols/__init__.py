@@ -19,7 +19,8 @@ def rankbench_register_protocols() -> list[type[Protocol]]:
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
     from rankbench.protocols.own_log import OwnLog
+    from rankbench.protocols.repair import Repair
     from rankbench.protocols.selection import Selection
     from rankbench.protocols.theory import Theory
 
-    return [Aggregation, BTL, ClickPrediction, OwnLog, Selection, Theory]
+    return [Aggregation, BTL, ClickPrediction, OwnLog, Repair, Selection, Theory]

@@ -1,0 +1,102 @@
+"""The protocols theory and repair: what they prepare, compute and refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rankbench import api
+from rankbench.errors import SpecError
+from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
+from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask
+from rankbench.protocols.repair import Repair
+from rankbench.protocols.theory import Theory
+from rankbench.results.schema import BlockKey, problem_with
+from rankbench.theory.consistency import consistency
+from rankbench.theory.settings import GRAPHS
+
+
+def task(protocol, n, losses, **cells):
+    return BlockTask(BlockKey(str(protocol), "", n, 0, 7), 0, losses, cells)
+
+
+def test_theory_is_a_table_of_consistency():
+    protocol = Theory(loss="pairwise-disagreement")
+    prepared = protocol.prepare(None, 1)
+    assert prepared.units["design"] == tuple(setting.name for setting in GRAPHS)
+    found = protocol.execute(prepared, task(protocol, 1, ("gap", "excess"), a="pairwise-logistic"))
+    assert problem_with(found[0], {"design": len(GRAPHS)}) is None
+    loss, surrogate = PairwiseDisagreement(), manager.get("surrogate", "pairwise-logistic")
+    expected = [consistency(surrogate, setting, loss) for setting in GRAPHS]
+    assert found[0].losses["gap", "design"].tolist() == [one.gap for one in expected]
+    assert found[0].losses["excess", "design"].tolist() == [one.excess for one in expected]
+
+
+def test_theory_skips_losses_that_do_not_care():
+    protocol = Theory(loss="precision:k=3")
+    (found,) = protocol.execute(protocol.prepare(None, 1), task(protocol, 1, ("gap",), a="regression"))
+    assert found.status == "skipped"
+    assert "same risk for all orders" in found.reason
+
+
+def test_theory_aggregates_graphs_only():
+    with pytest.raises(SpecError, match="aggregation is of graphs"):
+        manager.get("protocol", "theory:loss=ndcg,aggregation=difference")
+
+
+@pytest.fixture(scope="module")
+def prepared():
+    return Repair(paper=True, populations=4).prepare(None, 5)
+
+
+CELLS = {
+    "oracle": "oracle",
+    "single": "erm:aggregator=identity,k=1,surrogate=pairwise-logistic,optimizer=newton,lambda=1e-7",
+    "repaired": "erm:aggregator=difference-graph,k=inf,surrogate=pairwise-logistic,optimizer=newton,lambda=1e-7",
+    "linear": "erm:aggregator=net-weights,k=inf,surrogate=linear,optimizer=exact,lambda=1e-7",
+}
+
+
+def test_repair_on_the_papers_populations(prepared):
+    """With many votes: (12) misorders items 2 and 3, which costs their weight; (23) and linear do not."""
+    found = prepared.protocol.execute(prepared, task(prepared.protocol, 30_000, ("excess",), **CELLS))
+    rows = {one.cell: one.losses["excess", "design"] for one in found}
+    assert not rows["oracle"].any()
+    assert rows["single"][0] == pytest.approx(0.05 / 2.55)
+    assert (rows["single"][1:] >= 0).all()
+    # (2, 3) is 2% of the votes, all one way: no sample of this size has it otherwise.
+    assert rows["repaired"][0] == rows["linear"][0] == 0
+
+
+def test_repair_prefixes(prepared):
+    from rankbench.protocols.repair import _draw, _populations
+
+    populations = _populations(prepared)
+    assert [len(p.votes) for p in populations] == [3, 3, 4, 4, 4, 4]
+    few, many = (_draw(populations, n, (1, 2)) for n in (10, 50))
+    for q in range(len(populations)):
+        assert few.winners[10 * q : 10 * q + 10].tolist() == many.winners[50 * q : 50 * q + 10].tolist()
+
+
+def test_repair_labels_are_a_best_ranking(prepared):
+    from rankbench.protocols.repair import _populations, _queries
+
+    queries = _queries(prepared)
+    for q, population in enumerate(_populations(prepared)):
+        labels = queries.labels[queries.offsets[q] : queries.offsets[q + 1]]
+        risks = [
+            PairwiseDisagreement().value(np.array(alpha, float), population.votes)
+            for alpha in np.ndindex(*(len(labels),) * len(labels))
+        ]
+        assert PairwiseDisagreement().value(labels, population.votes) == pytest.approx(min(risks))
+
+
+def test_the_papers_populations_are_low_noise():
+    with pytest.raises(SpecError, match="low-noise"):
+        Repair(noise="cyclic", paper=True).prepare(None, 1)
+
+
+def test_suites_can_be_planned():
+    assert len(api.planned("theory").plan.tasks) == 4
+    assert len(api.planned("repair", reps=1).plan.tasks) == 12
