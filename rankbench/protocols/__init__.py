@@ -18,9 +18,11 @@ def rankbench_register_protocols() -> list[type[Protocol]]:
     from rankbench.protocols.aggregation import Aggregation
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
+    from rankbench.protocols.items import Items
     from rankbench.protocols.own_log import OwnLog
     from rankbench.protocols.repair import Repair
     from rankbench.protocols.selection import Selection
+    from rankbench.protocols.table_1 import Table1
     from rankbench.protocols.theory import Theory
 
-    return [Aggregation, BTL, ClickPrediction, OwnLog, Repair, Selection, Theory]
+    return [Aggregation, BTL, ClickPrediction, Items, OwnLog, Repair, Selection, Table1, Theory]

@@ -11,6 +11,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.logs.ranking import scales_of
 from rankbench.logs.votes import Votes, load_votes, votes_of_ballots
 from rankbench.protocols.base import Prepared, pack
 
@@ -33,6 +34,12 @@ def votes_of(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
         notes = []
     tied = float(votes.weights[votes.ties].sum() / votes.weights.sum())
     judges = "judges unknown" if votes.judges is None else f"{votes.judges.max() + 1:,} judges"
+    scales = int(scales_of(votes).max()) + 1
+    if scales > 1:
+        notes.append(
+            f"{scales} groups of items were never compared with one another: scores of different groups stand on "
+            "scales of their own, and nothing is said about their order."
+        )
     notes.append(f"{len(votes):,} votes on {len(votes.items):,} items, {tied:.0%} ties, {judges}.")
     return votes, tuple(notes)
 

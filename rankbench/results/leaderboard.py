@@ -9,6 +9,7 @@ from __future__ import annotations
 from rankbench.results.analysis import Analysis, Section
 from rankbench.results.evidence import claims_markdown
 from rankbench.results.footnotes import footnotes, troubles
+from rankbench.results.recommendation import recommendations
 from rankbench.results.schema import Source, SuiteRecord
 from rankbench.results.tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.results.text import code, count, markdown, sentence
@@ -21,9 +22,10 @@ def leaderboard_markdown(analysis: Analysis) -> str:
     record = analysis.record
     parts = [
         f"# {markdown(record.title)}",
-        *(part for source in record.sources for part in _data(source, analysis)),
+        *_data(analysis),
         *_left_out(record),
         *_progress(analysis),
+        *recommendations(analysis),
         *claims_markdown(analysis),
         *_how_to_read(record),
         *(part for section in analysis.sections for part in _experiment(section)),
@@ -32,10 +34,20 @@ def leaderboard_markdown(analysis: Analysis) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _data(source: Source, analysis: Analysis) -> list[str]:
-    """Say what some experiments are made from: whether it is simulated, first."""
-    names = [name for name, index in analysis.record.of.items() if analysis.record.sources[index] is source]
-    alone = len(analysis.record.sources) == 1
+def _data(analysis: Analysis) -> list[str]:
+    """Say what experiments are made from, what they share once: whether it is simulated, first."""
+    record = analysis.record
+    groups: dict[tuple[str, str, bool, tuple[str, ...], tuple[str, ...]], list[Source]] = {}
+    for source in record.sources:
+        own = "" if source.dataset else source.protocol
+        key = (source.dataset, own, source.simulated, source.assumptions, source.notes)
+        groups.setdefault(key, []).append(source)
+    return [part for group in groups.values() for part in _group(group, analysis, alone=len(groups) == 1)]
+
+
+def _group(sources: list[Source], analysis: Analysis, *, alone: bool) -> list[str]:
+    source, record = sources[0], analysis.record
+    names = [name for name, index in record.of.items() if record.sources[index] in sources]
     parts = [] if alone else [f"**{', '.join(markdown(name) for name in names)}**"]
     if source.simulated:
         what = code(source.dataset or source.protocol)
@@ -46,17 +58,22 @@ def _data(source: Source, analysis: Analysis) -> list[str]:
         parts.append("\n".join(lines))
     elif source.assumptions:
         parts.append("\n".join(f"> {markdown(sentence(text))}" for text in source.assumptions))
-    sizes = ", ".join(f"{count(len(source.units[split]))} {source.short(split)}" for split in source.shown_splits())
-    rows = [("protocol", code(source.protocol))]
+    rows = [("protocol", ", ".join(dict.fromkeys(code(s.protocol) for s in sources)))]
     if source.dataset:
         rows.append(("data", f"{code(source.dataset)}{' (simulated)' if source.simulated else ''}"))
         rows.append(("sha256", code(source.fingerprint)))
-    if source.test_share is None:
-        rows.append(("judged on", sizes))
+    sizes = dict.fromkeys(
+        f"{count(len(s.units[split]))} {s.short(split)}"
+        for s in sources
+        if s.test_share is None
+        for split in s.shown_splits()
+    )
+    if sizes:
+        rows.append(("judged on", ", ".join(sizes)))
     drawn = {
         race.n
         for section in analysis.sections
-        if section.sampler.source is source and source.counts
+        if section.sampler.source in sources and section.sampler.source.counts
         for race in section.sampler.races
     }
     if drawn:

@@ -126,12 +126,13 @@ class Figure(_Strict):
     column for each of `panels`, curves against steps, which `steps` says in words what they
     are; both `axes` are logarithmic, or only that of the steps (``log-linear``), or none.
     ``growth``: each of `metrics` (all losses, if none is named) against n, a line for each
-    contender of `series`, thin gray ones for `references`. `level` is that of the bands.
+    contender of `series`, thin gray ones for `references`. ``dots``: a dot with its interval for each contender of `series` (all, if none is named) in
+    each of `metrics` (the headline), or for each item of a ranking. `level` is that of the bands.
     `file` is a file name without its ending, at most 100 of ``A-Z a-z 0-9 . _ -``.
     """
 
     file: FileName
-    kind: Literal["risk", "curves", "growth"]
+    kind: Literal["risk", "curves", "growth", "dots"]
     title: str = ""
     parameter: str = ""
     series: tuple[str, ...] = ()

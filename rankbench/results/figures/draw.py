@@ -16,11 +16,12 @@ def draw(sampler: Sampler) -> dict[str, bytes]:
     import matplotlib
 
     from rankbench.results.figures.curves import draw_curves
+    from rankbench.results.figures.dots import draw_dots
     from rankbench.results.figures.growth import draw_growth
     from rankbench.results.figures.risk import draw_risk
     from rankbench.results.figures.style import RC, render
 
-    drawers = {"risk": draw_risk, "curves": draw_curves, "growth": draw_growth}
+    drawers = {"risk": draw_risk, "curves": draw_curves, "growth": draw_growth, "dots": draw_dots}
     found: dict[str, bytes] = {}
     for figure in sampler.experiment.figures:
         with matplotlib.rc_context():

@@ -1,0 +1,100 @@
+"""Your own log: what it says about its items."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.component import Component
+from rankbench.data.dataset import Dataset
+from rankbench.errors import SpecError
+from rankbench.logs.ranking import Cluster, ItemRanking, rank_items
+from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask, Prepared, Protocol
+from rankbench.protocols.own_log import OwnLog
+from rankbench.protocols.votes import misfit_of, pack_votes, unpack_votes, votes_of
+from rankbench.results.schema import RANKING, CellResult, Direction, Layout, Split
+
+__all__ = ["Items"]
+
+
+class Items(Protocol):
+    """Every contender ranks the items of a log, with intervals.
+
+    Scores come from all votes, intervals and rank ranges from a bootstrap of judges (see
+    `rankbench.logs.ranking.rank_items`). Items that no chain of comparisons connects are
+    said to be so, and never put on one scale.
+    """
+
+    name: ClassVar[str] = "items"
+    source: ClassVar[str] = "[Owen07]_; [MWR24]_"
+    contender: ClassVar[str] = "aggregator"
+    table: ClassVar[Any] = "comparisons"
+    metrics: ClassVar[dict[str, Direction]] = dict.fromkeys(RANKING, "maximize")
+    splits: ClassVar[dict[Split, str]] = {"design": "Items"}
+    counts: ClassVar[str] = "votes"
+    layout: ClassVar[Layout] = "ranking"
+
+    replicates: int = Field(default=500, ge=0, le=100_000, description="Bootstrap replicates.")
+    cluster: Cluster = Field(default="judge", description="What is resampled: judge or vote.")
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Load the votes; n = 1 of the suite stands for all of them."""
+        if dataset is None:
+            raise SpecError(f"protocol {self.name!r} needs a log")
+        votes, notes = votes_of(dataset)
+        units: dict[Split, tuple[str, ...]] = {"design": tuple(votes.items)}
+        return Prepared(self, dataset, dataset.fingerprint(), units, pack_votes(votes), float(len(votes)), notes)
+
+    def refusal(self, dataset: Dataset) -> str:
+        """Return why a data set is no log of votes; empty if it is one."""
+        return OwnLog().refusal(dataset)
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a component cannot rank the items of a log; empty if it can."""
+        return misfit_of(contender)
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Rank the items by every contender."""
+        from rankbench.runner.isolation import guarded, reason
+
+        votes = unpack_votes(prepared)
+        found = []
+        for cell, spec in task.cells.items():
+            aggregator = manager.get("aggregator", spec)
+            if not isinstance(aggregator, Aggregator):
+                raise SpecError(f"{spec!r} is not an aggregator")
+            ranking = guarded(
+                partial(
+                    rank_items,
+                    votes,
+                    aggregator,
+                    replicates=self.replicates,
+                    cluster=self.cluster,
+                    seed=task.key.seed,
+                )
+            )
+            if isinstance(ranking, Exception):
+                found.append(CellResult(cell, "error", reason(ranking)))
+            else:
+                found.append(_cell(cell, ranking))
+        return found
+
+
+def _cell(cell: str, ranking: ItemRanking) -> CellResult:
+    known = np.isfinite(ranking.lower)
+    values = {
+        "score": ranking.scores,
+        # A log of one vote has nothing to resample: the interval is then the score alone.
+        "lower": np.where(known, ranking.lower, ranking.scores),
+        "upper": np.where(known, ranking.upper, ranking.scores),
+        "rank-low": ranking.low.astype(np.float64),
+        "rank-high": ranking.high.astype(np.float64),
+    }
+    facts = {"scales": float(ranking.scales.max() + 1), "clusters": float(ranking.clusters)}
+    return CellResult(cell, "done", "", math.nan, {(metric, "design"): values[metric] for metric in RANKING}, {}, facts)
