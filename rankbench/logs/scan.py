@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from rankbench.data.readers.base import choose_reader, existing
 from rankbench.data.shown import shown
 from rankbench.errors import InputError, nearest
+from rankbench.logs.clusters import Cells, ClusterCounts, cluster_counts, compacted, packed
 from rankbench.logs.codes import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
 from rankbench.logs.count import Counter, no_flags, no_weights, pair_counts
 from rankbench.logs.pairs import PairCounts
 from rankbench.logs.runs import Run, relabelled
 from rankbench.logs.tables import ROWS, Piece
 
-__all__ = ["LogStream", "count_log", "open_log", "streamed"]
+__all__ = ["LogStream", "count_log", "count_log_clusters", "open_log", "streamed"]
 
 T = TypeVar("T")
 Log = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
@@ -218,12 +219,60 @@ def _count(stream: LogStream) -> PairCounts:
         for chunk in stream.chunks():
             counter.add([piece for piece, _ in chunk], codes.size)
         run = counter.total(codes.size)
-    run, items = _listed(run, codes)
+    run, items, _ = _listed(run, codes)
     return pair_counts(run, items, stream.rows, stream.weighted)
 
 
-def _listed(run: Run, codes: Codes) -> tuple[Run, list[str]]:
-    """Return the run of the items that are listed, in their order, and their names."""
+def count_log_clusters(log: Log, *, judge: str = "judge", items: Sequence[str] | None = None) -> ClusterCounts:
+    """Sum the comparisons of a log by judge and pair, without holding it in memory.
+
+    Memory grows with the combinations of judge and pair that occur.
+
+    Parameters
+    ----------
+    log, items
+        As in `count_log`.
+    judge : str
+        Column of names or integers that says whose judgment it is; missing ones are an error.
+
+    Raises
+    ------
+    InputError
+        As in `count_log`; no such column; more than a million items or eight million judges.
+    """
+    frame = open_log(log)
+    schema = _schema(frame)
+    if judge not in schema:
+        raise InputError(f"column {judge!r} is missing{nearest(judge, schema)}", column=judge)
+
+    def use(codes: Codes) -> ClusterCounts:
+        # Names by a table of their own: judges' numbers may be anything.
+        judges = CategoryCodes()
+        codes_for([schema[judge]], column=judge)
+        stream = LogStream(frame, codes, judge, judges)
+        parts: list[Cells] = []
+        with Counter(stream.tied, stream.weighted, codes.names) as counter:
+            for chunk in stream.chunks():
+                counter.add([piece for piece, _ in chunk], codes.size)
+                found = [
+                    packed(piece.winners, piece.losers, who, piece.ties, piece.weights)
+                    for piece, who in chunk
+                    if who is not None
+                ]
+                parts += found
+                # Seldom enough that the work stays linear, often enough that repeats take no memory.
+                if sum(len(part.keys) for part in parts[1:]) > max(len(parts[0].keys), 4 * ROWS):
+                    parts = [compacted(parts)]
+            run = counter.total(codes.size)
+        run, names, rank = _listed(run, codes)
+        counts = pair_counts(run, names, stream.rows, stream.weighted)
+        return cluster_counts(compacted(parts), counts, rank.astype(np.int64), judges.names())
+
+    return streamed(frame, items, use)
+
+
+def _listed(run: Run, codes: Codes) -> tuple[Run, list[str], NDArray[np.int32]]:
+    """Return the run of the items that are listed, in their order, their names, and each code's item."""
     seen = np.diff(run.starts) > 0
     seen[run.high] = True
     order, names = codes.order(seen), codes.names()
@@ -234,4 +283,4 @@ def _listed(run: Run, codes: Codes) -> tuple[Run, list[str]]:
     left_out = np.ones(m, np.bool_)
     left_out[order] = False
     rank[left_out] = np.arange(len(order), m, dtype=np.int32)
-    return relabelled(run, rank).padded(len(order)), [names[i] for i in order]
+    return relabelled(run, rank).padded(len(order)), [names[i] for i in order], rank
