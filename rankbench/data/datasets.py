@@ -13,6 +13,7 @@ def rankbench_register_datasets() -> list[type[Dataset]]:
     """Return the data sets; nothing is read or downloaded."""
     from rankbench.data.cards import card_dataset, cards
     from rankbench.data.simulators.cascade_clicks import CascadeClicks
+    from rankbench.data.simulators.movielens_like import MovieLensLike
     from rankbench.data.simulators.web10k_like import Web10kLike
 
-    return [Web10kLike, CascadeClicks, *(card_dataset(card) for card in cards().values())]
+    return [Web10kLike, MovieLensLike, CascadeClicks, *(card_dataset(card) for card in cards().values())]

@@ -13,9 +13,10 @@ def rankbench_register_readers() -> list[type[Reader]]:
     """Return the built-in readers."""
     from rankbench.data.readers.csv import CsvReader
     from rankbench.data.readers.letor import LetorReader
+    from rankbench.data.readers.movielens import MovieLensReader
     from rankbench.data.readers.ndjson import NdjsonReader
     from rankbench.data.readers.parquet import ParquetReader
     from rankbench.data.readers.preflib import PreflibReader
     from rankbench.data.readers.yandex import YandexReader
 
-    return [LetorReader, ParquetReader, CsvReader, NdjsonReader, PreflibReader, YandexReader]
+    return [LetorReader, ParquetReader, CsvReader, NdjsonReader, PreflibReader, YandexReader, MovieLensReader]

@@ -1,0 +1,5 @@
+"""Compiled forms of the ratings' features and draws; importing a module here imports numba."""
+
+from rankbench.runtime import prepare
+
+prepare()

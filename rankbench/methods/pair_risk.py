@@ -1,0 +1,190 @@
+"""The three pairwise losses of [DMJ10]_ section 4, for few features and many pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.data.queries import Queries
+from rankbench.methods.base import Block, Fitted, Method
+from rankbench.models.linear import Linear
+from rankbench.optimizers.base import Fit
+from rankbench.optimizers.differences import Differences
+from rankbench.optimizers.guard import finite
+from rankbench.optimizers.hinge_dual import HingeRisk
+from rankbench.optimizers.pairs import PairCounts
+from rankbench.optimizers.problems import Gram
+
+__all__ = ["PairRisk"]
+
+GAP = 1e-4
+"""Duality gap of the hinge, in the units of the mean weight."""
+
+GRADIENT = 1e-7
+"""Gradient norm of the logistic loss."""
+
+STEPS = 300
+"""Newton steps for each lambda."""
+
+REUSE = 0.1
+"""A Hessian is kept while steps with it shrink the gradient norm to this share."""
+
+
+class PairRisk(Method):
+    r"""Minimize a linear model's mean pairwise loss, weighted, plus ``lambda |w|^2``.
+
+    With n pairs, the better item i and the worse item j of each, weights a_ij and
+    ``m = w'(x_i - x_j)``:
+
+    .. math:: \text{hinge:}    \quad \frac1n \sum a_{ij} \max(0, 1 - m_{ij})
+    .. math:: \text{logistic:} \quad \frac1n \sum a_{ij} \log(1 + e^{-m_{ij}})
+    .. math:: \text{linear:}   \quad -\frac1n \sum a_{ij} m_{ij} + \frac\theta n \sum (w'x_i)^2 + (w'x_j)^2
+
+    The paper's sums are divided by n, so that lambda means the same at every n; lambda is
+    not halved, and theta penalizes the scores of both items of each pair. Unlike hinge and
+    logistic, the linear loss therefore changes when a number is added to a query's scores.
+
+    Notes
+    -----
+    Hinge: to a duality gap of 1e-4. Logistic: Newton steps, to a gradient norm of 1e-7.
+    Linear: closed form, ``w = (2 theta S + 2 lambda I)^-1 b`` with S the second moments
+    of the pairs' end points and b the mean weighted difference. A whole grid of lambdas
+    (`fit_path`) shares the pairs; each fit starts from the one before.
+    """
+
+    name: ClassVar[str] = "pair-risk"
+    source: ClassVar[str] = "[DMJ10]_ section 4; Herbrich et al. 2000; Dekel et al. 2004"
+
+    loss: Literal["hinge", "logistic", "linear"] = Field(default="hinge", description="Loss of a pair.")
+    ridge: float = Field(default=1e-3, alias="lambda", gt=0, allow_inf_nan=False, description="Ridge penalty.")
+    theta: float = Field(
+        default=1e-4, ge=0, allow_inf_nan=False, description="Penalty on the scores; of the linear loss only."
+    )
+
+    def fit(self, block: Block) -> Fitted:
+        """Minimize from w = 0."""
+        return self.fit_path(block, [self])[0]
+
+    @classmethod
+    def fit_path(cls, block: Block, points: Sequence[Self]) -> list[Fitted]:
+        """Fit contenders that differ in lambda alone, each from where the one before ended.
+
+        Parameters
+        ----------
+        block : Block
+        points : sequence of PairRisk
+            Best with lambda from large to small.
+        """
+        x = np.ascontiguousarray(block.design.x, dtype=np.float64)
+        said = block.comparisons
+        pairs = PairCounts.of(said, block.design.offsets)
+        differences = Differences(x, pairs.tails, pairs.heads)
+        shares = pairs.weights / len(said)
+        ridges = [point.ridge for point in points]
+        if points[0].loss == "hinge":
+            fits = HingeRisk(differences, shares).path([2.0 * ridge for ridge in ridges], GAP, STEPS)
+        elif points[0].loss == "logistic":
+            fits = _logistic_path(differences, shares, ridges)
+        else:
+            fits = _linear_path(differences, shares, _ends(block) / len(said), points[0].theta, ridges)
+        return [
+            Fitted(
+                partial(_scores, fit.theta),
+                Linear(),
+                fit.theta,
+                fit.optimality,
+                fit.converged,
+                {"iterations": float(fit.iterations)},
+            )
+            for fit in fits
+        ]
+
+
+def _scores(theta: NDArray[np.float64], queries: Queries) -> NDArray[np.float64]:
+    return queries.x @ theta
+
+
+def _ends(block: Block) -> NDArray[np.float64]:
+    """Return how often each item is an end point of a pair, shape (N,)."""
+    said = block.comparisons
+    base = np.repeat(block.design.offsets[:-1], said.counts)
+    ends = np.concatenate([base + said.winners, base + said.losers])
+    return np.bincount(ends, minlength=len(block.design.x)).astype(np.float64)
+
+
+def _linear_path(
+    differences: Differences,
+    shares: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    theta: float,
+    ridges: Sequence[float],
+) -> list[Fit]:
+    """Solve the normal equations for all lambdas through one eigendecomposition."""
+    x = differences.x
+    gram = Gram(2.0 * theta * ((x * ends[:, None]).T @ x))
+    b = differences.combine(shares)
+    fits = []
+    for ridge in ridges:
+        w = gram.solve(b, 2.0 * ridge)
+        residual = gram.matrix @ w + 2.0 * ridge * w - b
+        finite("pair-risk", 0.0, residual, 1)
+        # The normal equations have b on the right: relative to it, rounding is all that is left.
+        norm = float(np.linalg.norm(residual))
+        fits.append(Fit(w, norm, 1, norm <= 1e-8 * max(1.0, float(np.linalg.norm(b)))))
+    return fits
+
+
+def _logistic_path(differences: Differences, shares: NDArray[np.float64], ridges: Sequence[float]) -> list[Fit]:
+    """Take damped Newton steps, for each lambda from where the one before ended."""
+    w = np.zeros(differences.dimension)
+    fits = []
+    for ridge in ridges:
+        value, gradient, curvature = _logistic(differences, shares, w, ridge)
+        finite("pair-risk", value, gradient, 0)
+        hessian: NDArray[np.float64] | None = None
+        norm, step = float(np.linalg.norm(gradient)), 0
+        while norm > GRADIENT and step < STEPS:
+            step += 1
+            fresh = hessian is None
+            if hessian is None:
+                hessian = differences.gram(curvature) + 2.0 * ridge * np.eye(len(w))
+            direction = np.asarray(-np.linalg.solve(hessian, gradient), dtype=np.float64)
+            slope, length = float(gradient @ direction), 1.0
+            while True:
+                moved = w + length * direction
+                new = _logistic(differences, shares, moved, ridge)
+                # Near the minimum the decrease is below rounding: the smaller gradient decides.
+                if new[0] <= value + 1e-4 * length * slope or float(np.linalg.norm(new[1])) <= 0.5 * norm:
+                    break
+                length *= 0.5
+                if length < 2.0**-30:
+                    break
+            if length < 2.0**-30:
+                if fresh:
+                    break
+                hessian = None
+                continue
+            w, (value, gradient, curvature) = moved, new
+            finite("pair-risk", value, gradient, step)
+            before, norm = norm, float(np.linalg.norm(gradient))
+            if length < 1.0 or norm > REUSE * before:
+                hessian = None
+        fits.append(Fit(w, norm, step, norm <= GRADIENT))
+    return fits
+
+
+def _logistic(
+    differences: Differences, shares: NDArray[np.float64], w: NDArray[np.float64], ridge: float
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Return the objective, its gradient, and the second derivative of each pair's loss."""
+    margins = differences.margins(w)
+    small = np.exp(-np.abs(margins))
+    value = float(shares @ (np.log1p(small) + np.maximum(-margins, 0.0))) + ridge * float(w @ w)
+    wrong = np.where(margins > 0, small, 1.0) / (1.0 + small)
+    gradient = 2.0 * ridge * w - differences.combine(shares * wrong)
+    return value, gradient, shares * wrong * (1.0 - wrong)

@@ -1,0 +1,273 @@
+"""Table 1 of [DMJ10]_: pairs of movies that a user rates differently, over folds of ratings."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.component import Component, build
+from rankbench.data.dataset import Dataset
+from rankbench.data.movielens.features import Centering, Leakage, raw_features, standardized
+from rankbench.data.movielens.pairs import Pairs, draw_pairs
+from rankbench.data.movielens.ratings import Ratings
+from rankbench.data.queries import Queries
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.methods.base import Block, Fitted, Method
+from rankbench.methods.pair_risk import PairRisk
+from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.results.schema import CellResult, Direction, Split
+from rankbench.runner.contenders import answer, fit
+from rankbench.runner.isolation import ContenderFailed, guarded, lent
+from rankbench.runner.seeds import block_entropy, draw_entropy
+from rankbench.spec import parse
+
+__all__ = ["Table1"]
+
+FOLDS = 5
+MOST_PAIRS = 1_000_000
+METRIC = "disagreement"
+PARTS = ("train", "validation", "test")
+
+
+class Table1(Protocol):
+    """Learn from pairs of a user's ratings, choose lambda on validation pairs, judge on test pairs.
+
+    The ratings are dealt to five folds at random; in each of the five rotations of a
+    partition one fold is for testing, the next for validation, three are for training.
+    Repetition r is rotation ``r mod 5`` of partition ``r // 5``. Both ratings of a pair
+    are in the same fold; a pair weighs the difference of its ratings. The n of a
+    repetition are prefixes of one draw.
+
+    A contender is a method; of a list of values, the one with the smallest loss on
+    the validation pairs is taken, the first of several. The loss is the sum of the weights
+    of misordered test pairs (ties among scores half) over the number of test pairs.
+    """
+
+    name: ClassVar[str] = "table-1"
+    source: ClassVar[str] = "[DMJ10]_ section 4, eq. (7)"
+    metrics: ClassVar[dict[str, Direction]] = {METRIC: "minimize"}
+    splits: ClassVar[dict[Split, str]] = {"heldout": "Test pairs (of a fold that nothing was learned from)"}
+    counts: ClassVar[str] = "training pairs"
+    # Of five folds, three train and one tests.
+    test_share: ClassVar[float | None] = 0.25
+    tunes: ClassVar[bool] = True
+
+    features: Leakage = Field(
+        default="crossfit",
+        description="Features of training ratings: from the other training folds, from all but the rating itself, "
+        "or from all with it, which leaks it.",
+    )
+    similarity: bool = Field(default=True, description="Whether ratings by similar and dissimilar users are features.")
+    center: Centering = Field(default="global", description="What is subtracted from features: a mean, or nothing.")
+    sampling: Literal["user", "pair"] = Field(
+        default="user", description="Pairs: a user uniform and then a pair, or uniform among all pairs."
+    )
+    partitions: int = Field(default=3, ge=1, le=1000, description="Partitions whose features are made beforehand.")
+    validation: int = Field(default=40_000, ge=1, le=MOST_PAIRS, description="Validation pairs.")
+    test: int = Field(default=40_000, ge=1, le=MOST_PAIRS, description="Test pairs.")
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Read the ratings and compute the features of all rotations, in threads."""
+        if dataset is None:
+            raise SpecError(f"protocol {self.name!r} needs a data set of rated movies")
+        ratings = Ratings.of(dataset.scan())
+        fingerprint = dataset.fingerprint()
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            runs = list(pool.map(partial(self._run, ratings, fingerprint, seed), range(FOLDS * self.partitions)))
+        arrays = pack(
+            "ratings",
+            offsets=ratings.offsets,
+            movies=ratings.movies,
+            ratings=ratings.ratings,
+            years=ratings.years,
+            genres=ratings.genres,
+        )
+        for repetition, run in enumerate(runs):
+            arrays |= pack(f"run-{repetition}", **run)
+        return Prepared(self, dataset, fingerprint, {"heldout": ("test pairs",)}, arrays, 1.0, self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
+        """Say what the parameters mean for a reader of the leaderboard."""
+        notes = []
+        if self.features == "crossfit":
+            notes.append(
+                "Features of a training fold are computed from the other two: no rating is in its own features."
+            )
+        elif self.features == "loo":
+            notes.append(
+                "Features leave out the rating itself alone: they are NOT free of leakage, since it can be read "
+                "off the differences between a user's rows."
+            )
+        else:
+            notes.append(
+                "WITH LEAKAGE: training ratings are in their own features (a user's genre means, a movie's mean), "
+                "those of validation and test pairs are not."
+            )
+        if not self.similarity:
+            notes.append("Without the features of similar and dissimilar users.")
+        if self.center != "global":
+            notes.append(
+                "Features are centered within a user's ratings of a fold: the penalty theta no longer sees differences "
+                "between users."
+                if self.center == "user"
+                else "Features are scaled but not centered."
+            )
+        if self.sampling == "pair":
+            notes.append(
+                "Pairs are uniform among all untied pairs, so that users count by the square of their ratings."
+            )
+        return tuple(notes)
+
+    def _run(self, ratings: Ratings, fingerprint: str, seed: int, repetition: int) -> dict[str, NDArray[np.generic]]:
+        """Compute one rotation: its rows in order, their features, where its parts begin."""
+        from rankbench.data.movielens.kernels.draws import deal
+        from rankbench.random import seed_state
+
+        partition, rotation = divmod(repetition, FOLDS)
+        folds = np.empty(len(ratings), np.int8)
+        # Blocks have n >= 1, so that n = 0 is a stream of its own.
+        deal(seed_state(block_entropy(seed, fingerprint, 0, partition)), FOLDS, folds)
+        testing, validating = rotation, (rotation + 1) % FOLDS
+        training = tuple(fold for fold in range(FOLDS) if fold not in (testing, validating))
+        raw = raw_features(ratings, folds, training, self.features, neighbors=self.similarity)
+        part = np.where(folds == testing, 2, np.where(folds == validating, 1, 0))
+        groups = ratings.user_of * FOLDS + folds
+        x = standardized(raw, part == 0, groups, self.center)
+        order = np.lexsort((ratings.ratings, groups, part))
+        return {"x": x[order], "order": order, "group": groups[order], "part": part[order].astype(np.int8)}
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Draw the pairs, fit every contender's points, choose one, judge it on the test pairs."""
+        key = task.key
+        parts = self._parts(prepared, key.seed, key.repetition)
+        train, chosen, judged = (
+            self._pairs(part, n, (*draw_entropy(key.seed, prepared.fingerprint, key.repetition), stream))
+            for stream, (part, n) in enumerate(zip(parts, (key.n, self.validation, self.test), strict=True))
+        )
+        entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
+        design = parts[0].queries
+        block = Block(design, train.comparisons(key.n, design.offsets), key.n, key.repetition, entropy)
+        return [
+            _contender(cell, spec, block, _Trial(parts[1].queries, chosen), _Trial(parts[2].queries, judged))
+            for cell, spec in task.cells.items()
+        ]
+
+    def _pairs(self, part: _Part, n: int, entropy: tuple[int, ...]) -> Pairs:
+        return draw_pairs(part.queries.labels, part.queries.offsets, part.users, n, self.sampling == "user", entropy)
+
+    def _parts(self, prepared: Prepared, seed: int, repetition: int) -> list[_Part]:
+        """Return the three parts of a rotation, computing it if it was not made beforehand."""
+        arrays = prepared.arrays
+        users = prepared.arrays["ratings.offsets"].size - 1
+        if f"run-{repetition}.x" in arrays:
+            run = {name: arrays[f"run-{repetition}.{name}"] for name in ("x", "order", "group", "part")}
+        else:
+            names = ("offsets", "movies", "ratings", "years", "genres")
+            ratings = Ratings(tuple(map(str, range(users))), *(arrays[f"ratings.{name}"] for name in names))
+            run = self._run(ratings, prepared.fingerprint, seed, repetition)
+        labels = arrays["ratings.ratings"][run["order"]]
+        bounds = np.searchsorted(run["part"], np.arange(len(PARTS) + 1))
+        return [
+            _Part.of(run["x"][start:stop], labels[start:stop], run["group"][start:stop])
+            for start, stop in itertools.pairwise(bounds.tolist())
+        ]
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a contender cannot compete: it is no method."""
+        return "" if isinstance(contender, Method) else f"{contender!s} is not a method"
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Rows of one part of a rotation: a query is one user's ratings in one fold, ascending.
+
+    Attributes
+    ----------
+    queries : Queries
+    users : ndarray of int64, shape (Q,)
+        User of each query.
+    """
+
+    queries: Queries
+    users: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, x: NDArray[np.float32], labels: NDArray[np.float64], group: NDArray[np.int64]) -> _Part:
+        found, first = np.unique(group, return_index=True)
+        users = found // FOLDS
+        ids = [f"{user}/{fold}" for user, fold in zip(users.tolist(), (found % FOLDS).tolist(), strict=True)]
+        offsets = np.append(first, len(group)).astype(np.int64)
+        return cls(Queries(ids, offsets, x, labels), users.astype(np.int64))
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Pairs that a fitted contender is judged on."""
+
+    queries: Queries
+    pairs: Pairs
+
+    def loss(self, fitted: Fitted) -> float:
+        """Return the weighted disagreement.
+
+        Raises
+        ------
+        ContenderDiverged
+            Scores are not finite.
+        ContenderFailed
+            There is not one for each item.
+        """
+        scores = np.asarray(fitted.score(lent(self.queries)), dtype=np.float64)
+        if scores.shape != self.queries.labels.shape:
+            raise ContenderFailed(f"scores have shape {scores.shape}, not {self.queries.labels.shape}")
+        if not np.isfinite(scores).all():
+            raise ContenderDiverged("scores are not finite")
+        return self.pairs.disagreement(scores)
+
+
+def _contender(cell: str, spec: str, block: Block, validation: _Trial, test: _Trial) -> CellResult:
+    """Fit a contender's points, choose by validation loss, and judge the chosen one."""
+    methods = [
+        method
+        for method in build(manager.component_class("method", parse(spec).name), spec)
+        if isinstance(method, Method)
+    ]
+    outcomes = _fitted(block, methods)
+    losses = [
+        outcome if isinstance(outcome, Exception) else guarded(partial(validation.loss, outcome))
+        for outcome in outcomes
+    ]
+    usable = {index: loss for index, loss in enumerate(losses) if isinstance(loss, float)}
+    if not usable:
+        trouble = next(loss for loss in losses if isinstance(loss, Exception))
+        return answer(cell, trouble, {})
+    best = min(usable, key=lambda index: (usable[index], index))
+    chosen = outcomes[best]
+    loss = guarded(partial(test.loss, chosen)) if isinstance(chosen, Fitted) else chosen
+    if isinstance(loss, Exception):
+        return answer(cell, loss, {})
+    result = answer(cell, chosen, {"heldout": {METRIC: np.array([loss])}})
+    result.info.update({"choice": float(best), "choices": float(len(methods)), "validation": usable[best]})
+    if isinstance(point := methods[best], PairRisk):
+        result.info["lambda"] = point.ridge
+    return result
+
+
+def _fitted(block: Block, methods: list[Method]) -> list[Fitted | Exception]:
+    """Fit all points of a contender, a path of lambdas at once where the method can."""
+    paths = [method for method in methods if isinstance(method, PairRisk)]
+    if len(paths) == len(methods) and len({str(path.model_copy(update={"ridge": 1.0})) for path in paths}) == 1:
+        together = guarded(partial(PairRisk.fit_path, block, paths))
+        if not isinstance(together, Exception):
+            return list(together)
+    fitted = fit(block, {str(index): method for index, method in enumerate(methods)})
+    return [fitted[str(index)] for index in range(len(methods))]
