@@ -10,6 +10,7 @@ from rankbench.component import Component
 from rankbench.plugin.foreign import said
 from rankbench.testing.catalog import Check, checks_for, named
 from rankbench.testing.results import CheckFailed, CheckResult, CheckSkipped
+from rankbench.testing.state import threads_before
 from rankbench.testing.subjects import Subject, subject_of
 
 __all__ = ["check_component", "outcome", "run_check"]
@@ -88,6 +89,7 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
     expected : str, optional
         Why it is expected to fail.
     """
+    threads_before(type(subject.it))
     start = time.perf_counter()
     failure, skipped = "", ""
     try:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-__all__ = ["State"]
+__all__ = ["State", "left_behind", "threads_before"]
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,12 @@ class State:
     ----------
     settings : dict
         By what they are called in messages.
-    threads : frozenset of Thread
-    processes : frozenset of Process
+    running : frozenset
+        Threads and processes.
     """
 
     settings: dict[str, Any]
-    threads: frozenset[threading.Thread]
-    processes: frozenset[Any]
+    running: frozenset[Any]
 
     @classmethod
     def now(cls) -> State:
@@ -46,8 +45,7 @@ class State:
                 "the working directory": os.getcwd(),
                 "the number of BLAS threads": _blas_threads(),
             },
-            frozenset(threading.enumerate()),
-            frozenset(multiprocessing.active_children()),
+            _running(),
         )
 
     def changes(self) -> list[str]:
@@ -55,12 +53,39 @@ class State:
         now = State.now()
         changed = [_where(what, value, now.settings[what]) for what, value in self.settings.items()]
         changed = [what for what in changed if what]
-        return changed + [f"what runs: {left} is left behind" for left in self.left_behind()]
+        return changed + [f"what runs: {left} is left behind" for left in left_behind(self.running)]
 
-    def left_behind(self) -> list[str]:
-        """Return the threads and processes that were not there before."""
-        threads = [f"thread {t.name!r}" for t in threading.enumerate() if t not in self.threads]
-        return threads + [f"process {p.name!r}" for p in multiprocessing.active_children() if p not in self.processes]
+
+def _running() -> frozenset[Any]:
+    return frozenset([*threading.enumerate(), *multiprocessing.active_children()])
+
+
+def left_behind(before: frozenset[Any]) -> list[str]:
+    """Return, in words, the threads and processes that run now and did not before."""
+    kinds = {True: "thread", False: "process"}
+    return [f"{kinds[isinstance(one, threading.Thread)]} {one.name!r}" for one in _running() - before]
+
+
+def _numpy_random() -> tuple[Any, ...]:
+    name, keys, position, has_gauss, cached = np.random.get_state()  # noqa: NPY002 (the legacy state is guarded)
+    return name, np.asarray(keys).tobytes(), position, has_gauss, cached
+
+
+def _blas_threads() -> tuple[int, ...]:
+    # By file, so that a library that is loaded meanwhile changes nothing.
+    found = {info["filepath"]: int(info["num_threads"]) for info in threadpool_info()}
+    return tuple(sorted(set(found.values())))
+
+
+_known: dict[type, frozenset[Any]] = {}
+
+
+def threads_before(cls: type) -> frozenset[Any]:
+    """Return the threads and processes that ran when a class was first asked about: before any call of it.
+
+    A pool that a class keeps may be there since the first check of another family.
+    """
+    return _known.setdefault(cls, _running())
 
 
 def _where(what: str, before: Any, now: Any) -> str:
@@ -71,14 +96,3 @@ def _where(what: str, before: Any, now: Any) -> str:
         return what
     keys = sorted(k for k in before.keys() | now.keys() if before.get(k) != now.get(k))
     return f"{what} ({', '.join(keys)})"
-
-
-def _numpy_random() -> tuple[Any, ...]:
-    name, keys, position, has_gauss, cached = np.random.get_state()  # noqa: NPY002 (the legacy state is what is guarded)
-    return name, np.asarray(keys).tobytes(), position, has_gauss, cached
-
-
-def _blas_threads() -> tuple[int, ...]:
-    # By file, so that a library that is loaded meanwhile changes nothing.
-    found = {info["filepath"]: int(info["num_threads"]) for info in threadpool_info()}
-    return tuple(sorted(set(found.values())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rankbench.testing.calls import CALLED, calls
 from rankbench.testing.catalog import check
 from rankbench.testing.results import CheckFailed
-from rankbench.testing.state import State
+from rankbench.testing.state import State, left_behind, threads_before
 from rankbench.testing.subjects import Subject
 
 
@@ -23,8 +23,8 @@ def surroundings_not_touched(subject: Subject) -> None:
 @check(*CALLED)
 def no_threads_left_behind(subject: Subject) -> None:
     """No thread and no process outlives a call, from the first one on."""
-    before = State.now()
+    before = threads_before(type(subject.it))
     for call in calls(subject):
         call.run(*call.make())
-    if left := before.left_behind():
+    if left := left_behind(before):
         raise CheckFailed(f"it leaves {left[0]} behind")

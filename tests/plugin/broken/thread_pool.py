@@ -9,6 +9,8 @@ import rankbench
 CAUGHT = "check"
 BY = "no-threads-left-behind"
 
+POOL = ThreadPoolExecutor(2)
+
 
 class Broken(rankbench.Model):
     """The features as they are."""
@@ -17,7 +19,7 @@ class Broken(rankbench.Model):
     source = "A test"
 
     def features(self, x):
-        return ThreadPoolExecutor(2).submit(np.array, x).result()
+        return POOL.submit(np.array, x).result()
 
 
 @rankbench.hookimpl
