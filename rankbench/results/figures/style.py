@@ -80,12 +80,15 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
     title = safe(figure.title or sampler.experiment.title)
     counts = sorted({len(race.repetitions) for race in races})
     words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
-    bands = (
-        f"{figure.level:.0%} bands over draws ({words} repetitions)"
-        if counts and counts[-1] > 1
-        else f"no bands: {words} repetition"
-    )
     source = sampler.source
+    if source.layout != "race":
+        bands = "95% intervals" if source.layout == "ranking" else "exact"
+    elif not counts or counts[-1] < 2:
+        bands = f"no bands: {words} repetition"
+    elif source.test_share is not None:
+        bands = f"{figure.level:.0%} intervals of the corrected resampled t ({words} runs)"
+    else:
+        bands = f"{figure.level:.0%} bands over draws ({words} repetitions)"
     data = "simulated data" if source.simulated else safe((source.dataset or source.protocol).partition(":")[0])
     return f"{title}\n{data}; {bands}"
 

@@ -1,0 +1,177 @@
+"""The suite of one's own log, through the whole program, on logs whose truth is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench import api
+from rankbench.data.dataset import Dataset
+from rankbench.errors import InputError, SpecError
+from rankbench.protocols.own_log import OwnLog
+
+
+class Log(Dataset):
+    """Votes that a test makes."""
+
+    name = "test-votes"
+    source = "test"
+    title = "votes"
+    table = "comparisons"
+    judges: bool = True
+    times: bool = True
+    n: int = 900
+    scale: float = 1.0
+
+    def scan(self) -> pl.LazyFrame:
+        rng = np.random.default_rng(11)
+        truth = self.scale * np.linspace(-1, 1, 7)
+        a = rng.integers(0, 7, self.n)
+        b = (a + rng.integers(1, 7, self.n)) % 7
+        won = rng.random(self.n) < 1 / (1 + np.exp(truth[b] - truth[a]))
+        frame = pl.DataFrame(
+            {
+                "query_id": ["all"] * self.n,
+                "winner": [f"i{x}" for x in np.where(won, a, b)],
+                "loser": [f"i{x}" for x in np.where(won, b, a)],
+            }
+        )
+        if self.judges:
+            frame = frame.with_columns(judge=pl.Series([f"j{x}" for x in rng.integers(0, 30, self.n)]))
+        if self.times:
+            frame = frame.with_columns(time=pl.Series(np.arange(self.n)))
+        return frame.lazy()
+
+    def fingerprint(self) -> str:
+        return "ab" * 32
+
+
+SUITE = """
+name = "own"
+title = "Own"
+seed = 3
+protocol = "own-log{folds}"
+[[experiments]]
+name = "methods"
+title = "Methods"
+recommend = true
+repetitions = 10
+losses = ["disagreement", "log-loss", "calibration", "three-outcome-loss"]
+baseline = "win rate"
+contenders = [
+  {{ label = "win rate", use = "win-rate" }},
+  {{ label = "Bradley-Terry", use = "bradley-terry:ridge=[0.1,1,10]", tune = true }},
+  {{ label = "Elo", use = "elo:factor=400" }},
+]
+[[experiments]]
+name = "later"
+title = "Later"
+protocol = "own-log:folds=time"
+optional = true
+repetitions = 5
+losses = ["disagreement"]
+contenders = [{{ use = "win-rate" }}]
+[[experiments]]
+name = "items"
+title = "Items"
+protocol = "items:replicates=100"
+losses = ["score", "lower", "upper", "rank-low", "rank-high"]
+contenders = [{{ use = "bradley-terry" }}]
+[[experiments.figures]]
+file = "items"
+kind = "dots"
+"""
+
+
+def suite(tmp_path: Path, folds: str = "") -> str:
+    path = tmp_path / "own.toml"
+    path.write_text(SUITE.format(folds=folds))
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> rankbench.Results:
+    folder = tmp_path_factory.mktemp("own")
+    return rankbench.run(suite(folder), dataset=Log(), out=folder / "out")
+
+
+def test_held_out_losses_are_those_of_the_truth_nearly(results: rankbench.Results) -> None:
+    board = results.leaderboard.filter(experiment="methods")
+    means = {(row["contender"], row["metric"]): row["mean"] for row in board.iter_rows(named=True)}
+    truth = np.linspace(-1, 1, 7)
+    d = np.abs(truth[:, None] - truth)[np.triu_indices(7, 1)]
+    p = 1 / (1 + np.exp(-d))
+    bayes, entropy = (1 - p).mean(), -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean()
+    assert means["Bradley-Terry", "disagreement"] == pytest.approx(bayes, abs=0.03)
+    assert means["Bradley-Terry", "log-loss"] == pytest.approx(entropy, abs=0.03)
+    assert means["Bradley-Terry", "calibration"] < 0.1
+    assert means["Elo", "log-loss"] > means["Bradley-Terry", "log-loss"] + 0.02
+    # No ties: the third outcome costs next to nothing.
+    assert means["Bradley-Terry", "three-outcome-loss"] == pytest.approx(means["Bradley-Terry", "log-loss"], abs=0.03)
+
+
+def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> None:
+    text = (results.directory / "leaderboard.md").read_text()
+    section = text.split("## Recommendation")[1].split("\n## ")[0]
+    assert "Use **Bradley-Terry** (`bradley-terry:ridge=[0.1,1,10]`)" in section or "Use **win rate**" in section
+    assert "cannot tell it from" in section
+    assert "Elo" in section
+    assert "judges like these" in section
+
+
+def test_items_are_ranked_and_drawn(results: rankbench.Results) -> None:
+    units = pl.read_csv(results.directory / "units.csv").filter(contender="bradley-terry")
+    scores = dict(units.filter(metric="score").select("unit", "value").iter_rows())
+    assert sorted(scores, key=scores.__getitem__, reverse=True)[0] == "i6"
+    low = dict(units.filter(metric="rank-low").select("unit", "value").iter_rows())
+    high = dict(units.filter(metric="rank-high").select("unit", "value").iter_rows())
+    assert low["i6"] <= 1 <= high["i6"]
+    assert low["i0"] <= 7 <= high["i0"]
+    assert (results.directory / "figures" / "items.png").stat().st_size > 5000
+    section = (results.directory / "leaderboard.md").read_text().split("### items")[1]
+    assert "| rank | item | score | 95% interval |" in section
+
+
+def test_a_log_without_judges_or_times_is_folded_by_pair_and_says_so(tmp_path: Path) -> None:
+    made = api.planned(suite(tmp_path), dataset=Log(judges=False, times=False))
+    assert list(made.left_out) == ["later"]
+    assert "does not say when" in made.left_out["later"]
+    assert any("held out together" in note for note in made.sources[0].notes)
+    results = rankbench.run(suite(tmp_path), dataset=Log(judges=False, times=False), reps=2, out=tmp_path / "out")
+    assert set(results.rows["status"]) == {"done"}
+    assert "later is left out" in (tmp_path / "out" / "leaderboard.md").read_text()
+
+
+def test_scores_of_another_unit_do_not_change_a_contender(tmp_path: Path) -> None:
+    text = SUITE.format(folds="").replace(
+        'use = "elo:factor=400"', 'use = "bradley-terry:ridge=[0.1,1,10]", tune = true'
+    )
+    (tmp_path / "twin.toml").write_text(text)
+    rows = rankbench.run(str(tmp_path / "twin.toml"), dataset=Log(), reps=5, out=tmp_path / "out").rows
+    by_label = {c: rows.filter(experiment="methods", contender=c)["value"].to_list() for c in ("Bradley-Terry", "Elo")}
+    assert by_label["Bradley-Terry"] == by_label["Elo"]
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        ("difference-graph", "a ranking needs scores"),
+        ("limit-scores", "needs the truth"),
+        ("cascade", "aggregates selections"),
+        ("plackett-luce", "aggregates orders"),
+    ],
+)
+def test_who_cannot_compete(tmp_path: Path, use: str, said: str) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(SUITE.format(folds="").replace('use = "win-rate" }},'.replace("}}", "}"), f'use = "{use}" }},', 1))
+    with pytest.raises(SpecError, match=said):
+        api.planned(str(path), dataset=Log())
+
+
+def test_no_votes(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no votes"):
+        OwnLog().prepare(Log(n=0), 1)
