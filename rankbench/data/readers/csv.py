@@ -34,6 +34,11 @@ class CsvReader(Reader):
     columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
 
     @classmethod
+    def example(cls) -> bytes:
+        """Return three comparisons, one of them a tie."""
+        return b"query_id,winner,loser,weight,tie\na,x,y,1,false\na,y,z,2.5,true\nb,u,v,1,false\n"
+
+    @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line names columns of the schema."""
         names = {name.strip(b' "\t\r') for name in head.split(b"\n", 1)[0].replace(b"\t", b",").split(b",")}

@@ -37,6 +37,15 @@ class PreflibReader(Reader):
     )
 
     @classmethod
+    def example(cls) -> bytes:
+        """Return six ballots on three alternatives."""
+        return (
+            b"# FILE NAME: example.toi\n# DATA TYPE: toi\n# NUMBER ALTERNATIVES: 3\n# NUMBER VOTERS: 6\n"
+            b"# NUMBER UNIQUE ORDERS: 3\n# ALTERNATIVE NAME 1: ann\n# ALTERNATIVE NAME 2: bob\n"
+            b"# ALTERNATIVE NAME 3: cy\n3: 1,{2,3}\n2: 2,1\n1: {1,3}\n"
+        )
+
+    @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the file begins with a header that counts alternatives."""
         return head.startswith(b"#") and b"\n# NUMBER ALTERNATIVES:" in head

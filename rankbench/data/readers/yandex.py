@@ -47,6 +47,11 @@ class YandexReader(Reader):
     )
 
     @classmethod
+    def example(cls) -> bytes:
+        """Return three sessions of two queries."""
+        return b"9_0\t13,70,377 : 70 , 13;9_0\t13,70,377 :\n8_1\t5,7 : 7\n"
+
+    @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the file begins with a record."""
         return _RECORD.match(head) is not None
