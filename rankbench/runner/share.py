@@ -10,8 +10,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from rankbench.data.dataset import Dataset
+from rankbench.plugin.manager import component_class, names
 from rankbench.protocols.base import Prepared
-from rankbench.runner.prepare import dataset_of, protocol_of
+from rankbench.runner.prepare import protocol_of
 
 __all__ = ["open_shared", "shared"]
 
@@ -27,7 +29,7 @@ def shared(sources: Sequence[Prepared]) -> Iterator[Path]:
                 np.save(folder / f"{number}.npy", array, allow_pickle=False)
             facts = {
                 "protocol": str(prepared.protocol),
-                "dataset": str(prepared.dataset) if prepared.dataset else "",
+                "dataset": _shared_spec(prepared.dataset),
                 "fingerprint": prepared.fingerprint,
                 "units": {split: list(names) for split, names in prepared.units.items()},
                 "arrays": list(prepared.arrays),
@@ -37,8 +39,19 @@ def shared(sources: Sequence[Prepared]) -> Iterator[Path]:
         yield Path(name)
 
 
+def _shared_spec(dataset: Dataset | None) -> str:
+    """Return the spec by which a worker makes the data set again; empty if it cannot.
+
+    A data set that is not registered (a file of one's own, an object made in a script) is
+    known to the parent process alone; its blocks have all that they need in the arrays.
+    """
+    if dataset is None or dataset.name not in names("dataset"):
+        return ""
+    return str(dataset) if component_class("dataset", dataset.name) is type(dataset) else ""
+
+
 def open_shared(folder: Path, source: int) -> Prepared:
-    """Open one of what `shared` wrote, its arrays mapped read-only."""
+    """Open one of what `shared` wrote, its arrays mapped read-only; blocks need no data set any more."""
     place = folder / str(source)
     facts = json.loads((place / "facts.json").read_text(encoding="utf-8"))
     arrays = {
@@ -46,5 +59,4 @@ def open_shared(folder: Path, source: int) -> Prepared:
         for number, name in enumerate(facts["arrays"])
     }
     units = {split: tuple(names) for split, names in facts["units"].items()}
-    dataset = dataset_of(facts["dataset"]) if facts["dataset"] else None
-    return Prepared(protocol_of(facts["protocol"]), dataset, facts["fingerprint"], units, arrays, float(facts["scale"]))
+    return Prepared(protocol_of(facts["protocol"]), None, facts["fingerprint"], units, arrays, float(facts["scale"]))

@@ -1,0 +1,98 @@
+"""A file of one's own as a data set: what ``rankbench run --log`` runs on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from rankbench.data.dataset import Dataset
+from rankbench.data.schema import Table, table_of
+from rankbench.errors import SpecError
+from rankbench.logs.source import reader_for
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["BallotsFile", "ClicksFile", "LogFile", "VotesFile", "log_file"]
+
+
+class LogFile(Dataset):
+    """A log in a file; `log_file` makes the one that fits.
+
+    It is not registered, and only the process that made it knows the path: results name
+    the file and have its sha256.
+    """
+
+    source: ClassVar[str] = "a file"
+    title: ClassVar[str] = "a log of one's own"
+
+    path: Path = Field(description="The file, or a folder of shards.")
+    columns: str = Field(default="", description="What columns mean, as left=model_x,right=model_y.")
+    reader: str = Field(default="", description="Reader, in the contender grammar; empty: chosen.")
+
+    def __str__(self) -> str:
+        return self.path.name
+
+    def scan(self) -> pl.LazyFrame:
+        """Return the table; see `Dataset.scan`."""
+        return reader_for(self.path, columns=self.columns, reader=self.reader).scan(self.path)
+
+    def fingerprint(self) -> str:
+        """Return the sha256 of the file, and of how it was read where that was said."""
+        from rankbench.data.convert import sha256_of
+
+        files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
+        digests = [sha256_of(file) for file in files if file.is_file()]
+        if len(digests) == 1 and not self.columns and not self.reader:
+            return digests[0]
+        return hashlib.sha256(json.dumps([digests, self.columns, self.reader]).encode()).hexdigest()
+
+
+class VotesFile(LogFile):
+    """A file of comparisons."""
+
+    name: ClassVar[str] = "votes-file"
+    table: ClassVar[Table] = "comparisons"
+
+
+class ClicksFile(LogFile):
+    """A file of selections."""
+
+    name: ClassVar[str] = "clicks-file"
+    table: ClassVar[Table] = "selections"
+
+
+class BallotsFile(LogFile):
+    """A file of orders."""
+
+    name: ClassVar[str] = "ballots-file"
+    table: ClassVar[Table] = "orders"
+
+
+def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFile:
+    """Return a file of judgments as a data set.
+
+    Parameters
+    ----------
+    path : path
+        A file, or a folder made by ``rankbench data convert``.
+    columns, reader : str
+        See `rankbench.logs.source.reader_for`.
+
+    Raises
+    ------
+    InputError
+        The file is not there, empty, or nothing that a reader knows.
+    SpecError
+        It holds items with features, not judgments; or an unknown reader.
+    """
+    place = Path(path)
+    table = table_of(reader_for(place, columns=columns, reader=reader).scan(place).collect_schema(), place)
+    for cls in (VotesFile, ClicksFile, BallotsFile):
+        if cls.table == table:
+            return cls(path=place, columns=columns, reader=reader)
+    raise SpecError(f"{place} holds {table}, not judgments: votes, clicks or ballots")

@@ -1,0 +1,152 @@
+"""Where a log comes from: a file, a folder of shards, a data set by name, or a frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+
+from rankbench.data.checks import checked
+from rankbench.data.columns import SAID, as_comparisons, guess
+from rankbench.data.readers.base import Reader, choose_reader, existing
+from rankbench.data.schema import Table, table_of
+from rankbench.errors import InputError, SpecError
+
+__all__ = ["Log", "LogSource", "open_source", "reader_for"]
+
+T = TypeVar("T")
+Log = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
+
+
+@dataclass(frozen=True, eq=False)
+class LogSource:
+    """An opened log.
+
+    Attributes
+    ----------
+    name : str
+        For people: of the file, of the data set.
+    path : Path or None
+    table : Table
+    frame : LazyFrame
+        In the schema of `rankbench.data.schema`; its rows are checked as they are collected.
+    quick : LazyFrame or None
+        The same comparisons without the checks, where Polars can read them all by itself
+        (Parquet): for what looks at every row anyway.
+    """
+
+    name: str
+    path: Path | None
+    table: Table
+    frame: pl.LazyFrame
+    quick: pl.LazyFrame | None = None
+
+    def counted(self, count: Callable[[pl.LazyFrame], T]) -> T:
+        """Return ``count(comparisons)``, from the quick table if there is one.
+
+        Raises
+        ------
+        InputError
+            What the checks find, with its row; or what `count` raises.
+        """
+        if self.quick is None:
+            return count(self.frame)
+        try:
+            return count(self.quick)
+        except InputError:
+            # The checks know the file's own columns and words.
+            count(self.frame)
+            raise
+
+
+def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
+    """Return the reader of a file, told what its columns mean.
+
+    Parameters
+    ----------
+    path : Path
+    columns : str
+        As `rankbench.data.columns.parse_columns` takes it; empty: guessed from their names.
+    reader : str
+        In the contender grammar; empty: chosen by the file's ending or its first bytes.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or no reader knows it.
+    SpecError
+        There is no such reader, or one that takes no columns was given some.
+    """
+    if reader:
+        from rankbench.plugin import manager
+
+        found = manager.get("reader", reader)
+        if not isinstance(found, Reader):
+            raise SpecError(f"{reader!r} is not a reader")
+        existing(path)
+    else:
+        found = choose_reader(path)
+    if not columns:
+        return found
+    if "columns" not in found.parameters() or path.is_dir():
+        raise SpecError(f"the columns of this file ({found.name}) have fixed names; leave --columns out")
+    return found.model_copy(update={"columns": columns})
+
+
+def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
+    """Open a log.
+
+    Parameters
+    ----------
+    log : LazyFrame, DataFrame, path, or str
+        Of a text that is no file's path, the data set of that name.
+    columns, reader : str
+        See `reader_for`.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set; it is empty, or not one of the schema's tables.
+    SpecError
+        See `reader_for`.
+    """
+    if isinstance(log, pl.DataFrame | pl.LazyFrame):
+        if reader:
+            raise SpecError("a frame needs no reader")
+        frame = checked(log.lazy(), columns=columns)
+        return LogSource("log", None, table_of(frame.collect_schema(), None), frame)
+    path = Path(log)
+    if isinstance(log, str) and not reader and not columns and not path.exists():
+        from rankbench.data.dataset import Dataset
+        from rankbench.plugin import manager
+
+        if log.split(":", 1)[0] in manager.names("dataset"):
+            dataset = manager.get("dataset", log)
+            if isinstance(dataset, Dataset):
+                return LogSource(log, None, dataset.table, dataset.scan())
+    chosen = reader_for(path, columns=columns, reader=reader)
+    frame = chosen.scan(path)
+    table = table_of(frame.collect_schema(), path)
+    quick = _quick(path, columns) if table == "comparisons" and chosen.name == "parquet" and path.is_file() else None
+    return LogSource(path.name, path, table, frame, quick)
+
+
+def _quick(path: Path, columns: str) -> pl.LazyFrame | None:
+    """Return a Parquet file's comparisons without checks; None if types have to be converted."""
+    from rankbench.data.columns import parse_columns
+
+    raw = pl.scan_parquet(path, glob=False)
+    roles = guess(raw.collect_schema(), parse_columns(columns) if columns else None)
+    if roles is None:
+        return None
+    frame = as_comparisons(raw, roles)
+    schema = frame.collect_schema()
+    names = all(schema[name] in (pl.String, pl.Categorical, pl.Enum) for name in ("winner", "loser"))
+    weight = "weight" not in schema or schema["weight"].is_numeric()
+    if not names or not weight or schema.get("tie", pl.Boolean()) != pl.Boolean:
+        return None
+    return frame.drop(SAID, strict=False)
