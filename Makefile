@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo leaderboards test long bench lint pins clean
+.PHONY: help install paper demo leaderboards test long bench bench-peers lint pins clean
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -15,7 +15,7 @@ PYTEST := .venv/bin/python -m pytest
 ONE_THREAD := env -u OPENBLAS_CORETYPE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 install: ## make .venv from the hash-checked pins, with rankbench in it
 	@sh scripts/install.sh
@@ -40,6 +40,10 @@ long: install ## the tests that take minutes
 
 bench: install ## the benchmarks, timed, one thread
 	$(ONE_THREAD) $(PYTEST) tests/benchmarks --benchmark-only $(ARGS)
+
+bench-peers: install ## speed against other libraries, in leaderboards/performance.md (some ten minutes alone)
+	@sh scripts/peers.sh
+	$(ONE_THREAD) .venv/bin/python tests/benchmarks/peers.py --peers build/peers/bin/python $(ARGS)
 
 lint: install ## ruff (rules, format) and mypy (strict)
 	.venv/bin/python -m ruff check .

@@ -1,0 +1,96 @@
+"""Seconds and memory of counting and fitting one log, in a fresh process; and their figure."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Cost", "draw_costs", "measure_costs"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a log of n comparisons of m items costs: seconds, and the peak of the whole process in MB."""
+
+    n: int
+    m: int
+    counting: float
+    fitting: float
+    peak: float
+
+
+def measure_costs(jobs: list[tuple[Path, int, int, bool]]) -> list[Cost]:
+    """Return the cost of each (file, n, m, fit): a log of the file's first n rows, repeated if it has fewer."""
+    costs = []
+    for path, n, m, fit in jobs:
+        command = [sys.executable, __file__, json.dumps([str(path), n, fit])]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        costs.append(Cost(n, m, *json.loads(done.stdout)))
+    return costs
+
+
+def measure(path: str, n: int, fit: bool) -> tuple[float, float, float]:
+    """Return seconds of counting, seconds of fitting and the peak in MB, after a small log that warms up."""
+    import resource
+    import time
+
+    import polars as pl
+
+    from rankbench.logs.bradley_terry import fit_bradley_terry
+    from rankbench.logs.scan import count_log
+
+    frame = pl.scan_parquet(path)
+    rows = frame.select(pl.len()).collect().item()
+    fit_bradley_terry(count_log(frame.head(10_000)), ridge=1.0)
+    log = frame.head(n) if n <= rows else pl.concat([frame] * (n // rows))
+    start = time.perf_counter()
+    counts = count_log(log)
+    counted = time.perf_counter()
+    if fit:
+        fit_bradley_terry(counts)
+    end = time.perf_counter()
+    # Kilobytes on Linux, bytes on macOS.
+    unit = 1e6 if sys.platform == "darwin" else 1e3
+    return counted - start, end - counted, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def draw_costs(costs: list[Cost]) -> bytes:
+    """Return a PNG: seconds and peak memory against n, a line for each m, on logarithmic axes."""
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from rankbench.results.figures.style import RC, look
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        figure = Figure(figsize=(7.2, 2.9), layout="constrained")
+        FigureCanvasAgg(figure)
+        left, right = figure.subplots(1, 2)
+        for index, m in enumerate(sorted({cost.m for cost in costs})):
+            line = [cost for cost in costs if cost.m == m]
+            style = look(index)
+            n = [cost.n for cost in line]
+            for axes, values in (
+                (left, [cost.counting + cost.fitting for cost in line]),
+                (right, [cost.peak for cost in line]),
+            ):
+                axes.plot(
+                    n, values, color=style.color, marker=style.marker, linestyle=style.dashes, label=f"{m:,} items"
+                )
+        for axes, label in ((left, "seconds to count and fit"), (right, "peak memory, MB")):
+            axes.set(xscale="log", yscale="log", xlabel="comparisons n", ylabel=label)
+        right.set_ylim(bottom=50)
+        left.legend()
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", metadata={"Software": None})
+    return stream.getvalue()
+
+
+if __name__ == "__main__":
+    print(json.dumps(measure(*json.loads(sys.argv[1]))))
