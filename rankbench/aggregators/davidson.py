@@ -4,6 +4,8 @@ References
 ----------
 .. [D70] R. R. Davidson. On extending the Bradley-Terry model to accommodate ties in paired
    comparison experiments. Journal of the American Statistical Association 65(329), 1970.
+.. [EW94] S. C. Eisenstat and H. F. Walker. Globally convergent inexact Newton methods.
+   SIAM Journal on Optimization 4(2), 1994.
 """
 
 from __future__ import annotations
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     from rankbench.kernels import Kernel
 
 __all__ = ["Davidson"]
+
+_TOLERANCE = 1e-12
+_ROUNDING = 1e-14
+_SHORTEST = 1e-10
+_MAX_STEPS = 200
 
 
 class Davidson(Aggregator):
@@ -94,19 +101,13 @@ class Davidson(Aggregator):
         penalty = np.full(m + 1, self.ridge)
         penalty[m] = 0.0
 
-        def objective(theta: NDArray[np.float64]) -> float:
-            half = (theta[low] - theta[high]) / 2
-            total = played @ np.logaddexp(np.logaddexp(half, -half), theta[m])
-            observed = (forward - backward) @ half + ties * theta[m]
-            return float(total - observed + penalty @ theta**2 / 2)
-
-        for _ in range(200):
+        def derivatives(theta: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             half = (theta[low] - theta[high]) / 2
             top = np.maximum(np.abs(half), theta[m])
             first, second, tie = np.exp(half - top), np.exp(-half - top), np.exp(theta[m] - top)
-            total = first + second + tie
-            first, second, tie = first / total, second / total, tie / total
-            # Derivatives by half the difference of the scores, and by log(nu).
+            whole = first + second + tie
+            first, second, tie = first / whole, second / whole, tie / whole
+            # By half the difference of the scores, and by log(nu).
             slope = (played * (first - second) - (forward - backward)) / 2
             gradient = penalty * theta
             gradient[:m] += np.bincount(low, slope, m) - np.bincount(high, slope, m)
@@ -118,15 +119,26 @@ class Davidson(Aggregator):
             hessian[range(m), range(m)] += np.bincount(low, curve, m) + np.bincount(high, curve, m)
             hessian[m, :m] = hessian[:m, m] = np.bincount(low, cross, m) - np.bincount(high, cross, m)
             hessian[m, m] = played @ (tie * (1 - tie))
-            step = solve(hessian, gradient, assume_a="pos")
-            decrease = float(gradient @ step)
-            if decrease <= 1e-28 * max(1.0, float(theta @ theta)):
+            return gradient, hessian
+
+        gradient, hessian = derivatives(theta)
+        norm = float(np.linalg.norm(gradient))
+        enough = max(_TOLERANCE * min(1.0, norm), _ROUNDING * float(played.sum()) / m)
+        for _ in range(_MAX_STEPS):
+            if norm <= enough:
                 break
-            value, length = objective(theta), 1.0
-            # Rounding of the objective hides decreases below a few units in its last place.
-            while objective(theta - length * step) > value * (1 + 1e-14) - 1e-4 * length * decrease:
+            step, length = solve(hessian, gradient, assume_a="pos"), 1.0
+            # Backtracking on the gradient's norm [EW94]_: it is small at the minimum, where the
+            # objective is a small difference of large sums.
+            while length > _SHORTEST:
+                trial = theta - length * step
+                gradient, hessian = derivatives(trial)
+                if float(np.linalg.norm(gradient)) <= (1 - 1e-4 * length) * norm:
+                    break
                 length /= 2
-            theta = theta - length * step
+            else:
+                break
+            theta, norm = trial, float(np.linalg.norm(gradient))
         return theta[:m], float(np.exp(theta[m]))
 
     def kernel(self) -> Kernel:

@@ -67,7 +67,8 @@ def lent(queries: Queries) -> Queries:
 def lent_block(block: Block) -> Block:
     """Return a block that foreign code may do with as it likes."""
     said = block.comparisons
-    copied = Comparisons(said.offsets.copy(), said.winners.copy(), said.losers.copy(), said.weights.copy())
+    ties = None if said.ties is None else said.ties.copy()
+    copied = Comparisons(said.offsets.copy(), said.winners.copy(), said.losers.copy(), said.weights.copy(), ties)
     return replace(block, design=lent(block.design), comparisons=copied)
 
 

@@ -24,6 +24,7 @@ from rankbench.aggregators import (
     Kemeny,
     LimitScores,
     MeanLogOdds,
+    NetWeights,
     PageRank,
     PlackettLuce,
     RankCentrality,
@@ -47,6 +48,7 @@ ALL = [
     AverageAdjacency(),
     DifferenceGraph(),
     Identity(),
+    NetWeights(),
     Budgeted(),
     Davidson(),
     Eigenvector(),
@@ -241,6 +243,12 @@ def test_scaling_weights_is_scaling_the_regularizer(sample, scale):
         (Elo(factor=32), Elo(factor=32 * scale)),
     ]:
         assert close(compiled(larger, winners, losers, scale * weights, m), compiled(plain, *sample))
+
+
+def test_equivariance_is_tested_of_all_that_declare_it():
+    declared = {a.name for a in rankbench_register_aggregators() if "equivariant" in a.properties and not a.needs_truth}
+    selections = {a.name for a in rankbench_register_aggregators() if a.judgments == "selections"}
+    assert declared - selections <= {a.name for a in [*EQUIVARIANT, *ON_BALLOTS]}
 
 
 def test_registered_once_under_their_names():

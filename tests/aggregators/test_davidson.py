@@ -97,3 +97,17 @@ def test_ties_on_ballots_reach_the_model():
     scores = Davidson().from_orders(orders, 3)
     assert scores[0] > scores[1] > scores[2]
     assert not np.allclose(scores, without, atol=1e-3)
+
+
+def test_heavy_votes_and_a_light_tie():
+    # The objective is a difference of sums near 1e6: the slopes alone say where its minimum is.
+    winners, losers = np.array([1, 0, 2, 0], np.int32), np.array([2, 1, 0, 1], np.int32)
+    comparisons = record(winners, losers, np.array([300.0, 2e5, 1.0, 1e3]), [False, False, False, True])
+    scores, nu = Davidson().fit(comparisons, 3)
+    theta = np.append(scores, np.log(nu))
+    for step in 1e-5 * np.eye(4):
+        slope = loss(theta + step, comparisons, 1.0) - loss(theta - step, comparisons, 1.0)
+        assert abs(slope) / 2e-5 < 1e-3
+    new = np.array([2, 0, 1], np.int32)
+    again = record(new[winners], new[losers], comparisons.weights, comparisons.ties)
+    assert Davidson().from_comparisons(again, 3)[new] == pytest.approx(scores, rel=1e-9)
