@@ -116,6 +116,13 @@ def test_tables_of_other_features_are_refused(run, tables, tmp_path):
     assert "its features (a, c) are not those of" in shown.stderr
 
 
+def test_the_readmes_example_does_what_it_says():
+    text = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    names = {}
+    exec(text.partition("```python\n")[2].partition("```")[0], names)
+    assert names["found"].anomalies.tolist() == [False, True]
+
+
 def test_an_npz_is_described_like_any_table(run, tmp_path):
     np.savez(tmp_path / "t.npz", X=np.eye(3), y=np.array([0, 0, 1]))
     shown = run("data", "describe", tmp_path / "t.npz", "--json")
