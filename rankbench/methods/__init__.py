@@ -5,15 +5,16 @@ from __future__ import annotations
 from rankbench.methods.base import Method
 from rankbench.methods.erm import ERM
 from rankbench.methods.feature import Feature
+from rankbench.methods.log_odds import DisjointBatches, LogOddsRegression, UStatistic
 from rankbench.methods.oracle import Oracle
 from rankbench.methods.pair_risk import PairRisk
 from rankbench.methods.random_scores import RandomScores
 from rankbench.plugin.hookspecs import hookimpl
 
-__all__ = ["ERM", "Feature", "Oracle", "PairRisk", "RandomScores"]
+__all__ = ["ERM", "DisjointBatches", "Feature", "LogOddsRegression", "Oracle", "PairRisk", "RandomScores", "UStatistic"]
 
 
 @hookimpl
 def rankbench_register_methods() -> list[type[Method]]:
     """Register the built-in methods."""
-    return [ERM, Oracle, PairRisk, Feature, RandomScores]
+    return [ERM, Oracle, PairRisk, Feature, RandomScores, UStatistic, DisjointBatches]

@@ -24,5 +24,6 @@ def rankbench_register_protocols() -> list[type[Protocol]]:
     from rankbench.protocols.selection import Selection
     from rankbench.protocols.table_1 import Table1
     from rankbench.protocols.theory import Theory
+    from rankbench.protocols.u_statistics import UStatistics
 
-    return [Aggregation, BTL, ClickPrediction, Items, OwnLog, Repair, Selection, Table1, Theory]
+    return [Aggregation, BTL, ClickPrediction, Items, OwnLog, Repair, Selection, Table1, Theory, UStatistics]

@@ -1,0 +1,222 @@
+"""Section 4 measured: bias, deviation and stability of the U-statistic risk as k grows with n."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.component import Component
+from rankbench.data.dataset import Dataset
+from rankbench.errors import SpecError
+from rankbench.methods.log_odds import LogOddsRegression
+from rankbench.plugin import manager
+from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.results.schema import CellResult, Direction, Split
+from rankbench.runner.isolation import guarded, reason
+from rankbench.runner.seeds import JUDGMENTS
+
+__all__ = ["UStatistics"]
+
+_WORLDS = 4
+"""Stream of the worlds' own draw, beside that of their votes."""
+
+ORDERS = 8
+"""Orders of the same votes that `instability` compares."""
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class _World:
+    """Queries of one world: differences of features (Q, d), chances of a win, fixed coefficients (d,)."""
+
+    x: Vector
+    chance: Vector
+    theta: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class _Votes:
+    """Several draws of n votes in one world, and one of them in other orders."""
+
+    draws: list[tuple[NDArray[np.bool_], NDArray[np.int64]]]
+    orders: list[NDArray[np.bool_]]
+
+
+class UStatistics(Protocol):
+    r"""Estimators of a risk from n votes on queries with power-law frequencies (Assumption D).
+
+    Query q is a pair of items and is voted on with probability proportional to
+    :math:`q^{-\beta-1}`; with m = 2 the average over all k-subsets (18) can be computed
+    exactly. Structures are smoothed log-odds, the surrogate is squared, scores are linear
+    (`rankbench.methods.log_odds`): bounded and Lipschitz, so that Theorem 4 applies to orders
+    k that grow slower than the square root of n. True log-odds are linear plus an error,
+    both with variance 1/2 and 1/4, so that no scores in the class fit them.
+
+    R is the risk (6) at the limit of structures, Rhat its estimate (19). In each world,
+    over `draws` draws of n votes:
+
+    - ``bias``: mean of Rhat(f) - R(f) at fixed scores f, the linear part of the truth;
+    - ``deviation``: standard deviation of Rhat(f);
+    - ``excess``: mean of R(fhat) - min R for fhat the minimizer of Rhat;
+    - ``instability``: how much fhat changes with the order of the very same votes: the
+      root mean square, over queries by frequency, of the standard deviation of its scores
+      over 8 random orders; of the first draw.
+    """
+
+    name: ClassVar[str] = "u-statistics"
+    source: ClassVar[str] = "[DMJ13]_ section 4, Assumption D, eq. (17)-(20), Theorem 4"
+    table: ClassVar[None] = None
+    metrics: ClassVar[dict[str, Direction]] = {
+        "bias": "minimize",
+        "deviation": "minimize",
+        "excess": "minimize",
+        "instability": "minimize",
+    }
+    splits: ClassVar[dict[Split, str]] = {"design": "Worlds"}
+    counts: ClassVar[str] = "votes in each world"
+    simulated: ClassVar[bool] = True
+
+    beta: float = Field(default=0.5, gt=0, le=10, description="Frequencies are proportional to q^(-beta - 1).")
+    queries: int = Field(default=2000, ge=2, le=10**6, strict=True, description="Queries of a world.")
+    dimension: int = Field(default=5, ge=1, le=1000, strict=True, description="Features of an item.")
+    worlds: int = Field(default=12, ge=1, le=1000, strict=True, description="Worlds: features and truths drawn anew.")
+    draws: int = Field(default=10, ge=2, le=1000, strict=True, description="Draws of n votes in each world.")
+
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Draw the worlds."""
+        from rankbench.random import seed_state
+        from rankbench.theory.kernels.power_law import normal
+
+        d, count = self.dimension, self.queries
+        x, chance, theta = np.empty((self.worlds, count, d)), np.empty((self.worlds, count)), np.empty((self.worlds, d))
+        for u in range(self.worlds):
+            drawn = np.empty(count * d + count + d)
+            normal(seed_state((seed, _WORLDS, u)), drawn)
+            x[u] = drawn[: count * d].reshape(count, d)
+            theta[u] = drawn[-d:] * np.sqrt(0.5 / (drawn[-d:] @ drawn[-d:]))
+            odds = x[u] @ theta[u] + 0.5 * drawn[count * d : -d]
+            chance[u] = 1.0 / (1.0 + np.exp(-odds))
+        units = tuple(f"world {u + 1}" for u in range(self.worlds))
+        return Prepared(self, None, "", {"design": units}, pack("worlds", x=x, chance=chance, theta=theta))
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Draw the votes of all worlds, estimate by every contender, measure."""
+        methods = {cell: _estimator(spec) for cell, spec in task.cells.items()}
+        found = {cell: {metric: np.zeros(self.worlds) for metric in task.losses} for cell in methods}
+        failed: dict[str, Exception] = {}
+        for u in range(self.worlds):
+            world = _World(*(prepared.arrays[f"worlds.{name}"][u] for name in ("x", "chance", "theta")))
+            votes = self._draw(world, task, u)
+            for cell, method in methods.items():
+                if cell in failed:
+                    continue
+                values = guarded(partial(self._measure, world, votes, method, task.key.n, task.losses))
+                if isinstance(values, Exception):
+                    failed[cell] = values
+                    continue
+                for metric, value in values.items():
+                    found[cell][metric][u] = value
+        return [
+            CellResult(cell, "error", reason(failed[cell]))
+            if cell in failed
+            else CellResult(
+                cell,
+                "done",
+                losses={(metric, "design"): values for metric, values in found[cell].items()},
+                info={"k": float(methods[cell].order(task.key.n))},
+            )
+            for cell in task.cells
+        ]
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a method is no estimator of this risk; empty if it is one."""
+        if isinstance(contender, LogOddsRegression):
+            return ""
+        return "it does not estimate the risk of log-odds (rankbench.methods.log_odds.LogOddsRegression)"
+
+    def assumptions(self) -> list[str]:
+        """Return what the worlds are."""
+        return [
+            f"{self.worlds} worlds of {self.queries:,} queries, each a pair of items; query q gets a vote with "
+            f"probability proportional to q^-{self.beta + 1:g}",
+            f"features are {self.dimension} independent standard normal differences; log-odds of a win are a linear "
+            "function of them with variance 1/2, plus an independent normal error with variance 1/4",
+            f"bias and deviation are over {self.draws} draws in each world and repetition",
+        ]
+
+    @property
+    def frequencies(self) -> Vector:
+        """Probability of each query, shape (Q,)."""
+        p: Vector = np.arange(1.0, self.queries + 1.0) ** (-self.beta - 1.0)
+        p /= p.sum()
+        return p
+
+    def _draw(self, world: _World, task: BlockTask, u: int) -> _Votes:
+        from rankbench.random import seed_state
+        from rankbench.theory.kernels.power_law import draw_outcomes, shuffle
+
+        key = task.key
+        upto = np.cumsum(self.frequencies)
+        upto[-1] = 1.0
+        draws: list[tuple[NDArray[np.bool_], NDArray[np.int64]]] = []
+        # Instability alone needs one draw only.
+        for r in range(self.draws if set(task.losses) - {"instability"} else 1):
+            won, starts = np.empty(key.n, np.bool_), np.empty(self.queries + 1, np.int64)
+            draw_outcomes(
+                upto, world.chance.copy(), seed_state((key.seed, key.repetition, JUDGMENTS, u, r)), won, starts
+            )
+            draws.append((won, starts))
+        orders: list[NDArray[np.bool_]] = []
+        if "instability" in task.losses:
+            state = seed_state((key.seed, key.repetition, key.n, u))
+            for _ in range(ORDERS):
+                orders.append(draws[0][0].copy())
+                shuffle(orders[-1], draws[0][1], state)
+        return _Votes(draws, orders)
+
+    def _measure(
+        self, world: _World, votes: _Votes, method: LogOddsRegression, n: int, metrics: tuple[str, ...]
+    ) -> dict[str, float]:
+        k, p = method.order(n), self.frequencies
+        limit = np.log((world.chance + method.smoothing) / (1.0 - world.chance + method.smoothing))
+        fixed = world.x @ world.theta
+
+        def risk(scores: Vector) -> float:
+            return float(0.5 * p @ np.square(scores - limit))
+
+        measures: dict[str, Callable[[], float]] = {}
+        if set(metrics) - {"instability"}:
+            moments = [(np.diff(starts) / n, *method.moments(won, starts, k)) for won, starts in votes.draws]
+            estimates = np.array([0.5 * w @ (fixed**2 - 2 * fixed * mean + square) for w, mean, square in moments])
+            measures["bias"] = lambda: float(estimates.mean()) - risk(fixed)
+            measures["deviation"] = lambda: float(estimates.std(ddof=1))
+
+            def excess() -> float:
+                least = risk(world.x @ np.linalg.solve((world.x * p[:, None]).T @ world.x, world.x.T @ (p * limit)))
+                fitted = [risk(world.x @ method.solve(world.x, w, mean)) for w, mean, _ in moments]
+                return float(np.mean(fitted)) - least
+
+            measures["excess"] = excess
+
+        def instability() -> float:
+            starts = votes.draws[0][1]
+            w = np.diff(starts) / n
+            thetas = [method.solve(world.x, w, method.moments(won, starts, k)[0]) for won in votes.orders]
+            return float(np.sqrt(p @ (world.x @ np.stack(thetas, axis=1)).var(axis=1, ddof=1)))
+
+        measures["instability"] = instability
+        return {metric: measures[metric]() for metric in metrics}
+
+
+def _estimator(spec: str) -> LogOddsRegression:
+    method = manager.get("method", spec)
+    if not isinstance(method, LogOddsRegression):
+        raise SpecError(f"{spec!r} does not estimate the risk of log-odds")
+    return method

@@ -1,0 +1,75 @@
+"""Votes on queries of unequal frequency; see `rankbench.protocols.u_statistics`."""
+
+from __future__ import annotations
+
+from rankbench.runtime import prepare
+
+prepare()
+
+import numpy as np  # noqa: E402
+from numba import njit, types  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+
+from rankbench.random import STATE, below, uniform  # noqa: E402
+
+__all__ = ["draw_outcomes", "normal", "shuffle"]
+
+_VECTOR = types.float64[::1]
+_ROWS = types.int64[::1]
+_FLAGS = types.boolean[::1]
+
+
+@njit(types.void(_VECTOR, _VECTOR, STATE, _FLAGS, _ROWS), cache=True, nogil=True)
+def draw_outcomes(
+    upto: NDArray[np.float64],
+    chance: NDArray[np.float64],
+    state: NDArray[np.uint64],
+    won: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+) -> None:
+    """Draw n votes: a query by its frequency, then whether its first item wins; sorted by query, stably.
+
+    The first n of a longer draw are a draw of n.
+
+    Parameters
+    ----------
+    upto : ndarray of float64, shape (Q,)
+        Cumulative frequencies; the last one is 1.
+    chance : ndarray of float64, shape (Q,)
+        That the first item wins.
+    state : ndarray of uint64, shape (4,)
+    won : ndarray of bool, shape (n,)
+        Written to.
+    starts : ndarray of int64, shape (Q + 1,)
+        Written to: votes of query q are ``starts[q]:starts[q + 1]``.
+    """
+    n = len(won)
+    query, outcome = np.empty(n, np.int64), np.empty(n, np.bool_)
+    starts[:] = 0
+    for t in range(n):
+        drawn = np.searchsorted(upto, uniform(state), side="right")
+        query[t], outcome[t] = drawn, uniform(state) < chance[drawn]
+        starts[drawn + 1] += 1
+    for q in range(len(upto)):
+        starts[q + 1] += starts[q]
+    place = starts[:-1].copy()
+    for t in range(n):
+        won[place[query[t]]] = outcome[t]
+        place[query[t]] += 1
+
+
+@njit(types.void(_FLAGS, _ROWS, STATE), cache=True, nogil=True)
+def shuffle(won: NDArray[np.bool_], starts: NDArray[np.int64], state: NDArray[np.uint64]) -> None:
+    """Put the votes of every query in a uniformly random order (Fisher and Yates), in place."""
+    for q in range(len(starts) - 1):
+        for t in range(starts[q + 1] - 1, starts[q], -1):
+            other = starts[q] + below(state, t - starts[q] + 1)
+            won[t], won[other] = won[other], won[t]
+
+
+@njit(types.void(STATE, _VECTOR), cache=True, nogil=True)
+def normal(state: NDArray[np.uint64], out: NDArray[np.float64]) -> None:
+    """Fill `out` with standard normal variables (Box and Muller)."""
+    for i in range(len(out)):
+        radius = np.sqrt(-2.0 * np.log1p(-uniform(state)))
+        out[i] = radius * np.cos(2.0 * np.pi * uniform(state))
