@@ -21,7 +21,7 @@ from rankbench.logs.pairs import PairCounts
 from rankbench.logs.runs import Run, merged
 from rankbench.logs.tables import ROWS, Half, Piece, only_tables
 
-__all__ = ["Counter", "count_pairs", "no_flags", "no_weights", "pair_counts"]
+__all__ = ["Counter", "count_pairs", "no_flags", "no_weights", "pair_counts", "row_error"]
 
 _WAITING = 4
 """Chunks that may wait for a thread: what is read ahead stays bounded."""
@@ -84,7 +84,7 @@ class Counter:
         future, first, chunk = self.waiting.popleft()
         bad = future.result()
         if bad >= 0:
-            raise _error(chunk, bad, first + bad + 1, self.names())
+            raise row_error(chunk, bad, first + bad + 1, self.names())
 
     def total(self, m: int) -> Run:
         """Return the sums over all chunks; see `add` for what is raised."""
@@ -97,7 +97,8 @@ class Counter:
         return merged([run.result() for run in runs], m, 3 if self.halves[0].tied else 2)
 
 
-def _error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str]) -> InputError:
+def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str]) -> InputError:
+    """Return what is wrong with judgment `bad` of some pieces, which is the log's `row`, from 1."""
     t = bad
     for piece in pieces:
         if t < len(piece):

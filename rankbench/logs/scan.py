@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -21,10 +21,11 @@ from rankbench.logs.pairs import PairCounts
 from rankbench.logs.runs import Run, relabelled
 from rankbench.logs.tables import ROWS, Piece
 
-__all__ = ["LogStream", "count_log", "count_log_clusters", "open_log", "streamed"]
+__all__ = ["Log", "LogStream", "count_log", "count_log_clusters", "open_log", "streamed"]
 
 T = TypeVar("T")
-Log = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
+Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
+"""A comparison log: a frame, or the path of a file or of a folder of shards."""
 
 _LONGEST = 400
 
