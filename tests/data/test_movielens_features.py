@@ -1,0 +1,211 @@
+"""The compiled features against a slow independent computation, and what they must not know."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rankbench
+from rankbench.data.movielens.features import raw_features, standardized
+from rankbench.data.movielens.ratings import Ratings
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return Ratings.of(rankbench.get("dataset", "movielens-like:users=60,movies=90,ratings=2000,seed=5").scan())
+
+
+def folds_of(ratings, seed):
+    return (np.random.default_rng(seed).permutation(len(ratings)) % 5).astype(np.int8)
+
+
+def slow(ratings, known, row):
+    """Return the features of one row from the known (user, movie, rating) triples, by definition."""
+    user, movie = ratings.user_of[row], ratings.movies[row]
+    table = {}
+    for other in np.flatnonzero(known):
+        table.setdefault(ratings.user_of[other], {})[ratings.movies[other]] = ratings.ratings[other]
+    everything = [r for own in table.values() for r in own.values()]
+    overall = np.mean(everything) if everything else 0.0
+    own = table.get(user, {})
+    mine = np.mean(list(own.values())) if own else overall
+    genre_means = []
+    for genre in np.flatnonzero(ratings.genres[movie]):
+        rated = [r for m, r in own.items() if ratings.genres[m, genre]]
+        if rated:
+            genre_means.append(np.mean(rated))
+    raters = {who: rated[movie] for who, rated in table.items() if movie in rated}
+    movie_mean = np.mean(list(raters.values())) if raters else overall
+    similar = []
+    for who, rating in raters.items():
+        common = [m for m in own if m in table[who]]
+        if who == user or len(common) < 3:
+            continue
+        a = np.array([own[m] for m in common]) - mine
+        b = np.array([table[who][m] for m in common]) - np.mean(list(table[who].values()))
+        scale = np.sqrt((a @ a) * (b @ b))
+        if scale > 1e-9:
+            similar.append((a @ b / scale * len(common) / (len(common) + 10), rating))
+
+    def nearest(sign):
+        found = sorted(((sign * s, r) for s, r in similar if sign * s > 0), reverse=True)[:20]
+        return sum(s * r for s, r in found) / sum(s for s, _ in found) if found else movie_mean
+
+    return [
+        1998 - ratings.years[movie],
+        *ratings.genres[movie],
+        np.mean(genre_means) if genre_means else mine,
+        movie_mean,
+        nearest(+1),
+        nearest(-1),
+    ]
+
+
+@pytest.mark.parametrize("leakage", ["crossfit", "loo", "insample"])
+def test_equals_the_definition(ratings, leakage):
+    folds = folds_of(ratings, 1)
+    training = (0, 2, 3)
+    fast = raw_features(ratings, folds, training, leakage, neighbors=True)
+    assert fast.shape == (len(ratings), 24)
+    learned = np.isin(folds, training)
+    for row in np.random.default_rng(2).choice(len(ratings), size=60, replace=False):
+        known = learned.copy()
+        if learned[row] and leakage == "crossfit":
+            known &= folds != folds[row]
+        if leakage == "loo":
+            known[row] = False
+        np.testing.assert_allclose(fast[row], slow(ratings, known, row), atol=1e-9, err_msg=f"row {row}")
+    few = raw_features(ratings, folds, training, leakage, neighbors=False)
+    np.testing.assert_array_equal(few, fast[:, :22])
+
+
+def test_fallbacks_of_new_users_and_movies(ratings):
+    # Nothing is known but the ratings of two users.
+    folds = np.where(ratings.user_of < 2, 0, 1).astype(np.int8)
+    fast = raw_features(ratings, folds, (0,), "insample", neighbors=True)
+    learned = folds == 0
+    for row in np.flatnonzero(~learned)[::97]:
+        np.testing.assert_allclose(fast[row], slow(ratings, learned, row), atol=1e-9)
+    new = ~learned & ~np.isin(ratings.movies, ratings.movies[learned])
+    assert new.any()
+    np.testing.assert_allclose(fast[new][:, 20:], ratings.ratings[learned].mean())
+
+
+def changed(ratings, rows):
+    other = ratings.ratings.copy()
+    other[rows] = 6 - other[rows]
+    other[rows] = np.where(other[rows] == ratings.ratings[rows], 1, other[rows])
+    return replace(ratings, ratings=other)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_crossfit_never_looks_where_it_must_not(ratings, seed):
+    folds = folds_of(ratings, seed)
+    training = (1, 2, 4)
+    before = raw_features(ratings, folds, training, "crossfit", neighbors=True)
+    # Validation and test ratings change no feature at all.
+    held = np.flatnonzero(~np.isin(folds, training))
+    np.testing.assert_array_equal(
+        before, raw_features(changed(ratings, held), folds, training, "crossfit", neighbors=True)
+    )
+    # A training fold's ratings change no feature of that fold, but do change others'.
+    fold = np.flatnonzero(folds == 2)
+    after = raw_features(changed(ratings, fold), folds, training, "crossfit", neighbors=True)
+    np.testing.assert_array_equal(before[fold], after[fold])
+    assert (before != after)[~np.isin(np.arange(len(ratings)), fold)].any()
+
+
+def test_what_the_other_choices_leak(ratings):
+    folds = folds_of(ratings, 3)
+    row = int(np.flatnonzero(folds == 0)[7])
+    same_user = np.flatnonzero((ratings.user_of == ratings.user_of[row]) & (folds == 0))
+    same_user = same_user[same_user != row]
+    for leakage, own in (("insample", True), ("loo", False)):
+        before = raw_features(ratings, folds, (0, 1, 2), leakage, neighbors=True)
+        after = raw_features(changed(ratings, [row]), folds, (0, 1, 2), leakage, neighbors=True)
+        assert (before[row] != after[row]).any() == own
+        # Both let the rating into the user's other training rows of the same fold.
+        assert (before[same_user] != after[same_user]).any()
+
+
+def test_order_of_users_decides_nothing(ratings):
+    folds = folds_of(ratings, 4)
+    order = np.random.default_rng(0).permutation(len(ratings.users))
+    rows = np.concatenate([np.arange(ratings.offsets[u], ratings.offsets[u + 1]) for u in order])
+    sizes = np.diff(ratings.offsets)[order]
+    mixed = replace(
+        ratings,
+        users=tuple(ratings.users[u] for u in order),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]),
+        movies=ratings.movies[rows],
+        ratings=ratings.ratings[rows],
+    )
+    np.testing.assert_allclose(
+        raw_features(mixed, folds[rows], (0, 1, 2), "crossfit", neighbors=True),
+        raw_features(ratings, folds, (0, 1, 2), "crossfit", neighbors=True)[rows],
+        atol=1e-12,
+    )
+
+
+def test_equal_similarities_share_the_last_places():
+    # 30 users agree with user 0 alike; they rate movie 3 with 1 (first half) or 5 (second half).
+    users, movies = 31, 4
+    table = np.full((users, movies), 3.0)
+    table[:, :3] = [1, 3, 5]
+    table[1:16, 3], table[16:, 3] = 1, 5
+    rows = np.ones((users, movies), bool)
+    rows[0, 3] = True
+    ratings = Ratings(
+        tuple(map(str, range(users))),
+        np.arange(users + 1) * movies,
+        np.tile(np.arange(movies), users).astype(np.int32),
+        table.ravel(),
+        np.full(movies, 1990.0),
+        np.ones((movies, 1), np.uint8),
+    )
+    folds = np.zeros(users * movies, np.int8)
+    folds[3] = 1
+    features = raw_features(ratings, folds, (0,), "crossfit", neighbors=True)[3]
+    # Crossfit features of the held-out row 3: two values of the similarity, one for each half.
+    known = folds == 0
+    assert features[4] == pytest.approx(slow_shared(ratings, known))
+
+
+def slow_shared(ratings, known):
+    """Return the similar users' mean of user 0 for movie 3, ties sharing the last places."""
+    own = np.array([1.0, 3, 5])
+    weights, values = [], []
+    for user in range(1, 31):
+        rated = ratings.ratings[4 * user : 4 * user + 4]
+        a, b = own - own.mean(), rated[:3] - rated.mean()
+        weights.append(a @ b / np.sqrt((a @ a) * (b @ b)) * 3 / 13)
+        values.append(rated[3])
+    weights, values = np.round(weights, 12), np.array(values)
+    last = np.sort(weights)[-20]
+    share = np.where(weights > last, 1.0, (20 - (weights > last).sum()) / (weights == last).sum() * (weights == last))
+    return (share * weights) @ values / (share @ weights)
+
+
+@pytest.mark.parametrize("center", ["global", "user", "none"])
+def test_standardized(center):
+    rng = np.random.default_rng(0)
+    raw = np.column_stack([rng.normal(3, 2, size=(200, 3)), np.ones(200)])
+    learned, groups = rng.random(200) < 0.6, rng.integers(0, 9, size=200)
+    x = standardized(raw, learned, groups, center).astype(float)
+    assert x.dtype == float
+    scale = np.append(raw[learned, :3].std(axis=0), 1)
+    for group in range(9):
+        inside = groups == group
+        np.testing.assert_allclose(x[inside] - x[inside][0], (raw[inside] - raw[inside][0]) / scale, atol=1e-5)
+        if center == "user":
+            np.testing.assert_allclose(x[inside].mean(axis=0), 0, atol=1e-5)
+    if center == "global":
+        np.testing.assert_allclose(x[learned].mean(axis=0), 0, atol=1e-5)
+        np.testing.assert_allclose(x[learned, :3].std(axis=0), 1, atol=1e-5)
+    if center == "none":
+        np.testing.assert_allclose(x, raw / scale, rtol=1e-5)
