@@ -13,13 +13,16 @@ from rankbench.data.queries import Comparisons
 from rankbench.errors import ContenderDiverged
 from rankbench.logs.votes import Votes
 
-__all__ = ["Cluster", "ItemRanking", "by_pair", "rank_items", "scales_of"]
+__all__ = ["Cluster", "ItemRanking", "by_pair", "rank_items", "rank_ranges", "scales_of"]
 
 Cluster: TypeAlias = Literal["judge", "vote"]
 """What is resampled: judges with all their votes, or single votes."""
 
 FEW = 30
 """With fewer clusters a bootstrap of a maximum is too coarse: Bonferroni instead."""
+
+_MANY = 500
+"""With more items the maximum over all pairs takes long, and gains little over Bonferroni."""
 
 _ZERO = 1e-9
 
@@ -125,7 +128,8 @@ def rank_items(
         drawn[b] = _scores(aggregator, said, m, sequential)
     se = drawn.std(axis=0, ddof=1)
     half = -stdtrit(clusters - 1, 0.025) * se
-    low, high = _ranges(scores, drawn, scales, clusters)
+    covariance = np.cov(drawn, rowvar=False).reshape(m, m)
+    low, high = rank_ranges(scores, covariance, scales, clusters, drawn - scores)
     return ItemRanking(votes.items, scores, scores - half, scores + half, low, high, scales, clusters)
 
 
@@ -148,17 +152,34 @@ def scales_of(votes: Votes) -> NDArray[np.int64]:
     return labels
 
 
-def _ranges(
+def rank_ranges(
     scores: NDArray[np.float64],
-    drawn: NDArray[np.float64],
+    covariance: NDArray[np.float64],
     scales: NDArray[np.int64],
     clusters: int,
+    deviations: NDArray[np.float64] | None = None,
     level: float = 0.95,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the best and the worst place of each item, shapes (m,): all ranges hold at once.
+
+    1 + the number of items that are significantly better, to m - the number that are
+    significantly worse, by simultaneous intervals of all differences within scales [MWR24]_.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (m,)
+    covariance : ndarray of float64, shape (m, m)
+    scales : ndarray of int, shape (m,)
+    clusters : int
+        Number of independent units behind the covariance.
+    deviations : ndarray of float64, shape (B, m), optional
+        Of replicates from the scores: max-t intervals. Without, or with fewer than 30
+        clusters, or more than 500 items: Bonferroni's.
+    level : float, in (0, 1)
+    """
     from scipy.special import ndtr, stdtrit
 
     m = len(scores)
-    covariance = np.cov(drawn, rowvar=False).reshape(m, m)
     variance = np.diag(covariance)
     se = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
     same = scales[:, None] == scales
@@ -169,8 +190,8 @@ def _ranges(
         return np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
     inverse = np.where(live, 1.0, 0.0) / np.where(live, se, 1.0)
     local = (1 - level) / compared
-    if clusters >= FEW:
-        largest = np.array([np.abs((d[:, None] - d) * inverse).max() for d in drawn - scores])
+    if deviations is not None and clusters >= FEW and m <= _MANY:
+        largest = np.array([np.abs((d[:, None] - d) * inverse).max() for d in deviations])
         local = min(max(local, float(2 * ndtr(-np.quantile(largest, level)))), 1 - level)
     critical = -float(stdtrit(clusters - 1, local / 2))
     better = (scores[:, None] - scores) * inverse > critical

@@ -1,0 +1,112 @@
+"""Bootstrap replicates of any aggregator, from pair counts: no judgment is looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.data.queries import Comparisons
+from rankbench.errors import ContenderDiverged, InputError
+from rankbench.logs.clusters import ClusterCounts
+from rankbench.logs.pairs import PairCounts
+
+__all__ = ["comparisons_of", "finite_scores", "replicates", "resampled"]
+
+
+def comparisons_of(counts: PairCounts, cells: NDArray[np.float64] | None = None) -> Comparisons:
+    """Return at most three comparisons a pair with the counts' sums, ties as ties.
+
+    Parameters
+    ----------
+    counts : PairCounts
+    cells : ndarray of float64, shape (P, 3), optional
+        Other sums over the same pairs: won by `low`, by `high`, tied.
+    """
+    if cells is None:
+        cells = np.column_stack([counts.forward, counts.backward, counts.ties])
+    pair, cell = np.nonzero(cells)
+    low, high = counts.low[pair], counts.high[pair]
+    back = cell == 1
+    return Comparisons(
+        np.array([0, len(pair)], dtype=np.int64),
+        np.where(back, high, low).astype(np.int32),
+        np.where(back, low, high).astype(np.int32),
+        cells[pair, cell],
+        cell == 2,
+    )
+
+
+def finite_scores(scores: NDArray[np.float64], m: int) -> NDArray[np.float64]:
+    """Return scores of shape (m,) that are finite.
+
+    Raises
+    ------
+    ContenderDiverged
+        They are not.
+    """
+    found = np.asarray(scores, dtype=np.float64)
+    if found.shape != (m,) or not np.isfinite(found).all():
+        raise ContenderDiverged("scores are not one finite number an item")
+    return found
+
+
+def resampled(data: PairCounts | ClusterCounts, repetitions: int, seed: int) -> Iterator[NDArray[np.float64]]:
+    """Yield the cells, shape (P, 3), of resamples of as many units as the log has.
+
+    Units are judgments of `PairCounts`, whole clusters of `ClusterCounts`.
+
+    Raises
+    ------
+    InputError
+        `PairCounts` of weighted judgments: what a unit is, is not known any more.
+    """
+    rng = np.random.default_rng([seed, 5])
+    if isinstance(data, ClusterCounts):
+        groups = len(data)
+        cluster = np.repeat(np.arange(groups), np.diff(data.starts))
+        for _ in range(repetitions):
+            times = np.bincount(rng.integers(groups, size=groups), minlength=groups)[cluster]
+            rows = data.cells * times[:, None]
+            yield np.column_stack([np.bincount(data.pair, rows[:, c], len(data.counts)) for c in range(3)])
+        return
+    if data.weighted:
+        raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")
+    cells = np.column_stack([data.forward, data.backward, data.ties])
+    chances = cells.ravel() / cells.sum()
+    for _ in range(repetitions):
+        yield rng.multinomial(data.judgments, chances).reshape(cells.shape).astype(np.float64)
+
+
+def replicates(
+    aggregate: Callable[[Comparisons, int], NDArray[np.float64]] | Aggregator,
+    data: PairCounts | ClusterCounts,
+    *,
+    repetitions: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Return the scores of resamples, shape (repetitions, m); rows of nan where there are none.
+
+    Parameters
+    ----------
+    aggregate : Aggregator or callable
+        Of comparisons; it must not depend on their order.
+    data : PairCounts or ClusterCounts
+    repetitions, seed : int
+
+    Raises
+    ------
+    InputError
+        See `resampled`.
+    """
+    counts = data.counts if isinstance(data, ClusterCounts) else data
+    call = aggregate.from_comparisons if isinstance(aggregate, Aggregator) else aggregate
+    drawn = np.full((repetitions, counts.m), np.nan)
+    for row, cells in zip(drawn, resampled(data, repetitions, seed), strict=True):
+        try:
+            row[:] = finite_scores(call(comparisons_of(counts, cells), counts.m), counts.m)
+        except (ContenderDiverged, InputError):
+            continue
+    return drawn

@@ -1,0 +1,266 @@
+"""A ranking from votes: scores from counts by pair, with intervals of three kinds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.errors import InputError, SpecError
+from rankbench.logs.clusters import ClusterCounts
+from rankbench.logs.pairs import PairCounts
+from rankbench.logs.ranking import ItemRanking, rank_items, rank_ranges
+from rankbench.logs.replicates import comparisons_of, finite_scores, replicates
+from rankbench.logs.scales import connected
+from rankbench.logs.source import LogSource
+
+__all__ = ["Intervals", "Wanted", "places", "rank_votes", "ranked", "resampled_ranking"]
+
+Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich"]
+"""What is taken for independent: judgments, or judges with all of theirs; or a formula."""
+
+LARGEST = 4000
+"""Most items whose differences are compared: matrices of 128 MB."""
+
+_LONG = 1_000_000
+_DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How a log is to be ranked.
+
+    Attributes
+    ----------
+    aggregator : Aggregator
+    plain : bool
+        Bradley-Terry without any penalty, instead of `aggregator`.
+    intervals : Intervals, "auto" or None
+    replicates, seed : int
+    """
+
+    aggregator: Aggregator
+    plain: bool = False
+    intervals: Intervals | Literal["auto"] | None = None
+    replicates: int = 1000
+    seed: int = 0
+
+
+def rank_votes(source: LogSource, wanted: Wanted) -> tuple[ItemRanking, list[str]]:
+    """Rank the items of a log of comparisons, whatever their queries.
+
+    Returns
+    -------
+    ranking : ItemRanking
+    notes : list of str
+        What a reader must know.
+
+    Raises
+    ------
+    InputError
+        What is wrong with the log, with its row.
+    SpecError
+        Intervals that the method or the log cannot have.
+    ContenderDiverged
+        There are no finite scores.
+    """
+    kind = _kind(source, wanted)
+    if "sequential" in wanted.aggregator.properties:
+        return _in_order(source, wanted, kind)
+    data = source.counted(lambda frame: _data(frame, kind))
+    if isinstance(wanted.aggregator, BradleyTerry):
+        return _bradley_terry(data, wanted, kind)
+    if kind == "sandwich":
+        raise SpecError("there are sandwich intervals for bradley-terry only; take bootstrap or judges")
+    counts = data.counts if isinstance(data, ClusterCounts) else data
+    scores = finite_scores(wanted.aggregator.from_comparisons(comparisons_of(counts), counts.m), counts.m)
+    scales = connected(counts).of.astype(np.int64)
+    if kind is None:
+        return ranked(counts.items, scores, scales), []
+    _check_size(counts.m)
+    drawn = replicates(wanted.aggregator, data, repetitions=wanted.replicates, seed=wanted.seed)
+    return resampled_ranking(counts.items, scores, scales, drawn, _units(data), kind)
+
+
+def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:
+    """Return a ranking without intervals: places by score within scales."""
+    nothing = np.full(len(scores), np.nan)
+    return ItemRanking(items, scores, nothing, nothing, *places(scores, scales), scales, 0)
+
+
+def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the best and the worst place of each item by score alone, shapes (m,).
+
+    1 + the number of items of its scale with a higher score, to m - the number with a lower
+    one: equal scores share their places, and those of other scales may stand anywhere.
+    """
+    m = len(scores)
+    low, high = np.ones(m, np.int64), np.full(m, m, np.int64)
+    unit = 1e-9 * max(1.0, float(np.abs(scores).max(initial=0.0)))
+    order = np.argsort(scales, kind="stable")
+    for of_scale in np.split(order, np.flatnonzero(np.diff(scales[order])) + 1):
+        own = scores[of_scale]
+        rising = np.sort(own)
+        low[of_scale] += len(own) - np.searchsorted(rising, own + unit, side="right")
+        high[of_scale] -= np.searchsorted(rising, own - unit, side="left")
+    return low, high
+
+
+def _kind(source: LogSource, wanted: Wanted) -> Intervals | None:
+    """Return the intervals to compute, chosen by what the log knows if need be."""
+    if wanted.intervals in (None, "bootstrap"):
+        return "bootstrap" if wanted.intervals else None
+    facts = _facts(source)
+    if wanted.intervals == "judges" and facts["judges"] < 2:
+        why = "the log does not say who judged (judge=COLUMN in --columns says where it stands)"
+        raise SpecError(f"{why if not facts['judges'] else 'all votes are of one judge'}; take --intervals bootstrap")
+    if wanted.intervals != "auto":
+        return wanted.intervals
+    if facts["judges"] > 1 and not facts["missing"]:
+        return "judges"
+    long = facts["rows"] > _LONG and isinstance(wanted.aggregator, BradleyTerry)
+    return "sandwich" if long else "bootstrap"
+
+
+def _facts(source: LogSource) -> dict[str, int]:
+    schema = source.frame.collect_schema()
+    wanted = [pl.len().alias("rows")]
+    if "judge" in schema:
+        judge = pl.col("judge")
+        wanted += [judge.drop_nulls().n_unique().alias("judges"), judge.null_count().alias("missing")]
+    row = source.counted(lambda frame: frame.select(wanted).collect(engine="streaming").row(0, named=True))
+    return {"judges": 0, "missing": 0} | {name: int(value) for name, value in row.items()}
+
+
+def _data(frame: pl.LazyFrame, kind: Intervals | None) -> PairCounts | ClusterCounts:
+    """Count by pair, and by judge or judgment where units have to be known."""
+    from rankbench.logs.scan import count_log, count_log_clusters
+
+    schema = frame.collect_schema()
+    if kind == "judges" or (kind == "sandwich" and "judge" in schema and _several(frame)):
+        return count_log_clusters(frame)
+    if kind is not None and "weight" in schema:
+        return count_log_clusters(frame.with_row_index("row"), judge="row")
+    return count_log(frame)
+
+
+def _several(frame: pl.LazyFrame) -> bool:
+    judge = pl.col("judge")
+    row = frame.select(judge.n_unique().alias("n"), judge.null_count().alias("missing")).collect(engine="streaming")
+    return int(row["n"][0]) > 1 and not int(row["missing"][0])
+
+
+def _units(data: PairCounts | ClusterCounts) -> int:
+    return len(data) if isinstance(data, ClusterCounts) else data.judgments
+
+
+def _check_size(m: int) -> None:
+    if m > LARGEST:
+        raise InputError(f"intervals compare all pairs of items: {m} are too many (at most {LARGEST}); leave them out")
+
+
+def _in_order(source: LogSource, wanted: Wanted, kind: Intervals | None) -> tuple[ItemRanking, list[str]]:
+    """Rank by a method that depends on the order of the votes: they have to be in memory."""
+    from rankbench.logs.votes import load_votes
+
+    if kind == "sandwich":
+        raise SpecError("there are sandwich intervals for bradley-terry only; take bootstrap or judges")
+    votes = load_votes(source.frame)
+    ranking = rank_items(
+        votes,
+        wanted.aggregator,
+        replicates=wanted.replicates if kind else 0,
+        cluster="judge" if kind == "judges" else "vote",
+        seed=wanted.seed,
+    )
+    return (ranking if kind else ranked(votes.items, ranking.scores, ranking.scales)), _few(ranking.clusters, kind)
+
+
+def _bradley_terry(
+    data: PairCounts | ClusterCounts, wanted: Wanted, kind: Intervals | None
+) -> tuple[ItemRanking, list[str]]:
+    from rankbench.logs.bootstrap import bootstrap_bradley_terry
+    from rankbench.logs.bradley_terry import fit_bradley_terry
+    from rankbench.logs.covariance import sandwich
+
+    counts = data.counts if isinstance(data, ClusterCounts) else data
+    method = wanted.aggregator
+    ridge = method.ridge if isinstance(method, BradleyTerry) and not wanted.plain else 0.0
+    fit = fit_bradley_terry(counts, ridge=ridge)
+    scales = fit.scales.of.astype(np.int64)
+    notes = []
+    if wanted.plain and len(fit.scales) > 1:
+        notes.append(
+            f"plain maximum likelihood: items that never won, or never lost, against the rest are infinitely far away; "
+            f"there are {len(fit.scales)} scales (bradley-terry with its ridge has one for all that are connected)"
+        )
+    if kind is None:
+        return ranked(counts.items, fit.scores, scales), notes
+    _check_size(counts.m)
+    if kind != "sandwich":
+        found = bootstrap_bradley_terry(fit, data, repetitions=wanted.replicates, seed=wanted.seed)
+        ranking, more = resampled_ranking(counts.items, fit.scores, scales, found.scores, found.units, kind)
+        return ranking, [*notes, *more]
+    covariance = sandwich(fit, data)
+    units = _units(data)
+    ranking = _spread(counts.items, fit.scores, scales, covariance, _normal(covariance, wanted.seed), units)
+    return ranking, [*notes, *_few(units, "judges" if isinstance(data, ClusterCounts) else kind)]
+
+
+def _normal(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:
+    """Return normal deviations with this covariance, shape (2000, m); None where there are too many items."""
+    if len(covariance) > 500:
+        return None
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    deviations: NDArray[np.float64] = np.random.default_rng([seed, 6]).standard_normal((_DRAWS, len(values))) @ root.T
+    return deviations
+
+
+def resampled_ranking(
+    items: list[str],
+    scores: NDArray[np.float64],
+    scales: NDArray[np.int64],
+    drawn: NDArray[np.float64],
+    units: int,
+    kind: Intervals,
+) -> tuple[ItemRanking, list[str]]:
+    """Return a ranking with the replicates' spread; replicates without scores are left out."""
+    kept = drawn[np.isfinite(drawn).all(axis=1)]
+    failed = len(drawn) - len(kept)
+    notes = _few(units, kind)
+    if failed:
+        notes.append(
+            f"{failed} of {len(drawn)} resamples have no scores and are left out: intervals may be too short"
+            " (a ridge, or more smoothing, avoids it)"
+        )
+    if len(kept) < 2 or units < 2:
+        return ranked(items, scores, scales), [*notes, "too little to resample: there are no intervals"]
+    covariance = np.cov(kept, rowvar=False).reshape(len(items), len(items))
+    return _spread(items, scores, scales, covariance, kept - scores, units), notes
+
+
+def _spread(
+    items: list[str],
+    scores: NDArray[np.float64],
+    scales: NDArray[np.int64],
+    covariance: NDArray[np.float64],
+    deviations: NDArray[np.float64] | None,
+    units: int,
+) -> ItemRanking:
+    from scipy.special import stdtrit
+
+    half = -stdtrit(units - 1, 0.025) * np.sqrt(np.maximum(np.diag(covariance), 0))
+    low, high = rank_ranges(scores, covariance, scales, units, deviations)
+    return ItemRanking(items, scores, scores - half, scores + half, low, high, scales, units)
+
+
+def _few(units: int, kind: Intervals | None) -> list[str]:
+    if kind == "judges" and units < 30:
+        return [f"only {units} judges: intervals are rough, and rather too short"]
+    return []
