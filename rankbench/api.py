@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from rankbench.data.dataset import Dataset
 from rankbench.digest import blas_cores, code_digest, cpu_class, version
@@ -147,6 +147,8 @@ def run(
     reps: int | None = None,
     workers: int = 1,
     timeout: float | None = None,
+    executor: Literal["local", "dask"] = "local",
+    address: str = "",
     extra: Sequence[str] = (),
     out: Path | str | None = None,
     progress: Progress | None = None,
@@ -167,6 +169,11 @@ def run(
         Seconds after which a block is given up (an hour, if not given): contenders that
         hang become rows that say so. A block that runs in this process cannot be
         given up: with a timeout all run in workers.
+    executor : {"local", "dask"}
+        ``dask``: blocks run on the workers of the Dask cluster whose scheduler is at
+        `address`, to the same bytes; `workers` then means nothing.
+    address : str
+        As in ``tcp://10.0.0.1:8786``.
     out : path, optional
         Folder for the results; by default ``runs/<suite>``, with ``-<data set>`` behind it
         where other data sets than the suite's were asked for. A folder belongs to one suite
@@ -182,9 +189,13 @@ def run(
     ------
     SpecError, InputError
         See `planned`.
+    ExecutorError
+        The cluster cannot be used.
     StoreError
         The folder is in use by another run, or holds another suite's or data set's run.
     """
+    if (executor == "dask") != bool(address):
+        raise SpecError("the executor dask and the address of its scheduler go together")
     settle()
     from rankbench.runner.executors import LIMIT, run_here, run_in_pool
 
@@ -201,8 +212,12 @@ def run(
             missing = _missing(store, plan.tasks)
             told.start(len(missing), len(plan.tasks) - len(missing))
             blocks: Iterable[BlockResult]
-            if missing and (timeout is not None or (workers > 1 and (len(missing) > 1 or _foreign(made, missing)))):
-                limit = LIMIT if timeout is None else timeout
+            limit = LIMIT if timeout is None else timeout
+            if missing and executor == "dask":
+                from rankbench.runner.cluster import run_on_cluster
+
+                blocks = run_on_cluster(made.sources, missing, address, limit)
+            elif missing and (timeout is not None or (workers > 1 and (len(missing) > 1 or _foreign(made, missing)))):
                 blocks = run_in_pool(made.sources, missing, min(workers, len(missing)), limit)
             else:
                 blocks = run_here(made.sources, missing)

@@ -100,6 +100,12 @@ class PluginError(RankbenchError):
     exit_code = 2
 
 
+class ExecutorError(RankbenchError):
+    """Where blocks were to run cannot be used: no scheduler, no workers, other code there."""
+
+    exit_code = 2
+
+
 class StoreError(RankbenchError):
     """A result store is in use by another run, or is not a store of ours."""
 

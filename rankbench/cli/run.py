@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -23,6 +24,8 @@ REASON_LENGTH = 500
 )
 @click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions, others in proportion.")
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
+@click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option("--address", default="", help="Of a Dask scheduler, as tcp://10.0.0.1:8786.")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds after which a block is given up.")
 @click.option(
     "--with",
@@ -37,6 +40,8 @@ def run(
     dataset: tuple[str, ...],
     reps: int | None,
     workers: int | None,
+    executor: Literal["local", "dask"],
+    address: str,
     timeout: float | None,
     extra: tuple[str, ...],
     out: Path | None,
@@ -61,6 +66,8 @@ def run(
         reps=reps,
         workers=workers or available_cores(),
         timeout=timeout,
+        executor=executor,
+        address=address,
         extra=extra,
         out=out,
         progress=Bar(console) if console.is_terminal else Silent(),

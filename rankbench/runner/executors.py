@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
-from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from rankbench.protocols.base import BlockTask, Prepared
-from rankbench.results.schema import BlockResult, CellResult
-from rankbench.runner.blocks import run_block, trusted
+from rankbench.results.schema import BlockResult
+from rankbench.runner.blocks import run_block
+from rankbench.runner.deaths import Dead, apart, failed
 from rankbench.runner.isolation import guarded, reason
 from rankbench.runner.share import open_shared, shared
 
@@ -65,11 +65,11 @@ def run_in_pool(
                 for future in wait(waiting, return_when=FIRST_COMPLETED).done:
                     task = waiting.pop(future)
                     result = _result(future, timeout)
-                    parts = _apart(task, kinds[task.source]) if isinstance(result, _Dead) else []
+                    parts = apart(task, kinds[task.source]) if isinstance(result, Dead) else []
                     if parts:
                         waiting |= {submit(part): part for part in parts}
                     else:
-                        yield _failed(task, result) if isinstance(result, _Dead) else result
+                        yield failed(task, result) if isinstance(result, Dead) else result
             pool.close()
         finally:
             # Also on the way out of an interrupted run: queued blocks are dropped.
@@ -77,35 +77,18 @@ def run_in_pool(
             pool.join()
 
 
-@dataclass(frozen=True)
-class _Dead:
-    """A block whose worker did not come back."""
-
-    status: Literal["error", "timeout"]
-    reason: str
-
-
-def _result(future: Any, timeout: float) -> BlockResult | _Dead:
+def _result(future: Any, timeout: float) -> BlockResult | Dead:
     from pebble import ProcessExpired
 
     try:
         result: BlockResult = future.result()
     except TimeoutError:
-        return _Dead("timeout", f"no result within {timeout:g} s")
+        return Dead("timeout", f"no result within {timeout:g} s")
     except ProcessExpired as error:
-        return _Dead("error", f"worker process died with exit code {error.exitcode}")
+        return Dead("error", f"worker process died with exit code {error.exitcode}")
     except Exception as error:
-        return _Dead("error", reason(error))
+        return Dead("error", reason(error))
     return result
-
-
-def _apart(task: BlockTask, kind: str) -> list[BlockTask]:
-    """Return the task's built-in contenders as one task and each foreign one as its own."""
-    foreign = {cell: spec for cell, spec in task.cells.items() if not trusted(kind, spec)}
-    if not foreign or len(task.cells) == 1:
-        return []
-    ours = {cell: spec for cell, spec in task.cells.items() if cell not in foreign}
-    return [replace(task, cells=cells) for cells in (ours, *({c: s} for c, s in foreign.items())) if cells]
 
 
 def warm_up(prepared: Prepared, task: BlockTask) -> None:
@@ -129,7 +112,3 @@ def _execute(folder: Path, task: BlockTask) -> BlockResult:
     if key not in _open:
         _open[key] = open_shared(folder, task.source)
     return run_block(_open[key], task)
-
-
-def _failed(task: BlockTask, dead: _Dead) -> BlockResult:
-    return BlockResult(task.key, [CellResult(cell, dead.status, dead.reason) for cell in task.cells], 0.0)

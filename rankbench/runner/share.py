@@ -13,7 +13,7 @@ import numpy as np
 from rankbench.data.dataset import Dataset
 from rankbench.plugin.manager import component_class, names
 from rankbench.protocols.base import Prepared
-from rankbench.runner.prepare import protocol_of
+from rankbench.runner.prepare import dataset_of, protocol_of
 
 __all__ = ["open_shared", "shared"]
 
@@ -51,7 +51,7 @@ def _shared_spec(dataset: Dataset | None) -> str:
 
 
 def open_shared(folder: Path, source: int) -> Prepared:
-    """Open one of what `shared` wrote, its arrays mapped read-only; blocks need no data set any more."""
+    """Open one of what `shared` wrote, its arrays mapped read-only."""
     place = folder / str(source)
     facts = json.loads((place / "facts.json").read_text(encoding="utf-8"))
     arrays = {
@@ -59,4 +59,5 @@ def open_shared(folder: Path, source: int) -> Prepared:
         for number, name in enumerate(facts["arrays"])
     }
     units = {split: tuple(names) for split, names in facts["units"].items()}
-    return Prepared(protocol_of(facts["protocol"]), None, facts["fingerprint"], units, arrays, float(facts["scale"]))
+    dataset = dataset_of(facts["dataset"]) if facts["dataset"] else None
+    return Prepared(protocol_of(facts["protocol"]), dataset, facts["fingerprint"], units, arrays, float(facts["scale"]))

@@ -1,0 +1,196 @@
+"""Blocks on a Dask cluster that the user already has (the extra ``rankbench[dask]``).
+
+Dask cannot stop a task that hangs, so its workers run each block in a plain process. What
+blocks are drawn from is sent once to every worker and unpacked there. A worker that is
+lost costs time, not numbers: Dask gives its blocks to another one, and a block is a
+function of its inputs alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from rankbench.errors import ExecutorError
+from rankbench.protocols.base import BlockTask, Prepared
+from rankbench.results.schema import BlockResult
+from rankbench.runner.deaths import Dead, apart, failed
+from rankbench.runner.executors import LIMIT, warm_up
+from rankbench.runner.share import shared
+from rankbench.runner.wire import result_from_bytes, task_to_json
+
+__all__ = ["connected", "run_on_cluster"]
+
+PATIENCE = 30
+"""Seconds to wait for a scheduler, and for its first worker."""
+
+Parcel = dict[str, bytes]
+"""Files by their name below a folder."""
+
+
+def connected(address: str) -> Any:
+    """Return a client of the scheduler at `address`, with at least one worker that has our code.
+
+    Raises
+    ------
+    ExecutorError
+        `distributed` is not installed, nobody answers at the address, there is no worker,
+        or a worker has other code: its numbers might be others.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise ExecutorError("the executor dask needs the package distributed: pip install 'rankbench[dask]'") from error
+    from rankbench.digest import code_digest
+
+    try:
+        client = cast(Any, distributed).Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ExecutorError(f"no Dask scheduler answers at {address!r} ({error})") from error
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+        digests = client.run(_digest)
+    except (OSError, TimeoutError) as error:
+        client.close()
+        raise ExecutorError(f"the Dask cluster at {address!r} has no worker that answers ({error})") from error
+    strangers = sorted(worker for worker, digest in digests.items() if digest != code_digest())
+    if strangers:
+        client.close()
+        raise ExecutorError(
+            f"{len(strangers)} of {len(digests)} Dask workers have other code, libraries or processors than this "
+            f"machine, the first at {strangers[0]}: install the same rankbench, plugins and pins there"
+        )
+    return client
+
+
+def run_on_cluster(
+    sources: Sequence[Prepared], tasks: Sequence[BlockTask], address: str, timeout: float = LIMIT
+) -> Iterator[BlockResult]:
+    """Run blocks on the Dask cluster whose scheduler is at `address`.
+
+    Deaths and timeouts of blocks are treated as in `rankbench.runner.executors.run_in_pool`.
+
+    Raises
+    ------
+    ExecutorError
+        See `connected`; also if the cluster is lost on the way: what was done is kept.
+    """
+    import distributed
+
+    kinds = [prepared.protocol.contender for prepared in sources]
+    for index in sorted({task.source for task in tasks}):
+        warm_up(sources[index], next(task for task in tasks if task.source == index))
+    with shared(sources) as folder:
+        parcel = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    name = _name_of(parcel)
+    client = connected(address)
+    try:
+        sent = client.scatter(parcel, broadcast=True, hash=False)
+
+        def submit(task: BlockTask) -> Any:
+            return client.submit(_run, sent, name, task_to_json(task), timeout, pure=False, retries=3)
+
+        waiting: dict[Any, BlockTask] = {submit(task): task for task in tasks}
+        queue = cast(Any, distributed).as_completed(list(waiting))
+        for future in queue:
+            task = waiting.pop(future)
+            result = _result(future)
+            parts = apart(task, kinds[task.source]) if isinstance(result, Dead) else []
+            for part in parts:
+                again = submit(part)
+                waiting[again] = part
+                queue.add(again)
+            if not parts:
+                yield failed(task, result) if isinstance(result, Dead) else result
+    finally:
+        with contextlib.suppress(Exception):  # a worker that is gone has nothing to forget
+            client.run(_forget, name)
+        client.close()
+
+
+def _result(future: Any) -> BlockResult | Dead:
+    from distributed import CancelledError, KilledWorker
+
+    try:
+        status, said = future.result()
+    except KilledWorker as error:
+        return Dead("error", f"every worker that ran the block was lost ({type(error).__name__})")
+    except CancelledError as error:
+        raise ExecutorError("the Dask cluster was lost; run again to go on where it stopped") from error
+    if status != "done":
+        return Dead(status, said)
+    return result_from_bytes(said)
+
+
+def _name_of(parcel: Parcel) -> str:
+    digest = hashlib.blake2b(digest_size=12)
+    for name, data in sorted(parcel.items()):
+        digest.update(f"{name} {len(data)}\n".encode() + data)
+    return f"rankbench-{digest.hexdigest()}"
+
+
+# What follows runs on the cluster's machines.
+
+
+_DIGEST = (
+    "from rankbench.runtime import prepare; prepare(); from rankbench.digest import code_digest; print(code_digest())"
+)
+
+
+def _digest() -> str:
+    """Return the code digest as a block's process there would have it."""
+    done = subprocess.run(
+        [sys.executable, "-c", _DIGEST],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    return done.stdout.strip()
+
+
+def _unpacked(parcel: Parcel, name: str) -> Path:
+    """Return the folder with the parcel's files, made once on a machine."""
+    folder = Path(tempfile.gettempdir()) / name
+    if not folder.is_dir():
+        fresh = Path(tempfile.mkdtemp(prefix=f"{name}-"))
+        for inner, data in parcel.items():
+            path = fresh / inner
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        try:
+            os.rename(fresh, folder)
+        except OSError:  # a neighbor was faster
+            shutil.rmtree(fresh, ignore_errors=True)
+    return folder
+
+
+def _run(parcel: Parcel, name: str, task: str, timeout: float) -> tuple[str, Any]:
+    """Run a block in a process of its own; return its result as bytes, or how it ended."""
+    folder = _unpacked(parcel, name)
+    with tempfile.TemporaryDirectory(prefix="rankbench-") as own:
+        told, result = Path(own) / "task.json", Path(own) / "result"
+        told.write_text(task, encoding="utf-8")
+        command = [sys.executable, "-m", "rankbench.runner.remote", str(folder), str(told), str(result)]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
+        except subprocess.TimeoutExpired:
+            return "timeout", f"no result within {timeout:g} s"
+        if not result.is_file():
+            last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+            return "error", f"worker process died with exit code {done.returncode}{': ' if last else ''}{''.join(last)}"
+        return "done", result.read_bytes()
+
+
+def _forget(name: str) -> None:
+    """Remove what was unpacked."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{name}*"):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,94 @@
+"""Tasks and results as bytes, for processes that share nothing: JSON and raw arrays, no pickle."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.protocols.base import BlockTask
+from rankbench.results.schema import BlockKey, BlockResult, CellResult, Curve, Split, Status
+
+__all__ = ["result_from_bytes", "result_to_bytes", "task_from_json", "task_to_json"]
+
+
+def task_to_json(task: BlockTask) -> str:
+    """Return a task as JSON."""
+    return json.dumps(asdict(task))
+
+
+def task_from_json(text: str) -> BlockTask:
+    """Return the task that `task_to_json` wrote."""
+    read = json.loads(text)
+    return BlockTask(BlockKey(**read["key"]), read["source"], tuple(read["losses"]), read["cells"])
+
+
+def result_to_bytes(result: BlockResult) -> bytes:
+    """Return a block's result: a line of JSON, then the numbers that it counts, as float64."""
+    numbers: list[NDArray[np.float64]] = []
+
+    def put(array: NDArray[Any]) -> list[int]:
+        values = np.ascontiguousarray(array, dtype="<f8")
+        first = sum(len(part) for part in numbers)
+        numbers.append(values)
+        return [first, len(values)]
+
+    head = {
+        "key": asdict(result.key),
+        "seconds": result.seconds,
+        "cells": [
+            {
+                "cell": cell.cell,
+                "status": cell.status,
+                "reason": cell.reason,
+                "facts": list(cell.info),
+                "numbers": put(np.array([cell.optimality, *cell.info.values()], dtype=np.float64)),
+                "losses": [[metric, split, put(values)] for (metric, split), values in cell.losses.items()],
+                "curves": [[name, put(c.steps.astype(np.float64)), put(c.values)] for name, c in cell.curves.items()],
+            }
+            for cell in result.cells
+        ],
+    }
+    return json.dumps(head).encode() + b"\n" + b"".join(part.tobytes() for part in numbers)
+
+
+def result_from_bytes(data: bytes) -> BlockResult:
+    """Return the result that `result_to_bytes` wrote.
+
+    Raises
+    ------
+    ValueError
+        The bytes are not whole.
+    """
+    line, _, rest = data.partition(b"\n")
+    head = json.loads(line)
+    numbers = np.frombuffer(rest, dtype="<f8")
+
+    def take(place: list[int]) -> NDArray[np.float64]:
+        first, count = place
+        if first + count > len(numbers):
+            raise ValueError("the result of a block was cut short")
+        return numbers[first : first + count].astype(np.float64)
+
+    cells = []
+    for cell in head["cells"]:
+        optimality, *facts = take(cell["numbers"]).tolist()
+        losses = {(metric, cast(Split, split)): take(place) for metric, split, place in cell["losses"]}
+        curves = {name: Curve(take(steps).astype(np.int64), take(values)) for name, steps, values in cell["curves"]}
+        info = dict(zip(cell["facts"], facts, strict=True))
+        cells.append(
+            CellResult(
+                cell["cell"],
+                cast(Status, cell["status"]),
+                cell["reason"],
+                math.nan if math.isnan(optimality) else optimality,
+                losses,
+                curves,
+                info,
+            )
+        )
+    return BlockResult(BlockKey(**head["key"]), cells, float(head["seconds"]))

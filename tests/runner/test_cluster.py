@@ -1,0 +1,138 @@
+"""Blocks on a real Dask scheduler with two worker processes on loopback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rankbench
+from rankbench.errors import ExecutorError, SpecError
+
+distributed = pytest.importorskip("distributed")
+
+SUITE = """
+name = "small"
+title = "Small"
+seed = 7
+dataset = "web10k-like:queries=44,features=8"
+protocol = "btl:design=20,heldout=20"
+[[experiments]]
+name = "orders"
+title = "Orders"
+n = [400, 1200]
+repetitions = 3
+baseline = "k=1"
+contenders = [
+  { label = "k={k}", use = "erm:k=[1,5,inf],draws=400" },
+  { label = "logistic", use = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton" },
+]
+"""
+REPORTS = ("leaderboard.md", "leaderboard.csv", "results.parquet")
+
+
+class Cluster:
+    """A scheduler and workers, as a user has them: processes of their own."""
+
+    def __init__(self, folder: Path, workers: int) -> None:
+        self.folder = folder
+        self.file = folder / "scheduler.json"
+        self.scheduler = self._start(
+            "scheduler", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(self.file)
+        )
+        self.workers = [self._worker() for _ in range(workers)]
+        for _ in range(300):
+            if self.file.exists():
+                break
+            time.sleep(0.1)
+        self.client = distributed.Client(scheduler_file=str(self.file), set_as_default=False, timeout=60)
+        self.client.wait_for_workers(workers, timeout=120)
+        self.address = self.client.scheduler.address
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        log = (self.folder / f"{arguments[0]}-{time.monotonic_ns()}.log").open("wb")
+        command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:], "--no-dashboard"]
+        return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, start_new_session=True)
+
+    def _worker(self) -> subprocess.Popen[bytes]:
+        return self._start(
+            "worker", "--scheduler-file", str(self.file), "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1"
+        )
+
+    def close(self) -> None:
+        self.client.close()
+        for process in (*self.workers, self.scheduler):
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    found = Cluster(tmp_path_factory.mktemp("cluster"), 2)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> str:
+    (tmp_path / "small.toml").write_text(SUITE)
+    return str(tmp_path / "small.toml")
+
+
+def contents(folder: Path) -> list[bytes]:
+    return [(folder / name).read_bytes() for name in REPORTS]
+
+
+def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, suite: str, tmp_path: Path) -> None:
+    rankbench.run(suite, out=tmp_path / "here")
+
+    class Killer(rankbench.runner.progress.Silent):
+        """Kills a worker after the first block."""
+
+        def advance(self) -> None:
+            if cluster.workers[0].poll() is None:
+                os.killpg(cluster.workers[0].pid, signal.SIGKILL)
+
+    rankbench.run(suite, out=tmp_path / "there", executor="dask", address=cluster.address, progress=Killer())
+    assert cluster.workers[0].wait(10) == -signal.SIGKILL
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+def test_a_block_that_takes_too_long_is_a_row_that_says_so(cluster: Cluster, suite: str, tmp_path: Path) -> None:
+    results = rankbench.run(suite, reps=1, out=tmp_path, executor="dask", address=cluster.address, timeout=0.01)
+    assert results.failures == {"no result within 0.01 s": 8}
+    results = rankbench.run(suite, reps=1, out=tmp_path, executor="dask", address=cluster.address)
+    assert results.failures == {}
+
+
+def test_nothing_stays_behind_on_the_workers(cluster: Cluster) -> None:
+    import tempfile
+
+    assert not list(Path(tempfile.gettempdir()).glob("rankbench-????????????????????????"))
+
+
+def test_workers_with_other_code_are_refused(
+    cluster: Cluster, suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import rankbench.digest
+
+    monkeypatch.setattr(rankbench.digest, "code_digest", lambda: "other")
+    with pytest.raises(ExecutorError, match="other code"):
+        rankbench.run(suite, out=tmp_path / "out", executor="dask", address=cluster.address)
+
+
+def test_nobody_answers(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import rankbench.runner.cluster
+
+    monkeypatch.setattr(rankbench.runner.cluster, "PATIENCE", 1)
+    with pytest.raises(ExecutorError, match="no Dask scheduler answers"):
+        rankbench.run(suite, out=tmp_path / "out", executor="dask", address="tcp://127.0.0.1:9")
+    with pytest.raises(SpecError, match="go together"):
+        rankbench.run(suite, out=tmp_path / "out", executor="dask")
