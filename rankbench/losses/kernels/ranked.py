@@ -19,6 +19,9 @@ _OFFSETS = types.Array(types.int64, 1, "C", readonly=True)
 _VECTOR = types.float64[::1]
 _INDEX = types.int64[::1]
 
+BLOCK = 64
+"""Queries that are put in order before the losses look at them."""
+
 
 @njit(types.void(_READ, types.int64, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR), cache=True, nogil=True)
 def _largest(
@@ -42,6 +45,48 @@ def _largest(
     for i in range(count):
         if places[i] < k:
             best[places[i]] = near[i]
+
+
+@njit(
+    types.int64(_READ, _READ, types.int64, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _INDEX),
+    cache=True,
+    nogil=True,
+)
+def _in_order(
+    alpha: NDArray[np.float64],
+    scores: NDArray[np.float64],
+    k: int,
+    chosen: NDArray[np.int64],
+    places: NDArray[np.int64],
+    near: NDArray[np.float64],
+    maxima: NDArray[np.float64],
+    ordered: NDArray[np.float64],
+    ranked: NDArray[np.float64],
+    ends: NDArray[np.int64],
+) -> int:
+    """Write the structure scores of the first items in the order of alpha, and the ends of their ties.
+
+    Returns how many they are, at least min(k, m); -1 if alpha has a nan.
+    """
+    m = alpha.shape[0]
+    missing = 0
+    for i in range(m):
+        missing += alpha[i] != alpha[i]
+    if missing:
+        return -1
+    top = min(k, m)
+    count = above(alpha, threshold(alpha, top, maxima), top, chosen)
+    for i in range(count):
+        near[i] = alpha[chosen[i]]
+    place(near, count, places)
+    for i in range(count):
+        ranked[places[i]] = scores[chosen[i]]
+        ordered[places[i]] = near[i]
+    end = count
+    for at in range(count - 1, -1, -1):
+        end = at + 1 if ordered[at] != ordered[min(at + 1, count - 1)] else end
+        ends[at] = end
+    return count
 
 
 @njit(
@@ -86,42 +131,36 @@ def ranked_pass(
         Scratch floats that a loss needs.
     """
     size = max(largest + 1, MOST)
-    chosen, places, ends = (
-        np.empty(size, dtype=np.int64),
-        np.empty(size, dtype=np.int64),
-        np.empty(size, dtype=np.int64),
-    )
-    near, ranked, ordered = np.empty(size), np.empty(size), np.empty(size)
-    maxima, best, scratch = np.empty(MOST), np.empty(MOST), np.empty(work)
-    for q in range(offsets.shape[0] - 1):
-        start, stop = offsets[q], offsets[q + 1]
-        scores = structures[start:stop]
-        top = min(k, stop - start)
-        _largest(scores, top, chosen, places, near, maxima, best)
-        said = 0
-        for i in range(stop - start):
-            said += scores[i] != 0.0
+    chosen, places = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    near, ordered = np.empty(size), np.empty(size)
+    ranked, ends = np.empty((BLOCK, size)), np.empty((BLOCK, size), dtype=np.int64)
+    best, zero = np.empty((BLOCK, MOST)), np.empty(BLOCK, dtype=np.bool_)
+    counts, maxima, scratch = np.empty(BLOCK, dtype=np.int64), np.empty(MOST), np.empty(work)
+    queries = offsets.shape[0] - 1
+    for begin in range(0, queries, BLOCK):
+        block = min(BLOCK, queries - begin)
+        for b in range(block):
+            scores = structures[offsets[begin + b] : offsets[begin + b + 1]]
+            _largest(scores, min(k, len(scores)), chosen, places, near, maxima, best[b])
+            said = 0
+            for i in range(len(scores)):
+                said += scores[i] != 0.0
+            zero[b] = said == 0
         for c in range(alpha.shape[0]):
-            mine = alpha[c, start:stop]
-            missing = 0
-            for i in range(stop - start):
-                missing += mine[i] != mine[i]
-            if missing:
-                for which in range(len(losses)):
-                    out[which, c, q] = np.nan
-                continue
-            count = above(mine, threshold(mine, top, maxima), top, chosen)
-            for i in range(count):
-                near[i] = mine[chosen[i]]
-            place(near, count, places)
-            for i in range(count):
-                ranked[places[i]] = scores[chosen[i]]
-                ordered[places[i]] = near[i]
-            end = count
-            for at in range(count - 1, -1, -1):
-                end = at + 1 if ordered[at] != ordered[min(at + 1, count - 1)] else end
-                ends[at] = end
+            for b in range(block):
+                start, stop = offsets[begin + b], offsets[begin + b + 1]
+                counts[b] = _in_order(
+                    alpha[c, start:stop], structures[start:stop], k, chosen, places, near, maxima, ordered,
+                    ranked[b], ends[b],
+                )  # fmt: skip
+            # A typed list is slow to read: once a block, not once a query.
             for which in range(len(losses)):
-                out[which, c, q] = losses[which](
-                    ranked[:count], ends[:count], best[:top], said == 0, params[which], scratch
-                )
+                loss, told = losses[which], params[which]
+                for b in range(block):
+                    if counts[b] < 0:
+                        out[which, c, begin + b] = np.nan
+                        continue
+                    top = min(k, offsets[begin + b + 1] - offsets[begin + b])
+                    out[which, c, begin + b] = loss(
+                        ranked[b, : counts[b]], ends[b, : counts[b]], best[b, :top], zero[b], told, scratch
+                    )
