@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
@@ -17,6 +19,7 @@ from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Direction, Split
 from rankbench.runner.contenders import answer, fit, judge
+from rankbench.runner.isolation import is_ours
 from rankbench.runner.seeds import JUDGMENTS, block_entropy
 from rankbench.theory.populations import Noise, Population, draw_populations, paper_populations
 
@@ -24,6 +27,9 @@ __all__ = ["Repair"]
 
 _POPULATIONS = 3
 """Stream of the populations' own draw, beside that of their votes."""
+
+ROUNDING = 1e-12
+"""Differences of risks, which are at most 1, that are rounding errors."""
 
 
 class Repair(Protocol):
@@ -89,8 +95,13 @@ class Repair(Protocol):
         loss = PairwiseDisagreement()
         judged = judge(outcomes, queries, [loss], lambda _: lambda q: populations[q].votes)
         bayes = prepared.arrays["populations.bayes"]
-        rows = {cell: {"excess": np.maximum(found[str(loss)] - bayes, 0.0)} for cell, found in judged.items() if found}
+        rows = {cell: {"excess": _above(found[str(loss)], bayes)} for cell, found in judged.items() if found}
         return [answer(cell, outcomes[cell], {"design": rows.get(cell, {})}) for cell in task.cells]
+
+    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+        """Return the block with 20 votes a population, without foreign contenders: they could take the process down."""
+        cells = {cell: spec for cell, spec in task.cells.items() if is_ours(_method(spec))}
+        return (prepared, replace(task, key=replace(task.key, n=20), cells=cells)) if cells else None
 
     def misfit(self, contender: Component) -> str:
         """Return why a method cannot compete; empty if it can."""
@@ -112,6 +123,13 @@ class Repair(Protocol):
             "of a lead, and items are put in a random order; no population is picked or left out",
             "votes are independent and weigh the same; a population has one free score an item",
         ]
+
+
+def _above(risks: NDArray[np.float64], bayes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what risks are above the Bayes risk; rounding errors of sums that are equal are 0."""
+    excess = risks - bayes
+    excess[excess <= ROUNDING] = 0.0
+    return excess
 
 
 def _populations(prepared: Prepared) -> list[Population]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from rankbench.methods.log_odds import LogOddsRegression
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Direction, Split
-from rankbench.runner.isolation import guarded, reason
+from rankbench.runner.isolation import guarded, is_ours, reason
 from rankbench.runner.seeds import JUDGMENTS
 
 __all__ = ["UStatistics"]
@@ -134,6 +134,11 @@ class UStatistics(Protocol):
             )
             for cell in task.cells
         ]
+
+    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+        """Return the block with 20 votes a world, without foreign contenders: they could take the process down."""
+        cells = {cell: spec for cell, spec in task.cells.items() if is_ours(_estimator(spec))}
+        return (prepared, replace(task, key=replace(task.key, n=20), cells=cells)) if cells else None
 
     def misfit(self, contender: Component) -> str:
         """Return why a method is no estimator of this risk; empty if it is one."""
