@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rankbench.data.dataset import Dataset
     from rankbench.data.queries import Comparisons, Orders, Queries, Selections
     from rankbench.data.readers.base import Reader
+    from rankbench.logs.aggregate import aggregate
     from rankbench.losses.base import Loss
     from rankbench.methods.base import Block, Fitted, Method
     from rankbench.models.base import Model
@@ -54,6 +55,7 @@ __all__ = [
     "StepOptimizer",
     "Surrogate",
     "__version__",
+    "aggregate",
     "get",
     "hookimpl",
     "reference",
@@ -85,6 +87,7 @@ _HOMES = {
     "Solver": "rankbench.optimizers.base",
     "StepOptimizer": "rankbench.optimizers.base",
     "Surrogate": "rankbench.surrogates.base",
+    "aggregate": "rankbench.logs.aggregate",
     "get": "rankbench.plugin.manager",
     "hookimpl": "rankbench.plugin.hookspecs",
     "reference": "rankbench.plugin.resolve",

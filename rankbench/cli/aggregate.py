@@ -1,0 +1,102 @@
+"""``rankbench aggregate``: a ranking out of a log."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import click
+
+if TYPE_CHECKING:
+    from rankbench.logs.aggregate import Aggregation
+    from rankbench.logs.files import Format
+
+    Shown: TypeAlias = Format | Literal["table"]
+
+__all__ = ["aggregate"]
+
+_ENDINGS: dict[str, Shown] = {
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".json": "json",
+    ".md": "md",
+}
+
+
+@click.command()
+@click.argument("log", metavar="LOG")
+@click.option("--method", default="bradley-terry", show_default=True, metavar="NAME", help="Aggregator, NAME:param=...")
+@click.option("--by", type=click.Choice(["query"]), help="A ranking for each query.")
+@click.option(
+    "--intervals",
+    is_flag=False,
+    flag_value="auto",
+    type=click.Choice(["auto", "bootstrap", "judges", "sandwich"]),
+    help="95% intervals and rank ranges; alone, what suits the log.",
+)
+@click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns mean, as left=model_x,right=model_y.")
+@click.option("--reader", default="", help="Reader, as csv or letor:zero-based=true; chosen by ending by default.")
+@click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the resamples.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "csv", "parquet", "json", "md"]),
+    help="Default: what the ending of --out says, else table.",
+)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a file, whole or not at all.")
+def aggregate(
+    log: str,
+    method: str,
+    by: str | None,
+    intervals: str | None,
+    columns: str,
+    reader: str,
+    replicates: int,
+    seed: int,
+    form: Shown | None,
+    out: Path | None,
+) -> None:
+    """Rank the items of a log of votes, ballots or clicks.
+
+    LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
+    with one another stand on scales of their own.
+    """
+    from rankbench.cli.tables import visible
+    from rankbench.errors import SpecError
+    from rankbench.logs import aggregate as engine
+
+    chosen: Shown = form or (_ENDINGS.get(out.suffix.lower(), "table") if out else "table")
+    if chosen == "parquet" and out is None and sys.stdout.isatty():
+        raise SpecError("Parquet is nothing for a terminal; give a file with --out")
+    if chosen == "table" and out is not None:
+        raise SpecError("tables are for terminals; say --format csv, parquet, json or md for a file")
+    found = engine.aggregate(
+        log,
+        method,
+        by="query" if by else None,
+        intervals=intervals,  # type: ignore[arg-type]  # click has checked it
+        columns=columns,
+        reader=reader,
+        replicates=replicates,
+        seed=seed,
+    )
+    for note in found.notes:
+        click.echo(f"note: {visible(note)}", err=True)
+    _show(found, chosen, out)
+
+
+def _show(found: Aggregation, form: Shown, out: Path | None) -> None:
+    from rankbench.cli.tables import print_table
+    from rankbench.logs.files import encoded, score_cells
+    from rankbench.results.files import replace_file
+
+    if form == "table":
+        print_table(*score_cells(found.table))
+    elif out is not None:
+        replace_file(out, encoded(found, form))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(encoded(found, form))
