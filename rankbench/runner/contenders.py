@@ -16,7 +16,6 @@ from rankbench.losses.evaluate import Structures, evaluate
 from rankbench.methods.base import Block, Fitted, Method
 from rankbench.methods.erm import ERM
 from rankbench.results.schema import CellResult, Split
-from rankbench.runner.composed import fit_composed
 from rankbench.runner.features import feature_matrix
 from rankbench.runner.isolation import ContenderFailed, guarded, lent, lent_block, problem_with, reason
 
@@ -38,6 +37,9 @@ def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Excep
     dict of cell id to Fitted or Exception
         What went wrong with one contender does not touch the others.
     """
+    # It imports numba, and protocols import this when they are merely looked up.
+    from rankbench.runner.composed import fit_composed
+
     composed = {cell: m for cell, m in methods.items() if isinstance(m, ERM)}
     outcomes: dict[str, Fitted | Exception] = {}
     together = guarded(lambda: fit_composed(block, composed))
