@@ -99,7 +99,7 @@ def run_on_cluster(
             return client.submit(_run, sent, name, task_to_json(task), timeout, pure=False, retries=3)
 
         waiting: dict[Any, BlockTask] = {submit(task): task for task in tasks}
-        queue = cast(Any, distributed).as_completed(list(waiting))
+        queue = cast(Any, distributed).as_completed(list(waiting), loop=client.loop)
         for future in queue:
             task = waiting.pop(future)
             result = _result(future)
@@ -112,7 +112,7 @@ def run_on_cluster(
                 yield failed(task, result) if isinstance(result, Dead) else result
     finally:
         with contextlib.suppress(Exception):  # a worker that is gone has nothing to forget
-            client.run(_forget, name)
+            client.run(_forget, name, on_error="ignore")
         client.close()
 
 
