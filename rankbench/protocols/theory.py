@@ -29,11 +29,12 @@ class Theory(Protocol):
     """Surrogates on the small populations of the papers' proofs, by Definition 3; nothing is drawn.
 
     A population is a distribution over a few graphs, or score vectors, of three items.
-    ``gap`` is the least surrogate risk among the orders of items that do not minimize the
-    true risk, less that among those that do: above 0, the surrogate is consistent there;
-    below 0, minimizing it ends in a wrong order; 0, it may. ``excess`` is the largest true
-    risk above the least one that minimizing it can end in. Signs of gaps compare between
-    surrogates, sizes do not: each has a scale of its own.
+    ``verdict`` is 1 where the surrogate is consistent and -1 or 0 where it is not; it is
+    the sign of ``gap``, the least surrogate risk among the orders of items that do not
+    minimize the true risk, less that among those that do: below 0, minimizing the
+    surrogate ends in a wrong order; at 0, it may. ``excess`` is the largest true risk above
+    the least one that minimizing it can end in. Gaps do not compare between surrogates:
+    each has a scale of its own.
 
     A surrogate of graphs sees score vectors as graphs with weights ``[G(s_i) - G(s_j)]_+``,
     G that of the loss; a surrogate of scores sees the net weights of graphs.
@@ -49,7 +50,7 @@ class Theory(Protocol):
     source: ClassVar[str] = "[DMJ13]_ Definition 3, Theorems 2 and 3; [DMJ10]_ Theorem 13, section 3.1"
     contender: ClassVar[str] = "surrogate"
     table: ClassVar[None] = None
-    metrics: ClassVar[dict[str, Direction]] = {"gap": "maximize", "excess": "minimize"}
+    metrics: ClassVar[dict[str, Direction]] = {"verdict": "maximize", "gap": "maximize", "excess": "minimize"}
     splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
     counts: ClassVar[str] = ""
     layout: ClassVar[Layout] = "exact"

@@ -37,6 +37,11 @@ class Consistency:
     gap: float
     excess: float
 
+    @property
+    def verdict(self) -> float:
+        """1: consistent on this population; -1: not; 0: at the boundary, which is not either."""
+        return float(np.sign(self.gap))
+
 
 def consistency(surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: Aggregation = "none") -> Consistency:
     """Compare the surrogate's infima over the orders of least true risk and over the others.

@@ -25,11 +25,12 @@ def test_theory_is_a_table_of_consistency():
     protocol = Theory(loss="pairwise-disagreement")
     prepared = protocol.prepare(None, 1)
     assert prepared.units["design"] == tuple(setting.name for setting in GRAPHS)
-    found = protocol.execute(prepared, task(protocol, 1, ("gap", "excess"), a="pairwise-logistic"))
+    found = protocol.execute(prepared, task(protocol, 1, ("verdict", "gap", "excess"), a="pairwise-logistic"))
     assert problem_with(found[0], {"design": len(GRAPHS)}) is None
     loss, surrogate = PairwiseDisagreement(), manager.get("surrogate", "pairwise-logistic")
     expected = [consistency(surrogate, setting, loss) for setting in GRAPHS]
     assert found[0].losses["gap", "design"].tolist() == [one.gap for one in expected]
+    assert found[0].losses["verdict", "design"].tolist() == [(one.gap > 0) - (one.gap < 0) for one in expected]
     assert found[0].losses["excess", "design"].tolist() == [one.excess for one in expected]
 
 
