@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
+
+from rankbench_rankad.objective import minimize
 from rankbench_rankad.rank_ad import RankAD
-from rankbench_rankad.rbf import median_distance
+from rankbench_rankad.rbf import RbfMap, median_distance
 from rankbench_rankad.simulator import Mixture
 from rankbench_rankad.tuning import choose
 
@@ -22,6 +25,24 @@ def test_what_orders_left_out_points_well_is_chosen_over_what_cannot(problem, tu
     # So narrow a kernel knows nothing of points that it was not learned from, so wide a one nothing at all.
     sigmas = (1e-3 * unit, 0.5 * unit, 1e4 * unit)[::turned]
     assert chosen(problem, sigmas, (1e-4,))[0] == 0.5 * unit
+
+
+def test_the_penalty_is_chosen_by_left_out_pairs(problem):
+    """Against fits from scratch, to the end, judged by Kendall's tau."""
+    sigma, lambdas, folds = 0.3, (1e1, 1e-3, 1e-6, 1e-12), 3
+    features = RbfMap.of(problem.points[:100], sigma).coordinates(problem.points)
+    fold = np.random.default_rng(2).permutation(len(features)) % folds
+    tau = {}
+    for l2 in lambdas:
+        fits = [minimize(problem.objective(features, l2, np.flatnonzero(fold != f)), steps=5000) for f in range(folds)]
+        tau[l2] = np.mean(
+            [
+                kendalltau(problem.density[fold == f], features[fold == f] @ fits[f].theta).statistic
+                for f in range(folds)
+            ]
+        )
+    assert max(tau.values()) - min(tau.values()) > 0.05, "there is something to choose"
+    assert tau[chosen(problem, (sigma,), lambdas)[1]] >= max(tau.values()) - 0.01
 
 
 def test_one_candidate_is_not_tried(problem):
