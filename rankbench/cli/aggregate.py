@@ -94,7 +94,9 @@ def _show(found: Aggregation, form: Shown, out: Path | None) -> None:
     from rankbench.results.files import replace_file
 
     if form == "table":
-        print_table(*score_cells(found.table))
+        columns, rows = score_cells(found.table)
+        # A name of two lines must not look like two rows.
+        print_table(columns, [[cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row] for row in rows])
     elif out is not None:
         replace_file(out, encoded(found, form))
     else:

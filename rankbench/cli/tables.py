@@ -15,10 +15,13 @@ PIPE_WIDTH = 10_000
 
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+# What changes the direction of writing, or is not seen at all.
+_HIDDEN = (0x61C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
+_CONTROLS |= {code: f"\\u{code:04x}" for code in _HIDDEN}
 
 
 def visible(text: str) -> str:
-    r"""Write control characters as ``\x1b``: foreign names must not steer the terminal."""
+    r"""Write control characters as ``\x1b``, hidden ones as ``\u202e``: foreign names must not steer the terminal."""
     return text.translate(_CONTROLS)
 
 

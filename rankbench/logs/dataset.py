@@ -28,6 +28,8 @@ class LogFile(Dataset):
     """
 
     source: ClassVar[str] = "a file"
+    suite: ClassVar[str]
+    """The suite that asks which method suits such a log."""
     title: ClassVar[str] = "a log of one's own"
 
     path: Path = Field(description="The file, or a folder of shards.")
@@ -57,6 +59,7 @@ class VotesFile(LogFile):
 
     name: ClassVar[str] = "votes-file"
     table: ClassVar[Table] = "comparisons"
+    suite: ClassVar[str] = "own-log"
 
 
 class ClicksFile(LogFile):
@@ -64,6 +67,7 @@ class ClicksFile(LogFile):
 
     name: ClassVar[str] = "clicks-file"
     table: ClassVar[Table] = "selections"
+    suite: ClassVar[str] = "own-clicks"
 
 
 class BallotsFile(LogFile):
@@ -71,6 +75,7 @@ class BallotsFile(LogFile):
 
     name: ClassVar[str] = "ballots-file"
     table: ClassVar[Table] = "orders"
+    suite: ClassVar[str] = "own-log"
 
 
 def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFile:
