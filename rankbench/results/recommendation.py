@@ -61,9 +61,13 @@ def _ranked(rows: Sequence[Standing], metric: str, n: int) -> list[Standing]:
 
 
 def _evidence(row: Standing, section: Section) -> str:
-    text = f"Its {code(row.metric)} on votes that it had not seen is {number(row.mean)}"
-    if math.isfinite(row.lower):
-        text += f" (95% interval {interval(row.lower, row.upper)})"
+    source = section.sampler.source
+    text = f"Its {code(row.metric)} on {source.counts} that it had not seen is {number(row.mean)}"
+    # Over queries too, but for repeated splits of one log, which have no queries.
+    split = source.test_share is not None
+    lower, upper = (row.lower, row.upper) if split else (row.lower_queries, row.upper_queries)
+    if math.isfinite(lower):
+        text += f" (95% interval {interval(lower, upper)})"
     baseline = section.sampler.experiment.baseline
     if baseline and baseline != row.contender and math.isfinite(row.difference):
         text += (
@@ -103,7 +107,8 @@ def _caveats(row: Standing, section: Section) -> list[str]:
     if row.repetitions < 10:
         notes.append(f"{row.repetitions} runs tell little; the suite has more without --reps.")
     notes.append(
-        "it says which method predicts votes like these, of judges like these; not that what they prefer is better."
+        f"it says which method predicts {source.counts} like these, of people like these; not that what they prefer "
+        "is better."
     )
     return notes
 
