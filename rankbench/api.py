@@ -338,6 +338,7 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
         "counts": protocol.counts,
         "test_share": protocol.test_share,
         "layout": protocol.layout,
+        "words": protocol.words,
         "directions": directions,
     }
 

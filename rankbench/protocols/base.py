@@ -113,6 +113,8 @@ class Protocol(Component):
         ``race``: contenders are compared. ``exact``: results are exact numbers, one for
         each unit, without intervals or ranks. ``ranking``: units are named items, and each
         contender ranks them; the metrics are those of `RANKING`.
+    words : dict of str to dict of float to str
+        Of metrics whose values stand for words, in tables of exact numbers.
     tunes : bool
         Whether it chooses among the points of a contender's grid.
     simulated : bool
@@ -127,6 +129,7 @@ class Protocol(Component):
     counts: ClassVar[str] = "judgments"
     test_share: ClassVar[float | None] = None
     layout: ClassVar[Layout] = "race"
+    words: ClassVar[dict[str, dict[float, str]]] = {}
     tunes: ClassVar[bool] = False
     simulated: ClassVar[bool] = False
 

@@ -1,7 +1,7 @@
 """``leaderboard.md``: what a reader wants to know, in that order.
 
-What was claimed and what came of it, then each experiment with its data, its figure and
-its tables, and how all of it was made.
+What the data are (what is simulated, first), what was claimed and what came of it, then each
+experiment with its figure and its tables, and how all of it was made.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from rankbench.results.analysis import Analysis, Section
 from rankbench.results.evidence import claims_markdown
 from rankbench.results.footnotes import footnotes, troubles
 from rankbench.results.recommendation import recommendations
-from rankbench.results.schema import Source, SuiteRecord
+from rankbench.results.schema import SuiteRecord
+from rankbench.results.sources import details, facts, grouped, overview
 from rankbench.results.tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.results.text import code, count, markdown, sentence
 
@@ -20,68 +21,20 @@ __all__ = ["leaderboard_markdown"]
 def leaderboard_markdown(analysis: Analysis) -> str:
     """Return the leaderboard of a suite as Markdown, ending in a line feed."""
     record = analysis.record
+    groups = grouped(analysis)
     parts = [
         f"# {markdown(record.title)}",
-        *_data(analysis),
+        *(facts(groups[0]) if len(groups) == 1 else overview(groups)),
         *_left_out(record),
         *_progress(analysis),
         *recommendations(analysis),
         *claims_markdown(analysis),
         *_how_to_read(record),
         *(part for section in analysis.sections for part in _experiment(section)),
+        *(["## The data", *(part for group in groups for part in details(group))] if len(groups) > 1 else []),
         *_made_by(record),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
-
-
-def _data(analysis: Analysis) -> list[str]:
-    """Say what experiments are made from, what they share once: whether it is simulated, first."""
-    record = analysis.record
-    groups: dict[tuple[str, str, bool, tuple[str, ...], tuple[str, ...]], list[Source]] = {}
-    for source in record.sources:
-        own = "" if source.dataset else source.protocol
-        key = (source.dataset, own, source.simulated, source.assumptions, source.notes)
-        groups.setdefault(key, []).append(source)
-    return [part for group in groups.values() for part in _group(group, analysis, alone=len(groups) == 1)]
-
-
-def _group(sources: list[Source], analysis: Analysis, *, alone: bool) -> list[str]:
-    source, record = sources[0], analysis.record
-    names = [name for name, index in record.of.items() if record.sources[index] in sources]
-    parts = [] if alone else [f"**{', '.join(markdown(name) for name in names)}**"]
-    if source.simulated:
-        what = code(source.dataset or source.protocol)
-        lines = [f"> **These data are *simulated*** ({what}): no person judged anything."]
-        if source.assumptions:
-            lines += ["> What the simulation assumes:", ">"]
-            lines += [f"> - {markdown(sentence(text))}" for text in source.assumptions]
-        parts.append("\n".join(lines))
-    elif source.assumptions:
-        parts.append("\n".join(f"> {markdown(sentence(text))}" for text in source.assumptions))
-    rows = [("protocol", ", ".join(dict.fromkeys(code(s.protocol) for s in sources)))]
-    if source.dataset:
-        rows.append(("data", f"{code(source.dataset)}{' (simulated)' if source.simulated else ''}"))
-        rows.append(("sha256", code(source.fingerprint)))
-    sizes = dict.fromkeys(
-        f"{count(len(s.units[split]))} {s.short(split)}"
-        for s in sources
-        if s.test_share is None
-        for split in s.shown_splits()
-    )
-    if sizes:
-        rows.append(("judged on", ", ".join(sizes)))
-    drawn = {
-        race.n
-        for section in analysis.sections
-        if section.sampler.source in sources and section.sampler.source.counts
-        for race in section.sampler.races
-    }
-    if drawn:
-        rows.append((f"{markdown(source.counts)} n", ", ".join(count(n) for n in sorted(drawn))))
-    parts.append("\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]))
-    if source.notes:
-        parts.append("\n".join(f"- {markdown(sentence(note))}" for note in source.notes))
-    return parts
 
 
 def _left_out(record: SuiteRecord) -> list[str]:

@@ -223,6 +223,8 @@ class Source(BaseModel):
         overlap.
     layout : Layout
         Whether contenders are compared, give exact numbers, or rank named items.
+    words : dict of str to dict of float to str
+        What values of a metric are called, where they stand for words.
     directions : dict of str to Direction
         By metric; one that is not named is minimized.
     """
@@ -240,6 +242,7 @@ class Source(BaseModel):
     counts: str = "judgments"
     test_share: float | None = None
     layout: Layout = "race"
+    words: dict[str, dict[float, str]] = {}
     directions: dict[str, Direction] = {}
 
     def shown_splits(self) -> tuple[Split, ...]:

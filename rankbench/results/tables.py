@@ -81,7 +81,9 @@ def exact_tables(sampler: Sampler, race: Race) -> list[str]:
             ]
             for arm in race.arms:
                 if arm.done:
-                    values = [number(float(value)) for value in sampler.values(arm, metric, split)]
+                    words = sampler.source.words.get(metric, {})
+                    found = [float(value) for value in sampler.values(arm, metric, split)]
+                    values = [markdown(words[value]) if value in words else number(value) for value in found]
                 else:
                     values = [arm.status, *[""] * (len(units) - 1)]
                 lines.append(f"| {markdown(arm.member.label)} | " + " | ".join(values) + " |")
