@@ -11,8 +11,6 @@ import click
 from rankbench.cli.tables import print_json, print_table
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankbench.data.cards import Card
 
 __all__ = ["data"]
@@ -124,33 +122,20 @@ def verify(name: str | None) -> None:
 
 @data.command()
 @click.argument("table", metavar="FILE|NAME")
-@click.option("--reader", default=None, help="Reader, as letor:zero-based=true; chosen by ending by default.")
+@click.option("--reader", default="", help="Reader, as letor:zero-based=true; chosen by ending by default.")
+@click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of votes mean, as left=model_x.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def describe(table: str, reader: str | None, as_json: bool) -> None:
+def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     """Tell what is in a file, a folder of shards, or a data set."""
     from rankbench.data.describe import describe as summarize
+    from rankbench.logs.source import open_source
 
-    path = Path(table)
-    summary = summarize(_table(table, reader), path=path if path.exists() else None)
+    source = open_source(table, columns=columns, reader=reader)
+    summary = source.counted(lambda frame: summarize(frame, path=source.path))
     if as_json:
         print_json(summary.as_dict())
         return
     print_table(("", ""), summary.lines(), title=_safe(table))
-
-
-def _table(table: str, reader: str | None) -> pl.LazyFrame:
-    """Return the table of a path that exists, else of a data set, else say what is missing."""
-    from rankbench.data.dataset import Dataset
-    from rankbench.data.readers.base import choose_reader
-    from rankbench.plugin.manager import get as component
-    from rankbench.plugin.manager import names
-
-    path = Path(table)
-    if not path.exists() and reader is None and table.split(":", 1)[0] in names("dataset"):
-        found = component("dataset", table)
-        if isinstance(found, Dataset):
-            return found.scan()
-    return (_reader(reader) if reader else choose_reader(path)).scan(path)
 
 
 def _reader(text: str) -> Any:

@@ -1,6 +1,6 @@
 """What is in a table: counts, sizes, labels, features, in one pass of bounded memory.
 
-Selections and orders have modules of their own, `rankbench.data.describe_selections` and `describe_orders`.
+Judgments have modules of their own: `rankbench.data.describe_votes`, `describe_selections` and `describe_orders`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from rankbench.errors import InputError
 if TYPE_CHECKING:
     from rankbench.data.describe_orders import OrdersSummary
     from rankbench.data.describe_selections import SelectionsSummary
+    from rankbench.data.describe_votes import ComparisonsSummary
 
-__all__ = ["ComparisonsSummary", "ItemsSummary", "Sizes", "describe"]
+__all__ = ["ItemsSummary", "Sizes", "describe"]
 
 _MOST_LABELS = 20
 
@@ -107,47 +108,6 @@ class ItemsSummary:
         ]
 
 
-@dataclass(frozen=True)
-class ComparisonsSummary:
-    """What is in a comparisons table.
-
-    Attributes
-    ----------
-    rows, queries, items : int
-    rows_per_query : Sizes
-    ties : int
-    judges : int, optional
-        None if the table does not say who judged.
-    weight : tuple of float, optional
-        Smallest and largest; None if unweighted.
-    """
-
-    rows: int
-    queries: int
-    items: int
-    rows_per_query: Sizes
-    ties: int
-    judges: int | None
-    weight: tuple[float, float] | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {"table": "comparisons"} | asdict(self)
-
-    def lines(self) -> list[tuple[str, str]]:
-        """Return name and value of each fact, for people."""
-        return [
-            ("table", "comparisons"),
-            ("rows", f"{self.rows:,}"),
-            ("queries", f"{self.queries:,}"),
-            ("rows per query", str(self.rows_per_query)),
-            ("items", f"{self.items:,}"),
-            ("ties", f"{self.ties:,} ({self.ties / self.rows:.1%})"),
-            ("judges", "not given" if self.judges is None else f"{self.judges:,}"),
-            ("weights", "none" if self.weight is None else f"{self.weight[0]:g} to {self.weight[1]:g}"),
-        ]
-
-
 def describe(
     table: pl.LazyFrame, *, path: Path | None = None
 ) -> ItemsSummary | ComparisonsSummary | SelectionsSummary | OrdersSummary:
@@ -168,7 +128,9 @@ def describe(
     schema = table.collect_schema()
     kind = table_of(schema, path)
     if kind == "comparisons":
-        return _comparisons(table, schema, path)
+        from rankbench.data.describe_votes import describe_votes
+
+        return describe_votes(table, path=path)
     if kind == "selections":
         from rankbench.data.describe_selections import describe_selections
 
@@ -233,29 +195,4 @@ def _items(table: pl.LazyFrame, d: int, path: Path | None) -> ItemsSummary:
         not_finite=x.not_finite,
         constant=np.flatnonzero(x.low == x.high).tolist(),
         feature_range=(float(x.low.min()), float(x.high.max())),
-    )
-
-
-def _comparisons(table: pl.LazyFrame, schema: pl.Schema, path: Path | None) -> ComparisonsSummary:
-    wanted = [pl.len().alias("rows")]
-    if "tie" in schema:
-        wanted.append(pl.col("tie").sum().alias("ties"))
-    if "judge" in schema:
-        wanted.append(pl.col("judge").n_unique().alias("judges"))
-    if "weight" in schema:
-        wanted += [pl.col("weight").min().alias("lightest"), pl.col("weight").max().alias("heaviest")]
-    facts = table.select(wanted).collect(engine="streaming").row(0, named=True)
-    if not facts["rows"]:
-        raise InputError("the table has no rows", path=path)
-    sizes = table.group_by("query_id").len().collect(engine="streaming")["len"].to_list()
-    names = pl.concat([table.select(item="winner"), table.select(item="loser")])
-    items = names.select(pl.col("item").n_unique()).collect(engine="streaming").item()
-    return ComparisonsSummary(
-        rows=facts["rows"],
-        queries=len(sizes),
-        items=items,
-        rows_per_query=Sizes.of(sizes),
-        ties=facts.get("ties", 0),
-        judges=facts.get("judges"),
-        weight=(facts["lightest"], facts["heaviest"]) if "weight" in schema else None,
     )
