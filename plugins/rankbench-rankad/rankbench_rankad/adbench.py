@@ -8,9 +8,7 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import rankbench
 from rankbench.errors import ChecksumError, InputError
@@ -20,11 +18,7 @@ from rankbench_rankad.points import read_npz
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["TABLES", "Adbench", "Table"]
-
-Table = Literal["annthyroid", "mammography", "pendigits", "satellite", "shuttle", "smtp"]
-
-TABLES: tuple[Table, ...] = ("annthyroid", "mammography", "pendigits", "satellite", "shuttle", "smtp")
+__all__ = ["TABLES", "Adbench", "Annthyroid", "Mammography", "Pendigits", "Satellite", "Shuttle", "Smtp"]
 
 FOLDER = "adbench"
 
@@ -36,21 +30,22 @@ def _cards() -> dict[str, dict[str, Any]]:
 
 
 class Adbench(rankbench.Dataset):
-    """An anomaly table of ADBench, looked for in the folder ``adbench`` of ``RANKBENCH_DATA``.
+    """Base: an anomaly table of ADBench, looked for in the folder ``adbench`` of ``RANKBENCH_DATA``.
 
     The files are not downloaded: the terms of the tables differ, and none of them comes
     with this package. Their sha256 are checked.
     """
 
-    name: ClassVar[str] = "adbench"
-    title: ClassVar[str] = "Anomaly tables of ADBench: annthyroid, mammography, pendigits, satellite, shuttle, smtp"
     source: ClassVar[str] = "Han et al. 2022"
     licence: ClassVar[str] = "of each table's own publisher; not redistributed here"
     citation: ClassVar[str] = (
         "S. Han, X. Hu, H. Huang, M. Jiang and Y. Zhao. ADBench: anomaly detection benchmark. NeurIPS 2022."
     )
 
-    points: Table = Field(default="mammography", description="Which table.")
+    @classmethod
+    def card(cls) -> dict[str, Any]:
+        """Return what the card says of the table."""
+        return _cards()[cls.name.removeprefix("adbench-")]
 
     def path(self) -> Path:
         """Return where the file is.
@@ -60,7 +55,7 @@ class Adbench(rankbench.Dataset):
         InputError
             It is not there; says how to get it.
         """
-        file = str(_cards()[self.points]["file"])
+        file = str(self.card()["file"])
         named = os.environ.get("RANKBENCH_DATA", "")
         path = Path(named) / FOLDER / file
         if not named or not path.is_file():
@@ -89,12 +84,55 @@ class Adbench(rankbench.Dataset):
 
     def fingerprint(self) -> str:
         """Return the sha256 of the file, as the card has it; `scan` checks the file against it."""
-        return str(_cards()[self.points]["sha256"])
+        return str(self.card()["sha256"])
 
     def assumptions(self) -> list[str]:
         """Return what the table is."""
-        card = _cards()[self.points]
-        return [
-            f"{card['rows']:,} points with {card['d']} features, {card['anomalies']:,} of them labeled anomalies: "
-            f"{card['what']}."
-        ]
+        card = self.card()
+        return [f"{card['rows']:,} points with {card['d']} features, {card['anomalies']:,} of them labeled anomalies."]
+
+
+class Annthyroid(Adbench):
+    """Thyroid records; the anomalies are hyper- and subnormal function."""
+
+    name: ClassVar[str] = "adbench-annthyroid"
+    title: ClassVar[str] = "Thyroid records; the anomalies are hyper- and subnormal function (ADBench)"
+
+
+class Mammography(Adbench):
+    """Candidate regions of mammograms; the anomalies are calcifications."""
+
+    name: ClassVar[str] = "adbench-mammography"
+    title: ClassVar[str] = "Candidate regions of mammograms; the anomalies are calcifications (ADBench)"
+
+
+class Pendigits(Adbench):
+    """Pen strokes of digits; the anomalies are a digit made rare."""
+
+    name: ClassVar[str] = "adbench-pendigits"
+    title: ClassVar[str] = "Pen strokes of digits; the anomalies are a digit made rare (ADBench)"
+
+
+class Satellite(Adbench):
+    """Pixels of Landsat images; the anomalies are the rare classes of soil."""
+
+    name: ClassVar[str] = "adbench-satellite"
+    title: ClassVar[str] = "Pixels of Landsat images; the anomalies are the rare classes of soil (ADBench)"
+
+
+class Shuttle(Adbench):
+    """Sensor readings of the space shuttle; the anomalies are its uncommon states."""
+
+    name: ClassVar[str] = "adbench-shuttle"
+    title: ClassVar[str] = "Sensor readings of the space shuttle; the anomalies are its uncommon states (ADBench)"
+
+
+class Smtp(Adbench):
+    """Mail connections of KDD Cup 99; the anomalies are attacks."""
+
+    name: ClassVar[str] = "adbench-smtp"
+    title: ClassVar[str] = "Mail connections of KDD Cup 99; the anomalies are attacks (ADBench)"
+
+
+TABLES: tuple[type[Adbench], ...] = (Annthyroid, Mammography, Pendigits, Satellite, Shuttle, Smtp)
+"""All of them."""

@@ -39,10 +39,10 @@ def rankbench_register_readers() -> list[type[rankbench.Reader]]:
 @rankbench.hookimpl
 def rankbench_register_datasets() -> list[type[rankbench.Dataset]]:
     """Return the simulator and the tables of ADBench."""
-    from rankbench_rankad.adbench import Adbench
+    from rankbench_rankad.adbench import TABLES
     from rankbench_rankad.simulator import KnownDensity
 
-    return [KnownDensity, Adbench]
+    return [KnownDensity, *TABLES]
 
 
 @rankbench.hookimpl

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rankbench_rankad.adbench import Adbench
-
 
 def naive_total(scores, levels, loss):
     """Sum a loss over all pairs, one by one, with the gradient in the scores."""
@@ -36,11 +34,11 @@ def real_table():
     """Points and labels of a table of ADBench, if ``RANKBENCH_DATA`` has them."""
     from rankbench_rankad.points import read_npz
 
-    def read(name):
+    def read(table):
         named = os.environ.get("RANKBENCH_DATA", "")
         if not named or not (Path(named) / "adbench").is_dir():
             pytest.skip("RANKBENCH_DATA does not name a folder with adbench tables")
-        points = read_npz(Adbench(points=name).path())
+        points = read_npz(table().path())
         return points.x, points.labels
 
     return read

@@ -1,6 +1,7 @@
 """rankbench's own checks of components, on every one that this package brings."""
 
 from rankbench.testing import parametrize_with_checks
+from rankbench_rankad.adbench import TABLES
 from rankbench_rankad.peers import IsolationForest, KnnDistance, LocalOutlierFactor, OneClassSvm
 from rankbench_rankad.plugin import rankbench_register_suites
 from rankbench_rankad.protocol import Anomaly
@@ -22,6 +23,7 @@ from rankbench_rankad.simulator import KnownDensity
         ParquetPoints(),
         KnownDensity(nominal=50, anomalies=5),
         Anomaly(),
+        *TABLES,
         *rankbench_register_suites(),
     ]
 )

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import rankbench
 from rankbench.cli import main
-from rankbench_rankad.adbench import TABLES, Adbench
+from rankbench_rankad.adbench import TABLES, Smtp
 from rankbench_rankad.items import from_items
 from rankbench_rankad.simulator import KnownDensity
 
@@ -40,14 +40,14 @@ def tables(tmp_path):
     [
         ("method", ["rank-ad", "knn-distance", "one-class-svm", "isolation-forest", "local-outlier-factor"]),
         ("reader", ["npz-points", "csv-points", "parquet-points"]),
-        ("dataset", ["known-density", "adbench"]),
+        ("dataset", ["known-density", "adbench-smtp"]),
         ("protocol", ["anomaly"]),
     ],
 )
 def test_rankbench_has_every_component(kind, names):
     for name in names:
         component = rankbench.get(kind, name)
-        assert (component.name, bool(component.source), bool(component.summary())) == (name, True, True)
+        assert (str(component), bool(component.source), bool(component.summary())) == (name, True, True)
 
 
 def test_the_suite_can_be_planned(run):
@@ -133,11 +133,11 @@ def test_every_card_is_of_a_table_and_says_how_to_get_it(monkeypatch):
     import rankbench_rankad
 
     cards = tomllib.loads((Path(rankbench_rankad.__file__).parent / "cards" / "adbench.toml").read_text())["tables"]
-    assert tuple(card["name"] for card in cards) == TABLES
+    assert [f"adbench-{card['name']}" for card in cards] == [table.name for table in TABLES]
     monkeypatch.delenv("RANKBENCH_DATA", raising=False)
-    for name in TABLES:
+    for table in TABLES:
         with pytest.raises(rankbench.errors.InputError, match=r"github\.com/Minqi824/ADBench"):
-            Adbench(points=name).scan()
+            table().scan()
 
 
 def test_a_file_with_another_sum_is_refused(monkeypatch, tmp_path):
@@ -145,4 +145,4 @@ def test_a_file_with_another_sum_is_refused(monkeypatch, tmp_path):
     (tmp_path / "adbench" / "34_smtp.npz").write_bytes(b"something else")
     monkeypatch.setenv("RANKBENCH_DATA", str(tmp_path))
     with pytest.raises(rankbench.errors.ChecksumError, match="get it again"):
-        Adbench(points="smtp").scan()
+        Smtp().scan()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rankbench_rankad.adbench import TABLES, Adbench
+from rankbench_rankad.adbench import TABLES, Mammography
 from rankbench_rankad.items import from_items
 from rankbench_rankad.peers import KnnDistance
 from rankbench_rankad.rank_ad import RankAD
@@ -12,10 +12,10 @@ from rankbench_rankad.roc import auc
 N = 2000
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_anchored_is_within_two_points_of_its_teacher(real_table, name):
-    real_table(name)
-    x, labels = from_items(Adbench(points=name).scan())
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_anchored_is_within_two_points_of_its_teacher(real_table, table):
+    real_table(table)
+    x, labels = from_items(table().scan())
     differences = []
     for seed in range(2):
         draw = np.random.default_rng(seed)
@@ -31,16 +31,16 @@ def test_anchored_is_within_two_points_of_its_teacher(real_table, name):
 
 
 def test_the_cards_say_what_is_in_the_tables(real_table):
-    for name in TABLES:
-        x, labels = real_table(name)
-        said = Adbench(points=name).assumptions()[0]
+    for table in TABLES:
+        x, labels = real_table(table)
+        said = table().assumptions()[0]
         assert said.startswith(f"{len(x):,} points with {x.shape[1]} features, {int(labels.sum()):,} of them")
 
 
 def test_duplicate_rows_of_a_real_table_share_a_level(real_table):
     from rankbench_rankad.neighbors import leave_one_out, levels_of
 
-    x, _ = real_table("mammography")
+    x, _ = real_table(Mammography)
     _, of = np.unique(x, axis=0, return_inverse=True)
     levels = levels_of(-leave_one_out(x, 10), 10)
     first = np.full(of.max() + 1, -1)
