@@ -20,6 +20,7 @@ from rankbench.results.partial import partial
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
 from rankbench.results.store import Store
+from rankbench.runner.blocks import points
 from rankbench.runner.plan import Plan, make_plan
 from rankbench.runner.prepare import prepare
 from rankbench.runner.progress import Progress, Silent
@@ -312,11 +313,18 @@ def _record(made: Planned) -> dict[str, Any]:
         "of": made.of,
         "left_out": made.left_out,
         "experiments": [_canonical(experiment, made) for experiment in suite.experiments],
-        "versions": {name: version(name) for name in LIBRARIES},
+        "versions": {name: version(name) for name in (*LIBRARIES, *_packages(made))},
         "cpu": cpu_class(),
         "blas": blas_cores(),
         "code_digest": code_digest(),
     }
+
+
+def _packages(made: Planned) -> list[str]:
+    """Return the distributions that contenders declare to be computed by, sorted."""
+    kinds = {name: made.sources[index].protocol.contender for name, index in made.of.items()}
+    specs = {(kinds[member.experiment], member.spec) for member in made.plan.members}
+    return sorted({package for spec in specs for point in points(*spec) for package in point.all_packages()})
 
 
 def _source(made: Planned, index: int) -> dict[str, Any]:

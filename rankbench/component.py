@@ -77,6 +77,9 @@ class Component(BaseModel):
         Paper and equation, as in ``"[DMJ13]_ eq. (28)"``.
     properties : frozenset of Property
         What the component promises mathematically.
+    packages : tuple of str
+        Distributions of others that compute it; leaderboards print their versions. A
+        component that misses one raises `SpecError` when it is used, and is skipped.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=True)
@@ -85,6 +88,7 @@ class Component(BaseModel):
     name: ClassVar[str]
     source: ClassVar[str]
     properties: ClassVar[frozenset[Property]] = frozenset()
+    packages: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def summary(cls) -> str:
@@ -121,6 +125,12 @@ class Component(BaseModel):
         config = [self.kind, type(self).__module__, type(self).__qualname__, self.config()]
         text = json.dumps(config, sort_keys=True, default=str)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def all_packages(self) -> frozenset[str]:
+        """Return `packages` of this component and of all components in its parameters."""
+        values = [getattr(self, attribute) for attribute in self.attributes().values()]
+        inner = [value.all_packages() for value in values if isinstance(value, Component)]
+        return frozenset(self.packages).union(*inner)
 
     def __str__(self) -> str:
         return str(self.spec())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import pickle
+from typing import ClassVar
 
 import pytest
 
+from rankbench.aggregators.base import Aggregator
 from rankbench.component import build
 from rankbench.errors import SpecError
 from rankbench.methods.erm import ERM
@@ -47,6 +49,19 @@ def test_config_has_all_parameters_as_plain_values() -> None:
     assert config["k"] == "inf"
     assert config["lambda"] == 1e-3
     assert config["surrogate"]["name"] == "regression"
+
+
+class Borrowed(Aggregator):
+    """Computed by somebody else's package."""
+
+    name: ClassVar[str] = "borrowed"
+    source: ClassVar[str] = "A test"
+    packages: ClassVar[tuple[str, ...]] = ("choix", "evalica")
+
+
+def test_packages_are_those_of_all_components_within() -> None:
+    assert ERM().all_packages() == frozenset()
+    assert ERM(aggregator=Borrowed()).all_packages() == {"choix", "evalica"}
 
 
 def test_a_grid_builds_every_point() -> None:

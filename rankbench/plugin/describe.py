@@ -30,6 +30,7 @@ DECLARATIONS = (
     "title",
     "simulated",
     "licence",
+    "packages",
 )
 """Class-level facts of the kinds, shown where a class has them."""
 
@@ -114,7 +115,7 @@ def describe(kind: str, name: str) -> Description:
         source=cls.source,
         properties=tuple(sorted(cls.properties)),
         parameters=tuple(parameters(cls)),
-        declarations={fact: plain(getattr(cls, fact)) for fact in DECLARATIONS if hasattr(cls, fact)},
+        declarations={fact: plain(getattr(cls, fact)) for fact in DECLARATIONS if getattr(cls, fact, ()) != ()},
         compiled=compiled(cls),
         distribution=origin.distribution,
         version=origin.version,

@@ -12,7 +12,7 @@ from pydantic import Field
 from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
-from rankbench.errors import SpecError
+from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.logs.ranking import Cluster, ItemRanking, rank_items
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
@@ -79,7 +79,11 @@ class Items(Protocol):
                     seed=task.key.seed,
                 )
             )
-            if isinstance(ranking, Exception):
+            if isinstance(ranking, SpecError):
+                found.append(CellResult(cell, "skipped", str(ranking)))
+            elif isinstance(ranking, ContenderDiverged):
+                found.append(CellResult(cell, "diverged", str(ranking)))
+            elif isinstance(ranking, Exception):
                 found.append(CellResult(cell, "error", reason(ranking)))
             else:
                 found.append(_cell(cell, ranking))

@@ -14,7 +14,7 @@ from pydantic import Field
 from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
-from rankbench.errors import SpecError
+from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.logs.folds import FOLDS, Grouping, grouped_folds, grouping_of, split
 from rankbench.logs.votes import Votes
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
@@ -109,6 +109,8 @@ class OwnLog(Protocol):
             outcome = guarded(partial(_judged, grid, votes, train, test, folds))
             if isinstance(outcome, SpecError):
                 found.append(CellResult(cell, "skipped", str(outcome)))
+            elif isinstance(outcome, ContenderDiverged):
+                found.append(CellResult(cell, "diverged", str(outcome)))
             elif isinstance(outcome, Exception):
                 found.append(CellResult(cell, "error", reason(outcome)))
             else:
