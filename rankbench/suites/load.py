@@ -77,7 +77,7 @@ def find_suite(name: str) -> Path:
 
 
 def load_suite(name: str) -> Suite:
-    """Load a suite with the experiments of all suites that it includes, theirs first.
+    """Load a suite with the experiments of all suites that it includes, its own first.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def _with_includes(suite: Suite, path: dict[Path, str], included: set[Path]) -> 
             raise SpecError(f"suite {name!r} is included more than {INCLUDE_DEPTH} deep; include it further up")
         included.add(file)
         experiments += _with_includes(found, {**path, file: name}, included)
-    return experiments + [_settled(experiment, suite) for experiment in suite.experiments]
+    return [_settled(experiment, suite) for experiment in suite.experiments] + experiments
 
 
 def _settled(experiment: Experiment, suite: Suite) -> Experiment:

@@ -204,7 +204,7 @@ class Suite(_Strict):
         The data of its experiments, unless they say otherwise, in the contender grammar;
         ``--dataset`` replaces it. Empty for protocols that take none.
     include : tuple of str
-        Other suites whose experiments come first.
+        Other suites whose experiments follow its own.
     """
 
     name: Name

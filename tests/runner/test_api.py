@@ -336,7 +336,7 @@ def test_unknown_suites(tmp_path: Path) -> None:
         api.planned(str(tmp_path / "bad.toml"))
 
 
-def test_includes_come_first_and_cannot_go_round(suite: str, tmp_path: Path) -> None:
+def test_includes_come_behind_and_cannot_go_round(suite: str, tmp_path: Path) -> None:
     head = SUITE.split("[[experiments]]")[0]
     outer = tmp_path / "outer.toml"
     outer.write_text(head.replace('"small"', '"outer"') + f'include = ["{suite}"]\n')
