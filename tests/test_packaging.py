@@ -76,8 +76,10 @@ def test_pins_of_development_cover_dev_in() -> None:
 def test_what_the_package_imports_is_declared() -> None:
     declared = {canonicalize_name(Requirement(text).name) for text in PYPROJECT["project"]["dependencies"]}
     brought = {"llvmlite": "numba", "mpl_toolkits": "matplotlib", "pydantic_core": "pydantic"}
-    # What is called from a test only: who tests a plugin with pytest has it.
+    # What is called from a test only: who tests a plugin with pytest has it. And what an extra brings.
     theirs = {("rankbench/testing/parametrize.py", "pytest")}
+    extras = {"rankbench/runner/cluster.py": PYPROJECT["project"]["optional-dependencies"]["dask"]}
+    theirs |= {(path, Requirement(text).name) for path, texts in extras.items() for text in texts}
     missing = {}
     for path in (ROOT / "rankbench").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -106,6 +106,6 @@ def test_get_what_cannot_be_got():
 
 
 def test_verify():
-    assert "no data set is here" in run("verify")
+    assert run("verify") == "llmfao: ok\n"  # the one that is shipped
     with pytest.raises(InputError, match="is not here"):
         run("verify", "mq2008")

@@ -155,7 +155,7 @@ def test_overlapping_splits_get_the_corrected_interval(tmp_path: Path) -> None:
     assert "training pairs n | 20, 40" in text
 
 
-def test_exact_results_have_no_intervals_and_workers_change_no_byte(tmp_path: Path) -> None:
+def test_exact_results_have_no_intervals_and_a_table_of_their_own(tmp_path: Path) -> None:
     path = suite(tmp_path, SPLIT, EXACT)
     rankbench.run(path, out=tmp_path / "one")
     text = (tmp_path / "one" / "leaderboard.md").read_text()
