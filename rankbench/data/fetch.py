@@ -1,7 +1,8 @@
 """Finds a card's files, checks their sums, and downloads what may be downloaded.
 
 Files are looked for beside the cards (those that are shipped), in the folder that
-``RANKBENCH_DATA`` names, below the card's name, and then in the user's cache. Nothing is used whose sha256 is not the card's.
+``RANKBENCH_DATA`` names, below the card's name, and then in the user's cache. Nothing is used
+whose sha256 is not the card's.
 """
 
 from __future__ import annotations

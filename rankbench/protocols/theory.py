@@ -51,9 +51,7 @@ class Theory(Protocol):
     contender: ClassVar[str] = "surrogate"
     table: ClassVar[None] = None
     metrics: ClassVar[dict[str, Direction]] = {"verdict": "maximize", "gap": "maximize", "excess": "minimize"}
-    words: ClassVar[dict[str, dict[float, str]]] = {
-        "verdict": {1.0: "consistent", 0.0: "either", -1.0: "inconsistent"}
-    }
+    words: ClassVar[dict[str, dict[float, str]]] = {"verdict": {1.0: "consistent", 0.0: "either", -1.0: "inconsistent"}}
     splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
     counts: ClassVar[str] = ""
     layout: ClassVar[Layout] = "exact"

@@ -122,13 +122,20 @@ class Figure(_Strict):
     ``risk``: mean loss against the parameter `parameter` of the contenders whose labels
     match `series` (one line for each setting of their other parameters), one column for
     each n, one row for each split, `references` as horizontal lines with bands. Labels
-    may hold ``*`` for any characters. ``curves``: one row for each of `metrics`, one
-    column for each of `panels`, curves against steps, which `steps` says in words what they
-    are; both `axes` are logarithmic, or only that of the steps (``log-linear``), or none.
+    may hold ``*`` for any characters.
+
+    ``curves``: one row for each of `metrics`, one column for each of `panels`, curves
+    against steps, which `steps` says in words what they are; `axes` are logarithmic, only
+    that of the steps is, or none.
+
     ``growth``: each of `metrics` (all losses, if none is named) against n, a line for each
-    contender of `series`, thin gray ones for `references`. ``dots``: a dot with its interval for each contender of `series` (all, if none is named) in
-    each of `metrics` (the headline), or for each item of a ranking. `level` is that of the bands.
-    `file` is a file name without its ending, at most 100 of ``A-Z a-z 0-9 . _ -``.
+    contender of `series`, thin gray ones for `references`.
+
+    ``dots``: a dot with its interval for each contender of `series` (all, if none is named)
+    in each of `metrics` (the headline), or for each item of a ranking.
+
+    `level` is that of bands. `file` is a file name without its ending, at most 100 of
+    ``A-Z a-z 0-9 . _ -``.
     """
 
     file: FileName
