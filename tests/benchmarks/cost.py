@@ -35,7 +35,6 @@ def measure_costs(jobs: list[tuple[Path, int, int, bool]]) -> list[Cost]:
 
 def measure(path: str, n: int, fit: bool) -> tuple[float, float, float]:
     """Return seconds of counting, seconds of fitting and the peak in MB, after a small log that warms up."""
-    import resource
     import time
 
     import polars as pl
@@ -53,9 +52,22 @@ def measure(path: str, n: int, fit: bool) -> tuple[float, float, float]:
     if fit:
         fit_bradley_terry(counts)
     end = time.perf_counter()
-    # Kilobytes on Linux, bytes on macOS.
-    unit = 1e6 if sys.platform == "darwin" else 1e3
-    return counted - start, end - counted, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return counted - start, end - counted, peak_memory()
+
+
+def peak_memory() -> float:
+    """Return this process's peak of resident memory in MB.
+
+    On Linux not by `getrusage`: its number outlives `exec`, so that a child starts with
+    the peak of the process that it was forked from.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024 / 1e6
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 def draw_costs(costs: list[Cost]) -> bytes:

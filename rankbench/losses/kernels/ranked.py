@@ -19,11 +19,13 @@ _OFFSETS = types.Array(types.int64, 1, "C", readonly=True)
 _VECTOR = types.float64[::1]
 _INDEX = types.int64[::1]
 
-BLOCK = 64
+BLOCK = 32
 """Queries that are put in order before the losses look at them."""
 
 
-@njit(types.void(_READ, types.int64, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR), cache=True, nogil=True)
+@njit(
+    types.void(_READ, types.int64, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR), cache=True, nogil=True, inline="always"
+)
 def _largest(
     values: NDArray[np.float64],
     k: int,
@@ -51,6 +53,7 @@ def _largest(
     types.int64(_READ, _READ, types.int64, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _INDEX),
     cache=True,
     nogil=True,
+    inline="always",
 )
 def _in_order(
     alpha: NDArray[np.float64],
@@ -130,7 +133,7 @@ def ranked_pass(
     work : int
         Scratch floats that a loss needs.
     """
-    size = max(largest + 1, MOST)
+    size = largest + 1
     chosen, places = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     near, ordered = np.empty(size), np.empty(size)
     ranked, ends = np.empty((BLOCK, size)), np.empty((BLOCK, size), dtype=np.int64)

@@ -24,7 +24,7 @@ FEW = 64
 """Values that are placed by counting; more are sorted."""
 
 
-@njit(types.float64(_READ, types.int64, _VECTOR), cache=True, nogil=True)
+@njit(types.float64(_READ, types.int64, _VECTOR), cache=True, nogil=True, inline="always")
 def threshold(values: NDArray[np.float64], k: int, maxima: NDArray[np.float64]) -> float:
     """Return a value that at least min(k, m) of the m values reach, and few more, if k <= `MOST`.
 
@@ -55,7 +55,7 @@ def threshold(values: NDArray[np.float64], k: int, maxima: NDArray[np.float64]) 
     return best
 
 
-@njit(types.int64(_READ, types.float64, _INDEX), cache=True, nogil=True)
+@njit(types.int64(_READ, types.float64, _INDEX), cache=True, nogil=True, inline="always")
 def above_or_equal(values: NDArray[np.float64], least: float, chosen: NDArray[np.int64]) -> int:
     """Write the indices of the values that reach `least` to `chosen`, (m + 1,), and return how many."""
     count = 0
@@ -65,7 +65,7 @@ def above_or_equal(values: NDArray[np.float64], least: float, chosen: NDArray[np
     return count
 
 
-@njit(types.int64(_READ, types.float64, _INDEX), cache=True, nogil=True)
+@njit(types.int64(_READ, types.float64, _INDEX), cache=True, nogil=True, inline="always")
 def above_only(values: NDArray[np.float64], least: float, chosen: NDArray[np.int64]) -> int:
     """Write the indices of the values above `least` to `chosen`, (m + 1,), and return how many."""
     count = 0
@@ -75,7 +75,7 @@ def above_only(values: NDArray[np.float64], least: float, chosen: NDArray[np.int
     return count
 
 
-@njit(types.int64(_READ, types.float64, types.int64, _INDEX), cache=True, nogil=True)
+@njit(types.int64(_READ, types.float64, types.int64, _INDEX), cache=True, nogil=True, inline="always")
 def above(values: NDArray[np.float64], least: float, k: int, chosen: NDArray[np.int64]) -> int:
     """Write the indices of the values that reach `least`; without those equal to it where k are above it.
 
@@ -88,29 +88,15 @@ def above(values: NDArray[np.float64], least: float, k: int, chosen: NDArray[np.
     return count if count >= k else above_or_equal(values, least, chosen)
 
 
-@njit(types.void(_VECTOR, types.int64, _INDEX), cache=True, nogil=True)
+@njit(types.void(_VECTOR, types.int64, _INDEX), cache=True, nogil=True, inline="always")
 def place(values: NDArray[np.float64], count: int, places: NDArray[np.int64]) -> None:
-    """Write the place of each of ``values[:count]`` in descending order, ties in their order.
-
-    Both arrays have length 16 at least; what stands behind `count` is overwritten.
-    """
+    """Write the place of each of ``values[:count]`` in descending order, ties in their order, (count,)."""
     if count > FEW:
         order = np.argsort(-values[:count], kind="mergesort")
         for at in range(count):
             places[order[at]] = at
         return
-    if count > MOST:
-        for i in range(count):
-            mine, behind = values[i], 0
-            for j in range(i):
-                behind += values[j] >= mine
-                places[j] += values[j] < mine
-            places[i] = behind
-        return
-    # The same for the usual number: a length that the compiler knows takes a quarter of the time.
-    for j in range(count, MOST):
-        values[j] = -np.inf
-    for i in range(MOST):
+    for i in range(count):
         mine, behind = values[i], 0
         for j in range(i):
             behind += values[j] >= mine
