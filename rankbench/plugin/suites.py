@@ -97,9 +97,7 @@ def describe_suite(name: str) -> SuiteDescription:
                 title=experiment.title,
                 n=experiment.n,
                 repetitions=experiment.repetitions,
-                contenders=sum(
-                    1 if entry.tune else len(expand(parse(entry.use))) for entry in experiment.contenders
-                ),
+                contenders=sum(1 if entry.tune else len(expand(parse(entry.use))) for entry in experiment.contenders),
                 losses=experiment.losses,
                 claims=len(experiment.claims),
             )
