@@ -1,0 +1,1 @@
+"""Other people's implementations as contenders of rankbench, as they come."""

@@ -1,0 +1,36 @@
+"""Peers are imported when they are used, and are missed by name."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from rankbench.errors import SpecError
+
+__all__ = ["package"]
+
+
+def package(module: str, distribution: str) -> Any:
+    """Import a module of a peer.
+
+    Parameters
+    ----------
+    module : str
+        As in ``"sklearn.linear_model"``.
+    distribution : str
+        What is installed, as in ``"scikit-learn"``: also the name of this plugin's extra.
+
+    Raises
+    ------
+    SpecError
+        The peer is not installed. A contender becomes a row *skipped* that says so.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        # A peer that misses something of its own is broken, not missing.
+        if error.name is None or error.name.partition(".")[0] != module.partition(".")[0]:
+            raise
+        raise SpecError(
+            f"the package {distribution!r} is not installed; pip install 'rankbench-peers[{distribution}]'"
+        ) from error

@@ -1,0 +1,74 @@
+"""Votes in the forms that peers take: sums by pair, and one row a vote."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError
+
+__all__ = ["MOST", "common_unit", "listed", "wins"]
+
+MOST = 2_000_000
+"""Rows that `listed` makes at most."""
+
+_EQUAL = 1e-9
+
+
+def wins(
+    winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
+) -> NDArray[np.float64]:
+    """Return the total weight of the votes for i over j, shape (m, m)."""
+    pairs = winners.astype(np.int64) * m + losers
+    return np.bincount(pairs, weights, m * m).reshape(m, m).astype(np.float64, copy=False)
+
+
+def common_unit(weights: NDArray[np.float64]) -> float:
+    """Return the largest number of which all weights are multiples, shape (k,), k >= 1.
+
+    Raises
+    ------
+    InputError
+        There is none, up to rounding.
+    """
+
+    def divisor(a: float, b: float) -> float:
+        while b > _EQUAL * a:
+            a, b = b, math.fmod(a, b)
+            if b > a * (1 - 1e-6):  # a remainder that rounding made
+                b = 0.0
+        return a
+
+    values = np.unique(weights)
+    unit = reduce(divisor, values[::-1].tolist())
+    counts = values / unit
+    if (np.abs(counts - np.round(counts)) > 1e-6 * counts).any() or (counts < 0.5).any():
+        raise InputError("this peer takes votes one by one, and the weights are not multiples of one number")
+    return float(unit)
+
+
+def listed(wins: NDArray[np.float64]) -> tuple[list[tuple[int, int]], float]:
+    """Return votes one by one, as (winner, loser), and the weight of each.
+
+    Half a win each way, as of a tie, makes every whole win two votes of weight 1/2.
+
+    Parameters
+    ----------
+    wins : ndarray of float64, shape (m, m)
+        Total weight of the votes for i over j.
+
+    Raises
+    ------
+    InputError
+        The weights are not multiples of one number, or there would be more than 2,000,000 votes.
+    """
+    first, second = np.nonzero(wins)
+    unit = common_unit(wins[first, second])
+    counts = np.round(wins[first, second] / unit).astype(np.int64)
+    if counts.sum() > MOST:
+        raise InputError(f"this peer takes votes one by one, and there would be {counts.sum():,}; {MOST:,} at most")
+    pairs = np.column_stack([np.repeat(first, counts), np.repeat(second, counts)])
+    return [(int(a), int(b)) for a, b in pairs], unit
