@@ -106,8 +106,9 @@ def _caveats(row: Standing, section: Section) -> list[str]:
         notes.append(f"only {row.repetitions} of {row.planned} runs are done.")
     if row.repetitions < 10:
         notes.append(f"{row.repetitions} runs tell little; the suite has more without --reps.")
+    people = "judges" if source.counts == "votes" else "people"
     notes.append(
-        f"it says which method predicts {source.counts} like these, of people like these; not that what they prefer "
+        f"it says which method predicts {source.counts} like these, of {people} like these; not that what they prefer "
         "is better."
     )
     return notes

@@ -53,6 +53,7 @@ class CsvReader(Reader):
         import polars as pl
 
         from rankbench.data.checks import checked
+        from rankbench.data.readers.csv_lines import check_lines
         from rankbench.data.readers.text import chunks
 
         existing(path)
@@ -67,6 +68,7 @@ class CsvReader(Reader):
             path=path,
             header=1,
             columns=self.columns,
+            diagnose=lambda: check_lines(path, separator),
         )
 
 

@@ -87,7 +87,7 @@ def _panel(axes: Axes, dots: list[_Dot]) -> None:
             axes.plot([dot.lower, dot.upper], [place, place], color=style.color, linewidth=1.2)
         axes.plot([dot.value], [place], style.marker, color=style.color)
     axes.set_yticks(range(len(dots)), [_short(dot.name) for dot in dots])
-    axes.set_ylim(len(dots) - 0.5, -0.5)
+    axes.set_ylim(max(len(dots), 1) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
 
 
