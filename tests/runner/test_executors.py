@@ -12,9 +12,8 @@ import polars as pl
 import pytest
 
 PLUGIN = """
-import os, time
+import os
 import rankbench
-from rankbench.methods.base import Fitted
 
 class Deadly(rankbench.Method):
     \"\"\"Ends its process.\"\"\"
@@ -23,9 +22,33 @@ class Deadly(rankbench.Method):
     def fit(self, block):
         os._exit(3)
 
+class Endless(rankbench.Method):
+    \"\"\"Never comes back.\"\"\"
+    name = "endless"
+    source = "test"
+    def fit(self, block):
+        while True:
+            pass
+
+class EndlessMachineCode(rankbench.Method):
+    \"\"\"Never comes back, and holds the interpreter all the while.\"\"\"
+    name = "endless-machine-code"
+    source = "test"
+    def fit(self, block):
+        import numba
+
+        @numba.njit
+        def spin(x):
+            while x > 0:
+                x += 1
+                x -= 1
+            return x
+
+        spin(1)
+
 @rankbench.hookimpl
 def rankbench_register_methods():
-    return [Deadly]
+    return [Deadly, Endless, EndlessMachineCode]
 """
 
 SUITE = """
@@ -54,14 +77,47 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(tmp_path / "site")}
 
 
-def test_a_worker_that_dies_is_one_contenders_failure(tmp_path: Path, environment: dict[str, str]) -> None:
-    done = subprocess.run(
+def run(tmp_path: Path, environment: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(tmp_path / "tiny.toml"),
-         "--workers", "2", "--out", str(tmp_path / "out")],
-        env=environment, capture_output=True, text=True, timeout=300, check=False,
+         "--workers", "2", "--out", str(tmp_path / "out"), *options],
+        env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
+
+
+def values(folder: Path, contender: str) -> list[float]:
+    rows = pl.read_parquet(folder / "results.parquet").filter(contender=contender)
+    return rows.sort("n", "repetition", "metric", "split")["value"].to_list()
+
+
+def test_a_worker_that_dies_is_one_contenders_failure(tmp_path: Path, environment: dict[str, str]) -> None:
+    done = run(tmp_path, environment)
     assert done.returncode == 1, done.stderr
     rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
     status = dict(rows.select("contender", "status").unique().iter_rows())
     assert status == {"k=inf": "done", "deadly": "error"}
     assert "exit code 3" in rows.filter(contender="deadly")["reason"][0]
+
+
+HANGING = [
+    pytest.param("endless"),
+    pytest.param("endless-machine-code", marks=pytest.mark.long),
+]
+
+
+@pytest.mark.parametrize("name", HANGING)
+def test_a_contender_that_hangs_is_a_row_and_the_others_are_the_same(
+    tmp_path: Path, environment: dict[str, str], name: str
+) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(SUITE.replace("deadly", name).replace("n = [100, 200]", "n = [100]").replace("= 2\n", "= 1\n"))
+    done = run(tmp_path, environment, "--timeout", "12")
+    assert done.returncode == 1, done.stderr
+    rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    status = dict(rows.select("contender", "status").unique().iter_rows())
+    assert status == {"k=inf": "done", name: "timeout"}
+    assert rows.filter(contender=name)["reason"][0] == "no result within 12 s"
+    path.write_text(path.read_text().replace(f', {{ label = "{name}", use = "{name}" }}', ""))
+    alone = run(tmp_path, environment, "--out", str(tmp_path / "alone"))
+    assert alone.returncode == 0, alone.stderr
+    assert values(tmp_path / "alone", "k=inf") == values(tmp_path / "out", "k=inf")
