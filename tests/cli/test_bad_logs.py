@@ -1,0 +1,206 @@
+"""Logs as people have them: every verb answers with an error and its row, or with a documented result."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+VOTES = b"query_id,winner,loser\n"
+SIDES = b"model_a,model_b,winner\n"
+WEIGHTED = b"winner,loser,weight\n"
+
+BAD: dict[str, tuple[str, bytes, str]] = {
+    "a quote that is never closed": ("a.csv", VOTES + b'q,a,b\nq,"a,b\nq,b,c\n', "a.csv:3: a quote is opened here"),
+    "a stray quote": ("a.csv", VOTES + b'q,a,b\nq,a"x,b\nq,b,c\n', "a.csv:3: a stray quote"),
+    "a quote that is closed too early": ("a.csv", VOTES + b'q,a,b\nq,"a"x,b\n', "a.csv:3: a stray quote"),
+    "too many fields": ("a.csv", VOTES + b"q,a,b\nq,a,b,c\n", "a.csv:3: the row has 4 fields, the header 3"),
+    "too few fields": ("a.csv", VOTES + b"q,a,b\nq,a\n", "a.csv:3 [loser]: the value is missing"),
+    "mixed encodings": ("a.csv", VOTES + "q,café,b\n".encode() + b"q,caf\xe9,b\n", "a.csv:3:6: byte 0xe9 is not UTF-8"),
+    "mixed encodings, NDJSON": ("a.ndjson", b'{"winner": "caf\xe9", "loser": "b"}\n', "byte 0xe9 is not UTF-8"),
+    "a line cut off": ("a.ndjson", b'{"winner": "a", "loser": "b"}\n{"winner": "a"', "a.ndjson:2"),
+    "one endless line": ("a.csv", VOTES + b"a" * (65 << 20), "a.csv:2: the line is longer than 64 MB"),
+    "one endless line, NDJSON": ("a.ndjson", b'{"winner": "' + b"a" * (65 << 20), "a.ndjson:1: the line is longer"),
+    "a negative weight": ("a.csv", WEIGHTED + b"a,b,1\nb,a,-2\n", "a.csv:3 [weight]: weight '-2' is not positive"),
+    "a weight of zero": ("a.csv", WEIGHTED + b"a,b,1\nb,a,0\n", "a.csv:3 [weight]: weight '0' is not positive"),
+    "a weight that is NaN": ("a.csv", WEIGHTED + b"a,b,1\nb,a,nan\n", "a.csv:3 [weight]: weight 'nan' is not"),
+    "a weight that is infinite": ("a.csv", WEIGHTED + b"a,b,1\nb,a,inf\n", "a.csv:3 [weight]: weight 'inf' is not"),
+    "a weight that is a word": ("a.csv", WEIGHTED + b"a,b,1\nb,a,much\n", "a.csv:3 [weight]: 'much' is not a number"),
+    "a winner that is neither": ("a.csv", SIDES + b"x,y,x\nx,y,z\n", "a.csv:3 [winner]: 'z' is neither of the two"),
+    "no winner": ("a.csv", SIDES + b"x,y,x\nx,y,\n", "a.csv:3 [winner]"),
+    "no bytes": ("a.csv", b"", "a.csv: the file is empty"),
+    "no rows": ("a.csv", VOTES, "a.csv: the table has no rows"),
+    "only a byte-order mark": ("a.csv", b"\xef\xbb\xbf", "a.csv: the file is empty"),
+    "one item": ("a.csv", VOTES + b"q,a,b\nq,a,a\n", "a.csv:3 [winner]: item 'a' is compared with itself"),
+    "no columns of votes": ("a.csv", b"x,y\n1,2\n", "a.csv: "),
+    "a binary file": ("a.csv", bytes(range(256)), "a.csv:"),
+    "a damaged Parquet file": ("a.parquet", b"PAR1" + bytes(100), "a.parquet: "),
+}
+
+VERBS: dict[str, list[str]] = {
+    "describe": ["data", "describe"],
+    "aggregate": ["aggregate", "--intervals", "bootstrap", "--format", "csv"],
+    "run": ["run", "--workers", "1", "--reps", "1", "--log"],
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("case", BAD)
+def test_bad_logs_are_errors_with_their_place(rankbench, tmp_path: Path, case: str, verb: str) -> None:
+    name, content, message = BAD[case]
+    (tmp_path / name).write_bytes(content)
+    out = tmp_path / "out"
+    more = {"describe": [], "aggregate": ["--out", str(out)], "run": ["--out", str(out)]}[verb]
+    done = rankbench(*VERBS[verb], str(tmp_path / name), *more)
+    assert done.exit_code == 2, done.output
+    assert message in done.stderr
+    assert len(done.stderr) < 1000
+    assert not done.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name]
+
+
+def write(folder: Path, content: bytes) -> str:
+    path = folder / "votes.csv"
+    path.write_bytes(content)
+    return str(path)
+
+
+def table(output: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(output)))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_column(rankbench, tmp_path: Path) -> None:
+    path = write(tmp_path, b"\xef\xbb\xbf" + VOTES + b"q,a,b\nq,a,b\nq,b,a\n")
+    found = table(rankbench("aggregate", path, "--format", "csv").stdout)
+    assert [row["item"] for row in found] == ["a", "b"]
+
+
+HOSTILE = b'q,=cmd(),b\nq,b,"\x1b[2J\xe2\x80\xaex"\nq,"| # *y*\nz",b\n'
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "md", "json"])
+def test_what_is_printed_neither_steers_a_terminal_nor_starts_a_formula(rankbench, tmp_path: Path, form: str) -> None:
+    path = write(tmp_path, VOTES + HOSTILE)
+    printed = rankbench("aggregate", path, "--format", form, "--intervals", "bootstrap", "--replicates", "20")
+    assert printed.exit_code == 0
+    assert "\x1b" not in printed.stdout
+    assert "\u202e" not in printed.stdout
+    lines = printed.stdout.splitlines()
+    if form == "csv":
+        assert sorted(row["item"] for row in table(printed.stdout)) == ["'=cmd()", "[2Jx", "b", "| # *y* z"]
+    elif form == "json":
+        assert "=cmd()" in {row["item"] for row in json.loads(printed.stdout)["items"]}
+    elif form == "md":
+        assert len(lines) == 6
+        assert all(line.replace("\\|", "").count("|") == 5 for line in lines)
+    else:
+        assert len(lines) == 5
+        assert "\\x1b[2J\\u202ex" in printed.stdout
+
+
+def test_what_a_run_prints_and_writes_is_as_safe(rankbench, tmp_path: Path) -> None:
+    path = write(tmp_path, VOTES + HOSTILE * 3)
+    done = rankbench("run", "--log", path, "--workers", "1", "--reps", "1", "--out", str(tmp_path / "out"))
+    assert done.exit_code == 0
+    texts = [done.stdout, *(file.read_text() for file in (tmp_path / "out").rglob("*.[cm][sd]*") if file.is_file())]
+    assert len(texts) > 2
+    for text in texts:
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert not any(cell.startswith("=") for line in text.splitlines() for cell in line.split(","))
+
+
+def test_odd_names_and_lookalikes_are_reported(rankbench, tmp_path: Path) -> None:
+    # The second letter of the third name is Cyrillic.
+    path = write(tmp_path, VOTES + "q,cat,dog\nq,Cat ,dog\nq,c\u0430t,dog\nq,=1+1,dog\n".encode())
+    found = json.loads(rankbench("data", "describe", path, "--json").stdout)
+    assert found["lookalikes"] == [["Cat ", "cat", "c\u0430t"]]
+    assert found["odd_names"] == ["=1+1", "Cat "]
+    text = rankbench("data", "describe", path).stdout
+    assert "'Cat ' = 'cat' = 'c\u0430t'" in text
+
+
+def test_all_ties_put_everybody_on_one_place(rankbench, tmp_path: Path) -> None:
+    path = write(tmp_path, SIDES + b"x,y,tie\ny,z,tie\nx,z,both\n")
+    found = table(rankbench("aggregate", path, "--intervals", "bootstrap", "--format", "csv").stdout)
+    assert {(row["score"], row["rank_low"], row["rank_high"]) for row in found} == {("0.0", "1", "3")}
+    described = json.loads(rankbench("data", "describe", path, "--json").stdout)
+    assert (described["ties"], described["majority"]["decided"], described["position"]) == (3, 0, None)
+    out = tmp_path / "out"
+    done = rankbench("run", "--log", path, "--workers", "1", "--reps", "1", "--out", str(out))
+    assert done.exit_code == 0
+    assert "no held-out vote is decisive" in (out / "leaderboard.md").read_text()
+
+
+NEVER = VOTES + b"q,a,b\nq,b,a\nq,a,c\nq,b,c\n"
+
+
+def test_an_item_that_never_wins_has_a_place_with_a_ridge(rankbench, tmp_path: Path) -> None:
+    done = rankbench("aggregate", write(tmp_path, NEVER), "--format", "csv")
+    found = table(done.stdout)
+    assert found[-1]["item"] == "c"
+    assert {row["scale"] for row in found} == {"1"}
+    assert not done.stderr
+
+
+def test_an_item_that_never_wins_is_infinitely_far_away_without_one(rankbench, tmp_path: Path) -> None:
+    done = rankbench("aggregate", write(tmp_path, NEVER), "--method", "bradley-terry:ridge=0", "--format", "csv")
+    assert [(row["item"], row["scale"]) for row in table(done.stdout)] == [("a", "1"), ("b", "1"), ("c", "2")]
+    assert "never won, or never lost" in done.stderr
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "md", "json"])
+def test_items_never_compared_are_kept_apart(rankbench, tmp_path: Path, form: str) -> None:
+    path = write(tmp_path, VOTES + b"q,a,b\nq,b,c\nq,a,c\nq,x,y\n")
+    done = rankbench("aggregate", path, "--format", form)
+    assert "2 groups of items cannot be compared" in done.stderr
+    assert "scale" in done.stdout
+    if form == "csv":
+        found = [(row["item"], row["scale"], row["rank_low"], row["rank_high"]) for row in table(done.stdout)]
+        # Nothing is known of the two others: a is first to third, x first to fourth.
+        assert found == [("a", "1", "1", "3"), ("b", "1", "2", "4"), ("c", "1", "3", "5"), ("x", "2", "1", "4"),
+                         ("y", "2", "2", "5")]  # fmt: skip
+
+
+def test_an_unwritable_file_is_an_error_and_nothing_is_left(rankbench, tmp_path: Path) -> None:
+    path = write(tmp_path, NEVER)
+    (tmp_path / "file").write_text("here")
+    done = rankbench("aggregate", path, "--format", "csv", "--out", str(tmp_path / "file" / "x.csv"))
+    assert done.exit_code in (1, 2)
+    assert "error" in done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "votes.csv"]
+
+
+def test_out_takes_its_format_from_the_ending(rankbench, tmp_path: Path) -> None:
+    path = write(tmp_path, NEVER)
+    for ending in ("csv", "parquet", "json", "md"):
+        assert rankbench("aggregate", path, "--out", str(tmp_path / f"x.{ending}")).exit_code == 0
+    frame = pl.read_parquet(tmp_path / "x.parquet")
+    assert frame.columns == ["item", "score", "rank_low", "rank_high", "lower", "upper", "scale"]
+    assert frame.equals(pl.read_csv(tmp_path / "x.csv", schema_overrides=frame.schema))
+    assert json.loads((tmp_path / "x.json").read_text())["items"] == frame.to_dicts()
+    assert rankbench("aggregate", path, "--out", str(tmp_path / "x.unknown")).exit_code == 2
+
+
+MISTAKES = {
+    "an unknown method": (["--method", "bradly-terry"], "did you mean 'bradley-terry'"),
+    "a method of clicks": (["--method", "cascade"], "'cascade' aggregates selections; votes.csv holds comparisons"),
+    "a method of graphs": (["--method", "average-adjacency"], "a ranking needs scores"),
+    "the truth": (["--method", "limit-scores"], "a log has none"),
+    "judges that are not there": (["--intervals", "judges"], "the log does not say who judged"),
+    "a sandwich of another method": (["--method", "borda", "--intervals", "sandwich"], "for bradley-terry only"),
+    "a role that does not exist": (["--columns", "lft=winner"], "did you mean 'left'"),
+    "a column that is not there": (["--columns", "winner=winer"], "did you mean 'winner'"),
+}
+
+
+@pytest.mark.parametrize("case", MISTAKES)
+def test_mistakes_are_told(rankbench, tmp_path: Path, case: str) -> None:
+    arguments, message = MISTAKES[case]
+    done = rankbench("aggregate", write(tmp_path, NEVER), *arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
