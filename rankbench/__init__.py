@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rankbench.data.dataset import Dataset
     from rankbench.data.queries import Comparisons, Orders, Queries, Selections
     from rankbench.data.readers.base import Reader
-    from rankbench.logs.aggregate import aggregate
+    from rankbench.logs.aggregate import Aggregation, aggregate
+    from rankbench.logs.dataset import log_file
     from rankbench.losses.base import Loss
     from rankbench.methods.base import Block, Fitted, Method
     from rankbench.models.base import Model
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Aggregation",
     "Aggregator",
     "Block",
     "Comparisons",
@@ -58,12 +60,14 @@ __all__ = [
     "aggregate",
     "get",
     "hookimpl",
+    "log_file",
     "reference",
     "report",
     "run",
 ]
 
 _HOMES = {
+    "Aggregation": "rankbench.logs.aggregate",
     "Aggregator": "rankbench.aggregators.base",
     "Block": "rankbench.methods.base",
     "Comparisons": "rankbench.data.queries",
@@ -90,6 +94,7 @@ _HOMES = {
     "aggregate": "rankbench.logs.aggregate",
     "get": "rankbench.plugin.manager",
     "hookimpl": "rankbench.plugin.hookspecs",
+    "log_file": "rankbench.logs.dataset",
     "reference": "rankbench.plugin.resolve",
     "report": "rankbench.api",
     "run": "rankbench.api",

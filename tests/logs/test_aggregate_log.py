@@ -1,0 +1,313 @@
+"""`rankbench.aggregate` against choix and evalica, brute force, and laws of its own."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench.errors import InputError, SpecError
+
+choix = pytest.importorskip("choix")
+
+LLMFAO = Path(__file__).parents[2] / "datasets" / "llmfao" / "llmfao.csv"
+
+
+@pytest.fixture(scope="module")
+def llmfao() -> pl.DataFrame:
+    return pl.read_csv(LLMFAO)
+
+
+def scores(found: rankbench.Aggregation, items: list[str]) -> np.ndarray:
+    by_name = dict(found.table.select("item", "score").iter_rows())
+    return np.array([by_name[item] for item in items])
+
+
+def indices(log: pl.DataFrame) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
+    """Return items, and index of the left, index of the right and what was said of each vote."""
+    items = sorted({*log["left"], *log["right"]})
+    number = {item: i for i, item in enumerate(items)}
+    left, right = (np.array([number[name] for name in log[side]]) for side in ("left", "right"))
+    assert set(log["winner"]) <= {"left", "right", "tie"}
+    return items, left, right, log["winner"].to_numpy()
+
+
+def decisive(log: pl.DataFrame) -> tuple[list[str], list[tuple[int, int]]]:
+    items, left, right, said = indices(log)
+    pairs = [(a, b) if s == "left" else (b, a) for a, b, s in zip(left, right, said, strict=True) if s != "tie"]
+    return items, pairs
+
+
+def test_plain_maximum_likelihood_is_that_of_choix(llmfao: pl.DataFrame) -> None:
+    items, pairs = decisive(llmfao)
+    expected = choix.ilsr_pairwise(len(items), pairs, alpha=0, tol=1e-12, max_iter=1000)
+    found = rankbench.aggregate(llmfao.filter(pl.col("winner") != "tie"), "bradley-terry:ridge=0")
+    np.testing.assert_allclose(scores(found, items), expected - expected.mean(), atol=1e-6)
+    assert found.table["scale"].unique().to_list() == [1]
+
+
+@pytest.mark.parametrize("ridge", [0.1, 1.0])
+def test_the_ridge_is_twice_the_penalty_of_choix(llmfao: pl.DataFrame, ridge: float) -> None:
+    items, pairs = decisive(llmfao)
+    expected = choix.opt_pairwise(len(items), pairs, alpha=ridge / 2, method="Newton-CG", tol=1e-12)
+    found = rankbench.aggregate(llmfao.filter(pl.col("winner") != "tie"), f"bradley-terry:ridge={ridge}")
+    np.testing.assert_allclose(scores(found, items), expected - expected.mean(), atol=1e-6)
+
+
+def test_a_tie_is_half_a_win_each_way(llmfao: pl.DataFrame) -> None:
+    items, left, right, said = indices(llmfao)
+    twice: list[tuple[int, int]] = []
+    for a, b, s in zip(left, right, said, strict=True):
+        twice += [(a, b), (b, a)] if s == "tie" else [(a, b) if s == "left" else (b, a)] * 2
+    expected = choix.ilsr_pairwise(len(items), twice, alpha=0, tol=1e-12, max_iter=1000)
+    found = rankbench.aggregate(LLMFAO, "bradley-terry:ridge=0")
+    np.testing.assert_allclose(scores(found, items), expected - expected.mean(), atol=1e-6)
+
+
+def test_evalica_counts_a_tie_the_same_way(llmfao: pl.DataFrame) -> None:
+    evalica = pytest.importorskip("evalica")
+    items, left, right, said = indices(llmfao)
+    winners = [{"left": evalica.Winner.X, "right": evalica.Winner.Y, "tie": evalica.Winner.Draw}[s] for s in said]
+    names = ([items[i] for i in left], [items[i] for i in right])
+    worths = evalica.bradley_terry(*names, winners, tie_weight=0.5, tolerance=1e-12, limit=100_000).scores
+    expected = np.log(np.array([worths[item] for item in items]))
+    found = rankbench.aggregate(LLMFAO, "bradley-terry:ridge=0")
+    np.testing.assert_allclose(scores(found, items), expected - expected.mean(), atol=1e-6)
+
+
+def log_of(rows: list[tuple[str, ...]], *more: str) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["winner", "loser", *more], orient="row")
+
+
+def random_log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    truth = np.linspace(1, -1, items)
+    a = rng.integers(items, size=votes)
+    b = (a + rng.integers(1, items, size=votes)) % items
+    won = rng.random(votes) < 1 / (1 + np.exp(truth[b] - truth[a]))
+    return pl.DataFrame(
+        {
+            "query_id": [f"q{q}" for q in rng.integers(3, size=votes)],
+            "winner": [f"i{i}" for i in np.where(won, a, b)],
+            "loser": [f"i{i}" for i in np.where(won, b, a)],
+            "judge": [f"j{j}" for j in rng.integers(judges, size=votes)],
+            "tie": rng.random(votes) < 0.2,
+        }
+    )
+
+
+@pytest.mark.parametrize("method", ["bradley-terry", "davidson", "win-rate", "borda", "kemeny", "elo"])
+def test_scores_are_those_of_the_aggregator(method: str) -> None:
+    log = random_log(400, 6, 10)
+    aggregator = rankbench.get("aggregator", method)
+    number = {f"i{i}": i for i in range(6)}
+    votes = rankbench.Comparisons(
+        np.array([0, 400]),
+        np.array([number[name] for name in log["winner"]], dtype=np.int32),
+        np.array([number[name] for name in log["loser"]], dtype=np.int32),
+        np.ones(400),
+        log["tie"].to_numpy(),
+    )
+    found = rankbench.aggregate(log, method)
+    np.testing.assert_allclose(scores(found, list(number)), aggregator.from_comparisons(votes, 6), atol=1e-8)
+    order = found.table["score"].to_numpy()
+    assert (np.diff(order) <= 0).all()
+
+
+def test_a_weight_is_so_many_votes() -> None:
+    rng = np.random.default_rng(1)
+    log = random_log(200, 5, 10).with_columns(weight=pl.Series(rng.integers(1, 4, 200).astype(float)))
+    many = log.select(pl.exclude("weight").repeat_by(pl.col("weight").cast(pl.Int64)).explode())
+    items = [f"i{i}" for i in range(5)]
+    for method in ("bradley-terry", "davidson", "win-rate"):
+        one, other = rankbench.aggregate(log, method), rankbench.aggregate(many, method)
+        np.testing.assert_allclose(scores(one, items), scores(other, items), atol=1e-8)
+
+
+def test_by_query_is_one_log_for_each() -> None:
+    log = random_log(600, 6, 10)
+    for kwargs in ({}, {"intervals": "bootstrap", "replicates": 50}, {"method": "elo"}):
+        found = rankbench.aggregate(log, by="query", **kwargs).table
+        assert found["query"].unique(maintain_order=True).to_list() == ["q0", "q1", "q2"]
+        for (query,), part in found.group_by("query"):
+            alone = rankbench.aggregate(log.filter(query_id=query), **kwargs).table
+            expected = part.drop("query")
+            assert expected.drop("score", "lower", "upper").equals(alone.drop("score", "lower", "upper"))
+            np.testing.assert_allclose(
+                expected.select("score", "lower", "upper").to_numpy().astype(float),
+                alone.select("score", "lower", "upper").to_numpy().astype(float),
+                atol=1e-9,
+            )
+
+
+@pytest.mark.parametrize("kind", ["bootstrap", "judges", "sandwich"])
+def test_intervals_agree_where_judgments_are_independent(kind: str) -> None:
+    log = random_log(6000, 6, 300, seed=3).drop("tie")
+    by_formula = rankbench.aggregate(log.drop("judge"), intervals="sandwich").table.sort("item")
+    found = rankbench.aggregate(log, intervals=kind, replicates=2000).table.sort("item")
+    widths, expected = (t["upper"] - t["lower"] for t in (found, by_formula))
+    np.testing.assert_allclose(widths / expected, 1, atol=0.12)
+    np.testing.assert_allclose((found["upper"] + found["lower"]) / 2, found["score"], atol=1e-12)
+    assert (found["rank_low"] <= found["rank_high"]).all()
+    truth = np.linspace(1, -1, 6)
+    assert (found["lower"].to_numpy() < truth).all()
+    assert (truth < found["upper"].to_numpy()).all()
+    for item, (low, high) in enumerate(found.select("rank_low", "rank_high").iter_rows()):
+        assert low <= item + 1 <= high
+
+
+def test_judges_who_repeat_themselves_widen_the_intervals() -> None:
+    log = random_log(300, 4, 60, seed=5).drop("tie")
+    echoed = pl.concat([log] * 9)
+    alone = rankbench.aggregate(log, "bradley-terry:ridge=1e-6", intervals="judges").table.sort("item")
+    judges = rankbench.aggregate(echoed, "bradley-terry:ridge=9e-6", intervals="judges").table.sort("item")
+    votes = rankbench.aggregate(echoed, "bradley-terry:ridge=9e-6", intervals="bootstrap").table.sort("item")
+    np.testing.assert_allclose(judges["upper"] - judges["lower"], alone["upper"] - alone["lower"], rtol=1e-5)
+    np.testing.assert_allclose((votes["upper"] - votes["lower"]) * 3 / (alone["upper"] - alone["lower"]), 1, atol=0.25)
+
+
+def test_weighted_votes_are_units_of_their_own() -> None:
+    log = random_log(800, 4, 10, seed=6).drop("judge").with_columns(weight=2.0)
+    plain = rankbench.aggregate(log.drop("weight"), "bradley-terry:ridge=1", intervals="sandwich").table.sort("item")
+    twice = rankbench.aggregate(log, "bradley-terry:ridge=2", intervals="sandwich").table.sort("item")
+    for column in ("score", "lower", "upper"):
+        np.testing.assert_allclose(twice[column], plain[column], atol=1e-9)
+
+
+def test_intervals_alone_take_what_the_log_knows() -> None:
+    log = random_log(500, 4, 40)
+    assert rankbench.aggregate(log, intervals="auto").table.equals(rankbench.aggregate(log, intervals="judges").table)
+    unknown = log.drop("judge")
+    found = rankbench.aggregate(unknown, intervals="auto").table
+    assert found.equals(rankbench.aggregate(unknown, intervals="bootstrap").table)
+    few = rankbench.aggregate(random_log(500, 4, 5), intervals="judges")
+    assert any("only 5 judges" in note for note in few.notes)
+
+
+def test_the_seed_alone_decides() -> None:
+    log = random_log(300, 4, 40)
+    for method in ("bradley-terry", "borda", "elo"):
+        first, again, other = (
+            rankbench.aggregate(log, method, intervals="bootstrap", replicates=40, seed=seed).table
+            for seed in (1, 1, 2)
+        )
+        assert first.equals(again)
+        assert not first.equals(other)
+
+
+def test_missing_judges_are_an_error_with_their_row() -> None:
+    log = log_of([("a", "b", "x"), ("b", "a", "y"), ("b", "a", None)], "judge")
+    with pytest.raises(InputError, match=r"row 3 \[judge\]"):
+        rankbench.aggregate(log, intervals="judges")
+    rankbench.aggregate(log, intervals="auto")
+
+
+def test_resamples_that_fall_apart_are_said() -> None:
+    log = log_of([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")])
+    found = rankbench.aggregate(log, "bradley-terry:ridge=0", intervals="bootstrap", replicates=200)
+    assert any("resamples have no scores" in note for note in found.notes)
+
+
+def test_files_of_any_kind_say_the_same(tmp_path: Path) -> None:
+    log = random_log(300, 5, 20)
+    log.write_csv(tmp_path / "a.csv")
+    log.write_parquet(tmp_path / "a.parquet")
+    log.write_ndjson(tmp_path / "a.ndjson")
+    expected = rankbench.aggregate(log, intervals="judges", replicates=50).table
+    for name in ("a.csv", "a.parquet", "a.ndjson"):
+        assert rankbench.aggregate(tmp_path / name, intervals="judges", replicates=50).table.equals(expected)
+
+
+def test_parquet_that_needs_no_conversion_has_errors_with_rows_too(tmp_path: Path) -> None:
+    pl.DataFrame({"x": ["a", "a"], "y": ["b", "b"], "said": ["a", "c"]}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet:2 \[said\]: 'c' is neither"):
+        rankbench.aggregate(tmp_path / "a.parquet", columns="left=x,right=y,winner=said")
+
+
+BALLOTS = [[["a"], ["b"], ["c"]]] * 5 + [[["b"], ["c"], ["a"]]] * 3 + [[["c"], ["a", "b"]]] * 2
+
+
+def test_ballots() -> None:
+    log = pl.DataFrame({"query_id": ["q"] * 10, "ranking": BALLOTS})
+    found = rankbench.aggregate(log, "borda").table
+    assert found["item"].to_list() == ["b", "a", "c"]  # wins less losses over voters: 4, 2, -6
+    packed = pl.DataFrame({"query_id": ["q"] * 3, "ranking": BALLOTS[::4][:3], "weight": [5.0, 3.0, 2.0]})
+    packed = packed.with_columns(ranking=pl.Series([BALLOTS[0], BALLOTS[5], BALLOTS[8]]))
+    one = rankbench.aggregate(log, "plackett-luce", intervals="bootstrap", replicates=400)
+    other = rankbench.aggregate(packed, "plackett-luce", intervals="bootstrap", replicates=400)
+    # A ballot of weight 5 is five voters: the same units in the same order.
+    for column in ("score", "lower", "upper"):
+        np.testing.assert_allclose(one.table[column], other.table[column], atol=1e-9)
+    with pytest.raises(SpecError, match="do not say whose"):
+        rankbench.aggregate(log, "plackett-luce", intervals="judges")
+    with pytest.raises(SpecError, match="for votes only"):
+        rankbench.aggregate(log, "plackett-luce", intervals="sandwich")
+
+
+def test_ballots_of_judges() -> None:
+    log = pl.DataFrame({"query_id": ["q"] * 10, "ranking": BALLOTS, "judge": [f"j{i}" for i in range(10)]})
+    voters = rankbench.aggregate(log, "plackett-luce", intervals="bootstrap", replicates=100).table
+    judges = rankbench.aggregate(log, "plackett-luce", intervals="judges", replicates=100).table
+    assert judges.equals(voters)
+    echoed = pl.concat([log] * 4)
+    again = rankbench.aggregate(echoed, "plackett-luce:ridge=4", intervals="judges", replicates=100).table
+    np.testing.assert_allclose(again["upper"], judges["upper"], atol=1e-6)
+
+
+def test_ballots_that_share_nothing_are_kept_apart() -> None:
+    log = pl.DataFrame({"query_id": ["q"] * 2, "ranking": [[["a"], ["b"]], [["x"], ["y"]]]})
+    found = rankbench.aggregate(log, "plackett-luce")
+    assert found.table["scale"].to_list() == [1, 1, 2, 2]
+    assert "cannot be compared" in found.notes[0]
+
+
+def test_queries_that_say_nothing_are_left_out_and_named() -> None:
+    log = pl.DataFrame({"query_id": ["q", "r"], "ranking": [[["a"], ["b"]], [["x"]]]})
+    found = rankbench.aggregate(log, "plackett-luce", by="query")
+    assert found.table["query"].unique().to_list() == ["q"]
+    assert "query 'r' is left out" in found.notes[0]
+    with pytest.raises(InputError, match="say nothing"):
+        rankbench.aggregate(log.tail(1), "plackett-luce", by="query")
+
+
+def test_clicks(tmp_path: Path) -> None:
+    sessions = [
+        {"query_id": q, "session_id": f"{q}{i}", "shown": list(order), "clicked": [list(order).index("b") + 1]}
+        for q in ("p", "q")
+        for i, order in enumerate(itertools.permutations("abc"))
+    ]
+    path = tmp_path / "clicks.ndjson"
+    path.write_text("".join(json.dumps(session) + "\n" for session in sessions))
+    found = rankbench.aggregate(path, "cascade", by="query").table
+    # b is taken whenever it is seen, the others never; all are of one scale.
+    assert found.filter(query="p").select("item", "score").rows()[0] == ("b", 1.0)
+    assert found["score"].to_list() == [1.0, 0.0, 0.0] * 2
+    assert found["rank_low"].to_list() == [1, 2, 2] * 2
+    assert found["rank_high"].to_list() == [1, 3, 3] * 2
+    pooled = rankbench.aggregate(path, "coec", intervals="bootstrap", replicates=50).table
+    assert pooled["item"].to_list()[0] == "b"
+    assert (pooled["lower"] <= pooled["score"]).all()
+    with pytest.raises(SpecError, match="clicks have no judges"):
+        rankbench.aggregate(path, "cascade", intervals="judges")
+    with pytest.raises(SpecError, match="'borda' aggregates comparisons"):
+        rankbench.aggregate(path, "borda")
+
+
+def test_items_with_features_are_no_log() -> None:
+    with pytest.raises(SpecError, match="not judgments"):
+        rankbench.aggregate("web10k-like:queries=2,features=9")
+
+
+def test_what_cannot_be_asked_for() -> None:
+    log = log_of([("a", "b")])
+    with pytest.raises(SpecError, match="two replicates"):
+        rankbench.aggregate(log, replicates=1)
+    with pytest.raises(SpecError, match="not by judge"):
+        rankbench.aggregate(log, by="judge")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no such file"):
+        rankbench.aggregate("nothing.csv")
