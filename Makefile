@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo leaderboards test long bench bench-peers lint pins clean
+.PHONY: help install paper demo leaderboards test long bench bench-peers peers lint pins clean
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -39,7 +39,11 @@ long: install ## the tests that take minutes
 	$(PYTEST) --benchmark-skip -m long $(ARGS)
 
 bench: install ## the benchmarks, timed, one thread
-	$(ONE_THREAD) $(PYTEST) tests/benchmarks --benchmark-only $(ARGS)
+	$(ONE_THREAD) $(PYTEST) tests/benchmarks plugins/rankbench-rankad/tests/benchmarks --benchmark-only $(ARGS)
+
+peers: install ## the plugin rankbench-peers, tested against choix, evalica, scikit-learn and LightGBM
+	@sh scripts/peers.sh
+	cd plugins/rankbench-peers && ../../build/peers/bin/python -m pytest $(ARGS)
 
 bench-peers: install ## speed against other libraries, in leaderboards/performance.md (some ten minutes alone)
 	@sh scripts/peers.sh
@@ -49,6 +53,7 @@ lint: install ## ruff (rules, format) and mypy (strict)
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
+	for plugin in $$(grep -l tool.mypy plugins/*/pyproject.toml); do (cd $$(dirname $$plugin) && ../../.venv/bin/python -m mypy) || exit 1; done
 
 pins: install ## compile requirements/*.txt again (ARGS=--upgrade: newest versions)
 	@sh scripts/pins.sh $(ARGS)
