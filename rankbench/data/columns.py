@@ -26,6 +26,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "time": ("time", "timestamp", "tstamp", "created_at", "date"),
     "weight": ("weight",),
     "tie": ("tie", "tied"),
+    "first": ("first",),
 }
 """What a column may be, and the names that it usually has, the likeliest first."""
 
@@ -106,7 +107,7 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
     if "winner" in found and "loser" in found:
         return {role: name for role, name in found.items() if role not in ("left", "right")}
     if {"winner", "left", "right"} <= set(found):
-        return {role: name for role, name in found.items() if role not in ("loser", "tie")}
+        return {role: name for role, name in found.items() if role not in ("loser", "tie", "first")}
     if given:
         raise InputError(
             "votes need a winner and a loser, or two items (left and right) and a winner; "
@@ -118,8 +119,8 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
 def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
     """Return a log of votes with the columns of the schema of comparisons, checked later.
 
-    A log without queries is one query, called ``all``. Beside the schema's columns there are
-    ``first``, whether the winner stood on the left, where the log has sides; and `SAID`.
+    A log without queries is one query, called ``all``. Where the log has sides there are, beside
+    the schema's columns, ``first``, whether the winner stood on the left, and `SAID`.
 
     Parameters
     ----------
@@ -131,7 +132,7 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
     chosen = [query.alias("query_id")]
     if "loser" in columns:
         chosen += [pl.col(columns["winner"]).alias("winner"), pl.col(columns["loser"]).alias("loser")]
-        kept = ["weight", "judge", "time", "tie"]
+        kept = ["weight", "judge", "time", "tie", "first"]
     else:
         left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
         word = said.str.strip_chars().str.to_lowercase()

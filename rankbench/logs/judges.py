@@ -151,7 +151,7 @@ def one_sided(sides: pl.DataFrame, share: float) -> list[OneSided]:
     """
     from scipy.special import bdtr
 
-    votes, left = sides["votes"].to_numpy().astype(np.float64), sides["left"].to_numpy().astype(np.float64)
+    votes, left = (sides[name].to_numpy().astype(np.int64) for name in ("votes", "left"))
     below = bdtr(left, votes, share)
     above = 1.0 - np.where(left > 0, bdtr(np.maximum(left - 1, 0), votes, share), 0.0)
     p: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(below, np.maximum(above, 0.0)))

@@ -41,6 +41,7 @@ _TWINS: dict[str, str] = {
     "y": "уγү",
     "l": "1|",
 }
+_ROUNDS = 5
 _TABLE = {ord(twin): latin for latin, twins in _TWINS.items() for twin in twins.casefold()}
 
 
@@ -51,7 +52,17 @@ def skeleton(name: str) -> str:
     difference; nor do letters of other alphabets that look like Latin ones, the
     digits 0 and 1, or a capital I for a small l.
     """
-    folded = unicodedata.normalize("NFKC", name).replace("I", "l").casefold()
+    before, after = "", name
+    # What is left may compose anew, or have another small form.
+    for _ in range(_ROUNDS):
+        if before == after:
+            break
+        before, after = after, _reduced(after)
+    return after
+
+
+def _reduced(name: str) -> str:
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).replace("I", "l").casefold())
     kept = []
     for character in folded:
         category = unicodedata.category(character)
