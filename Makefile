@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo leaderboards test long bench bench-peers peers lint pins clean
+.PHONY: help install paper demo arena leaderboards test long bench bench-peers peers lint pins clean
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -20,17 +20,23 @@ help: ## this list
 install: ## make .venv from the hash-checked pins, with rankbench in it
 	@sh scripts/install.sh
 
-paper: install ## figures 2, 3 and 4 of the paper on simulated data, in runs/paper/
+paper: install ## the papers' figures, Table 1, remedies and theorems on simulated data, in runs/paper/
 	$(RANKBENCH) run --suite paper $(ARGS)
 
 # Four small blocks: not worth starting workers.
 demo: install ## a first leaderboard and a figure in seconds, in runs/demo/
 	$(RANKBENCH) run --suite demo --workers 1 $(ARGS)
 
-leaderboards: paper ## run the paper suite and publish it in leaderboards/paper/
-	rm -rf leaderboards/paper
-	mkdir -p leaderboards/paper
-	cp -R runs/paper/leaderboard.md runs/paper/leaderboard.csv runs/paper/figures runs/paper/run.json leaderboards/paper/
+arena: install ## votes on 59 language models: which method, and which model; in runs/arena/
+	$(RANKBENCH) run --suite arena $(ARGS)
+
+leaderboards: paper arena ## run the suites paper and arena and publish them in leaderboards/
+	for suite in paper arena; do \
+	    rm -rf leaderboards/$$suite && mkdir -p leaderboards/$$suite && \
+	    for part in leaderboard.md leaderboard.csv units.csv figures run.json; do \
+	        cp -R runs/$$suite/$$part leaderboards/$$suite/ || exit 1; \
+	    done; \
+	done
 
 test: install ## the whole test suite, without benchmarks and long tests
 	$(PYTEST) --benchmark-skip $(ARGS)

@@ -28,4 +28,4 @@ compile() {
 compile requirements/runtime.txt pyproject.toml "$@"
 compile requirements/dev.txt pyproject.toml requirements/dev.in --constraint requirements/runtime.txt "$@"
 compile requirements/pins.txt requirements/pins.in "$@"
-compile requirements/peers.txt requirements/peers.in --constraint requirements/dev.txt "$@"
+compile requirements/peers.txt pyproject.toml requirements/peers.in --constraint requirements/dev.txt "$@"

@@ -124,18 +124,17 @@ class EvalicaBradleyTerry(EvalicaRatios):
 
 
 class EvalicaNewman(EvalicaRatios):
-    """evalica's Newman iteration: strengths with ties by maximum likelihood, as Davidson's."""
+    """evalica's Newman iteration: strengths with ties by maximum likelihood, as Davidson's.
+
+    evalica's ``v_init`` is no parameter here: the iteration starts from equal strengths,
+    where it cancels, and has no effect on anything.
+    """
 
     name: ClassVar[str] = "evalica-newman"
     source: ClassVar[str] = "[N23]_; evalica.newman [U25]_"
     function: ClassVar[str] = "newman"
 
     tie_weight: float = Field(default=1.0, ge=0, allow_inf_nan=False, description="Weight of a tie.")
-    v: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="The ties' parameter that it starts from.")
-
-    def options(self) -> dict[str, Any]:
-        """Return the arguments of the function beside the votes."""
-        return super().options() | {"v_init": self.v}
 
 
 class EvalicaEigen(EvalicaRatios):

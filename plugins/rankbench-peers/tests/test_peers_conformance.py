@@ -2,17 +2,15 @@
 
 import pytest
 
-pytest.importorskip("choix")
-pytest.importorskip("evalica")
-pytest.importorskip("lightgbm")
-pytest.importorskip("sklearn")
-
 from rankbench.testing import parametrize_with_checks
 from rankbench_peers.plugin import (
     rankbench_register_aggregators,
     rankbench_register_methods,
     rankbench_register_suites,
 )
+
+for module in ("choix", "evalica", "lightgbm", "sklearn"):
+    pytest.importorskip(module)
 
 
 @parametrize_with_checks(
