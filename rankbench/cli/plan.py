@@ -58,8 +58,9 @@ def plan(suite: str, dataset: tuple[str, ...], reps: int | None, extra: tuple[st
         sizes = ", ".join(
             f"{len(names)} {source.protocol.splits[split].partition(' (')[0].lower()}"
             for split, names in source.units.items()
+            if source.protocol.test_share is None
         )
-        click.echo(visible(f"{source.dataset or source.protocol}: {sizes}"))
+        click.echo(visible(f"{source.dataset or source.protocol}{': ' if sizes else ''}{sizes}"))
         for note in source.notes:
             click.echo(visible(f"  {note}"))
     click.echo(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")

@@ -95,7 +95,10 @@ def _prepared(
 
 def _own(experiment: str, text: str, protocol: Protocol) -> Dataset:
     if not text:
-        raise SpecError(f"experiment {experiment!r}: protocol {protocol.name!r} needs a data set of {protocol.table}")
+        raise SpecError(
+            f"experiment {experiment!r}: protocol {protocol.name!r} needs a data set of {protocol.table}; "
+            "name one with --dataset, or a file of your own with --log"
+        )
     dataset = dataset_of(text)
     refusal = protocol.refusal(dataset)
     if refusal:

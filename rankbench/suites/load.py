@@ -102,7 +102,9 @@ def load_suite(name: str) -> Suite:
         files.add(figure.file.casefold())
     if not experiments:
         raise SpecError(f"suite {suite.name!r} has no experiments")
-    return suite.model_copy(update={"experiments": tuple(experiments), "include": ()})
+    # A suite without data of its own, as that of a log is, takes those of who includes it.
+    settled = [e if e.dataset else e.model_copy(update={"dataset": suite.dataset}) for e in experiments]
+    return suite.model_copy(update={"experiments": tuple(settled), "include": ()})
 
 
 def _with_includes(suite: Suite, path: dict[Path, str], included: set[Path]) -> list[Experiment]:
