@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any, cast
 
 from rankbench.errors import ExecutorError
@@ -157,20 +157,22 @@ def _digest() -> str:
     return done.stdout.strip()
 
 
+_folders: dict[str, Path] = {}
+_unpacking = Lock()
+
+
 def _unpacked(parcel: Parcel, name: str) -> Path:
-    """Return the folder with the parcel's files, made once on a machine."""
-    folder = Path(tempfile.gettempdir()) / name
-    if not folder.is_dir():
-        fresh = Path(tempfile.mkdtemp(prefix=f"{name}-"))
-        for inner, data in parcel.items():
-            path = fresh / inner
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-        try:
-            os.rename(fresh, folder)
-        except OSError:  # a neighbor was faster
-            shutil.rmtree(fresh, ignore_errors=True)
-    return folder
+    """Return this worker's folder with the parcel's files, made once, for its user alone."""
+    with _unpacking:
+        folder = _folders.get(name)
+        if folder is None:
+            folder = Path(tempfile.mkdtemp(prefix="rankbench-"))
+            for inner, data in parcel.items():
+                path = folder / inner
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+            _folders[name] = folder
+        return folder
 
 
 def _run(parcel: Parcel, name: str, task: str, timeout: float) -> tuple[str, Any]:
@@ -192,5 +194,7 @@ def _run(parcel: Parcel, name: str, task: str, timeout: float) -> tuple[str, Any
 
 def _forget(name: str) -> None:
     """Remove what was unpacked."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{name}*"):
+    with _unpacking:
+        folder = _folders.pop(name, None)
+    if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)

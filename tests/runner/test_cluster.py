@@ -113,9 +113,12 @@ def test_a_block_that_takes_too_long_is_a_row_that_says_so(cluster: Cluster, sui
 
 
 def test_nothing_stays_behind_on_the_workers(cluster: Cluster) -> None:
-    import tempfile
+    def left() -> list[str]:
+        from rankbench.runner.cluster import _folders
 
-    assert not list(Path(tempfile.gettempdir()).glob("rankbench-????????????????????????"))
+        return list(_folders)
+
+    assert all(not names for names in cluster.client.run(left).values())
 
 
 def test_workers_with_other_code_are_refused(
