@@ -24,6 +24,7 @@ from typing import ClassVar
 __all__ = [
     "ChecksumError",
     "ContenderDiverged",
+    "ExecutorError",
     "InputError",
     "LicenseError",
     "PluginError",
@@ -53,6 +54,11 @@ class InputError(RankbenchError):
         1-based line (text files) or row (tables).
     column : str or int, optional
         Column name, or 1-based character column of a text line.
+
+    Attributes
+    ----------
+    message, path, row, column
+        As they were given; the error's text begins with the place.
     """
 
     exit_code = 2
@@ -65,7 +71,7 @@ class InputError(RankbenchError):
         row: int | None = None,
         column: str | int | None = None,
     ) -> None:
-        self.path, self.row, self.column = path, row, column
+        self.message, self.path, self.row, self.column = message, path, row, column
         where = "" if path is None else str(path)
         if row is not None:
             where += f":{row}" if where else f"row {row}"
@@ -101,7 +107,7 @@ class PluginError(RankbenchError):
 
 
 class ExecutorError(RankbenchError):
-    """Where blocks were to run cannot be used: no scheduler, no workers, other code there."""
+    """Where work was to run cannot be used: no scheduler, no workers, other code or no such file there."""
 
     exit_code = 2
 

@@ -40,6 +40,8 @@ _ENDINGS: dict[str, Shown] = {
 @click.option("--reader", default="", help="Reader, as csv or letor:zero-based=true; chosen by ending by default.")
 @click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the resamples.")
+@click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
+@click.option("--address", default="", help="Of a Dask scheduler, as tcp://10.0.0.1:8786; its workers count.")
 @click.option(
     "--format",
     "form",
@@ -56,6 +58,8 @@ def aggregate(
     reader: str,
     replicates: int,
     seed: int,
+    executor: Literal["local", "dask"],
+    address: str,
     form: Shown | None,
     out: Path | None,
 ) -> None:
@@ -82,6 +86,8 @@ def aggregate(
         reader=reader,
         replicates=replicates,
         seed=seed,
+        executor=executor,
+        address=address,
     )
     for note in found.notes:
         click.echo(f"note: {visible(note)}", err=True)

@@ -53,6 +53,8 @@ def aggregate(
     reader: str = "",
     replicates: int = 1000,
     seed: int = 0,
+    executor: Literal["local", "dask"] = "local",
+    address: str = "",
 ) -> Aggregation:
     """Rank the items of a log by one method.
 
@@ -79,6 +81,12 @@ def aggregate(
         Number of resamples, 2 at least.
     seed : int
         Not negative.
+    executor : {"local", "dask"}
+        ``dask``: votes in Parquet, a file or a folder of shards, are counted by the workers of the
+        Dask cluster whose scheduler is at `address`, to the same bytes; they must see the
+        files under the same paths.
+    address : str
+        As in ``tcp://10.0.0.1:8786``.
 
     Returns
     -------
@@ -92,6 +100,8 @@ def aggregate(
         An unknown method, one that does not fit the log, or intervals that it cannot have.
     ContenderDiverged
         The method has no finite scores for this log.
+    ExecutorError
+        The cluster cannot be used, or its workers do not see the log.
     """
     from rankbench.runtime import prepare as settle
 
@@ -100,10 +110,14 @@ def aggregate(
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
     if by not in (None, "query"):
         raise SpecError(f"rankings are of the whole log, or by query, not by {by}")
+    if (executor == "dask") != bool(address):
+        raise SpecError("the executor dask and the address of its scheduler go together")
     aggregator, plain = _aggregator(method)
-    wanted = Wanted(aggregator, plain, intervals, replicates, seed)
+    wanted = Wanted(aggregator, plain, intervals, replicates, seed, address)
     source = open_source(log, columns=columns, reader=reader)
     _check_fit(aggregator, source)
+    if address:
+        _check_cluster(aggregator, source, by)
     notes: list[str] = []
     if by is None:
         ranking, more = _rank(source, wanted, pooled=True)
@@ -151,6 +165,20 @@ def _check_fit(aggregator: Aggregator, source: LogSource) -> None:
         raise SpecError(f"{source.name} holds {source.table}, not judgments: votes, clicks or ballots")
     if aggregator.judgments not in fitting[source.table]:
         raise SpecError(f"{aggregator.name!r} aggregates {aggregator.judgments}; {source.name} holds {source.table}")
+
+
+def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) -> None:
+    """Refuse what cannot be counted in parts on other machines."""
+    here = "leave --executor out to do it on this machine"
+    if by is not None:
+        raise SpecError(f"a cluster counts the whole log, not query by query; {here}")
+    if "sequential" in aggregator.properties:
+        raise SpecError(f"{aggregator.name!r} depends on the order of the votes, which cannot be split; {here}")
+    if source.parquet is None:
+        raise SpecError(
+            f"a cluster counts votes in Parquet with names of items as text, and {source.name} is something else: "
+            f"convert it (rankbench data convert LOG FOLDER) and give the folder, or {here}"
+        )
 
 
 def _rank(source: LogSource, wanted: Wanted, *, pooled: bool) -> tuple[ItemRanking, list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,10 @@ from numpy.typing import NDArray
 from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
-__all__ = ["CategoryCodes", "Codes", "FixedCodes", "IntegerCodes", "OutOfRange", "codes_for"]
+__all__ = ["CategoryCodes", "Codes", "FixedCodes", "IntegerCodes", "Labels", "OutOfRange", "codes_for"]
+
+Labels: TypeAlias = list[str] | list[int]
+"""What items are called: names, or integers."""
 
 LARGEST_INTEGER = 1 << 22
 """Items called 0, 1, ... up to this are their own codes."""
@@ -37,6 +41,10 @@ class Codes(ABC):
         or depend on the name alone: never on where one batch ends and the next begins.
         """
 
+    @abstractmethod
+    def restart(self) -> None:
+        """Forget the codes that were given: the next batch begins a part of the log that is counted by itself."""
+
     @property
     @abstractmethod
     def size(self) -> int:
@@ -49,6 +57,11 @@ class Codes(ABC):
     def order(self, seen: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Return the codes that count, in the order in which items are listed."""
         return np.flatnonzero(seen)
+
+    def labels(self, order: NDArray[np.int64]) -> Labels:
+        """Return what those codes stand for, in this order: the names, or the integers themselves."""
+        names = self.names()
+        return [names[i] for i in order]
 
 
 class CategoryCodes(Codes):
@@ -77,6 +90,11 @@ class CategoryCodes(Codes):
         codes = np.empty(given.shape, np.int32)
         self.count = renumber(given, self.number, self.count, codes)
         return [np.ascontiguousarray(codes[:, c]) for c in range(len(columns))]
+
+    def restart(self) -> None:
+        """See `Codes.restart`."""
+        self.number[:] = -1
+        self.count = 0
 
     @property
     def size(self) -> int:
@@ -126,6 +144,10 @@ class IntegerCodes(Codes):
             self.most = max(self.most, most + 1)
         return codes.astype(np.int32, copy=False)
 
+    def restart(self) -> None:
+        """See `Codes.restart`."""
+        self.most = 0
+
     @property
     def size(self) -> int:
         """See `Codes.size`."""
@@ -134,6 +156,10 @@ class IntegerCodes(Codes):
     def names(self) -> list[str]:
         """See `Codes.names`."""
         return [str(i) for i in range(self.most)]
+
+    def labels(self, order: NDArray[np.int64]) -> Labels:
+        """See `Codes.labels`."""
+        return [int(i) for i in order]
 
 
 class FixedCodes(Codes):
@@ -152,6 +178,9 @@ class FixedCodes(Codes):
     def batch(self, *columns: pl.Series) -> list[NDArray[np.int32]]:
         """See `Codes.batch`."""
         return [column.to_numpy().astype(np.int32) for column in columns]
+
+    def restart(self) -> None:
+        """See `Codes.restart`: these codes are the same in every part."""
 
     @property
     def size(self) -> int:

@@ -48,10 +48,12 @@ class Counter:
         Whether chunks have ties and weights.
     names : callable
         Returns the names of the items so far, for errors.
+    first : int
+        Judgments of the log before those that are counted here, for errors.
     """
 
-    def __init__(self, tied: bool, weighted: bool, names: Callable[[], Sequence[str]]) -> None:
-        self.names = names
+    def __init__(self, tied: bool, weighted: bool, names: Callable[[], Sequence[str]], first: int = 0) -> None:
+        self.names, self.first = names, first
         self.halves = [Half(tied, weighted), Half(tied, weighted)]
         self.threads = [ThreadPoolExecutor(1, thread_name_prefix="rankbench-count") for _ in self.halves]
         self.waiting: deque[tuple[Future[int], int, Sequence[Piece]]] = deque()
@@ -75,21 +77,25 @@ class Counter:
             A judgment of this chunk, or of an earlier one, that cannot be counted; its row.
         """
         while len(self.waiting) >= _WAITING:
-            self._settle()
+            self._settle_first()
         turn = self.rows // ROWS % 2
         self.waiting.append((self.threads[turn].submit(self.halves[turn].add, chunk, m), self.rows, chunk))
         self.rows += sum(map(len, chunk))
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
+        """Wait for all that was added; see `add` for what is raised."""
+        while self.waiting:
+            self._settle_first()
+
+    def _settle_first(self) -> None:
         future, first, chunk = self.waiting.popleft()
         bad = future.result()
         if bad >= 0:
-            raise row_error(chunk, bad, first + bad + 1, self.names())
+            raise row_error(chunk, bad, self.first + first + bad + 1, self.names())
 
     def total(self, m: int) -> Run:
         """Return the sums over all chunks; see `add` for what is raised."""
-        while self.waiting:
-            self._settle()
+        self.settle()
         tables = only_tables(self.halves)
         if tables:
             return tables[0].run(*tables[1:]).padded(m)

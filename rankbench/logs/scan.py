@@ -1,33 +1,33 @@
-"""Comparison logs as a stream of coded chunks, and their pair counts at any length."""
+"""Pair counts of logs of any length, read in one pass."""
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.data.readers.base import choose_reader, existing
-from rankbench.data.shown import shown
+from rankbench.data.readers.base import choose_reader
 from rankbench.errors import InputError, nearest
 from rankbench.logs.clusters import Cells, ClusterCounts, cluster_counts, compacted, packed
-from rankbench.logs.codes import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
+from rankbench.logs.codes import CategoryCodes, Codes, codes_for
 from rankbench.logs.count import Counter, no_flags, no_weights, pair_counts
 from rankbench.logs.pairs import PairCounts
+from rankbench.logs.parquet import ParquetLog, is_parquet, parquet_log
+from rankbench.logs.parts import PART, Part, Said, Tree, counts_of, joined, pairs_of
 from rankbench.logs.runs import Run, relabelled
+from rankbench.logs.stream import LogStream, log_schema, streamed
 from rankbench.logs.tables import ROWS, Piece
 
-__all__ = ["Log", "LogStream", "count_log", "count_log_clusters", "open_log", "streamed"]
+__all__ = ["Log", "count_frame", "count_log", "count_log_clusters", "open_log", "parts"]
 
-T = TypeVar("T")
 Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
 """A comparison log: a frame, or the path of a file or of a folder of shards."""
-
-_LONGEST = 400
 
 
 def open_log(log: Log) -> pl.LazyFrame:
@@ -44,141 +44,17 @@ def open_log(log: Log) -> pl.LazyFrame:
     InputError
         There is no such file, or no reader knows it.
     """
+    found = _opened(log)
+    return found.frame() if isinstance(found, ParquetLog) else found
+
+
+def _opened(log: Log) -> pl.LazyFrame | ParquetLog:
     if isinstance(log, pl.LazyFrame):
         return log
     if isinstance(log, pl.DataFrame):
         return log.lazy()
     path = Path(log)
-    if existing(path).is_file() and path.suffix.lower() in (".parquet", ".pq"):
-        return pl.scan_parquet(path, glob=False)
-    return choose_reader(path).scan(path)
-
-
-class LogStream:
-    """One pass over a log, coded batch by batch.
-
-    Parameters
-    ----------
-    frame : LazyFrame
-        Columns ``winner`` and ``loser`` (names or integers), perhaps ``weight`` (a number) and
-        ``tie`` (a boolean), and the judges' column if it is asked for; others are not read.
-    items : Codes
-        Numbering of the items.
-    judge : str, optional
-        Column of the judges.
-    judges : Codes, optional
-        Their numbering.
-
-    Attributes
-    ----------
-    tied, weighted : bool
-        Whether the log has such a column.
-    rows : int
-        Rows that were read so far.
-    """
-
-    def __init__(
-        self, frame: pl.LazyFrame, items: Codes, judge: str | None = None, judges: Codes | None = None
-    ) -> None:
-        schema = _schema(frame)
-        self.items, self.judge, self.judges, self.rows = items, judge, judges, 0
-        self.tied, self.weighted = "tie" in schema, "weight" in schema
-        columns = [items.expression("winner"), items.expression("loser")]
-        if self.tied:
-            columns.append(_flag(schema["tie"]))
-        if self.weighted:
-            columns.append(pl.col("weight").cast(pl.Float64, strict=False))
-        if judges is not None and judge is not None:
-            columns.append(judges.expression(judge).alias("judge"))
-        self.frame, self.coded = frame, frame.select(columns)
-
-    def chunks(self) -> Iterator[list[tuple[Piece, NDArray[np.int32] | None]]]:
-        """Yield `ROWS` rows at a time, in the log's order: pieces with their judges' codes.
-
-        Raises
-        ------
-        InputError
-            With its row: something missing or unknown; the file cannot be read.
-        """
-        try:
-            chunk: list[tuple[Piece, NDArray[np.int32] | None]] = []
-            height = 0
-            for frame in self.coded.collect_batches(maintain_order=True, engine="streaming"):
-                rest = frame
-                while rest.height:
-                    piece = rest.head(ROWS - height)
-                    rest = rest.slice(piece.height)
-                    height += piece.height
-                    chunk.append(self._piece(piece))
-                    if height == ROWS:
-                        yield chunk
-                        chunk, height = [], 0
-            if height:
-                yield chunk
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:_LONGEST]}") from error
-        if not self.rows:
-            raise InputError("there are no comparisons")
-
-    def _piece(self, frame: pl.DataFrame) -> tuple[Piece, NDArray[np.int32] | None]:
-        for column in frame.columns:
-            if frame[column].null_count():
-                raise self._missing(column, frame[column])
-        winners, losers = self.items.batch(frame["winner"], frame["loser"])
-        piece = Piece(
-            winners,
-            losers,
-            frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else no_flags(),
-            frame["weight"].to_numpy() if self.weighted else no_weights(),
-        )
-        judges = None if self.judges is None else self.judges.batch(frame["judge"])[0]
-        self.rows += len(piece)
-        return piece, judges
-
-    def _missing(self, column: str, values: pl.Series) -> InputError:
-        """Return the error for the first null: missing in the log, or not what the column must hold."""
-        at = self.rows + int(values.is_null().arg_max() or 0)
-        name = self.judge if column == "judge" and self.judge else column
-        given = self.frame.select(name).slice(at, 1).collect().item()
-        if given is None:
-            return InputError(f"the {column} is missing", row=at + 1, column=column)
-        expected = {"weight": "a number", "tie": "true or false"}.get(column, "one of the items that were named")
-        return InputError(f"{shown(given)} is not {expected}", row=at + 1, column=column)
-
-
-def _schema(frame: pl.LazyFrame) -> pl.Schema:
-    try:
-        schema = frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:_LONGEST]}") from error
-    for name in ("winner", "loser"):
-        if name not in schema:
-            raise InputError(f"column {name!r} is missing{nearest(name, schema)}", column=name)
-    return schema
-
-
-def _flag(dtype: pl.DataType) -> pl.Expr:
-    if dtype == pl.Boolean:
-        return pl.col("tie")
-    if dtype.is_integer():
-        return pl.when(pl.col("tie").is_in([0, 1])).then(pl.col("tie").cast(pl.Boolean)).alias("tie")
-    raise InputError(f"ties must be true or false, not {shown(str(dtype))}", column="tie")
-
-
-def streamed(frame: pl.LazyFrame, items: Sequence[str] | None, use: Callable[[Codes], T]) -> T:
-    """Return ``use(codes)`` with the numbering of items that fits the log.
-
-    Integers are tried as their own codes; if they turn out to be large or negative, `use`
-    is called again.
-    """
-    schema = _schema(frame)
-    if items is not None:
-        return use(FixedCodes(items))
-    codes = codes_for([schema["winner"], schema["loser"]])
-    try:
-        return use(codes)
-    except OutOfRange:
-        return use(CategoryCodes())
+    return parquet_log(path) if is_parquet(path) else choose_reader(path).scan(path)
 
 
 def count_log(log: Log, *, items: Sequence[str] | None = None) -> PairCounts:
@@ -201,27 +77,18 @@ def count_log(log: Log, *, items: Sequence[str] | None = None) -> PairCounts:
     Returns
     -------
     PairCounts
-        The same for `count_pairs` of the same rows, byte for byte.
+        The same bytes however the rows are cut into files, and on a cluster
+        (`rankbench.logs.sharded`).
 
     Raises
     ------
     InputError
-        With row (from 1) and column: a missing value, an item compared with itself, an item
-        that is not among `items`, a weight that is not positive and finite. Without: missing
-        columns, no rows, a file that cannot be read.
+        With row (from 1) and column, of the first row that is wrong: a missing value, an item
+        compared with itself, an item that is not among `items`, a weight that is not positive and
+        finite. Without: missing columns, no rows, a file that cannot be read. Rows of Parquet
+        come with their file: in a folder with the shard.
     """
-    frame = open_log(log)
-    return streamed(frame, items, lambda codes: _count(LogStream(frame, codes)))
-
-
-def _count(stream: LogStream) -> PairCounts:
-    codes = stream.items
-    with Counter(stream.tied, stream.weighted, codes.names) as counter:
-        for chunk in stream.chunks():
-            counter.add([piece for piece, _ in chunk], codes.size)
-        run = counter.total(codes.size)
-    run, items, _ = _listed(run, codes)
-    return pair_counts(run, items, stream.rows, stream.weighted)
+    return pairs_of(_total(log, items, None))
 
 
 def count_log_clusters(log: Log, *, judge: str = "judge", items: Sequence[str] | None = None) -> ClusterCounts:
@@ -241,42 +108,119 @@ def count_log_clusters(log: Log, *, judge: str = "judge", items: Sequence[str] |
     InputError
         As in `count_log`; no such column; more than a million items or eight million judges.
     """
-    frame = open_log(log)
-    schema = _schema(frame)
-    if judge not in schema:
-        raise InputError(f"column {judge!r} is missing{nearest(judge, schema)}", column=judge)
+    return cast(ClusterCounts, counts_of(_total(log, items, judge)))
 
-    def use(codes: Codes) -> ClusterCounts:
-        # Names by a table of their own: judges' numbers may be anything.
-        judges = CategoryCodes()
-        codes_for([schema[judge]], column=judge)
-        stream = LogStream(frame, codes, judge, judges)
-        parts: list[Cells] = []
-        with Counter(stream.tied, stream.weighted, codes.names) as counter:
-            for chunk in stream.chunks():
-                counter.add([piece for piece, _ in chunk], codes.size)
-                found = [
-                    packed(piece.winners, piece.losers, who, piece.ties, piece.weights)
-                    for piece, who in chunk
-                    if who is not None
-                ]
-                parts += found
-                # Seldom enough that the work stays linear, often enough that repeats take no memory.
-                if sum(len(part.keys) for part in parts[1:]) > max(len(parts[0].keys), 4 * ROWS):
-                    parts = [compacted(parts)]
-            run = counter.total(codes.size)
-        run, names, rank = _listed(run, codes)
-        counts = pair_counts(run, names, stream.rows, stream.weighted)
-        return cluster_counts(compacted(parts), counts, rank.astype(np.int64), judges.names())
+
+def _total(log: Log, items: Sequence[str] | None, judge: str | None) -> Part:
+    found = _opened(log)
+    if not isinstance(found, ParquetLog):
+        return count_frame(found, items=items, judge=judge)
+    try:
+        return count_frame(found.frame(), items=items, judge=judge)
+    except InputError as error:
+        raise found.located(error) from error
+
+
+def count_frame(frame: pl.LazyFrame, *, items: Sequence[str] | None = None, judge: str | None = None) -> Part:
+    """Count a log part by part, and sum the parts up; see `count_log` and `count_log_clusters`."""
+
+    def use(codes: Codes) -> Part:
+        tree = Tree(joined)
+        for part in parts(frame, codes, judge=judge):
+            tree.add(part)
+        return tree.total()
 
     return streamed(frame, items, use)
 
 
-def _listed(run: Run, codes: Codes) -> tuple[Run, list[str], NDArray[np.int32]]:
-    """Return the run of the items that are listed, in their order, their names, and each code's item."""
+def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first: int = 0) -> Iterator[Part]:
+    """Yield what is counted in each part of a log, one at least.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        A log, or its rows from the beginning of a part on.
+    items : Codes
+        Numbering that fits the items.
+    judge : str, optional
+        Column by which to count apart.
+    first : int
+        Rows of the log before those of the frame, for errors.
+
+    Raises
+    ------
+    InputError
+        See `count_log_clusters`.
+    OutOfRange
+        Items are integers that are not small.
+    """
+    judges = None
+    if judge is not None:
+        schema = log_schema(frame)
+        if judge not in schema:
+            raise InputError(f"column {judge!r} is missing{nearest(judge, schema)}", column=judge)
+        codes_for([schema[judge]], column=judge)
+        # Names by a table of their own: judges' numbers may be anything.
+        judges = CategoryCodes()
+    stream = LogStream(frame, items, judge, judges, first)
+    chunks = stream.chunks()
+    while part := _part(stream, itertools.islice(chunks, PART // ROWS)):
+        yield part
+
+
+def _part(stream: LogStream, chunks: Iterator[list[tuple[Piece, NDArray[np.int32] | None]]]) -> Part | None:
+    """Count some chunks; None if there are none left."""
+    codes, begin = stream.items, stream.rows
+    codes.restart()
+    if stream.judges is not None:
+        stream.judges.restart()
+    found: list[Cells] = []
+    with Counter(stream.tied, stream.weighted, codes.names, stream.first + begin) as counter:
+        try:
+            for chunk in chunks:
+                counter.add([piece for piece, _ in chunk], codes.size)
+                if stream.judges is not None:
+                    found.append(_cells(chunk))
+                    # Seldom enough that the work stays linear, often enough that repeats take no memory.
+                    if sum(len(cells.keys) for cells in found[1:]) > max(len(found[0].keys), 4 * ROWS):
+                        found = [compacted(found)]
+        except InputError:
+            # What is wrong with a row before comes first.
+            counter.settle()
+            raise
+        judgments = stream.rows - begin
+        if not judgments:
+            return None
+        run = counter.total(codes.size)
+    run, order, rank = _listed(run, codes)
+    labels = codes.labels(order)
+    if stream.judges is None:
+        return Part(labels, run, judgments, stream.weighted)
+    pairs = pair_counts(run, [], judgments, stream.weighted)
+    by_judge = cluster_counts(compacted(found), pairs, rank.astype(np.int64), stream.judges.names())
+    judge = np.repeat(np.arange(len(by_judge)), np.diff(by_judge.starts))
+    said = Said(by_judge.clusters, judge, by_judge.pair, by_judge.cells)
+    return Part(labels, run, judgments, stream.weighted, said)
+
+
+def _cells(chunk: list[tuple[Piece, NDArray[np.int32] | None]]) -> Cells:
+    """Return the sums of a whole chunk: in which pieces it came must not change them."""
+    pieces = [piece for piece, _ in chunk]
+    judges = [who for _, who in chunk if who is not None]
+    return packed(
+        np.concatenate([piece.winners for piece in pieces]),
+        np.concatenate([piece.losers for piece in pieces]),
+        np.concatenate(judges),
+        np.concatenate([piece.ties for piece in pieces]) if len(pieces[0].ties) else no_flags(),
+        np.concatenate([piece.weights for piece in pieces]) if len(pieces[0].weights) else no_weights(),
+    )
+
+
+def _listed(run: Run, codes: Codes) -> tuple[Run, NDArray[np.int64], NDArray[np.int32]]:
+    """Return the run of the items that are listed, in their order, their codes, and each code's item."""
     seen = np.diff(run.starts) > 0
     seen[run.high] = True
-    order, names = codes.order(seen), codes.names()
+    order = codes.order(seen)
     m = len(seen)
     # Items that are left out have no pairs: they go to the end, and off it.
     rank = np.empty(m, np.int32)
@@ -284,4 +228,4 @@ def _listed(run: Run, codes: Codes) -> tuple[Run, list[str], NDArray[np.int32]]:
     left_out = np.ones(m, np.bool_)
     left_out[order] = False
     rank[left_out] = np.arange(len(order), m, dtype=np.int32)
-    return relabelled(run, rank).padded(len(order)), [names[i] for i in order], rank
+    return relabelled(run, rank).padded(len(order)), order, rank

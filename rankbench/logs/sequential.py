@@ -12,7 +12,8 @@ from rankbench.aggregators.elo import POINTS
 from rankbench.errors import InputError
 from rankbench.logs.codes import Codes
 from rankbench.logs.count import row_error
-from rankbench.logs.scan import Log, LogStream, open_log, streamed
+from rankbench.logs.scan import Log, open_log
+from rankbench.logs.stream import LogStream, streamed
 
 __all__ = ["elo_log"]
 

@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
 from rankbench.data.checks import checked
-from rankbench.data.columns import SAID, as_comparisons, guess
 from rankbench.data.readers.base import Reader, choose_reader, existing
 from rankbench.data.schema import Table, table_of
 from rankbench.errors import InputError, SpecError
+
+if TYPE_CHECKING:
+    from rankbench.logs.parquet import ParquetLog
 
 __all__ = ["Log", "LogSource", "open_source", "reader_for"]
 
@@ -34,33 +36,40 @@ class LogSource:
     table : Table
     frame : LazyFrame
         In the schema of `rankbench.data.schema`; its rows are checked as they are collected.
-    quick : LazyFrame or None
-        The same comparisons without the checks, where Polars can read them all by itself
-        (Parquet): for what looks at every row anyway.
+    parquet : ParquetLog or None
+        The same comparisons without the checks, where Polars can read them all by itself:
+        for what looks at every row anyway, and on other machines.
     """
 
     name: str
     path: Path | None
     table: Table
     frame: pl.LazyFrame
-    quick: pl.LazyFrame | None = None
+    parquet: ParquetLog | None = None
 
-    def counted(self, count: Callable[[pl.LazyFrame], T]) -> T:
-        """Return ``count(comparisons)``, from the quick table if there is one.
+    def counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
+        """Return ``count(comparisons)``, without the checks where that is possible.
+
+        Parameters
+        ----------
+        count : callable
+        away : callable, optional
+            Does the same on other machines, of a log that has `parquet`.
 
         Raises
         ------
         InputError
             What the checks find, with its row; or what `count` raises.
         """
-        if self.quick is None:
+        if self.parquet is None:
             return count(self.frame)
         try:
-            return count(self.quick)
-        except InputError:
-            # The checks know the file's own columns and words.
-            count(self.frame)
-            raise
+            return count(self.parquet.frame()) if away is None else away(self.parquet)
+        except InputError as error:
+            if self.parquet.roles is not None:
+                # The checks know the file's own columns and words.
+                count(self.frame)
+            raise self.parquet.located(error) from error
 
 
 def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
@@ -131,22 +140,23 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
     chosen = reader_for(path, columns=columns, reader=reader)
     frame = chosen.scan(path)
     table = table_of(frame.collect_schema(), path)
-    quick = _quick(path, columns) if table == "comparisons" and chosen.name == "parquet" and path.is_file() else None
-    return LogSource(path.name, path, table, frame, quick)
+    parquet = _unchecked(path, columns) if table == "comparisons" and chosen.name == "parquet" else None
+    return LogSource(path.name, path, table, frame, parquet)
 
 
-def _quick(path: Path, columns: str) -> pl.LazyFrame | None:
-    """Return a Parquet file's comparisons without checks; None if types have to be converted."""
-    from rankbench.data.columns import parse_columns
+def _unchecked(path: Path, columns: str) -> ParquetLog | None:
+    """Return comparisons in Parquet without checks; None if types have to be converted."""
+    from rankbench.data.columns import guess, parse_columns
+    from rankbench.logs.parquet import parquet_log
 
-    raw = pl.scan_parquet(path, glob=False)
-    roles = guess(raw.collect_schema(), parse_columns(columns) if columns else None)
+    if path.is_dir():
+        return parquet_log(path)
+    roles = guess(pl.scan_parquet(path, glob=False).collect_schema(), parse_columns(columns) if columns else None)
     if roles is None:
         return None
-    frame = as_comparisons(raw, roles)
-    schema = frame.collect_schema()
+    log = parquet_log(path, roles)
+    schema = log.frame().collect_schema()
     names = all(schema[name] in (pl.String, pl.Categorical, pl.Enum) for name in ("winner", "loser"))
     weight = "weight" not in schema or schema["weight"].is_numeric()
-    if not names or not weight or schema.get("tie", pl.Boolean()) != pl.Boolean:
-        return None
-    return frame.drop(SAID, strict=False)
+    fits = names and weight and schema.get("tie", pl.Boolean()) == pl.Boolean
+    return log if fits else None

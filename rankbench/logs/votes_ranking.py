@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,9 @@ from rankbench.logs.ranking import ItemRanking, rank_items, rank_ranges
 from rankbench.logs.replicates import comparisons_of, finite_scores, replicates
 from rankbench.logs.scales import connected
 from rankbench.logs.source import LogSource
+
+if TYPE_CHECKING:
+    from rankbench.logs.parquet import ParquetLog
 
 __all__ = ["Intervals", "Wanted", "places", "rank_votes", "ranked", "resampled_ranking"]
 
@@ -42,6 +45,8 @@ class Wanted:
         Bradley-Terry without any penalty, instead of `aggregator`.
     intervals : Intervals, "auto" or None
     replicates, seed : int
+    address : str
+        Of the Dask scheduler whose workers count; empty: this machine does.
     """
 
     aggregator: Aggregator
@@ -49,6 +54,7 @@ class Wanted:
     intervals: Intervals | Literal["auto"] | None = None
     replicates: int = 1000
     seed: int = 0
+    address: str = ""
 
 
 def rank_votes(source: LogSource, wanted: Wanted) -> tuple[ItemRanking, list[str]]:
@@ -68,11 +74,13 @@ def rank_votes(source: LogSource, wanted: Wanted) -> tuple[ItemRanking, list[str
         Intervals that the method or the log cannot have.
     ContenderDiverged
         There are no finite scores.
+    ExecutorError
+        The cluster cannot be used.
     """
     kind = _kind(source, wanted)
     if "sequential" in wanted.aggregator.properties:
         return _in_order(source, wanted, kind)
-    data = source.counted(lambda frame: _data(frame, kind))
+    data = _data(source, wanted, kind)
     if isinstance(wanted.aggregator, BradleyTerry):
         return _bradley_terry(data, wanted, kind)
     if kind == "sandwich":
@@ -137,22 +145,33 @@ def _facts(source: LogSource) -> dict[str, int]:
     return {"judges": 0, "missing": 0} | {name: int(value) for name, value in row.items()}
 
 
-def _data(frame: pl.LazyFrame, kind: Intervals | None) -> PairCounts | ClusterCounts:
+def _data(source: LogSource, wanted: Wanted, kind: Intervals | None) -> PairCounts | ClusterCounts:
     """Count by pair, and by judge or judgment where units have to be known."""
-    from rankbench.logs.scan import count_log, count_log_clusters
+    from rankbench.logs.parquet import ROW
+    from rankbench.logs.parts import counts_of
+    from rankbench.logs.scan import count_frame
 
-    schema = frame.collect_schema()
-    if kind == "judges" or (kind == "sandwich" and "judge" in schema and _several(frame)):
-        return count_log_clusters(frame)
-    if kind is not None and "weight" in schema:
-        return count_log_clusters(frame.with_row_index("row"), judge="row")
-    return count_log(frame)
+    schema = source.frame.collect_schema()
+    judge = None
+    if kind == "judges" or (kind == "sandwich" and "judge" in schema and _several(source)):
+        judge = "judge"
+    elif kind is not None and "weight" in schema:
+        judge = ROW
+
+    def here(frame: pl.LazyFrame) -> PairCounts | ClusterCounts:
+        return counts_of(count_frame(frame.with_row_index(ROW) if judge == ROW else frame, judge=judge))
+
+    def away(log: ParquetLog) -> PairCounts | ClusterCounts:
+        from rankbench.logs.sharded import count_parts_on_cluster
+
+        return counts_of(count_parts_on_cluster(log, wanted.address, judge=judge, numbered=judge == ROW))
+
+    return source.counted(here, away if wanted.address else None)
 
 
-def _several(frame: pl.LazyFrame) -> bool:
-    judge = pl.col("judge")
-    row = frame.select(judge.n_unique().alias("n"), judge.null_count().alias("missing")).collect(engine="streaming")
-    return int(row["n"][0]) > 1 and not int(row["missing"][0])
+def _several(source: LogSource) -> bool:
+    facts = _facts(source)
+    return facts["judges"] > 1 and not facts["missing"]
 
 
 def _units(data: PairCounts | ClusterCounts) -> int:

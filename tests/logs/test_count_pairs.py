@@ -47,7 +47,8 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Count in tables of all pairs, or in sorted runs; chunks of 64 rows, so that there are many."""
     monkeypatch.setattr(tables, "ROWS", 64)
     monkeypatch.setattr("rankbench.logs.count.ROWS", 64)
-    monkeypatch.setattr("rankbench.logs.scan.ROWS", 64)
+    for module in ("scan", "stream"):
+        monkeypatch.setattr(f"rankbench.logs.{module}.ROWS", 64)
     monkeypatch.setattr(tables, "BUFFER", 128)
     monkeypatch.setattr(tables, "FEWEST", 2)
     if request.param == "runs":

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import rankbench
 from rankbench.errors import ExecutorError, SpecError
 
-distributed = pytest.importorskip("distributed")
+if TYPE_CHECKING:
+    from dask_cluster import Cluster
+
+pytest.importorskip("distributed")
 
 SUITE = """
 name = "small"
@@ -37,49 +36,6 @@ contenders = [
 REPORTS = ("leaderboard.md", "leaderboard.csv", "results.parquet")
 
 
-class Cluster:
-    """A scheduler and workers, as a user has them: processes of their own."""
-
-    def __init__(self, folder: Path, workers: int) -> None:
-        self.folder = folder
-        self.file = folder / "scheduler.json"
-        self.scheduler = self._start(
-            "scheduler", "--port", "0", "--host", "127.0.0.1", "--scheduler-file", str(self.file)
-        )
-        self.workers = [self._worker() for _ in range(workers)]
-        for _ in range(300):
-            if self.file.exists():
-                break
-            time.sleep(0.1)
-        self.client = distributed.Client(scheduler_file=str(self.file), set_as_default=False, timeout=60)
-        self.client.wait_for_workers(workers, timeout=120)
-        self.address = self.client.scheduler.address
-
-    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        log = (self.folder / f"{arguments[0]}-{time.monotonic_ns()}.log").open("wb")
-        command = [sys.executable, "-m", "distributed.cli.dask_" + arguments[0], *arguments[1:], "--no-dashboard"]
-        return subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, start_new_session=True)
-
-    def _worker(self) -> subprocess.Popen[bytes]:
-        return self._start(
-            "worker", "--scheduler-file", str(self.file), "--nthreads", "1", "--no-nanny", "--host", "127.0.0.1"
-        )
-
-    def close(self) -> None:
-        self.client.close()
-        for process in (*self.workers, self.scheduler):
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    found = Cluster(tmp_path_factory.mktemp("cluster"), 2)
-    yield found
-    found.close()
-
-
 @pytest.fixture
 def suite(tmp_path: Path) -> str:
     (tmp_path / "small.toml").write_text(SUITE)
@@ -97,8 +53,7 @@ def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, s
         """Kills a worker after the first block."""
 
         def advance(self) -> None:
-            if cluster.workers[0].poll() is None:
-                os.killpg(cluster.workers[0].pid, signal.SIGKILL)
+            cluster.kill(0)
 
     rankbench.run(suite, out=tmp_path / "there", executor="dask", address=cluster.address, progress=Killer())
     assert cluster.workers[0].wait(10) == -signal.SIGKILL
