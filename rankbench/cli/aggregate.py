@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from rankbench.logs.aggregate import Aggregation
-    from rankbench.logs.files import Format
+    from rankbench.cli.formats import Format
 
     Shown: TypeAlias = Format | Literal["table"]
 
@@ -96,7 +96,7 @@ def aggregate(
 
 def _show(found: Aggregation, form: Shown, out: Path | None) -> None:
     from rankbench.cli.tables import print_table
-    from rankbench.logs.files import encoded, score_cells
+    from rankbench.cli.formats import encoded, score_cells
     from rankbench.results.files import replace_file
 
     if form == "table":
