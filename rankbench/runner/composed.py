@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -46,7 +47,7 @@ def fit_composed(block: Block, contenders: Mapping[str, ERM]) -> dict[str, Outco
     """Fit composed contenders to one block.
 
     What a contender gets is a function of contender and block alone: the same bytes
-    whatever the others are.
+    whatever the others are. A tie is half a win each way: two judgments of half the weight.
 
     Parameters
     ----------
@@ -58,6 +59,8 @@ def fit_composed(block: Block, contenders: Mapping[str, ERM]) -> dict[str, Outco
     dict of label to Fitted or Exception
         An exception where a contender diverged or cannot be fitted as asked.
     """
+    if block.comparisons.ties is not None:
+        block = replace(block, comparisons=block.comparisons.without_ties())
     groups: dict[tuple[str, int, bool], dict[str, ERM]] = defaultdict(dict)
     for label, contender in contenders.items():
         groups[contender.model.digest(), contender.draws, is_compiled(contender)][label] = contender

@@ -145,3 +145,16 @@ def test_judgments_that_all_cancel_are_said_to(weighted: Block) -> None:
         aggregator=DifferenceGraph(), surrogate=PairwiseLogistic(), optimizer=get("optimizer", "composite"), draws=20
     )
     assert not fit(block, steps).any()
+
+
+def test_a_tie_is_half_a_win_each_way() -> None:
+    block = make_block([5, 7], 60)
+    said = block.comparisons
+    ties = np.arange(len(said)) % 3 == 0
+    tied = dataclasses.replace(block, comparisons=dataclasses.replace(said, ties=ties))
+    halves = dataclasses.replace(block, comparisons=dataclasses.replace(said, ties=ties).without_ties())
+    method = get("method", "erm:aggregator=average-adjacency,k=inf,surrogate=pairwise-logistic,optimizer=newton")
+    assert isinstance(method, ERM)
+    found = [fit(case, method) for case in (tied, halves, block)]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert not np.allclose(found[0], found[2])
