@@ -27,6 +27,7 @@ Property = Literal[
     "convex",
     "equivariant",
     "hinge",
+    "irregular",
     "quadratic",
     "sequential",
     "shift-invariant",
@@ -39,6 +40,8 @@ Property = Literal[
 ``additive``: averaged over all k-subsets of judgments, the structure is the average of the
 structures of one judgment, so that a risk linear in the structure does not depend on k.
 ``hinge``: phi of a pairwise surrogate is ``max(0, 1 - t)``, which the dual solver relies on.
+``irregular``: scores jump with the judgments, so that resampling does not show how certain
+they are: rankings have no intervals.
 ``sequential``: the structure depends on the order in which the judgments were made.
 ``target-linear``: up to a term without alpha, a score surrogate is linear in its target, so
 that averaged over structures it is the surrogate of the mean target.

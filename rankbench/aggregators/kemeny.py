@@ -66,7 +66,7 @@ class Kemeny(Aggregator):
 
     name: ClassVar[str] = "kemeny"
     source: ClassVar[str] = "[K59]_; [DMJ13]_ eq. (10), Proposition 3"
-    properties: ClassVar[frozenset[Property]] = frozenset()
+    properties: ClassVar[frozenset[Property]] = frozenset({"irregular"})
 
     exact: int = Field(default=14, ge=2, le=16, description="Most connected items that are ordered exactly.")
     ties: Literal["average", "first"] = Field(

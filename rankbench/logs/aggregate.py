@@ -13,7 +13,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.errors import InputError, SpecError
 from rankbench.logs.ranking import ItemRanking
 from rankbench.logs.source import Log, LogSource, open_source
-from rankbench.logs.votes_ranking import Intervals, Wanted, rank_votes, ranked, resampled_ranking
+from rankbench.logs.votes_ranking import Intervals, Wanted, irregular, rank_votes, ranked, resampled_ranking
 from rankbench.spec import parse
 
 __all__ = ["Aggregation", "aggregate"]
@@ -31,7 +31,8 @@ class Aggregation:
         ``item, score, rank_low, rank_high, lower, upper, scale``, before them ``query`` where
         it was asked for; sorted by query, scale and score. Scores of different scales
         (from 1, the largest) cannot be compared. Without intervals ``lower`` and ``upper`` are
-        null, and ranks are places by score.
+        null, and ranks are places by score. With intervals they are null for items that too
+        few votes are about, which may hold any place.
     method : str
         Canonical spec.
     notes : tuple of str
@@ -201,6 +202,8 @@ def _rank(source: LogSource, wanted: Wanted, *, pooled: bool) -> tuple[ItemRanki
     scores = log.scores(None)
     if wanted.intervals is None:
         return ranked(log.items, scores, log.scales), []
+    if "irregular" in wanted.aggregator.properties:
+        return irregular(log.items, scores, log.scales)
     drawn = log.replicates(wanted.replicates, wanted.seed)
     return resampled_ranking(log.items, scores, log.scales, drawn, log.units, "judges" if judges else "bootstrap")
 

@@ -16,6 +16,7 @@ from rankbench.data.queries import Orders, Selections, Unranked
 from rankbench.data.selections import load_selections, take_selections
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.logs.replicates import finite_scores
+from rankbench.logs.units import Units, units_of_lists, units_of_voters
 
 __all__ = ["ListLog", "load_ballots", "load_sessions"]
 
@@ -27,8 +28,8 @@ class ListLog:
     Attributes
     ----------
     items : list of str, length m
-    units : int
-        How many can be resampled: voters, ballots, judges or sessions.
+    units : Units
+        What can be resampled: voters, ballots, judges or sessions.
     scales : ndarray of int64, shape (m,)
         The same number where a chain of ballots connects two items.
     scores : callable
@@ -37,16 +38,16 @@ class ListLog:
     """
 
     items: list[str]
-    units: int
+    units: Units
     scales: NDArray[np.int64]
     scores: Callable[[NDArray[np.int64] | None], NDArray[np.float64]]
 
     def replicates(self, repetitions: int, seed: int) -> NDArray[np.float64]:
         """Return the scores of resampled logs, shape (repetitions, m); nan where there are none."""
-        rng = np.random.default_rng([seed, 5])
+        rng, count = np.random.default_rng([seed, 5]), self.units.count
         drawn = np.full((repetitions, len(self.items)), np.nan)
         for row in drawn:
-            times = np.bincount(rng.integers(self.units, size=self.units), minlength=self.units)
+            times = np.bincount(rng.integers(count, size=count), minlength=count)
             try:
                 row[:] = self.scores(times)
             except (ContenderDiverged, InputError):
@@ -83,7 +84,12 @@ def load_ballots(
         unit = _judges(frame)
     elif whole:
         unit = np.repeat(unit, orders.weights.astype(np.int64))
-    units = len(unit) if whole else int(unit.max()) + 1
+    if orders.unranked == "last":
+        units = Units.alike(len(unit) if whole else int(unit.max()) + 1, m)
+    elif whole:
+        units = units_of_voters(orders.items, orders.starts, orders.weights, m)
+    else:
+        units = units_of_lists(orders.items, orders.starts, unit, orders.weights, m)
 
     def scores(times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         if times is None:
@@ -126,7 +132,9 @@ def load_sessions(
             said = take_selections(said, np.repeat(np.arange(len(times)), times))
         return finite_scores(aggregator.from_selections(said, m), m)
 
-    return ListLog(log.items, len(log.selections), np.zeros(m, np.int64), scores)
+    shown, each = log.selections, np.arange(len(log.selections))
+    units = units_of_lists(shown.items, shown.starts, each, np.ones(len(shown)), m)
+    return ListLog(log.items, units, np.zeros(m, np.int64), scores)
 
 
 def _judges(frame: pl.LazyFrame) -> NDArray[np.int64]:

@@ -11,20 +11,14 @@ from numpy.typing import NDArray
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons
 from rankbench.errors import ContenderDiverged
+from rankbench.logs.certainty import rank_ranges, score_intervals
+from rankbench.logs.units import Units, units_of_votes
 from rankbench.logs.votes import Votes
 
-__all__ = ["Cluster", "ItemRanking", "by_pair", "rank_items", "rank_ranges", "scales_of"]
+__all__ = ["Cluster", "ItemRanking", "by_pair", "clusters_of", "rank_items", "scales_of", "unknown", "with_spread"]
 
 Cluster: TypeAlias = Literal["judge", "vote"]
 """What is resampled: judges with all their votes, or single votes."""
-
-FEW = 30
-"""With fewer clusters a bootstrap of a maximum is too coarse: Bonferroni instead."""
-
-_MANY = 500
-"""With more items the maximum over all pairs takes long, and gains little over Bonferroni."""
-
-_ZERO = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +29,18 @@ class ItemRanking:
     ----------
     items : list of str, length m
     scores, lower, upper : ndarray of float64, shape (m,)
-        Scores with their own 95% intervals; nan where nothing can be resampled.
+        Scores with their own 95% intervals; nan where the log does not show how certain a
+        score is: see `rankbench.logs.certainty`.
     low, high : ndarray of int64, shape (m,)
-        Places that an item may hold, 1 being the best; all ranges together at 95%.
+        Places that an item may hold, 1 being the best; all ranges together at 95%. From 1 to
+        m where nothing is known.
     scales : ndarray of int64, shape (m,)
         Items of different numbers were never compared, not even through others: their
         scores stand on scales of their own, and nothing is said about their order.
     clusters : int
-        How many were resampled.
+        Units of which resamples were made (judges, votes, ballots, sessions).
+    units : Units, optional
+        The same, item by item; None without intervals.
     """
 
     items: list[str]
@@ -53,6 +51,7 @@ class ItemRanking:
     high: NDArray[np.int64]
     scales: NDArray[np.int64]
     clusters: int
+    units: Units | None = None
 
 
 def by_pair(comparisons: Comparisons, m: int) -> Comparisons:
@@ -79,17 +78,14 @@ def rank_items(
 ) -> ItemRanking:
     """Rank items, and bootstrap clusters of votes for what is certain about it.
 
-    A replicate takes G - 1 of the G clusters with replacement [Owen07]_. Scores get Student
-    intervals with the replicates' standard deviation and G - 1 degrees of freedom. The rank
-    range of an item is 1 + the number of items that are significantly better, to m - the
-    number that are significantly worse, by simultaneous max-t intervals of all pairwise
-    differences [MWR24]_.
+    A replicate takes as many clusters as there are, with replacement. See `with_spread` for
+    what is made of the replicates.
 
     Parameters
     ----------
     votes : Votes
     aggregator : Aggregator
-        Of comparisons, to scores.
+        Of comparisons, to scores. One that declares itself ``irregular`` gets no intervals.
     replicates : int
         0: neither intervals nor ranges (which are then 1 to m).
     cluster : {"judge", "vote"}
@@ -105,32 +101,62 @@ def rank_items(
     sequential = "sequential" in aggregator.properties
     scores = _scores(aggregator, votes.comparisons(), m, sequential)
     scales = scales_of(votes)
-    groups = votes.judges if cluster == "judge" and votes.judges is not None else None
-    if groups is None or groups.max() == 0:
-        groups = np.arange(len(votes), dtype=np.int64)
-    clusters = int(groups.max()) + 1
-    nothing = np.full(m, np.nan)
-    wide = np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
-    if replicates == 0 or clusters < 2:
-        return ItemRanking(votes.items, scores, nothing, nothing, *wide, scales, clusters)
-    from scipy.special import stdtrit
-
-    from rankbench.results.stats.bootstrap import counts
-
-    weights = counts(np.random.default_rng([seed, 3]), replicates, clusters)
-    # Sums keep their size although one cluster fewer is drawn: smoothing weighs the same.
-    weights *= clusters / max(clusters - 1, 1)
+    groups = clusters_of(votes, cluster)
+    units = units_of_votes(votes, groups)
+    if replicates == 0 or units.count < 2 or "irregular" in aggregator.properties:
+        return unknown(votes.items, scores, scales, units)
+    rng = np.random.default_rng([seed, 3])
     drawn = np.empty((replicates, m))
-    for b, weight in enumerate(weights):
-        own = votes.weights * weight[groups]
+    for row in drawn:
+        times = np.bincount(rng.integers(units.count, size=units.count), minlength=units.count)
+        own = votes.weights * times[groups]
         rows = np.flatnonzero(own > 0)
         said = replace(votes.comparisons(rows), weights=own[rows])
-        drawn[b] = _scores(aggregator, said, m, sequential)
-    se = drawn.std(axis=0, ddof=1)
-    half = -stdtrit(clusters - 1, 0.025) * se
-    covariance = np.cov(drawn, rowvar=False).reshape(m, m)
-    low, high = rank_ranges(scores, covariance, scales, clusters, drawn - scores)
-    return ItemRanking(votes.items, scores, scores - half, scores + half, low, high, scales, clusters)
+        row[:] = _scores(aggregator, said, m, sequential)
+    return with_spread(votes.items, scores, scales, drawn, units)
+
+
+def clusters_of(votes: Votes, cluster: Cluster) -> NDArray[np.int64]:
+    """Return the number of the cluster of each vote, shape (n,)."""
+    if cluster == "judge" and votes.judges is not None and votes.judges.max() > 0:
+        return votes.judges
+    return np.arange(len(votes), dtype=np.int64)
+
+
+def unknown(
+    items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64], units: Units | None = None
+) -> ItemRanking:
+    """Return a ranking of which nothing is certain: any item may hold any place."""
+    m, nothing = len(items), np.full(len(items), np.nan)
+    wide = np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
+    return ItemRanking(items, scores, nothing, nothing, *wide, scales, units.count if units else 0, units)
+
+
+def with_spread(
+    items: list[str],
+    scores: NDArray[np.float64],
+    scales: NDArray[np.int64],
+    drawn: NDArray[np.float64],
+    units: Units,
+) -> ItemRanking:
+    """Return a ranking with the intervals that the scores of resamples imply.
+
+    G units drawn from G spread by (G - 1) / G of the variance of their mean: deviations from
+    the scores are widened to make up for it.
+
+    Parameters
+    ----------
+    drawn : ndarray of float64, shape (B, m)
+        Scores of resamples of as many units as there are, two at least.
+    units : Units
+        Two at least.
+    """
+    m = len(items)
+    deviations = (drawn - scores) * np.sqrt(units.count / (units.count - 1))
+    covariance = np.cov(deviations, rowvar=False).reshape(m, m)
+    lower, upper = score_intervals(scores, np.sqrt(np.diag(covariance)), units)
+    low, high = rank_ranges(scores, covariance, scales, units, deviations)
+    return ItemRanking(items, scores, lower, upper, low, high, scales, units.count, units)
 
 
 def _scores(aggregator: Aggregator, comparisons: Comparisons, m: int, sequential: bool) -> NDArray[np.float64]:
@@ -150,52 +176,3 @@ def scales_of(votes: Votes) -> NDArray[np.int64]:
     graph = coo_array((np.ones(len(votes)), (votes.winners, votes.losers)), shape=(m, m))
     labels: NDArray[np.int64] = connected_components(graph, directed=False)[1].astype(np.int64)
     return labels
-
-
-def rank_ranges(
-    scores: NDArray[np.float64],
-    covariance: NDArray[np.float64],
-    scales: NDArray[np.int64],
-    clusters: int,
-    deviations: NDArray[np.float64] | None = None,
-    level: float = 0.95,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the best and the worst place of each item, shapes (m,): all ranges hold at once.
-
-    1 + the number of items that are significantly better, to m - the number that are
-    significantly worse, by simultaneous intervals of all differences within scales [MWR24]_.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (m,)
-    covariance : ndarray of float64, shape (m, m)
-    scales : ndarray of int, shape (m,)
-    clusters : int
-        Number of independent units behind the covariance.
-    deviations : ndarray of float64, shape (B, m), optional
-        Of replicates from the scores: max-t intervals. Without, or with fewer than 30
-        clusters, or more than 500 items: Bonferroni's.
-    level : float, in (0, 1)
-    """
-    from scipy.special import ndtr, stdtrit
-
-    m = len(scores)
-    variance = np.diag(covariance)
-    se = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
-    same = scales[:, None] == scales
-    live = same & (se > _ZERO * max(1.0, float(np.abs(scores).max(initial=0.0))))
-    np.fill_diagonal(live, False)
-    compared = int(live.sum()) // 2
-    if not compared:
-        return np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
-    inverse = np.where(live, 1.0, 0.0) / np.where(live, se, 1.0)
-    local = (1 - level) / compared
-    if deviations is not None and clusters >= FEW and m <= _MANY:
-        largest = np.array([np.abs((d[:, None] - d) * inverse).max() for d in deviations])
-        local = min(max(local, float(2 * ndtr(-np.quantile(largest, level)))), 1 - level)
-    critical = -float(stdtrit(clusters - 1, local / 2))
-    better = (scores[:, None] - scores) * inverse > critical
-    # No spread at all and different scores: certain, as far as this log goes.
-    certain = same & ~live & (scores[:, None] - scores > _ZERO)
-    better |= certain
-    return 1 + better.sum(axis=0).astype(np.int64), m - better.sum(axis=1).astype(np.int64)

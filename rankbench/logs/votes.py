@@ -35,6 +35,8 @@ class Votes:
         Number of the (query, pair of items): votes on one thing have one number.
     times : ndarray of int64, shape (n,), or None
         Place in the order of time, equal times have one place; None where there are none.
+    unsigned : int
+        Votes without a judge, in a log that names judges of others.
     """
 
     items: list[str]
@@ -45,9 +47,14 @@ class Votes:
     judges: NDArray[np.int64] | None
     groups: NDArray[np.int32]
     times: NDArray[np.int64] | None
+    unsigned: int = 0
 
     def __len__(self) -> int:
         return len(self.winners)
+
+    def decisive(self) -> NDArray[np.bool_]:
+        """Return which votes prefer one item, with some weight, shape (n,)."""
+        return ~self.ties & (self.weights > 0)
 
     def comparisons(self, rows: NDArray[np.int64] | None = None) -> Comparisons:
         """Return all votes, or those at `rows`, as the comparisons of one query."""
@@ -93,6 +100,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     )
     ties = frame["tie"].fill_null(False).to_numpy() if "tie" in frame.columns else np.zeros(frame.height, np.bool_)
     weights = frame["weight"].fill_null(1.0).to_numpy() if "weight" in frame.columns else np.ones(frame.height)
+    unsigned = frame["judge"].null_count() if "judge" in frame.columns else 0
     return Votes(
         names.to_list(),
         winners,
@@ -102,6 +110,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         _ranked(frame, "judge"),
         groups.to_series().to_numpy(),
         _ranked(frame, "time"),
+        0 if unsigned == frame.height else unsigned,
     )
 
 

@@ -12,17 +12,28 @@ from numpy.typing import NDArray
 from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.errors import InputError, SpecError
+from rankbench.logs.certainty import FEW, rank_ranges, score_intervals
 from rankbench.logs.clusters import ClusterCounts
 from rankbench.logs.pairs import PairCounts
-from rankbench.logs.ranking import ItemRanking, rank_items, rank_ranges
+from rankbench.logs.ranking import ItemRanking, rank_items, unknown, with_spread
 from rankbench.logs.replicates import comparisons_of, finite_scores, replicates
 from rankbench.logs.scales import connected
 from rankbench.logs.source import LogSource
+from rankbench.logs.units import ENOUGH, Units, units_of_counts
 
 if TYPE_CHECKING:
     from rankbench.logs.parquet import ParquetLog
 
-__all__ = ["Intervals", "Wanted", "places", "rank_votes", "ranked", "resampled_ranking"]
+__all__ = [
+    "Intervals",
+    "Wanted",
+    "interval_notes",
+    "irregular",
+    "places",
+    "rank_votes",
+    "ranked",
+    "resampled_ranking",
+]
 
 Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich"]
 """What is taken for independent: judgments, or judges with all of theirs; or a formula."""
@@ -91,8 +102,10 @@ def rank_votes(source: LogSource, wanted: Wanted) -> tuple[ItemRanking, list[str
     if kind is None:
         return ranked(counts.items, scores, scales), []
     _check_size(counts.m)
+    if "irregular" in wanted.aggregator.properties:
+        return irregular(counts.items, scores, scales)
     drawn = replicates(wanted.aggregator, data, repetitions=wanted.replicates, seed=wanted.seed)
-    return resampled_ranking(counts.items, scores, scales, drawn, _units(data), kind)
+    return resampled_ranking(counts.items, scores, scales, drawn, units_of_counts(data), kind)
 
 
 def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:
@@ -174,10 +187,6 @@ def _several(source: LogSource) -> bool:
     return facts["judges"] > 1 and not facts["missing"]
 
 
-def _units(data: PairCounts | ClusterCounts) -> int:
-    return len(data) if isinstance(data, ClusterCounts) else data.judgments
-
-
 def _check_size(m: int) -> None:
     if m > LARGEST:
         raise InputError(f"intervals compare all pairs of items: {m} are too many (at most {LARGEST}); leave them out")
@@ -197,7 +206,9 @@ def _in_order(source: LogSource, wanted: Wanted, kind: Intervals | None) -> tupl
         cluster="judge" if kind == "judges" else "vote",
         seed=wanted.seed,
     )
-    return (ranking if kind else ranked(votes.items, ranking.scores, ranking.scales)), _few(ranking.clusters, kind)
+    if kind is None or ranking.units is None:
+        return ranked(votes.items, ranking.scores, ranking.scales), []
+    return ranking, interval_notes(ranking.units, kind)
 
 
 def _bradley_terry(
@@ -223,12 +234,14 @@ def _bradley_terry(
     _check_size(counts.m)
     if kind != "sandwich":
         found = bootstrap_bradley_terry(fit, data, repetitions=wanted.replicates, seed=wanted.seed)
-        ranking, more = resampled_ranking(counts.items, fit.scores, scales, found.scores, found.units, kind)
+        ranking, more = resampled_ranking(counts.items, fit.scores, scales, found.scores, units_of_counts(data), kind)
         return ranking, [*notes, *more]
     covariance = sandwich(fit, data)
-    units = _units(data)
-    ranking = _spread(counts.items, fit.scores, scales, covariance, _normal(covariance, wanted.seed), units)
-    return ranking, [*notes, *_few(units, "judges" if isinstance(data, ClusterCounts) else kind)]
+    units = units_of_counts(data)
+    lower, upper = score_intervals(fit.scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
+    low, high = rank_ranges(fit.scores, covariance, scales, units, _normal(covariance, wanted.seed))
+    ranking = ItemRanking(counts.items, fit.scores, lower, upper, low, high, scales, units.count, units)
+    return ranking, [*notes, *interval_notes(units, "judges" if isinstance(data, ClusterCounts) else kind)]
 
 
 def _normal(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:
@@ -246,40 +259,41 @@ def resampled_ranking(
     scores: NDArray[np.float64],
     scales: NDArray[np.int64],
     drawn: NDArray[np.float64],
-    units: int,
+    units: Units,
     kind: Intervals,
 ) -> tuple[ItemRanking, list[str]]:
     """Return a ranking with the replicates' spread; replicates without scores are left out."""
     kept = drawn[np.isfinite(drawn).all(axis=1)]
     failed = len(drawn) - len(kept)
-    notes = _few(units, kind)
+    notes = interval_notes(units, kind)
     if failed:
         notes.append(
             f"{failed} of {len(drawn)} resamples have no scores and are left out: intervals may be too short"
             " (a ridge, or more smoothing, avoids it)"
         )
-    if len(kept) < 2 or units < 2:
-        return ranked(items, scores, scales), [*notes, "too little to resample: there are no intervals"]
-    covariance = np.cov(kept, rowvar=False).reshape(len(items), len(items))
-    return _spread(items, scores, scales, covariance, kept - scores, units), notes
+    if len(kept) < 2 or units.count < 2:
+        return unknown(items, scores, scales, units), [*notes, "too little to resample: there are no intervals"]
+    return with_spread(items, scores, scales, kept, units), notes
 
 
-def _spread(
-    items: list[str],
-    scores: NDArray[np.float64],
-    scales: NDArray[np.int64],
-    covariance: NDArray[np.float64],
-    deviations: NDArray[np.float64] | None,
-    units: int,
-) -> ItemRanking:
-    from scipy.special import stdtrit
-
-    half = -stdtrit(units - 1, 0.025) * np.sqrt(np.maximum(np.diag(covariance), 0))
-    low, high = rank_ranges(scores, covariance, scales, units, deviations)
-    return ItemRanking(items, scores, scores - half, scores + half, low, high, scales, units)
+def irregular(
+    items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]
+) -> tuple[ItemRanking, list[str]]:
+    """Return the ranking of a method whose scores jump, of which resampling shows nothing."""
+    why = "scores of this method jump with the votes: resampling does not show how certain they are, and any item "
+    return unknown(items, scores, scales), [why + "may hold any place (bradley-terry has intervals)"]
 
 
-def _few(units: int, kind: Intervals | None) -> list[str]:
-    if kind == "judges" and units < 30:
-        return [f"only {units} judges: intervals are rough, and rather too short"]
-    return []
+def interval_notes(units: Units, kind: Intervals | None) -> list[str]:
+    """Return what a reader of intervals must know: judges are few, or items were hardly judged."""
+    notes = []
+    if kind == "judges" and units.effective < FEW:
+        alike = "" if units.effective > 0.9 * units.count else f", who count like {units.effective:.1f} equal ones"
+        notes.append(f"only {units.count} judges{alike}: intervals are rough, and wide")
+    thin = int((units.votes < ENOUGH).sum())
+    if thin:
+        notes.append(
+            f"{thin} of {len(units.votes)} items have fewer than {ENOUGH:.0f} votes: too few for an interval, and they "
+            "may hold any place"
+        )
+    return notes
