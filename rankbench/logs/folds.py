@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import SpecError
+from rankbench.logs.units import ENOUGH, effective
 from rankbench.logs.votes import Votes
 
-__all__ = ["FOLDS", "Grouping", "grouped_folds", "grouping_of", "split"]
+__all__ = ["FOLDS", "Grouping", "Split", "chosen_grouping", "grouped_folds", "grouping_of", "split"]
 
 FOLDS = 5
 """Parts that a log is cut into."""
 
 Grouping: TypeAlias = Literal["judge", "pair", "time"]
+"""What a user may ask to be held out together."""
+
+Split: TypeAlias = Literal["judge", "pair", "time", "vote"]
+"""What can be: single votes, where nothing coarser divides into folds."""
+
+_LARGEST = 0.2
+"""Largest share of the votes that one judge may have: a fold's."""
 
 
-def grouping_of(votes: Votes, grouping: Grouping) -> NDArray[np.int64]:
+def grouping_of(votes: Votes, grouping: Split) -> NDArray[np.int64]:
     """Return the group of each vote, shape (n,): all votes of a group are in one fold.
 
     ``judge``: a judge's votes share that judge's taste. ``pair``: votes on the same pair
@@ -29,6 +38,8 @@ def grouping_of(votes: Votes, grouping: Grouping) -> NDArray[np.int64]:
     SpecError
         The log does not say who judged, or when.
     """
+    if grouping == "vote":
+        return np.arange(len(votes), dtype=np.int64)
     if grouping == "pair":
         return votes.groups.astype(np.int64)
     known = votes.judges if grouping == "judge" else votes.times
@@ -41,49 +52,146 @@ def grouping_of(votes: Votes, grouping: Grouping) -> NDArray[np.int64]:
     return groups
 
 
-def grouped_folds(groups: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the fold of each vote, shape (n,): groups in random order, cut where votes divide.
+def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, ...]]:
+    """Return what is held out together in every repetition, and why it is not what was wanted.
 
-    With fewer groups than folds some folds are empty.
-    """
-    sizes = np.bincount(groups)
-    order = rng.permutation(len(sizes))
-    before = np.concatenate([[0], np.cumsum(sizes[order])[:-1]])
-    # A group goes where its middle vote falls.
-    fold = np.minimum((before + sizes[order] / 2) * folds / max(len(groups), 1), folds - 1).astype(np.int64)
-    of_group = np.empty(len(sizes), dtype=np.int64)
-    of_group[order] = fold
-    return of_group[groups]
+    Folds by judge need ten judges (in effective number, see `rankbench.logs.units.effective`)
+    of whom none has more than a fold's share of the votes: else folds are about single people,
+    and as unequal as these. Then votes on one pair are held out together, and single votes
+    where pairs are fewer than folds. Every fold must have a decisive vote.
 
-
-def split(
-    votes: Votes, grouping: Grouping, repetition: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows to learn from and the rows to test on.
-
-    ``judge`` and ``pair``: repetition r tests fold ``r mod FOLDS`` of a random partition, one
-    for every `FOLDS` repetitions (`rng` must be the partition's). ``time``: it tests the
-    sixth of the log that follows the first ``(r mod FOLDS) + 1`` sixths, on which it learns.
+    Returns
+    -------
+    grouping : Split
+    notes : tuple of str
 
     Raises
     ------
     SpecError
-        As `grouping_of`; or one of the two parts is empty.
+        The log does not know pairs or times apart, or has too few decisive votes for folds.
+    """
+    decisive = votes.decisive()
+    if wanted == "time":
+        for part in range(FOLDS):
+            train, test = _before_and_after(grouping_of(votes, "time"), part)
+            if not decisive[train].any() or not decisive[test].any():
+                raise SpecError("a sixth of the log, in the order of time, has no decisive vote: there are no folds")
+        return "time", ()
+    if decisive.sum() < FOLDS:
+        raise SpecError(f"the log has {decisive.sum()} decisive votes: too few for {FOLDS} folds")
+    notes = []
+    if wanted == "judge":
+        why = _few_judges(votes)
+        if not why and _divides(votes, "judge"):
+            return "judge", ()
+        notes.append(f"{why or 'Few judges cast a decisive vote'}: folds are not by judge.")
+    if _divides(votes, "pair"):
+        together = "Votes on one pair of items (and query) are held out together."
+        return "pair", (*notes, together) if notes else ()
+    few = f"fewer than {FOLDS} pairs of items (and query) have a decisive vote"
+    if wanted == "pair":
+        raise SpecError(f"{few}: there are no folds by pair")
+    return "vote", (*notes, f"Single votes are held out, as {few}: the same judge is on both sides.")
+
+
+def _few_judges(votes: Votes) -> str:
+    """Return why folds by judge would be about single people; empty if they would not."""
+    if votes.judges is None or votes.judges.max() == 0:
+        named = votes.judges is not None
+        return "All votes are of one judge" if named else "The log does not say who judged every vote"
+    sizes = np.bincount(votes.judges)
+    count, share = effective(sizes), float(sizes.max() / sizes.sum())
+    if count < ENOUGH:
+        # Nine unequal judges may count like three.
+        return f"{len(sizes)} judges, who by their shares of the votes count like {count:.1f}, are too few"
+    if share > _LARGEST:
+        return f"One judge cast {share:.0%} of the votes"
+    return ""
+
+
+def _divides(votes: Votes, grouping: Split) -> bool:
+    """Return whether every fold gets a decisive vote."""
+    return len(np.unique(grouping_of(votes, grouping)[votes.decisive()])) >= FOLDS
+
+
+def grouped_folds(
+    groups: NDArray[np.int64],
+    folds: int,
+    rng: np.random.Generator,
+    decisive: NDArray[np.bool_] | None = None,
+) -> NDArray[np.int64]:
+    """Return the fold of each vote, shape (n,): the largest group goes to the smallest fold, and so on.
+
+    Equal groups, and equally small folds, are taken in random order. Groups with decisive votes
+    come first and are balanced by these: no fold is empty, or without a decisive vote, if
+    `folds` groups at least have one.
+
+    Parameters
+    ----------
+    groups : ndarray of int64, shape (n,)
+    folds : int
+    rng : Generator
+    decisive : ndarray of bool, shape (n,), optional
+        All by default.
+    """
+    counted = np.ones(len(groups), np.bool_) if decisive is None else decisive
+    total, main = np.bincount(groups), np.bincount(groups[counted], minlength=int(groups.max(initial=-1)) + 1)
+    shuffled = rng.permutation(len(total))
+    order = shuffled[np.lexsort((-total[shuffled], -main[shuffled]))]
+    names = rng.permutation(folds)
+    # A fold: its decisive votes, all of its votes, and its place in the random order.
+    smallest = [(0, 0, place) for place in range(folds)]
+    of_group = np.empty(len(total), dtype=np.int64)
+    balanced = False
+    for group in order.tolist():
+        if not main[group] and not balanced:
+            # What is left has ties alone: balance all votes.
+            smallest = [(size, size, place) for _, size, place in smallest]
+            heapq.heapify(smallest)
+            balanced = True
+        least, size, place = smallest[0]
+        of_group[group] = names[place]
+        grown = int(total[group])
+        heapq.heapreplace(smallest, (least + (grown if balanced else int(main[group])), size + grown, place))
+    return of_group[groups]
+
+
+def split(
+    votes: Votes, grouping: Split, repetition: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows to learn from and the rows to test on.
+
+    ``judge``, ``pair`` and ``vote``: repetition r tests fold ``r mod FOLDS`` of a random
+    partition, one for every `FOLDS` repetitions (`rng` must be the partition's). ``time``: it
+    tests the sixth of the log that follows the first ``r + 1`` sixths, on which it learns.
+
+    Raises
+    ------
+    SpecError
+        As `grouping_of`; one of the two parts is empty; a repetition by time beyond `FOLDS`,
+        which would be one of the others again.
     """
     groups = grouping_of(votes, grouping)
-    part = repetition % FOLDS
     if grouping == "time":
-        order = np.argsort(groups, kind="stable")
-        places = np.empty(len(groups), dtype=np.int64)
-        # Votes of one time stay together: all take the place of the first of them.
-        first = np.concatenate([[0], np.flatnonzero(np.diff(groups[order])) + 1])
-        lengths = np.diff(np.concatenate([first, [len(groups)]]))
-        places[order] = np.repeat(first, lengths)
-        sixth = places * (FOLDS + 1) // len(groups)
-        train, test = np.flatnonzero(sixth <= part), np.flatnonzero(sixth == part + 1)
+        if repetition >= FOLDS:
+            raise SpecError(f"there are {FOLDS} runs in the order of time, and more would repeat them")
+        train, test = _before_and_after(groups, repetition)
     else:
-        fold = grouped_folds(groups, FOLDS, rng)
+        fold = grouped_folds(groups, FOLDS, rng, votes.decisive())
+        part = repetition % FOLDS
         train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
     if not len(train) or not len(test):
         raise SpecError(f"too few {grouping}s to cut the log into {FOLDS} folds")
     return train, test
+
+
+def _before_and_after(groups: NDArray[np.int64], part: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first ``part + 1`` sixths of the rows in the order of time, and the next sixth."""
+    order = np.argsort(groups, kind="stable")
+    places = np.empty(len(groups), dtype=np.int64)
+    # Votes of one time stay together: all take the place of the first of them.
+    first = np.concatenate([[0], np.flatnonzero(np.diff(groups[order])) + 1])
+    lengths = np.diff(np.concatenate([first, [len(groups)]]))
+    places[order] = np.repeat(first, lengths)
+    sixth = places * (FOLDS + 1) // len(groups)
+    return np.flatnonzero(sixth <= part), np.flatnonzero(sixth == part + 1)

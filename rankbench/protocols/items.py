@@ -13,7 +13,10 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.logs.ranking import Cluster, ItemRanking, rank_items
+from rankbench.logs.certainty import FEW
+from rankbench.logs.ranking import Cluster, ItemRanking, clusters_of, rank_items
+from rankbench.logs.units import ENOUGH, units_of_votes
+from rankbench.logs.votes import Votes
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.protocols.own_log import OwnLog
@@ -27,7 +30,9 @@ class Items(Protocol):
     """Every contender ranks the items of a log, with intervals.
 
     Scores come from all votes, intervals and rank ranges from a bootstrap of judges (see
-    `rankbench.logs.ranking.rank_items`). Items that no chain of comparisons connects are
+    `rankbench.logs.ranking.rank_items`). ``lower`` and ``upper`` are nan for items that too
+    few votes are about, and for contenders that are ``irregular``: such items may hold any
+    place. Items that no chain of comparisons connects are
     said to be so, and never put on one scale.
     """
 
@@ -49,7 +54,34 @@ class Items(Protocol):
             raise SpecError(f"protocol {self.name!r} needs a log")
         votes, notes = votes_of(dataset)
         units: dict[Split, tuple[str, ...]] = {"design": tuple(votes.items)}
+        notes = (*notes, *self._notes(votes))
         return Prepared(self, dataset, dataset.fingerprint(), units, pack_votes(votes), float(len(votes)), notes)
+
+    def _notes(self, votes: Votes) -> list[str]:
+        """Return what a reader of the intervals must know."""
+        if not self.replicates:
+            return []
+        notes = []
+        alone = votes.judges is None or votes.judges.max() == 0
+        units = units_of_votes(votes, clusters_of(votes, self.cluster))
+        if self.cluster == "judge" and alone:
+            why = "the log does not say who judged" if votes.judges is None else "all votes are of one judge"
+            notes.append(
+                f"Intervals of items come from resampled votes, as {why}: they are too narrow if votes of one judge "
+                "are alike."
+            )
+        elif self.cluster == "judge" and units.effective < FEW:
+            notes.append(
+                f"Few judges: {units.count:,}, who by their shares of the votes count like {units.effective:.1f}. "
+                "Intervals of items are rough, and wide."
+            )
+        thin = int((units.votes < ENOUGH).sum())
+        if thin:
+            notes.append(
+                f"{thin} of {len(votes.items):,} items have fewer than {ENOUGH:.0f} votes: too few for an interval, "
+                "and they may hold any place."
+            )
+        return notes
 
     def refusal(self, dataset: Dataset) -> str:
         """Return why a data set is no log of votes; empty if it is one."""
@@ -91,12 +123,10 @@ class Items(Protocol):
 
 
 def _cell(cell: str, ranking: ItemRanking) -> CellResult:
-    known = np.isfinite(ranking.lower)
     values = {
         "score": ranking.scores,
-        # A log of one vote has nothing to resample: the interval is then the score alone.
-        "lower": np.where(known, ranking.lower, ranking.scores),
-        "upper": np.where(known, ranking.upper, ranking.scores),
+        "lower": ranking.lower,
+        "upper": ranking.upper,
         "rank-low": ranking.low.astype(np.float64),
         "rank-high": ranking.high.astype(np.float64),
     }

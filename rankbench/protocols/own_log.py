@@ -15,7 +15,8 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.logs.folds import FOLDS, Grouping, grouped_folds, grouping_of, split
+from rankbench.logs.folds import FOLDS, Grouping, chosen_grouping, grouped_folds, grouping_of, split
+from rankbench.logs.folds import Split as Held
 from rankbench.logs.votes import Votes
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.protocols.votes import misfit_of, pack_votes, scores_of, unpack_votes, votes_of
@@ -31,15 +32,18 @@ class OwnLog(Protocol):
     r"""Repeated cross-validation on a log of votes, or on the comparisons that ballots imply.
 
     A fifth of the votes is held out at a time, all votes of a judge (or on a pair, or of a
-    later time) together. A contender's parameters and its link, from score differences to
+    later time) together; what of these a log allows is decided once, see
+    `rankbench.logs.folds.chosen_grouping`. A contender's parameters and its link, from score differences to
     chances, are chosen within the other four fifths, by log loss on three inner folds; then it
     is fitted to all four. Repetition r tests fold r mod 5 of a random partition of its own
-    for every five repetitions; folds by time are never shuffled, there are five of them.
+    for every five repetitions; folds by time are never shuffled, there are five of them, and a
+    sixth repetition is refused.
 
     The metrics, all on held-out votes: ``disagreement``, the weighted share of decisive votes
     that the scores order the other way, equal scores counting half; ``log-loss``, the mean of
     -log of the chance that was given to the winner of a decisive vote (nats);
-    ``calibration``, the expected calibration error of these chances; ``three-outcome-loss``, the
+    ``calibration``, the expected calibration error of these chances, which is 0 for chances of
+    one half that tell nothing, so that it means something beside the log loss only; ``three-outcome-loss``, the
     mean of -log of the chance of what happened, ties among it, under Davidson's link.
     """
 
@@ -65,9 +69,14 @@ class OwnLog(Protocol):
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a log")
         votes, notes = votes_of(dataset)
-        if self.folds == "judge" and self._folds(votes) == "pair":
-            notes = (*notes, "The log does not say who judged: votes on one pair (and query) are held out together.")
-        grouping_of(votes, self._folds(votes))
+        grouping, why = chosen_grouping(votes, self.folds)
+        notes = (*notes, *why)
+        if grouping == "time":
+            notes = (
+                *notes,
+                "Rough: runs in the order of time learn from different amounts, and drift, what changes with time, is "
+                "not in the intervals.",
+            )
         arrays = pack_votes(votes)
         return Prepared(
             self, dataset, dataset.fingerprint(), {"heldout": ("all held-out votes",)}, arrays, float(len(votes)), notes
@@ -83,11 +92,6 @@ class OwnLog(Protocol):
         """Return why a component cannot rank the items of a log; empty if it can."""
         return misfit_of(contender)
 
-    def _folds(self, votes: Votes) -> Grouping:
-        """Return what is held out together, as far as the log knows it."""
-        alone = votes.judges is None or votes.judges.max() == 0
-        return "pair" if self.folds == "judge" and alone else self.folds
-
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Fit every contender to the training votes and judge it on the others."""
         from rankbench.runner.blocks import points
@@ -98,11 +102,11 @@ class OwnLog(Protocol):
         partition = np.random.default_rng([key.seed, 1, key.repetition // FOLDS])
         inner = np.random.default_rng([key.seed, 2, key.repetition])
         try:
-            train, test = split(votes, self._folds(votes), key.repetition, partition)
-            groups = grouping_of(votes, self._folds(votes))[train]
+            grouping, _ = chosen_grouping(votes, self.folds)
+            train, test = split(votes, grouping, key.repetition, partition)
         except SpecError as error:
             return [CellResult(cell, "skipped", str(error)) for cell in task.cells]
-        folds = _inner_folds(groups, self._folds(votes), inner)
+        folds = _inner_folds(votes, grouping, train, inner)
         found = []
         for cell, spec in task.cells.items():
             grid = [point for point in points(self.contender, spec) if isinstance(point, Aggregator)]
@@ -134,9 +138,10 @@ class _Chosen(NamedTuple):
     nu: float
 
 
-def _inner_folds(groups: NDArray[np.int64], grouping: Grouping, rng: np.random.Generator) -> NDArray[np.int64]:
+def _inner_folds(votes: Votes, grouping: Held, train: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    groups = grouping_of(votes, grouping)[train]
     if grouping != "time":
-        return grouped_folds(groups, INNER, rng)
+        return grouped_folds(groups, INNER, rng, votes.decisive()[train])
     order = np.argsort(groups, kind="stable")
     fold = np.empty(len(groups), dtype=np.int64)
     fold[order] = np.arange(len(groups)) * INNER // len(groups)

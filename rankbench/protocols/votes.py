@@ -34,6 +34,12 @@ def votes_of(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
         notes = []
     tied = float(votes.weights[votes.ties].sum() / votes.weights.sum())
     judges = "judges unknown" if votes.judges is None else f"{votes.judges.max() + 1:,} judges"
+    if votes.unsigned:
+        judges = "judges taken for unknown"
+        notes.append(
+            f"Of {len(votes):,} votes the log does not say for {votes.unsigned:,} who judged: all are taken for votes "
+            "of unknown judges. Leave these rows out, or give them names, to go by judges."
+        )
     scales = int(scales_of(votes).max()) + 1
     if scales > 1:
         notes.append(

@@ -100,7 +100,8 @@ def _rows(
     for metric in metrics:
         for split in source.shown_splits():
             losses = journal.losses(member.cell, metric, split) if cell.status == "done" else None
-            value = None if losses is None else float(losses.mean())
+            mean = math.nan if losses is None else float(losses.mean())
+            value = None if math.isnan(mean) else mean
             rows.append((*head, split, metric, source.direction(metric), None, value, *tail))
     for metric, curve in journal.curves(member.cell).items():
         for step, at in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):

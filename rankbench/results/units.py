@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 
 from rankbench.results.sample import Sampler
@@ -16,7 +17,10 @@ UNIT_COLUMNS = ("experiment", "dataset", "n", "contender", "split", "unit", "met
 
 
 def units_csv(samplers: Sequence[Sampler]) -> str:
-    """Return the values of all experiments that compare nothing; empty if there are none."""
+    """Return the values of all experiments that compare nothing; empty if there are none.
+
+    A bound of an interval that is not known is an empty cell.
+    """
     rows = [row for sampler in samplers if sampler.source.layout != "race" for row in _rows(sampler)]
     if not rows:
         return ""
@@ -37,7 +41,7 @@ def _rows(sampler: Sampler) -> list[list[str]]:
             split,
             csv_cell(unit),
             csv_cell(metric),
-            f"{round(float(value), 6) + 0.0:.6f}",
+            "" if math.isnan(value) else f"{round(float(value), 6) + 0.0:.6f}",
         ]
         for race in sampler.races
         for arm in race.arms
