@@ -1,8 +1,8 @@
 """Pair counts of judgments that are in memory, and what counting threads share.
 
 A log is cut into chunks of 2^19 judgments; even and odd ones are counted by two threads
-into tables of their own, each in turn, and the two are summed up. So the result does not
-depend on timing, and sums of weights are the same bytes for arrays and for files.
+into tables of their own, each in turn, and the two are summed up. So sums of weights do not
+depend on timing.
 """
 
 from __future__ import annotations
