@@ -47,6 +47,9 @@ SPLITS: tuple[Split, ...] = ("design", "heldout")
 RANKING: tuple[str, ...] = ("score", "lower", "upper", "rank-low", "rank-high")
 """Metrics of a protocol whose contenders rank named items: score, its interval, places that it may hold."""
 
+_UNKNOWN = frozenset({"lower", "upper"})
+"""Metrics of `RANKING` that may be nan: bounds of an interval that cannot be had."""
+
 ANSWERS: frozenset[Status] = frozenset({"done", "diverged", "skipped"})
 """Statuses that are kept; a run that has only these exits with 0."""
 
@@ -126,8 +129,9 @@ def problem_with(cell: CellResult, units: Mapping[Split, int] | None = None) -> 
     -------
     str or None
         A done cell without losses, or with losses that are not finite numbers, one for
-        each unit; a curve whose steps are not whole numbers that increase, or that has
-        not one value for each step (values may be nan); facts that are not numbers.
+        each unit (bounds of intervals in a ranking may be nan); a curve whose steps are not
+        whole numbers that increase, or that has not one value for each step (values may be
+        nan); facts that are not numbers.
     """
     if cell.status == "done" and not cell.losses:
         return "it is done but has no losses; give it another status with a reason"
@@ -137,7 +141,8 @@ def problem_with(cell: CellResult, units: Mapping[Split, int] | None = None) -> 
             return f"{metric} on the {split} units is not a one-dimensional array of numbers but has shape {shape}"
         if units is not None and shape != (units.get(split, 0),):
             return f"{metric} has shape {shape} on the {split} units, of which the plan has {units.get(split, 0)}"
-        if not np.isfinite(losses).all():
+        known = losses[~np.isnan(losses)] if metric in _UNKNOWN else losses
+        if not np.isfinite(known).all():
             return f"{metric} is not finite on some {split} unit; call it diverged"
     for metric, curve in cell.curves.items():
         if not isinstance(curve, Curve):
