@@ -56,9 +56,9 @@ def plan(suite: str, dataset: tuple[str, ...], reps: int | None, extra: tuple[st
     )
     for source in made.sources:
         sizes = ", ".join(
-            f"{len(names)} {source.protocol.splits[split].partition(' (')[0].lower()}"
+            f"{len(names)} {source.splits[split].partition(' (')[0].lower()}"
             for split, names in source.units.items()
-            if source.protocol.test_share is None
+            if source.test_share is None
         )
         click.echo(visible(f"{source.dataset or source.protocol}{': ' if sizes else ''}{sizes}"))
         for note in source.notes:

@@ -37,6 +37,8 @@ class SelectionLog:
         does not say.
     part : ndarray of int32, shape (n,)
         Part of each selection, as an index of `parts`; all 0 if there are none.
+    rows : ndarray of int64, shape (n,)
+        Row of the table that each selection comes from, counted from 0.
     """
 
     ids: list[str]
@@ -45,6 +47,7 @@ class SelectionLog:
     selections: Selections
     parts: tuple[str, ...]
     part: NDArray[np.int32]
+    rows: NDArray[np.int64]
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -74,7 +77,8 @@ def load_selections(table: pl.LazyFrame, *, several: Several = "all", off_list: 
     frame = table.collect(engine="streaming")
     if not frame.height:
         raise InputError("the data has no rows")
-    frame = reduce_clicks(frame, several, off_list).sort("query_id", maintain_order=True)
+    frame = reduce_clicks(frame.with_row_index("_source"), several, off_list)
+    frame = frame.sort("query_id", maintain_order=True)
     if not frame.height:
         raise InputError(f"no session is left after those with several clicks were dropped (several={several!r})")
     runs = frame["query_id"].rle().struct.unnest()
@@ -106,6 +110,7 @@ def load_selections(table: pl.LazyFrame, *, several: Several = "all", off_list: 
         ),
         parts=tuple(parts),
         part=np.array(part, np.int32),
+        rows=frame["_source"].to_numpy().astype(np.int64),
     )
 
 

@@ -66,6 +66,14 @@ class Prepared:
         By which the suite's n are multiplied.
     notes : tuple of str
         What a reader must know about all this.
+    splits : dict of Split to str
+        Titles, where the data decide what losses are given for; else the protocol's.
+    test_share : float or None
+        See `Protocol`, whose own it is unless the data decide it.
+    pool : int or None
+        Draws are samples, without replacement, of so many observations, and the same units
+        are judged every time: there is one draw of n = `pool`, and so one repetition. None:
+        a draw is new.
     """
 
     protocol: Protocol
@@ -75,6 +83,19 @@ class Prepared:
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     scale: float = 1.0
     notes: tuple[str, ...] = ()
+    splits: Mapping[Split, str] = field(default_factory=dict)
+    test_share: float | None = None
+    pool: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.splits:
+            object.__setattr__(self, "splits", dict(self.protocol.splits))
+        if self.test_share is None:
+            object.__setattr__(self, "test_share", self.protocol.test_share)
+
+    def repetitions(self, n: int, wanted: int) -> int:
+        """Return how many repetitions of n observations differ, at most `wanted`."""
+        return 1 if self.pool is not None and n >= self.pool else wanted
 
     def scaled(self, n: int) -> int:
         """Return the number of judgments that stands for the suite's n."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from rankbench.aggregators.click_model import SelectionAggregator, topmost
 from rankbench.data.clicks import OffList, Several
 from rankbench.data.queries import Selections
-from rankbench.data.selections import load_selections, take_selections
+from rankbench.data.selections import SelectionLog, load_selections, take_selections
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
@@ -23,8 +23,6 @@ from rankbench.runner.isolation import ContenderFailed, guarded
 from rankbench.runner.seeds import block_entropy, draw_entropy
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankbench.component import Component
     from rankbench.data.dataset import Dataset
     from rankbench.data.schema import Table
@@ -40,14 +38,19 @@ class ClickPrediction(Protocol):
     Where nobody knows the truth, what can be judged is prediction: a contender gets n
     sessions, drawn without replacement from the training sessions (all n of a
     repetition are prefixes of one permutation), and says of each held-out session with what
-    chance each position, or nothing, is selected (`ClickModel.probabilities`). The loss of a
-    query is the mean over its held-out sessions of :math:`-\log P(\text{what was selected})`,
+    chance each position, or nothing, is selected (`ClickModel.probabilities`). The loss is
+    the mean over held-out sessions of :math:`-\log P(\text{what was selected})`,
     in nats: minus the held-out log-likelihood a session. A share `mix` of every prediction
     is the uniform distribution, so that what a contender holds impossible costs a finite
     amount, :math:`\log((m + 1) / mix)` for a list of m.
 
-    A log that has parts called ``train`` and ``test`` is split so; of another, the share
-    `heldout` of its sessions, drawn once, is held out. A session is one selection: `several` and
+    Every repetition holds out a share `heldout` of the sessions, drawn anew; repetitions
+    share sessions, so that their statistics are those of the corrected resampled t. A
+    log that has parts called ``train`` and ``test`` is split so, always. Then losses are means by
+    query, and queries are what statistics are over: draws are samples of the one training
+    part, and with a single query nothing says how other sessions would go.
+
+    A session is one selection: `several` and
     `off-list` say what becomes of the others, see `rankbench.data.clicks`. The policies
     apply to the held-out sessions too, so losses under different ones cannot be compared.
     """
@@ -57,7 +60,7 @@ class ClickPrediction(Protocol):
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[Table | None] = "selections"
     metrics: ClassVar[dict[str, Direction]] = {METRIC: "minimize"}
-    splits: ClassVar[dict[Split, str]] = {"heldout": "Queries (by their held-out sessions)"}
+    splits: ClassVar[dict[Split, str]] = {"heldout": "Held-out sessions"}
     counts: ClassVar[str] = "sessions"
 
     several: Several = Field(
@@ -95,7 +98,7 @@ class ClickPrediction(Protocol):
             f"Sessions with clicks on several positions, in training and held out: {several[self.several]}; "
             f"clicks outside of the list {outside[self.off_list]}.",
             f"A share {self.mix:g} of every contender's prediction is the uniform distribution; the loss is minus the "
-            "log-likelihood of a session's selection, in nats, mean over the held-out sessions of a query.",
+            "log-likelihood of a held-out session's selection, in nats.",
         ]
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
@@ -106,61 +109,99 @@ class ClickPrediction(Protocol):
             raise SpecError(f"protocol {self.name!r} needs a data set of selections")
         table = dataset.scan().collect(engine="streaming")
         parts = set(table["part"]) if "part" in table.columns else set()
-        published = {"train", "test"} <= parts
         fingerprint = dataset.fingerprint()
-        if not published:
-            table = table.with_columns(part=self._drawn(len(table), seed, fingerprint))
         log = load_selections(table.lazy(), several=self.several, off_list=self.off_list)
+        if {"train", "test"} <= parts:
+            return self._published(dataset, fingerprint, log)
+        return self._split_anew(dataset, fingerprint, log)
+
+    def _published(self, dataset: Dataset, fingerprint: str, log: SelectionLog) -> Prepared:
+        """Keep to the parts of a log: its queries are judged."""
         train, test = (
             np.flatnonzero(log.part == log.parts.index(name)) if name in log.parts else np.zeros(0, np.int64)
             for name in ("train", "test")
         )
-        if not len(train) or not len(test):
-            raise InputError(
-                f"data set {dataset!s} has {len(train)} training and {len(test)} held-out sessions; "
-                "one of each is needed"
-            )
+        _check_sizes(dataset, len(train), len(test))
         held = take_selections(log.selections, test)
         judged = np.flatnonzero(held.counts)
-        scale = min(1.0, len(train) / self.sessions)
         notes = [
             f"{len(train):,} training sessions of {len(log)} queries; {len(test):,} held-out sessions of "
-            f"{len(judged)} queries ({'as published' if published else 'drawn at random'})."
+            f"{len(judged)} queries (as published).",
+            f"Draws of n sessions are samples of these {len(train):,}: intervals over draws allow for what they share, "
+            "and there is one draw of all.",
         ]
-        if scale < 1:
-            notes.append(f"Every n is scaled by {scale:.4g}: {self.sessions:,} training sessions were counted on.")
+        if len(judged) == 1:
+            notes.append(
+                "One query, and one part to judge on: nothing says how other sessions would go, so that there are no "
+                "intervals and no ranks. Without the parts, sessions would be held out at random, again and again."
+            )
         arrays = pack("train", **_arrays(take_selections(log.selections, train)))
         arrays |= pack("test", **_arrays(held)) | pack("items", offsets=log.item_offsets, judged=judged)
-        units: dict[Split, tuple[str, ...]] = {"heldout": tuple(log.ids[q] for q in judged)}
-        return Prepared(self, dataset, fingerprint, units, arrays, scale, tuple(notes))
+        scale = self._scale(len(train))
+        return Prepared(
+            self,
+            dataset,
+            fingerprint,
+            {"heldout": tuple(log.ids[q] for q in judged)},
+            arrays,
+            scale,
+            (*notes, *self._scaled_note(scale)),
+            {"heldout": "Queries (by their held-out sessions)"},
+            pool=len(train),
+        )
 
-    def _drawn(self, sessions: int, seed: int, fingerprint: str) -> pl.Series:
-        """Return the part of each session, drawn at random; before the policies, which may split sessions."""
-        import polars as pl
+    def _split_anew(self, dataset: Dataset, fingerprint: str, log: SelectionLog) -> Prepared:
+        """Let every repetition split a log, whole sessions at a time; all held-out ones are judged together."""
+        _, session = np.unique(log.rows, return_inverse=True)
+        sessions = int(session.max()) + 1
+        held = round(self.heldout * sessions)
+        _check_sizes(dataset, sessions - held, held)
+        notes = (
+            f"Every repetition holds out {held:,} of {sessions:,} sessions of {len(log)} queries, drawn anew, and "
+            f"trains on n of the other {sessions - held:,}.",
+        )
+        scale = self._scale(len(log.selections) * (sessions - held) / sessions)
+        arrays = pack("log", **_arrays(log.selections), session=session.astype(np.int64))
+        arrays |= pack("items", offsets=log.item_offsets, held=np.array([held]))
+        return Prepared(
+            self,
+            dataset,
+            fingerprint,
+            {"heldout": ("all held-out sessions",)},
+            arrays,
+            scale,
+            (*notes, *self._scaled_note(scale)),
+            test_share=held / sessions,
+        )
 
-        # No block has repetition 0 and n = 0: the stream is the split's own.
-        draw = np.random.default_rng(np.random.SeedSequence(block_entropy(seed, fingerprint, 0, 0)))
-        held = draw.permutation(sessions) < round(self.heldout * sessions)
-        return pl.select(pl.when(pl.Series(held)).then(pl.lit("test")).otherwise(pl.lit("train"))).to_series()
+    def _scale(self, training: float) -> float:
+        return min(1.0, training / self.sessions)
+
+    def _scaled_note(self, scale: float) -> list[str]:
+        if scale == 1:
+            return []
+        return [f"Every n is scaled by {scale:.4g}: {self.sessions:,} training sessions were counted on."]
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the block's training sessions, fit every contender, judge its predictions."""
         key = task.key
-        train, test = (_selections(prepared, part) for part in ("train", "test"))
+        train, test, judged = _parts(prepared, key.seed, key.repetition)
         entropy = draw_entropy(key.seed, prepared.fingerprint, key.repetition)
         order = np.random.default_rng(np.random.SeedSequence(entropy)).permutation(len(train))
         block = take_selections(train, order[: key.n])
         results = []
         for cell, spec in task.cells.items():
-            losses = guarded(partial(self._judged, prepared, spec, block, test))
+            losses = guarded(partial(self._judged, prepared, spec, block, test, judged))
             if isinstance(losses, Exception):
                 results.append(failed(cell, losses))
             else:
                 results.append(CellResult(cell, "done", losses={(METRIC, "heldout"): losses}))
         return results
 
-    def _judged(self, prepared: Prepared, spec: str, block: Selections, test: Selections) -> NDArray[np.float64]:
-        """Return one contender's loss of each judged query."""
+    def _judged(
+        self, prepared: Prepared, spec: str, block: Selections, test: Selections, judged: NDArray[np.int64] | None
+    ) -> NDArray[np.float64]:
+        """Return one contender's loss of each judged query, or (None) of all sessions together, shape (1,)."""
         aggregator = manager.get("aggregator", spec)
         if not isinstance(aggregator, SelectionAggregator):
             raise SpecError(f"{spec!r} does not predict selections")
@@ -172,7 +213,8 @@ class ClickPrediction(Protocol):
         if chances.shape != test.items.shape or not np.isfinite(chances).all():
             raise ContenderFailed(f"predictions are not {len(test.items)} finite numbers")
         losses = click_log_loss(chances, test, self.mix)
-        judged = prepared.arrays["items.judged"]
+        if judged is None:
+            return np.array([losses.mean()])
         means: NDArray[np.float64] = np.add.reduceat(losses, test.offsets[judged]) / test.counts[judged]
         return means
 
@@ -216,3 +258,27 @@ def _arrays(selections: Selections) -> dict[str, NDArray[np.generic]]:
 
 def _selections(prepared: Prepared, part: str) -> Selections:
     return Selections(*(prepared.arrays[f"{part}.{name}"] for name in ("offsets", "starts", "items", "clicked")))
+
+
+def _check_sizes(dataset: Dataset, train: int, test: int) -> None:
+    if not train or not test:
+        raise InputError(
+            f"data set {dataset!s} has {train} training and {test} held-out sessions; one of each is needed"
+        )
+
+
+def _parts(prepared: Prepared, seed: int, repetition: int) -> tuple[Selections, Selections, NDArray[np.int64] | None]:
+    """Return what a repetition trains on, what it is judged on, and by which queries, if by any."""
+    if "items.judged" in prepared.arrays:
+        return _selections(prepared, "train"), _selections(prepared, "test"), prepared.arrays["items.judged"]
+    log, held = _selections(prepared, "log"), _held(prepared, seed, repetition)
+    return take_selections(log, np.flatnonzero(~held)), take_selections(log, np.flatnonzero(held)), None
+
+
+def _held(prepared: Prepared, seed: int, repetition: int) -> NDArray[np.bool_]:
+    """Return which selections of a log without parts a repetition holds out, shape (n,)."""
+    session = prepared.arrays["log.session"]
+    # Blocks have n >= 1, so that n = 0 is a stream of its own: that of the repetition's split.
+    draw = np.random.default_rng(np.random.SeedSequence(block_entropy(seed, prepared.fingerprint, 0, repetition)))
+    held: NDArray[np.bool_] = draw.permutation(int(session.max()) + 1)[session] < prepared.arrays["items.held"][0]
+    return held

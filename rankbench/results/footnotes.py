@@ -6,16 +6,17 @@ import math
 from collections.abc import Callable
 
 from rankbench.results.sample import Arm, Race
+from rankbench.results.schema import Source
 from rankbench.results.stats.contrasts import FEWEST
 from rankbench.results.text import count, markdown, sentence
 
 __all__ = ["footnotes", "troubles"]
 
 
-def footnotes(race: Race) -> list[str]:
+def footnotes(race: Race, source: Source) -> list[str]:
     """Return a Markdown list under the tables of one n, or nothing."""
     lines = [*_equal(race), *_shares(race), *_monte_carlo(race), *_budget(race), *_optimality(race)]
-    lines += [*_troubles(race), *_thin(race)]
+    lines += [*_troubles(race), *_thin(race, source)]
     return ["\n".join(f"- {line}" for line in lines)] if lines else []
 
 
@@ -116,7 +117,18 @@ def _troubles(race: Race) -> list[str]:
     ]
 
 
-def _thin(race: Race) -> list[str]:
+def _thin(race: Race, source: Source) -> list[str]:
+    splits = source.shown_splits()
+    if any(source.fixed(split) for split in splits):
+        return ["One unit is judged, and it is the same every time: no intervals and no ranks."]
+    if len(race.repetitions) == 1 and all(len(source.units[split]) == 1 for split in splits):
+        return ["One repetition: no intervals and no ranks."]
+    if source.pool is not None and race.n >= source.pool:
+        return [
+            f"All {count(source.pool)} {markdown(source.counts)} that there are, so that every draw is the same: one "
+            "repetition, without intervals over draws. Intervals and ranks are over queries alone, for contenders as "
+            "they were trained."
+        ]
     if len(race.repetitions) == 1:
         return [
             "One repetition: intervals and ranks are over queries alone. They hold for these draws and say nothing "

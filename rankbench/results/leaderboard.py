@@ -94,7 +94,7 @@ def _experiment(section: Section) -> list[str]:
             parts += troubles(race)
             continue
         parts += intervals_tables(source, rows, experiment.baseline)
-        parts.extend(footnotes(race))
+        parts.extend(footnotes(race, source))
     specs = {race_arm.member.label: race_arm.member.spec for race in sampler.races for race_arm in race.arms}
     listed = "\n".join(f"| {markdown(label)} | {code(spec)} |" for label, spec in specs.items())
     parts.append(

@@ -32,7 +32,9 @@ def _of(section: Section, analysis: Analysis) -> list[str]:
     by_metric = {metric: _ranked(section.rows, metric, last) for metric in sampler.metrics}
     headline = by_metric[sampler.metrics[0]]
     if not headline:
-        return ["No method finished: nothing can be recommended."]
+        finished = any(row.status == "done" and row.repetitions for row in section.rows)
+        why = "There are no intervals to tell methods apart by" if finished else "No method finished"
+        return [f"{why}: nothing can be recommended."]
     unbeaten = [row.contender for row in headline if row.rank_low == 1]
     second = by_metric[sampler.metrics[min(1, len(sampler.metrics) - 1)]]
     chosen = next(row for row in (*second, *headline) if row.contender in unbeaten)
@@ -104,7 +106,11 @@ def _caveats(row: Standing, section: Section) -> list[str]:
         notes.append("these data are simulated.")
     if row.repetitions < row.planned:
         notes.append(f"only {row.repetitions} of {row.planned} runs are done.")
-    if row.repetitions < 10:
+    if source.pool is not None and row.n >= source.pool:
+        notes.append(f"all {source.counts} are one draw: what others would have taught is not in the intervals.")
+            f"there is one draw of all {source.counts}: what others would have taught is not in the intervals."
+        )
+    elif row.repetitions < 10:
         notes.append(f"{row.repetitions} runs tell little; the suite has more without --reps.")
     people = "judges" if source.counts == "votes" else "people"
     notes.append(

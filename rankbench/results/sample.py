@@ -184,9 +184,7 @@ class Sampler:
         """
         missing = [arm for arm in arms if (metric, split, arm.key, repetitions) not in self._cache]
         if missing:
-            losses = np.stack(
-                [np.stack([self._losses(arm, r, metric, split) for r in repetitions]) for arm in missing], axis=2
-            )
+            losses = np.stack([self._deviating(arm, metric, split, repetitions) for arm in missing], axis=2)
             self._samples.append(
                 (crossed(losses, self.seed, REPLICATES), {arm.key: i for i, arm in enumerate(missing)})
             )
@@ -209,7 +207,20 @@ class Sampler:
     ) -> MeanIntervals:
         """Return the means of `arms` with their intervals over draws."""
         means = np.stack([self.means(arm, metric, split, repetitions) for arm in arms], axis=1)
-        return mean_intervals(means, level, widening(len(means), self.source.test_share))
+        if self.source.fixed(split):
+            means = means.mean(axis=0, keepdims=True)
+        shares = [self.source.shared(arm.member.n) for arm in arms]
+        return mean_intervals(means, level, np.array([widening(len(means), share) for share in shares]))
+
+    def _deviating(self, arm: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return an arm's losses, shape (R, U), with the deviations over draws that new draws would have."""
+        losses = np.stack([self._losses(arm, r, metric, split) for r in repetitions])
+        mean: NDArray[np.float64] = losses.mean(axis=0, keepdims=True)
+        if self.source.fixed(split):
+            return mean
+        if self.source.pool is None or len(losses) < 2:
+            return losses
+        return np.asarray(mean + widening(len(losses), self.source.shared(arm.member.n)) * (losses - mean))
 
     def _losses(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
         losses = self.journal.losses(arm.cells[repetition], metric, split)

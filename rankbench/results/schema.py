@@ -226,6 +226,8 @@ class Source(BaseModel):
     test_share : float, optional
         Share of the observations that each repetition is tested on, where repetitions
         overlap.
+    pool : int, optional
+        Number of observations that every draw is a sample of, see `Prepared`.
     layout : Layout
         Whether contenders are compared, give exact numbers, or rank named items.
     words : dict of str to dict of float to str
@@ -246,6 +248,7 @@ class Source(BaseModel):
     units: dict[Split, list[str]]
     counts: str = "judgments"
     test_share: float | None = None
+    pool: int | None = None
     layout: Layout = "race"
     words: dict[str, dict[float, str]] = {}
     directions: dict[str, Direction] = {}
@@ -253,6 +256,20 @@ class Source(BaseModel):
     def shown_splits(self) -> tuple[Split, ...]:
         """Return the splits that have units, in the order in which they are shown."""
         return tuple(split for split in SPLITS if self.units.get(split))
+
+    def fixed(self, split: Split) -> bool:
+        """Return whether all is judged on one unit that stays the same: nothing tells of other ones."""
+        return self.pool is not None and len(self.units.get(split, ())) == 1
+
+    def shared(self, n: int) -> float | None:
+        """Return the share of all observations that two draws of n have in common; None where draws are new.
+
+        Subsets of a pool of N deviate less from each other than from what the pool was drawn from: by
+        (1 - n/N) in variance, for means. The correction is that of splits whose parts overlap by n/N.
+        """
+        if self.pool is None:
+            return self.test_share
+        return n / self.pool if n < self.pool else None
 
     def short(self, split: Split) -> str:
         """Return a split's title in a few words: "design queries"."""

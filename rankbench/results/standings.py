@@ -110,6 +110,8 @@ def _ranks(
     """Rank every distinct arm; one that equals k = inf shares that one's range."""
     distinct = [arm for arm in race.racing if not _shares(arm, race)]
     sample = sampler.sample(distinct, metric, split, race.repetitions)
+    if len(sample.draws) == len(sample.queries) == 1:
+        return  # nothing to tell anything apart by
     ranges = rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
     by_label = {arm.member.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
     for arm in race.racing:
@@ -190,6 +192,12 @@ def _row(
     )
 
 
+def _place(row: Standing, sign: int) -> tuple[bool, float]:
+    """Return by what rows are sorted among those with a rank, and among those without."""
+    placed = row.status == "done" and not math.isnan(row.mean)
+    return not placed, round(sign * row.mean, 12) if placed else 0.0
+
+
 def best_first(rows: Sequence[Standing]) -> list[Standing]:
     """Return rows from the best mean to the worst; what has no rank comes last."""
     sign = -1 if rows and rows[0].direction == "maximize" else 1
@@ -198,6 +206,6 @@ def best_first(rows: Sequence[Standing]) -> list[Standing]:
         rows[i]
         for i in sorted(
             order,
-            key=lambda i: (rows[i].rank_low is None, round(sign * rows[i].mean, 12) if rows[i].rank_low else 0, i),
+            key=lambda i: (rows[i].rank_low is None, *_place(rows[i], sign), i),
         )
     ]

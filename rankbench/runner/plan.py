@@ -128,9 +128,9 @@ def make_plan(
                 config = found[0].config() if not entry.tune else {"tuned": [point.config() for point in found]}
                 for declared in entry.n or experiment.n:
                     _check_n(experiment, declared)
-                    for repetition in range(experiment.repetitions):
+                    scaled = prepared.scaled(declared)
+                    for repetition in range(prepared.repetitions(scaled, experiment.repetitions)):
                         data = str(prepared.dataset) if prepared.dataset else ""
-                        scaled = prepared.scaled(declared)
                         key = BlockKey(str(prepared.protocol), data, scaled, repetition, suite.seed)
                         cell = _cell_id(key, prepared, found, losses, code)
                         blocks[key, source, losses][cell] = spec

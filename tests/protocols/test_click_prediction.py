@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from click_blocks import execute
 
+import rankbench
 from rankbench.aggregators import Borda, Cascade, ClickModel, SelectionAggregator
 from rankbench.data.clicks import reduce_clicks
 from rankbench.data.dataset import Dataset
@@ -18,7 +19,7 @@ from rankbench.data.selections import load_selections, take_selections
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
-from rankbench.protocols.click_prediction import METRIC, ClickPrediction, click_log_loss
+from rankbench.protocols.click_prediction import METRIC, ClickPrediction, _held, _parts, click_log_loss
 from rankbench.results.schema import problem_with
 from rankbench.runner.isolation import ContenderFailed
 
@@ -123,7 +124,9 @@ def test_parts_are_the_split():
     assert prepared.units == {"heldout": ("q",)}
     assert prepared.scaled(32_000) == 3
     assert "3 training sessions of 2 queries; 2 held-out sessions of 1 queries (as published)" in prepared.notes[0]
-    assert "scaled" in prepared.notes[1]
+    assert (prepared.pool, prepared.test_share) == (3, None)
+    assert prepared.splits == {"heldout": "Queries (by their held-out sessions)"}
+    assert "scaled" in prepared.notes[-1]
     found = execute(prepared.protocol, prepared, ["click-through-rate"], [METRIC], 3)["click-through-rate"]
     # First clicks: b is selected in both of its lists, a in none, c was not shown for q: 2 of 4.
     expected = np.mean([-math.log(0.5 * 0.0 + 0.5 / 3), -math.log(0.5 * 0.0 + 0.5 / 3)])
@@ -139,20 +142,84 @@ def test_policies_reach_the_sessions():
     assert "each becomes a session" in ClickPrediction(several="each").assumptions()[0]
 
 
-def test_a_log_without_parts_is_split_at_random():
+def test_every_repetition_splits_a_log_without_parts_anew():
     protocol = ClickPrediction(heldout=0.4)
     prepared = protocol.prepare(DATASET, 5)
-    assert "2,400 training sessions of 6 queries; 1,600 held-out" in prepared.notes[0]
-    again, other = protocol.prepare(DATASET, 5), protocol.prepare(DATASET, 6)
-    assert np.array_equal(prepared.arrays["test.items"], again.arrays["test.items"])
-    assert not np.array_equal(prepared.arrays["test.items"], other.arrays["test.items"])
+    assert prepared.notes[0] == (
+        "Every repetition holds out 1,600 of 4,000 sessions of 6 queries, drawn anew, and trains on n of the "
+        "other 2,400."
+    )
+    assert (prepared.test_share, prepared.pool) == (0.4, None)
+    assert prepared.units == {"heldout": ("all held-out sessions",)}
+    one, again, other, seeded = (_parts(prepared, *of) for of in ((5, 0), (5, 0), (5, 1), (6, 0)))
+    assert (len(one[0]), len(one[1])) == (2400, 1600)
+    assert np.array_equal(one[1].items, again[1].items)
+    assert not np.array_equal(one[1].items, other[1].items)
+    assert not np.array_equal(one[1].items, seeded[1].items)
+    # Train and test are the log, taken apart: counts of items shown add up.
+    log = load_selections(DATASET.scan()).selections
+    assert np.array_equal(np.bincount(one[0].items) + np.bincount(one[1].items), np.bincount(log.items))
+
+
+def test_a_log_of_one_query_has_repetitions_that_differ_and_the_corrected_interval(monkeypatch, tmp_path):
+    clicks = np.random.default_rng(0).choice(3, size=200, p=[0.6, 0.3, 0.1])
+    monkeypatch.setattr(Log, "rows", [("q", str(i), ["a", "b"], [2, 1][:c], "x") for i, c in enumerate(clicks)])
+    results = rankbench.run("own-clicks", dataset=Log(parts=False), out=tmp_path)
+    rows = results.leaderboard.filter(n=150)
+    losses = results.rows.filter(n=150, contender="cascade")["value"].to_numpy()
+    assert len(losses) == 20
+    assert np.unique(losses).size > 10
+    row = rows.row(by_predicate=pl.col("contender") == "cascade", named=True)
+    half = 2.093 * math.sqrt((1 / 20 + 0.25 / 0.75) * losses.var(ddof=1))
+    assert (row["upper"] - row["lower"]) / 2 == pytest.approx(half, rel=1e-3)
+    # With so few sessions the likely best must not be certain.
+    assert rows["rank_high"].max() > rows["rank_low"].min()
+
+
+def test_published_parts_leave_one_draw_of_all_sessions(monkeypatch, tmp_path):
+    rng = np.random.default_rng(1)
+    parts = ["train"] * 300 + ["test"] * 100
+    rows = [(f"q{i % 20}", str(i), ["a", "b"], [2, 1][: rng.integers(3)], part) for i, part in enumerate(parts)]
+    monkeypatch.setattr(Log, "rows", rows)
+    results = rankbench.run("own-clicks", dataset=Log(), reps=3, out=tmp_path)
+    whole, sample = (results.leaderboard.fill_nan(None).filter(n=n) for n in (300, 75))
+    assert whole["repetitions"].to_list() == whole["planned"].to_list() == [1] * 5
+    assert whole["lower"].null_count() == whole["upper"].null_count() == 5
+    assert whole["lower_queries"].null_count() == 0
+    assert (whole["upper_queries"] - whole["lower_queries"]).min() > 0
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "All 300 sessions that there are, so that every draw is the same" in text
+    # Draws of 75 share sessions: their interval over draws is wider by sqrt(1 + 3 (75/300) / (1 - 75/300)).
+    row = sample.row(0, named=True)
+    half = 4.303 * row["sd"] / math.sqrt(3) * math.sqrt(2)
+    assert (row["upper"] - row["lower"]) / 2 == pytest.approx(half, rel=1e-3)
+    assert row["se_queries"] > row["se"] * 0.5
+
+
+def test_published_parts_of_one_query_tell_nothing(monkeypatch, tmp_path):
+    rows = [("q", str(i), ["a", "b"], [2, 1][: i % 3], "test" if i % 4 == 3 else "train") for i in range(200)]
+    monkeypatch.setattr(Log, "rows", rows)
+    results = rankbench.run("own-clicks", dataset=Log(), reps=3, out=tmp_path)
+    board = results.leaderboard.fill_nan(None)
+    assert board["mean"].null_count() == 0
+    for column in ("lower", "upper", "lower_queries", "upper_queries", "rank_low", "rank_high", "difference_lower"):
+        assert board[column].null_count() == board.height
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "nothing says how other sessions would go" in text
+    assert "no intervals and no ranks" in text
+    assert "Use **" not in text
+    assert "nothing can be recommended" in text
 
 
 def test_a_split_session_stays_on_one_side(monkeypatch):
     rows = [("q", str(i), ["a", "b", "c"], [1, 2, 3], "x") for i in range(40)]
     monkeypatch.setattr(Log, "rows", rows)
     prepared = ClickPrediction(several="each", heldout=0.5).prepare(Log(parts=False), 1)
-    assert "60 training sessions of 1 queries; 60 held-out" in prepared.notes[0]
+    assert "holds out 20 of 40 sessions" in prepared.notes[0]
+    train, test, _ = _parts(prepared, 1, 0)
+    assert len(train) == len(test) == 60
+    held = _held(prepared, 1, 0).reshape(40, 3)
+    assert (held.all(axis=1) | ~held.any(axis=1)).all()
     assert reduce_clicks(Log().scan().collect(), "each").height == 120
 
 
@@ -167,29 +234,28 @@ def test_contenders_get_the_block_and_are_judged_on_the_rest():
     prepared = pickle.loads(pickle.dumps(protocol.prepare(DATASET, 5)))
     found = execute(protocol, prepared, ["cascade:smoothing=1", "coec"], [METRIC], 700)
     for result in found.values():
-        assert problem_with(result, {"heldout": 6}) is None
-    names = ("offsets", "starts", "items", "clicked")
-    train, test = (Selections(*(prepared.arrays[f"{part}.{name}"] for name in names)) for part in ("train", "test"))
+        assert problem_with(result, {"heldout": 1}) is None
+    train, test, _ = _parts(prepared, 7, 0)
     offsets = prepared.arrays["items.offsets"]
     whole = execute(protocol, prepared, ["cascade:smoothing=1"], [METRIC], 3000)["cascade:smoothing=1"]
     model = Cascade(smoothing=1).fit(take_selections(train, np.arange(3000)), offsets)
     losses = click_log_loss(model.probabilities(test, offsets), test, 0.001)
-    expected = [losses[a:b].mean() for a, b in zip(test.offsets[:-1], test.offsets[1:], strict=True)]
-    assert whole.losses[METRIC, "heldout"] == pytest.approx(expected)
+    expected = losses.mean()
+    assert whole.losses[METRIC, "heldout"] == pytest.approx([expected])
     # More sessions predict better here, and the cascade, which is true, best.
     means = {name: result.losses[METRIC, "heldout"].mean() for name, result in found.items()}
-    assert np.mean(expected) < means["cascade:smoothing=1"] < means["coec"]
+    assert expected < means["cascade:smoothing=1"] < means["coec"]
 
 
 def test_the_truth_predicts_best():
     protocol = ClickPrediction()
     prepared = protocol.prepare(DATASET, 5)
-    test = Selections(*(prepared.arrays[f"test.{name}"] for name in ("offsets", "starts", "items", "clicked")))
+    _, test, _ = _parts(prepared, 7, 0)
     log = load_selections(DATASET.scan())
     chances = np.array([DATASET.chances[int(q.split("-")[1]) * 8 + int(i.split("-")[1])] for q, i in named(log)])
     truth = ClickModel(chances, np.ones(5), stops=True)
     best = click_log_loss(truth.probabilities(test, log.item_offsets), test, 0.001)
-    expected = np.add.reduceat(best, test.offsets[:-1]) / test.counts
+    expected = best
     found = execute(protocol, prepared, ["cascade:smoothing=1", "position-debiased"], [METRIC], 3000)
     for result in found.values():
         assert result.losses[METRIC, "heldout"].mean() > expected.mean()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from test_stats_bootstrap import effects
 
 from rankbench.results.stats.bootstrap import crossed
 from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws, pairs
-from rankbench.results.stats.corrected_t import widened
+from rankbench.results.stats.corrected_t import widened, widening
 from rankbench.results.stats.critical import Sources
 from rankbench.results.stats.draws import mean_intervals
 from rankbench.results.stats.equivalence import equivalent, not_equivalent
@@ -250,3 +252,11 @@ def test_corrected_t_on_overlapping_splits_keeps_its_level() -> None:
         wrong += corrected(splits, 0.2).p[0] < 0.05
         naive += stats.ttest_1samp(splits, 0).pvalue < 0.05
     assert wrong <= ALLOWED < naive
+
+
+def test_the_widening_of_subsets_of_one_pool_is_that_of_finite_populations() -> None:
+    pool = np.array([0.3, 1.9, -0.4, 2.2, 0.8, 5.0])
+    subsets = [np.mean(subset) for subset in itertools.combinations(pool, 4)]
+    # Infinitely many subsets are as good as the pool itself: the standard error of its mean.
+    widened_variance = np.var(subsets) * widening(10**9, 4 / 6) ** 2 / 10**9
+    assert widened_variance == pytest.approx(pool.var(ddof=1) / 6)

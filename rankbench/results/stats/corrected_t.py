@@ -14,7 +14,9 @@ def widening(splits: int, test_share: float | None) -> float:
     """Return the factor by which standard errors over J overlapping splits are too small [NB03]_.
 
     The variance of a mean of differences is (1/J + test / train) s^2 instead of s^2 / J:
-    splits that train on the same observations are not independent.
+    splits that train on the same observations are not independent. For means of random
+    subsets of one pool the same factor, of the share of the pool that is in a subset, is
+    exact: it undoes the correction for finite populations.
 
     Parameters
     ----------

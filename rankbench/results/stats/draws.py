@@ -27,7 +27,9 @@ class MeanIntervals:
     upper: NDArray[np.float64]
 
 
-def mean_intervals(values: NDArray[np.float64], level: float = 0.95, widening: float = 1.0) -> MeanIntervals:
+def mean_intervals(
+    values: NDArray[np.float64], level: float = 0.95, widening: float | NDArray[np.float64] = 1.0
+) -> MeanIntervals:
     """Return Student's t interval of every column's mean.
 
     Parameters
@@ -35,7 +37,7 @@ def mean_intervals(values: NDArray[np.float64], level: float = 0.95, widening: f
     values : ndarray of float64, shape (R, C)
         One value a draw: means over queries, or paired differences of such means.
     level : float, in (0, 1)
-    widening : float, at least 1
+    widening : float, or ndarray of shape (C,), at least 1
         Factor of the standard errors, see `rankbench.results.stats.corrected_t`.
     """
     draws = values.shape[0]
