@@ -108,8 +108,6 @@ def _caveats(row: Standing, section: Section) -> list[str]:
         notes.append(f"only {row.repetitions} of {row.planned} runs are done.")
     if source.pool is not None and row.n >= source.pool:
         notes.append(f"all {source.counts} are one draw: what others would have taught is not in the intervals.")
-            f"there is one draw of all {source.counts}: what others would have taught is not in the intervals."
-        )
     elif row.repetitions < 10:
         notes.append(f"{row.repetitions} runs tell little; the suite has more without --reps.")
     people = "judges" if source.counts == "votes" else "people"
