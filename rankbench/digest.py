@@ -30,7 +30,7 @@ Leaderboards, statistics and figures are made anew from stored rows each time.
 ROWS = "results/schema.py"
 """The exception: what the stored rows are."""
 
-NUMERICS = ("llvmlite", "numba", "numpy", "scipy")
+NUMERICS = ("llvmlite", "numba", "numpy", "polars", "scipy")
 """Libraries whose version can change a number."""
 
 SWITCHES = ("NPY_DISABLE_CPU_FEATURES", "NUMBA_CPU_FEATURES", "NUMBA_CPU_NAME", "OPENBLAS_CORETYPE")
