@@ -74,6 +74,8 @@ class Prepared:
         Draws are samples, without replacement, of so many observations, and the same units
         are judged every time: there is one draw of n = `pool`, and so one repetition. None:
         a draw is new.
+    most : int or None
+        Repetitions beyond so many would be those before them again: the plan has no more.
     """
 
     protocol: Protocol
@@ -86,6 +88,7 @@ class Prepared:
     splits: Mapping[Split, str] = field(default_factory=dict)
     test_share: float | None = None
     pool: int | None = None
+    most: int | None = None
 
     def __post_init__(self) -> None:
         if not self.splits:
@@ -95,7 +98,9 @@ class Prepared:
 
     def repetitions(self, n: int, wanted: int) -> int:
         """Return how many repetitions of n observations differ, at most `wanted`."""
-        return 1 if self.pool is not None and n >= self.pool else wanted
+        if self.pool is not None and n >= self.pool:
+            return 1
+        return wanted if self.most is None else min(wanted, self.most)
 
     def scaled(self, n: int) -> int:
         """Return the number of judgments that stands for the suite's n."""

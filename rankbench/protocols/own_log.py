@@ -74,12 +74,18 @@ class OwnLog(Protocol):
         if grouping == "time":
             notes = (
                 *notes,
-                "Rough: runs in the order of time learn from different amounts, and drift, what changes with time, is "
-                "not in the intervals.",
+                f"Folds by time are rough: there are {FOLDS} runs, they learn from different amounts, and drift (what "
+                "changes with time) is not in the intervals.",
             )
-        arrays = pack_votes(votes)
         return Prepared(
-            self, dataset, dataset.fingerprint(), {"heldout": ("all held-out votes",)}, arrays, float(len(votes)), notes
+            self,
+            dataset,
+            dataset.fingerprint(),
+            {"heldout": ("all held-out votes",)},
+            pack_votes(votes),
+            float(len(votes)),
+            notes,
+            most=FOLDS if grouping == "time" else None,
         )
 
     def refusal(self, dataset: Dataset) -> str:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from rankbench.results.analysis import Analysis, Section
 from rankbench.results.standings import Standing, best_first
+from rankbench.results.stats.contrasts import contrasts
 from rankbench.results.text import code, interval, markdown, number
 
 __all__ = ["recommendations"]
@@ -18,7 +21,8 @@ def recommendations(analysis: Analysis) -> list[str]:
     Recommended is, of the contenders that nothing is significantly better than in the
     headline metric, the one with the best mean in the second metric (in the headline, if it is
     the only one): a metric that tells more decides among those that the headline cannot tell
-    apart.
+    apart. What is not told apart is not called equal: that are differences whose interval lies
+    within the experiment's margin.
     """
     parts = [part for section in analysis.sections for part in _of(section, analysis)]
     return ["## Recommendation", *parts] if parts else []
@@ -39,22 +43,73 @@ def _of(section: Section, analysis: Analysis) -> list[str]:
     second = by_metric[sampler.metrics[min(1, len(sampler.metrics) - 1)]]
     chosen = next(row for row in (*second, *headline) if row.contender in unbeaten)
     first = next(row for row in headline if row.contender == chosen.contender)
-    lines = [
-        f"Use **{markdown(chosen.contender)}** ({code(chosen.spec)}). "
-        f"{_evidence(first, section)}" + (f" {_evidence(chosen, section)}" if chosen is not first else "")
-    ]
-    rivals = [label for label in unbeaten if label != chosen.contender]
-    if rivals:
-        lines.append(
-            f"This log cannot tell it from {_words(rivals)}: nothing is significantly better than any of them in "
-            f"{code(first.metric)}. If one of these is in use already, that is no reason to change."
-        )
+    evidence = f"{_evidence(first, section)}" + (f" {_evidence(chosen, section)}" if chosen is not first else "")
+    name = f"**{markdown(chosen.contender)}** ({code(chosen.spec)})"
+    baseline = sampler.experiment.baseline
+    if _shown_better((first, chosen), baseline):
+        lines = [f"Use {name}. {evidence}"]
+    else:
+        lines = [
+            f"No method is shown to be better than **{markdown(baseline)}**.",
+            f"Of the methods that none beats, {name} is the best on average. {evidence}",
+        ]
+    lines += _rivals([label for label in unbeaten if label != chosen.contender], first, section)
     beaten = [row.contender for row in headline if row.rank_low != 1]
     if beaten:
         lines.append(f"Significantly worse than some other method: {_words(beaten)}.")
     lines += _elsewhere(chosen.contender, section, analysis)
-    lines += [f"Bear in mind: {note}" for note in _caveats(first, section)]
+    lines += [f"Bear in mind: {note}" for note in _caveats(first, section, len(headline))]
     return ["\n".join(f"- {line}" for line in lines)]
+
+
+def _shown_better(rows: Sequence[Standing], baseline: str) -> bool:
+    """Return whether a choice is better than the baseline in a metric, by the interval of the difference."""
+    if not baseline:
+        return True
+    if any(row.contender == baseline for row in rows):
+        return False
+    return any(row.difference_upper < 0 if row.direction == "minimize" else row.difference_lower > 0 for row in rows)
+
+
+def _rivals(labels: Sequence[str], chosen: Standing, section: Section) -> list[str]:
+    """Say of methods that nothing beats how they stand to the choice, each by an interval of its own."""
+    sampler = section.sampler
+    race = next(race for race in sampler.races if race.n == chosen.n)
+    margin, metric = sampler.experiment.margin, code(chosen.metric)
+    sign = 1 if chosen.direction == "minimize" else -1
+    equal: list[str] = []
+    unclear: list[str] = []
+    worse: list[str] = []
+    better: list[str] = []
+    for label in labels:
+        arms = [arm for arm in (race.arm(label), race.arm(chosen.contender)) if arm is not None]
+        sample = sampler.sample(arms, chosen.metric, chosen.split, race.repetitions)
+        found = contrasts(sample, np.array([[1.0], [-1.0]]))
+        low, high = sorted((sign * float(found.lower[0]), sign * float(found.upper[0])))
+        if -margin < low and high < margin:
+            equal.append(label)
+        elif low > 0:
+            worse.append(label)
+        elif high < 0:
+            better.append(label)
+        else:
+            unclear.append(label)
+    lines = []
+    if unclear:
+        runs = f"{chosen.repetitions} run{'s were' if chosen.repetitions != 1 else ' was'}"
+        lines.append(f"{runs} not enough to tell it from {_words(unclear)} in {metric}.")
+    if equal:
+        lines.append(
+            f"Within {margin:g} of it in {metric}, by the 95% interval of the difference: {_words(equal)}. If one of "
+            "these is in use already, that is no reason to change."
+        )
+    for names, word in ((worse, "Worse"), (better, "Better")):
+        if names:
+            lines.append(
+                f"{word} than it in {metric} by an interval of their own, but not beyond doubt among so many "
+                f"comparisons: {_words(names)}."
+            )
+    return lines
 
 
 def _ranked(rows: Sequence[Standing], metric: str, n: int) -> list[Standing]:
@@ -93,13 +148,14 @@ def _elsewhere(contender: str, section: Section, analysis: Analysis) -> list[str
         rows = _ranked(other.rows, metric, max((row.n for row in other.rows), default=0))
         row = next((row for row in rows if row.contender == contender), None)
         if row is None:
+            lines.append(f"In {code(other.sampler.experiment.name)}: not checked there.")
             continue
-        said = "is not beaten either" if row.rank_low == 1 else f"is beaten: rank {row.rank_low} at best"
-        lines.append(f"In {code(other.sampler.experiment.name)} it {said} ({code(metric)} {number(row.mean)}).")
+        said = "nothing beats it there either" if row.rank_low == 1 else f"beaten there: rank {row.rank_low} at best"
+        lines.append(f"In {code(other.sampler.experiment.name)}: {said} ({code(metric)} {number(row.mean)}).")
     return lines
 
 
-def _caveats(row: Standing, section: Section) -> list[str]:
+def _caveats(row: Standing, section: Section, contenders: int) -> list[str]:
     source = section.sampler.source
     notes = []
     if source.simulated:
@@ -110,6 +166,8 @@ def _caveats(row: Standing, section: Section) -> list[str]:
         notes.append(f"all {source.counts} are one draw: what others would have taught is not in the intervals.")
     elif row.repetitions < 10:
         notes.append(f"{row.repetitions} runs tell little; the suite has more without --reps.")
+    if contenders > 1:
+        notes.append(f"it is the best of {contenders} contenders on these very data: expect a little worse on others.")
     people = "judges" if source.counts == "votes" else "people"
     notes.append(
         f"it says which method predicts {source.counts} like these, of {people} like these; not that what they prefer "

@@ -179,6 +179,9 @@ class Experiment(_Strict):
         Left out, with a note, where the data do not allow it.
     recommend : bool
         A recommendation in words is drawn from its standings.
+    margin : float
+        A difference in the headline metric that would not matter to the reader of the
+        recommendation.
     """
 
     name: Name
@@ -187,6 +190,7 @@ class Experiment(_Strict):
     dataset: str = ""
     optional: bool = False
     recommend: bool = False
+    margin: float = Field(default=0.01, gt=0, le=10, allow_inf_nan=False)
     n: Counts = (1,)
     repetitions: int = Field(default=1, ge=1)
     losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)

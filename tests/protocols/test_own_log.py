@@ -117,9 +117,10 @@ def test_held_out_losses_are_those_of_the_truth_nearly(results: rankbench.Result
 def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> None:
     text = (results.directory / "leaderboard.md").read_text()
     section = text.split("## Recommendation")[1].split("\n## ")[0]
-    assert "Use **Bradley-Terry** (`bradley-terry:ridge=[0.1,1,10]`)" in section or "Use **win rate**" in section
-    assert "cannot tell it from" in section
+    assert "No method is shown to be better than **win rate**." in section
+    assert "**Bradley-Terry** (`bradley-terry:ridge=[0.1,1,10]`)" in section or "**win rate** (`win-rate`)" in section
     assert "Elo" in section
+    assert "best of 3 contenders" in section
     assert "judges like these" in section
 
 
