@@ -16,7 +16,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from rankbench.data.columns import SAID, as_comparisons, guess, parse_columns
-from rankbench.data.readers.source import io_source
+from rankbench.data.readers.source import UNREADABLE, io_source
 from rankbench.data.schema import (
     COMPARISONS,
     COMPARISONS_OPTIONAL,
@@ -125,7 +125,7 @@ class _Source:
     def schema(self) -> pl.Schema:
         try:
             return self.raw.collect_schema()
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except UNREADABLE as error:
             raise self.unreadable(error) from error
 
     def batches(self) -> Iterator[pl.DataFrame]:
@@ -133,18 +133,18 @@ class _Source:
             for frame in self.raw.collect_batches(maintain_order=True, engine="streaming"):
                 if frame.height:
                     yield frame
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except UNREADABLE as error:
             raise self.unreadable(error) from error
 
     def first_length(self) -> int:
         """Return the length of the first row's list of features, 0 without rows."""
         try:
             lengths = self.raw.select(pl.col("x").list.len()).head(1).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except UNREADABLE as error:
             raise self.unreadable(error) from error
         return int(lengths.item() or 0) if lengths.height else 0
 
-    def unreadable(self, error: Exception) -> InputError:
+    def unreadable(self, error: BaseException) -> InputError:
         if self.diagnose is not None:
             self.diagnose()
         return InputError(str(error).strip().split("\n", 1)[0][:_LONGEST], path=self.path)

@@ -104,13 +104,15 @@ class Manifest(_Strict):
         """
         import polars as pl
 
+        from rankbench.data.readers.source import UNREADABLE
+
         for shard in self.shards:
             path = folder / shard.file
             try:
                 frame = pl.scan_parquet(path, glob=False)
                 columns = {name: str(kind) for name, kind in frame.collect_schema().items()}
                 rows = frame.select(pl.len()).collect().item()
-            except (pl.exceptions.PolarsError, OSError) as error:
+            except UNREADABLE as error:
                 raise InputError("the shard is damaged or cut off; convert the source again", path=path) from error
             if columns != self.columns or rows != shard.rows:
                 what = f"{rows} rows, not the {shard.rows}" if columns == self.columns else "other columns than those"

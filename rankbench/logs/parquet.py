@@ -12,6 +12,7 @@ import polars as pl
 from rankbench.data.columns import SAID, as_comparisons
 from rankbench.data.manifest import MANIFEST, Manifest
 from rankbench.data.readers.base import existing
+from rankbench.data.readers.source import UNREADABLE
 from rankbench.errors import InputError
 
 __all__ = ["ROW", "ParquetFile", "ParquetLog", "Rows", "is_parquet", "parquet_log"]
@@ -145,7 +146,7 @@ def parquet_log(path: Path, roles: Mapping[str, str] | None = None) -> ParquetLo
         return ParquetLog(path, tuple(ParquetFile(file, rows, file.stat().st_size) for file, rows in shards))
     try:
         rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:400]}", path=path) from error
     return ParquetLog(path, (ParquetFile(path, int(rows), path.stat().st_size),), roles)
 

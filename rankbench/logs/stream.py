@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankbench.data.readers.source import UNREADABLE
 from rankbench.data.shown import shown
 from rankbench.errors import InputError, nearest
 from rankbench.logs.codes import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
@@ -99,7 +100,7 @@ class LogStream:
                         chunk, height = [], 0
             if height:
                 yield chunk
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except UNREADABLE as error:
             raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:_LONGEST]}") from error
         if not self.rows:
             raise InputError("there are no comparisons")
@@ -144,7 +145,7 @@ def log_schema(frame: pl.LazyFrame) -> pl.Schema:
     """
     try:
         schema = frame.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except UNREADABLE as error:
         raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:_LONGEST]}") from error
     for name in ("winner", "loser"):
         if name not in schema:

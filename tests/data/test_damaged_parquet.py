@@ -1,0 +1,55 @@
+"""Parquet files so damaged that Polars panics are bad input, not crashes."""
+
+import base64
+import io
+import re
+
+import polars as pl
+import pytest
+
+from rankbench.data.checks import _Source
+from rankbench.data.readers.base import choose_reader
+from rankbench.errors import InputError
+from rankbench.logs.scan import count_log
+
+VOTES = pl.DataFrame(
+    {"query_id": ["q"] * 2, "winner": pl.Series(["a", "b"], dtype=pl.Categorical), "loser": ["b", "a"]}
+)
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    """A file whose schema calls a number of categories ``x``."""
+    buffer = io.BytesIO()
+    VOTES.write_parquet(buffer)
+    raw = buffer.getvalue()
+    schema = re.search(rb"ARROW:schema.{2,8}?([A-Za-z0-9+/=]{100,})", raw, re.DOTALL)[1]
+    told = base64.b64decode(schema)
+    assert told.count(b"0;0;u32;") == 1
+    path = tmp_path / "votes.parquet"
+    path.write_bytes(raw.replace(schema, base64.b64encode(told.replace(b"0;0;u32;", b"x;0;u32;"))))
+    return path
+
+
+def test_polars_panics(damaged):
+    with pytest.raises(pl.exceptions.PanicException):
+        pl.scan_parquet(damaged).collect_schema()
+
+
+def test_readers_name_the_file(damaged):
+    with pytest.raises(InputError, match=r"votes\.parquet"):
+        choose_reader(damaged).scan(damaged).collect()
+
+
+def test_counts_name_the_file(damaged):
+    with pytest.raises(InputError, match=r"cannot be read"):
+        count_log(damaged)
+
+
+def test_a_panic_while_reading_is_bad_input_too(monkeypatch):
+    def panics(*_, **__):
+        raise pl.exceptions.PanicException("byte index out of bounds")
+
+    monkeypatch.setattr(pl.LazyFrame, "collect_batches", panics)
+    with pytest.raises(InputError, match="out of bounds"):
+        list(_Source(VOTES.lazy(), None, None).batches())
