@@ -42,7 +42,7 @@ def list_datasets(as_json: bool) -> None:
                     "restricted": card.restricted if card else False,
                     "queries": card.expected.queries if card else None,
                     "rows": card.expected.rows if card else None,
-                    "here": _state(card),
+                    "here": "simulated" if cls.simulated else _state(card),
                 }
             )
     if as_json:
@@ -64,12 +64,12 @@ def _cards() -> dict[str, Card]:
 
 
 def _state(card: Card | None) -> str:
-    """Return whether a data set can be used now, in a word or three."""
+    """Return whether a data set can be used now, in a word or three; unknown without a card."""
     from rankbench.data.fetch import find
     from rankbench.errors import InputError
 
     if card is None:
-        return "simulated"
+        return "unknown"
     try:
         if find(card) is not None:
             return "yes"

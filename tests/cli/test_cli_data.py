@@ -4,7 +4,9 @@ import pytest
 from click.testing import CliRunner
 
 from rankbench.cli.data import data
+from rankbench.data.dataset import Dataset
 from rankbench.errors import InputError, LicenseError, SpecError
+from rankbench.plugin import manager
 
 LOG = "2 qid:1 1:0.5 3:2\n0 qid:1 2:7\n1 qid:2 1:1\n0 qid:2 3:4\n"
 
@@ -44,6 +46,23 @@ def test_list_survives_incomplete_data(tmp_path, monkeypatch):
     (tmp_path / "data" / "mq2008" / "mq2008.train").write_text("x")
     monkeypatch.setenv("RANKBENCH_DATA", str(tmp_path / "data"))
     assert {row["name"]: row["here"] for row in json.loads(run("list", "--json"))}["mq2008"] == "incomplete"
+
+
+def test_data_without_a_card_are_not_simulated_unless_they_say_so(monkeypatch):
+    class Own(Dataset):
+        name, source, title = "own", "test", "A table of a plugin"
+
+    class Made(Own):
+        name, simulated = "made", True
+
+    own = {"own": Own, "made": Made}
+    monkeypatch.setattr(manager, "names", lambda kind: list(own))
+    monkeypatch.setattr(manager, "component_class", lambda kind, name: own[name])
+    rows = json.loads(run("list", "--json"))
+    assert [(row["name"], row["here"], row["simulated"]) for row in rows] == [
+        ("own", "unknown", False),
+        ("made", "simulated", True),
+    ]
 
 
 def test_describe_a_file(log):
