@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +30,9 @@ __all__ = ["Arm", "ArmKey", "Race", "Sampler", "bootstrap_seed"]
 
 ArmKey: TypeAlias = tuple[int, str]
 """n (as run) and label."""
+
+FEW_SPLITS = 10
+"""Fewer overlapping splits may all give the same number by chance: that is no certainty."""
 
 _WORST = ("error", "timeout", "diverged", "skipped")
 
@@ -200,7 +203,7 @@ class Sampler:
                 for name in ("draws", "queries", "replicates", "draw_replicates", "log_sds")
             )
         )
-        return widened(together, self.source.test_share)
+        return widened(replace(together, cells=self._cells(arms, repetitions)), self.source.test_share)
 
     def intervals(
         self, arms: Sequence[Arm], metric: str, split: Split, repetitions: Sequence[int], level: float = 0.95
@@ -210,7 +213,19 @@ class Sampler:
         if self.source.fixed(split):
             means = means.mean(axis=0, keepdims=True)
         shares = [self.source.shared(arm.member.n) for arm in arms]
-        return mean_intervals(means, level, np.array([widening(len(means), share) for share in shares]))
+        found = mean_intervals(means, level, np.array([widening(len(means), share) for share in shares]))
+        if self._cells(arms, tuple(repetitions)) is None:
+            return found
+        flat = found.sd <= 1e-12 * np.maximum(1.0, np.abs(found.mean))
+        return replace(found, lower=np.where(flat, np.nan, found.lower), upper=np.where(flat, np.nan, found.upper))
+
+    def _cells(self, arms: Sequence[Arm], repetitions: tuple[int, ...]) -> NDArray[np.int64] | None:
+        """Return which arms are the same cells, as numbers, where splits are few and overlap; see `Crossed`."""
+        if self.source.test_share is None or len(repetitions) >= FEW_SPLITS:
+            return None
+        cells = [tuple(arm.cells[r] for r in repetitions) for arm in arms]
+        number = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
+        return np.array([number[cell] for cell in cells], dtype=np.int64)
 
     def _deviating(self, arm: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> NDArray[np.float64]:
         """Return an arm's losses, shape (R, U), with the deviations over draws that new draws would have."""

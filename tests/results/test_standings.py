@@ -156,3 +156,27 @@ def test_a_missing_metric_is_an_error(tmp_path: Path) -> None:
         store.begin(synthetic.record([plan], {"design": 40, "heldout": 30}), store.members())
         with pytest.raises(StoreError, match="other losses"):
             analyze(store)
+
+
+def test_few_overlapping_splits_that_agree_are_no_certainty(tmp_path: Path) -> None:
+    """Of fewer than ten, only arms that are the same cells have a difference of [0, 0]."""
+
+    def compared(repetitions: int, folder: str) -> tuple[Standing, Standing, Standing]:
+        plan = synthetic.small()
+        flat = {"sd_draws": 0.0, "noise": 0.0}
+        plan.contenders = [
+            Contender("logistic", {}, **flat),
+            Contender("other", {}, effect=0.05, **flat),
+            Contender("twin", {}, cell_of="logistic", **flat),
+        ]
+        plan.repetitions = repetitions
+        analysis = read(tmp_path / folder, plan, test_share=0.2)
+        return tuple(pick(analysis, label) for label in ("logistic", "other", "twin"))  # type: ignore[return-value]
+
+    _, other, twin = compared(5, "few")
+    assert (other.rank_low, other.rank_high, twin.rank_low, twin.rank_high) == (1, 3, 1, 3)
+    assert all(map(math.isnan, (other.difference_lower, other.difference_upper, other.p_holm)))
+    assert (twin.difference_lower, twin.difference_upper, twin.p_holm) == (0, 0, 1)
+    base, other, twin = compared(10, "many")
+    assert (other.difference_lower, other.difference_upper) == pytest.approx((0.05, 0.05), abs=1e-9)
+    assert (base.rank_low, base.rank_high) != (other.rank_low, other.rank_high)

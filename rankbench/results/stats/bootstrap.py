@@ -44,6 +44,9 @@ class Crossed:
     log_sds : ndarray of float64, shape (B, C)
         log of the standard deviation over the resampled draws of the mean over the
         resampled queries; ``-inf`` where a replicate holds one draw alone.
+    cells : ndarray of int64, shape (C,), or None
+        Where given, draws are few and overlap, and may agree by chance: that a contrast has no
+        spread is believed for arms of the same number only, which are the same cells.
     """
 
     draws: NDArray[np.float64]
@@ -51,6 +54,15 @@ class Crossed:
     replicates: NDArray[np.float64]
     draw_replicates: NDArray[np.float64]
     log_sds: NDArray[np.float64]
+    cells: NDArray[np.int64] | None = None
+
+    def certain(self, matrix: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return of which contrasts, the columns of `matrix`, shape (C, P), no spread is believed, shape (P,)."""
+        if self.cells is None:
+            return np.ones(matrix.shape[1], np.bool_)
+        together = np.zeros((int(self.cells.max()) + 1, matrix.shape[1]))
+        np.add.at(together, self.cells, matrix)
+        return np.asarray(~together.any(axis=0))
 
     @property
     def mean(self) -> NDArray[np.float64]:

@@ -57,6 +57,7 @@ def contrasts(sample: Crossed, matrix: NDArray[np.float64], level: float = 0.95)
         units=min(units, default=1),
         level=level,
         spread=bool(units),
+        certain=sample.certain(matrix),
     )
 
 
@@ -76,4 +77,5 @@ def contrasts_over_draws(sample: Crossed, matrix: NDArray[np.float64], level: fl
         level=level,
         spread=count > 1,
         se=draws.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else None,
+        certain=sample.certain(matrix),
     )

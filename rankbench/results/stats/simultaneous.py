@@ -55,6 +55,7 @@ def simultaneous(
     level: float = 0.95,
     spread: bool = True,
     se: NDArray[np.float64] | None = None,
+    certain: NDArray[np.bool_] | None = None,
 ) -> Intervals:
     """Return simultaneous intervals, studentized with the bootstrap's own standard errors.
 
@@ -71,11 +72,14 @@ def simultaneous(
         False if nothing was resampled (one draw and one query): no interval then.
     se : ndarray of float64, shape (P,), optional
         Standard errors to use instead, where there is a formula.
+    certain : ndarray of bool, shape (P,), optional
+        Estimates of which no spread is believed; all by default.
 
     Notes
     -----
     An estimate that is zero in every replicate (identical contenders) has the interval
-    [0, 0]; one that is the same in every replicate has a point as its interval.
+    [0, 0]; one that is the same in every replicate has a point as its interval. Without
+    `certain` neither has an interval: it is nan.
     """
     scale = _ZERO * max(1.0, float(np.abs(estimate).max(initial=0.0)))
     missing = np.full(estimate.shape, np.nan)
@@ -93,7 +97,8 @@ def simultaneous(
             largest = np.abs((replicates[:, live] - estimate[live]) / se[live]).max(axis=1)
             bootstrap = float(2 * ndtr(-np.quantile(largest, level)))
             local = min(max(local, bootstrap), alpha)
-    half = np.where(live, sources.quantile(local) * se, 0.0)
+    flat = np.zeros(estimate.shape) if certain is None else np.where(certain, 0.0, np.nan)
+    half = np.where(live, sources.quantile(local) * se, flat)
     t = np.divide(estimate, se, out=np.zeros_like(estimate), where=live)
-    p = np.where(live, sources.p(t), np.where(np.abs(estimate) <= scale, 1.0, 0.0))
+    p = np.where(live, sources.p(t), np.where(np.abs(estimate) <= scale, 1.0, 0.0) + flat)
     return Intervals(estimate, se, estimate - half, estimate + half, p, local)
