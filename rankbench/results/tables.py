@@ -8,7 +8,7 @@ from itertools import groupby
 from rankbench.results.sample import Race, Sampler
 from rankbench.results.schema import RANKING, Source
 from rankbench.results.standings import Standing, best_first
-from rankbench.results.text import code, count, interval, markdown, number
+from rankbench.results.text import code, count, interval, markdown, number, significant
 
 __all__ = ["exact_tables", "intervals_tables", "race_title", "ranking_tables"]
 
@@ -83,7 +83,7 @@ def exact_tables(sampler: Sampler, race: Race) -> list[str]:
                 if arm.done:
                     words = sampler.source.words.get(metric, {})
                     found = [float(value) for value in sampler.values(arm, metric, split)]
-                    values = [markdown(words[value]) if value in words else number(value) for value in found]
+                    values = [markdown(words[value]) if value in words else significant(value) for value in found]
                 else:
                     values = [arm.status, *[""] * (len(units) - 1)]
                 lines.append(f"| {markdown(arm.member.label)} | " + " | ".join(values) + " |")

@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 
-__all__ = ["code", "count", "csv_cell", "interval", "markdown", "natural", "number", "plain", "sentence"]
+__all__ = ["code", "count", "csv_cell", "interval", "markdown", "natural", "number", "plain", "sentence", "significant"]
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~$])")
 _NUMBER = re.compile(r"((?<![\w.])(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)(?!\w))")
@@ -60,6 +60,17 @@ def number(value: float, digits: int = 4, *, sign: bool = False) -> str:
     if float(text) == 0:
         return f"{0:.{digits}f}"
     return text
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return `value` with this many significant digits, so that nothing but 0 looks like 0; a dash for nan."""
+    if math.isnan(value):
+        return "—"
+    if value == 0:
+        return "0"
+    text = f"{value:#.{digits}g}"
+    whole = abs(float(text)) >= 10 ** (digits - 1)
+    return f"{float(text):.0f}" if whole else text
 
 
 def interval(lower: float, upper: float, digits: int = 4, *, sign: bool = False) -> str:
