@@ -51,7 +51,7 @@ def _of(section: Section, analysis: Analysis) -> list[str]:
     else:
         lines = [
             f"No method is shown to be better than **{markdown(baseline)}**.",
-            f"Of the methods that none beats, {name} is the best on average. {evidence}",
+            f"Of the methods that none beats, {name} has the best mean {code(chosen.metric)}. {evidence}",
         ]
     lines += _rivals([label for label in unbeaten if label != chosen.contender], first, section)
     beaten = [row.contender for row in headline if row.rank_low != 1]
@@ -100,14 +100,14 @@ def _rivals(labels: Sequence[str], chosen: Standing, section: Section) -> list[s
         lines.append(f"{runs} not enough to tell it from {_words(unclear)} in {metric}.")
     if equal:
         lines.append(
-            f"Within {margin:g} of it in {metric}, by the 95% interval of the difference: {_words(equal)}. If one of "
-            "these is in use already, that is no reason to change."
+            f"Within {margin:g} of it in {metric}, by the 95% interval of the difference: {_words(equal)}. Who uses "
+            f"{'it' if len(equal) == 1 else 'one of these'} already has no reason to change."
         )
     for names, word in ((worse, "Worse"), (better, "Better")):
         if names:
             lines.append(
-                f"{word} than it in {metric} by an interval of their own, but not beyond doubt among so many "
-                f"comparisons: {_words(names)}."
+                f"{word} than it in {metric} by the 95% interval of that difference alone, but not beyond doubt among "
+                f"so many comparisons: {_words(names)}."
             )
     return lines
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rankbench.results.sample import Race, Sampler
 from rankbench.results.schema import RANKING, Source
 from rankbench.results.standings import Standing, best_first
@@ -107,9 +110,22 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[str]:
                     f"| {places} | {markdown(units[i])} | {number(float(score[i]), 3)} "
                     f"| {interval(float(lower[i]), float(upper[i]), 3)} |"
                 )
-            table, label = "\n".join(lines), markdown(arm.member.label)
+            table, label = "\n".join([*lines, *_without_interval(lower)]), markdown(arm.member.label)
             if parts:
                 parts.append(f"<details><summary>{label}</summary>\n\n{table}\n\n</details>")
             else:
                 parts += [f"**{label}**", table]
     return parts
+
+
+def _without_interval(lower: NDArray[np.float64]) -> list[str]:
+    """Return what the dashes of a ranking mean, if there are any."""
+    missing = int(np.isnan(lower).sum())
+    if not missing:
+        return []
+    if missing == len(lower):
+        return [
+            "",
+            "No intervals: resampling does not show how certain these scores are, and any item may hold any place.",
+        ]
+    return ["", "—: too few votes, or all of them the same, for an interval."]

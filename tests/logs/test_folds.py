@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankbench.errors import SpecError
-from rankbench.logs.folds import FOLDS, grouped_folds, grouping_of, split
+from rankbench.logs.folds import FOLDS, chosen_grouping, grouped_folds, grouping_of, split
 from rankbench.logs.votes import Votes
 
 
@@ -68,3 +70,74 @@ def test_time_learns_from_the_past_alone() -> None:
 def test_what_a_log_does_not_say_is_said(log: Votes, grouping, said: str) -> None:
     with pytest.raises(SpecError, match=said):
         [split(log, grouping, r, np.random.default_rng(0)) for r in range(FOLDS)]
+
+
+@given(st.lists(st.integers(1, 400), min_size=5, max_size=12), st.integers(0, 99))
+@settings(deadline=None, max_examples=80)
+def test_no_fold_is_empty_where_groups_are_enough(sizes: list[int], seed: int) -> None:
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    found = np.bincount(grouped_folds(groups, FOLDS, np.random.default_rng(seed)), minlength=FOLDS)
+    assert found.min() > 0
+    # Greedy: the largest fold is at most one group fuller than the smallest.
+    assert found.max() - found.min() <= max(sizes)
+
+
+@given(st.lists(st.booleans(), min_size=5, max_size=40), st.integers(0, 99))
+@settings(deadline=None, max_examples=60)
+def test_every_fold_has_a_decisive_vote_where_groups_have(decisive: list[bool], seed: int) -> None:
+    flags = np.array([*decisive, *[True] * FOLDS])
+    found = grouped_folds(np.arange(len(flags)) // 2 * 2, FOLDS, np.random.default_rng(seed), flags)
+    if len(np.unique((np.arange(len(flags)) // 2)[flags])) >= FOLDS:
+        assert np.bincount(found[flags], minlength=FOLDS).min() > 0
+
+
+def test_partitions_differ() -> None:
+    groups = np.repeat(np.arange(20), 10)
+    assert len({tuple(grouped_folds(groups, FOLDS, np.random.default_rng(s))) for s in range(10)}) == 10
+
+
+def unequal(sizes: list[int]) -> Votes:
+    log = votes(n=sum(sizes))
+    return replace(log, judges=np.repeat(np.arange(len(sizes)), sizes))
+
+
+@pytest.mark.parametrize(
+    ("log", "grouping", "said"),
+    [
+        (votes(judges=20), "judge", None),
+        (votes(judges=4), "pair", "4 judges, who by their shares of the votes count like"),
+        (unequal([200] + [10] * 20), "pair", "count like"),
+        (unequal([100] + [10] * 38), "pair", "One judge cast 21% of the votes"),
+        (votes(judges=None), "pair", "does not say who judged"),
+        (votes(judges=1), "pair", "of one judge"),
+        (replace(votes(judges=4), groups=np.zeros(300, np.int32)), "vote", "Single votes are held out"),
+        (replace(votes(judges=20), ties=votes(judges=20).judges > 3), "pair", "Few judges cast a decisive vote"),
+    ],
+)
+def test_what_is_held_out_is_decided_by_what_the_log_has(log: Votes, grouping: str, said: str | None) -> None:
+    found, notes = chosen_grouping(log, "judge")
+    assert found == grouping
+    assert bool(notes) == (said is not None)
+    assert (said or "") in " ".join(notes)
+    for r in range(10):
+        train, test = split(log, found, r, np.random.default_rng(r))
+        assert log.decisive()[train].any()
+        assert log.decisive()[test].any()
+
+
+@pytest.mark.parametrize(
+    ("log", "wanted", "said"),
+    [
+        (replace(votes(), ties=np.arange(300) > 3), "judge", "4 decisive votes: too few"),
+        (replace(votes(), groups=np.zeros(300, np.int32)), "pair", "fewer than 5 pairs"),
+        (replace(votes(), times=np.arange(300), ties=np.arange(300) > 200), "time", "in the order of time"),
+    ],
+)
+def test_folds_that_cannot_be_are_refused_at_once(log: Votes, wanted, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        chosen_grouping(log, wanted)
+
+
+def test_time_has_five_runs() -> None:
+    with pytest.raises(SpecError, match="5 runs in the order of time"):
+        split(votes(), "time", FOLDS, np.random.default_rng(0))

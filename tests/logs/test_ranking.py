@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.aggregators import BradleyTerry, Davidson, Elo, WinRate
+from rankbench.aggregators import BradleyTerry, Davidson, Elo, Kemeny, WinRate
 from rankbench.errors import ContenderDiverged
+from rankbench.logs.aggregate import aggregate
 from rankbench.logs.ranking import by_pair, rank_items, scales_of
+from rankbench.logs.units import effective, units_of_counts, units_of_votes
 from rankbench.logs.votes import Votes
 
 
@@ -99,3 +102,94 @@ def test_scores_that_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(WinRate, "from_comparisons", lambda self, said, m: np.full(m, np.nan))
     with pytest.raises(ContenderDiverged):
         rank_items(log([0, 1], [1, 0], 2), WinRate())
+
+
+def test_equal_items_are_hardly_ever_told_apart_in_small_logs() -> None:
+    """At 5%, in 8 of 60 logs at most (probability .995): items of five votes that agree are not certain."""
+    wrong = 0
+    for seed in range(60):
+        found = rank_items(drawn(np.zeros(8), 30, np.random.default_rng(seed)), WinRate(), replicates=100)
+        wrong += bool((found.low > 1).any() or (found.high < 8).any())
+    assert wrong <= 8
+
+
+def test_what_a_few_votes_agree_in_is_unknown() -> None:
+    found = rank_items(log([0] * 5, [1] * 5, 2), WinRate(), replicates=50)
+    assert np.isnan(found.lower).all()
+    assert np.isnan(found.upper).all()
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1], [2, 2])
+    # Forty votes that agree: the order is certain, how far apart is not.
+    found = rank_items(log([0] * 40, [1] * 40, 2), WinRate(), replicates=50)
+    assert np.isnan(found.lower).all()
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 2], [1, 2])
+    # Of two judges, who agree by chance half of the time: nothing is.
+    found = rank_items(log([0] * 40, [1] * 40, 2, judges=np.arange(40) % 2), WinRate(), replicates=50)
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1], [2, 2])
+
+
+def test_an_item_of_few_votes_may_hold_any_place_and_leaves_the_others_alone() -> None:
+    votes = drawn(np.array([0.0, 2.0, 4.0]), 900, np.random.default_rng(0))
+    with_new = log([*votes.winners, 3, 3, 3], [*votes.losers, 0, 1, 2], 4)
+    found = rank_items(with_new, BradleyTerry(), replicates=200)
+    assert np.isnan(found.lower).tolist() == [False, False, False, True]
+    assert (found.low[3], found.high[3]) == (1, 4)
+    assert (found.low[:3].tolist(), found.high[:3].tolist()) == ([3, 2, 1], [4, 3, 2])
+
+
+def test_one_large_judge_among_small_ones_counts_for_few() -> None:
+    rng = np.random.default_rng(3)
+    votes = drawn(np.linspace(0, 1, 4), 600, rng)
+    even = log(votes.winners, votes.losers, 4, judges=np.arange(600) % 20)
+    uneven = log(votes.winners, votes.losers, 4, judges=np.where(np.arange(600) < 300, 0, 1 + np.arange(600) % 19))
+    units = units_of_votes(uneven, uneven.judges)
+    assert units.count == 20
+    assert units.effective == pytest.approx(effective(np.bincount(uneven.judges)))
+    assert units.effective < 5
+    wide, narrow = (rank_items(v, BradleyTerry(), replicates=300) for v in (uneven, even))
+    assert (wide.upper - wide.lower).mean() > 1.3 * (narrow.upper - narrow.lower).mean()
+
+
+def test_units_of_sums_are_those_of_votes() -> None:
+    from rankbench.logs.clusters import count_clusters
+    from rankbench.logs.count import count_pairs
+
+    votes = drawn(np.zeros(5), 200, np.random.default_rng(2), judges=7)
+    direct = units_of_votes(votes, votes.judges)
+    sums = units_of_counts(count_clusters(votes.winners, votes.losers, votes.judges, m=5))
+    assert (direct.count, direct.effective) == (sums.count, pytest.approx(sums.effective))
+    np.testing.assert_allclose(direct.items, sums.items)
+    np.testing.assert_allclose(direct.votes, sums.votes)
+    single = units_of_counts(count_pairs(votes.winners, votes.losers, m=5))
+    np.testing.assert_allclose(single.items, units_of_votes(votes, np.arange(200)).items)
+
+
+def test_both_bootstraps_have_the_spread_of_the_mean() -> None:
+    """Four judges: without the factor G / (G - 1) intervals are 13% too short."""
+    rng = np.random.default_rng(1)
+    votes = drawn(np.array([0.0, 0.5]), 4000, rng, judges=4, taste=0.5)
+    rates = np.array([(votes.winners == 1)[votes.judges == j].mean() for j in range(4)])
+    shares = np.bincount(votes.judges) / len(votes)
+    # The win rate is a ratio of sums over judges: linearized.
+    se = np.sqrt(4 / 3 * ((shares * (rates - shares @ rates)) ** 2).sum())
+    frame = pl.DataFrame(
+        {"query_id": ["q"] * 4000, "winner": [f"item {i}" for i in votes.winners],
+         "loser": [f"item {i}" for i in votes.losers], "judge": [f"j{j}" for j in votes.judges]}
+    )  # fmt: skip
+    table = aggregate(frame, "win-rate", intervals="judges", replicates=4000).table.sort("item")
+    mine = rank_items(votes, WinRate(), replicates=4000)
+    from scipy.stats import t
+
+    half = t.ppf(0.975, effective(np.bincount(votes.judges)) - 1) * se
+    assert (mine.upper[1] - mine.lower[1]) / 2 == pytest.approx(half, rel=0.05)
+    assert (table["upper"][1] - table["lower"][1]) / 2 == pytest.approx(half, rel=0.05)
+
+
+def test_scores_that_jump_have_no_intervals() -> None:
+    votes = drawn(np.linspace(0, 2, 3), 300, np.random.default_rng(0))
+    found = rank_items(votes, Kemeny(), replicates=50)
+    assert np.isnan(found.lower).all()
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1, 1], [3, 3, 3])
+    frame = pl.DataFrame({"query_id": ["q"] * 4, "winner": list("aaab"), "loser": list("bbbc")})
+    said = aggregate(frame, "kemeny", intervals="bootstrap")
+    assert said.table["lower"].null_count() == 3
+    assert "jump" in said.notes[0]

@@ -12,6 +12,7 @@ import rankbench
 from rankbench import api
 from rankbench.data.dataset import Dataset
 from rankbench.errors import InputError, SpecError
+from rankbench.protocols.items import Items
 from rankbench.protocols.own_log import OwnLog
 
 
@@ -176,3 +177,64 @@ def test_who_cannot_compete(tmp_path: Path, use: str, said: str) -> None:
 def test_no_votes(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no votes"):
         OwnLog().prepare(Log(n=0), 1)
+
+
+class Few(Log):
+    """The same votes, of which one judge cast half, or three judges cast all."""
+
+    name = "test-few"
+    dominant: bool = False
+    nameless: int = 0
+
+    def scan(self) -> pl.LazyFrame:
+        row = pl.int_range(pl.len())
+        of_three = pl.format("j{}", row % 3)
+        dominant = pl.when(row % 2 == 0).then(pl.lit("big")).otherwise(pl.format("j{}", row % 40))
+        known = (dominant if self.dominant else of_three) if not self.nameless else pl.col("judge")
+        return super().scan().with_columns(judge=pl.when(row >= self.nameless).then(known))
+
+
+@pytest.mark.parametrize("dominant", [False, True])
+def test_few_or_dominant_judges_do_not_cost_the_results(tmp_path: Path, dominant: bool) -> None:
+    out = tmp_path / "out"
+    results = rankbench.run(suite(tmp_path), dataset=Few(dominant=dominant), reps=10, out=out)
+    assert set(results.rows["status"]) == {"done"}
+    text = (out / "leaderboard.md").read_text()
+    assert "folds are not by judge. Votes on one pair of items (and query) are held out together" in " ".join(
+        line.removeprefix("- ") for line in text.splitlines()
+    )
+    assert "Few judges: " in text
+    # By time there are five runs, however many are asked for.
+    assert "later: n = 900, 5 runs" in text or "later: n = 900, 2 runs" in text
+    assert "drift" in text
+
+
+def test_votes_without_a_judge_are_counted(tmp_path: Path) -> None:
+    notes = OwnLog().prepare(Few(nameless=12), 1).notes
+    assert any("Of 900 votes the log does not say for 12 who judged" in note for note in notes)
+    assert any("resampled votes" in note for note in Items().prepare(Few(nameless=12), 1).notes)
+
+
+def test_more_runs_by_time_than_there_are_are_not_planned(tmp_path: Path) -> None:
+    prepared = OwnLog(folds="time").prepare(Log(), 1)
+    assert (prepared.repetitions(900, 10), prepared.repetitions(900, 3)) == (5, 3)
+
+
+def test_an_item_of_three_votes_has_no_interval(tmp_path: Path) -> None:
+    class New(Log):
+        name = "test-new"
+
+        def scan(self) -> pl.LazyFrame:
+            frame = super().scan()
+            new = pl.lit("new").alias("winner")
+            return pl.concat([frame, frame.head(3).with_columns(new)], how="vertical")
+
+    results = rankbench.run(suite(tmp_path), dataset=New(), reps=2, out=tmp_path / "out")
+    units = pl.read_csv(results.directory / "units.csv").filter(unit="new")
+    values = dict(units.select("metric", "value").iter_rows())
+    assert values["lower"] is None
+    assert values["upper"] is None
+    assert (values["rank-low"], values["rank-high"]) == (1, 8)
+    text = (results.directory / "leaderboard.md").read_text()
+    assert "1 of 8 items have fewer than 10 votes" in text
+    assert "| 1 ... 8 | new |" in text
