@@ -1,4 +1,4 @@
-"""Claims, declared before the run: held, did not hold, or could not tell.
+"""A suite's claims: held, did not hold, or could not tell.
 
 A claim is a set of contrasts. It *held* if the own 95% interval of every contrast lies on
 the claimed side; it *did not hold* if one of the intervals that cover all contrasts at

@@ -9,8 +9,11 @@ from rankbench.results.analysis import Analysis
 from rankbench.results.claims import Answer, Finding
 from rankbench.results.schema import SPLITS, Source, Split
 from rankbench.results.text import interval, markdown, number, sentence
+from rankbench.suites.schema import Claim
 
 __all__ = ["claims_markdown"]
+
+_LATE = "written knowing earlier results"
 
 _MEASURED = {
     "less": "Differences of mean losses, first minus second; claimed: below 0.",
@@ -42,13 +45,13 @@ def claims_markdown(analysis: Analysis) -> list[str]:
     lines = [head, "|---|" + "---|" * len(splits)]
     lines += [_summary(answers, splits) for _, answers in ordered]
     return [
-        "## The claims, declared before the run",
-        "Verdicts are about this data, these minimizers and these queries. One contrast on the other side suffices "
+        *_heading([answer.claim for answer in found]),
+        f"Verdicts are about {_subject(analysis)}. One contrast on the other side suffices "
         "for *did not hold*: it does not refute the paper.",
         "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side; a claim needs all of them, "
         "so that is a test at 5% as it is. *Did not hold*: of the intervals that cover all contrasts of the claim at "
-        "once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. Intervals are over "
-        "queries and draws; where repetitions share training data, they are those of the corrected resampled t.",
+        "once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. "
+        + _intervals([titles[answer.experiment] for answer in found]),
         "\n".join(lines),
         "<details><summary>The intervals behind the verdicts</summary>",
         "Printed are the simultaneous intervals. They are wider than those of each contrast alone, which *held* rests "
@@ -58,6 +61,46 @@ def claims_markdown(analysis: Analysis) -> list[str]:
     ]
 
 
+def _heading(claims: Sequence[Claim]) -> list[str]:
+    """Return a title that promises no more than what is so, and the sentence that says which is which."""
+    late = [claim for claim in claims if claim.origin == "post hoc"]
+    if not late:
+        return ["## The claims, declared before the run"]
+    if len(late) == len(claims):
+        return [
+            f"## The claims, {_LATE}",
+            "No claim below is a prediction: results of its experiment, of a trial of it or of another program for it "
+            "had been seen before it was written, or last changed.",
+        ]
+    return [
+        "## The claims",
+        f"Claims were declared before the run. Those marked *{_LATE}* are no predictions: results of their experiment, "
+        "of a trial of it or of another program for it had been seen before they were written, or last changed.",
+    ]
+
+
+def _subject(analysis: Analysis) -> str:
+    """Say what verdicts are about: minimizers where something was minimized, and what losses are given for."""
+    claiming = [section.sampler for section in analysis.sections if section.answers]
+    arms = [arm for sampler in claiming for race in sampler.races for arm in race.arms]
+    parts = ["this data"]
+    if any(not math.isnan(arm.optimality) for arm in arms):
+        parts.append("these minimizers")
+    sources = [sampler.source for sampler in claiming if sampler.source.test_share is None]
+    names = [source.short(split).split()[-1] for source in sources for split in source.shown_splits()]
+    parts += [f"these {name}" for name in dict.fromkeys(names)]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _intervals(sources: Sequence[Source]) -> str:
+    """Say which intervals verdicts rest on."""
+    resampled = [source.test_share is not None for source in sources]
+    if all(resampled):
+        return "Intervals are those of the corrected resampled t: repetitions share training data."
+    where = "; where repetitions share training data, they are those of the corrected resampled t"
+    return f"Intervals are over queries and draws{where if any(resampled) else ''}."
+
+
 def _natural(name: str) -> tuple[str, int]:
     head = name.rstrip("0123456789")
     return head, int(name[len(head) :] or 0)
@@ -65,11 +108,15 @@ def _natural(name: str) -> tuple[str, int]:
 
 def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> str:
     claim = answers[0].claim
-    cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}"]
+    cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)}"]
     for split in splits:
         answer = next((a for a in answers if (a.split or "design") == split), None)
         cells.append("—" if answer is None else _words(answer))
     return "| " + " | ".join(cells) + " |"
+
+
+def _mark(claim: Claim) -> str:
+    return f" *({_LATE})*" if claim.origin == "post hoc" else ""
 
 
 def _words(answer: Answer) -> str:
@@ -85,18 +132,21 @@ def _words(answer: Answer) -> str:
 def _details(answers: Sequence[Answer], source: Source) -> list[str]:
     claim = answers[0].claim
     measured = _MEASURED[claim.kind].format(margin=claim.margin, factor=10**claim.margin)
-    parts = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))} {measured}"]
+    parts = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {measured}"]
     ratio = claim.kind in ("wider", "coincide")
+    # Splits of one table have one interval of a difference, whether it is called over draws or not.
+    single = source.test_share is not None and not ratio
     rows = [
         f"| {markdown(f.text)} | {source.short(a.split) if a.split else 'curves'} | {_estimate(f, ratio)} "
-        f"| {_interval(f.lower, f.upper, ratio) if a.split else '—'} "
-        f"| {_interval(f.lower_draws, f.upper_draws, ratio)} |"
+        f"| {_interval(f.lower, f.upper, ratio) if a.split else '—'} |"
+        + ("" if single else f" {_interval(f.lower_draws, f.upper_draws, ratio)} |")
         for a in answers
         for f in a.findings
     ]
     if rows:
-        head = f"| contrast | on | {'ratio' if ratio else 'difference'} | over queries and draws | over draws |"
-        parts.append("\n".join([head, "|---|---|--:|:-:|:-:|", *rows]))
+        spread = "corrected |" if single else "over queries and draws | over draws |"
+        marks = "|---|---|--:|:-:|" + ("" if single else ":-:|")
+        parts.append("\n".join([f"| contrast | on | {'ratio' if ratio else 'difference'} | {spread}", marks, *rows]))
     notes = dict.fromkeys(note for answer in answers for note in answer.notes)
     if notes:
         parts.append("\n".join(f"- {markdown(sentence(note))}" for note in notes))

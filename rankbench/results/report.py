@@ -130,6 +130,7 @@ def _frames(analysis: Analysis, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
             "upper_draws": finding.upper_draws if finding else None,
             "own_lower": finding.own_lower if finding else None,
             "own_upper": finding.own_upper if finding else None,
+            "origin": answer.claim.origin,
         }
         for section in analysis.sections
         for answer in section.answers

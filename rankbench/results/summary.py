@@ -38,7 +38,9 @@ def summary(directory: Path, claims: pl.DataFrame) -> RenderableType:
         claims = claims.with_columns(pl.when(of_curves).then(pl.lit("design")).otherwise("split").alias("split"))
         splits = [split for split in SPLITS if split in claims["split"]]
         table = Table("claim", "", *(SPLITS.get(split, split) for split in splits), show_lines=False)
-        groups = claims.group_by("claim", "text", maintain_order=True)
+        late = pl.col("origin") == "post hoc"
+        said = pl.when(late).then(pl.col("text") + " (written knowing earlier results)").otherwise("text")
+        groups = claims.with_columns(text=said).group_by("claim", "text", maintain_order=True)
         for (claim, text), rows in sorted(groups, key=lambda group: _by_number(str(group[0][0]))):
             verdicts = {row["split"]: row["verdict"] for row in rows.iter_rows(named=True)}
             # As Text: brackets in a claim are no markup.

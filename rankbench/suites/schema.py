@@ -73,7 +73,7 @@ class Contrast(_Strict):
 
 
 class Claim(_Strict):
-    """A statement declared before the run and answered by it.
+    """A statement declared before the run that answers it.
 
     ``less``: every contrast of mean losses is below zero. ``wider``: every a has a larger
     standard deviation over draws than its b. ``equivalent``: every contrast of mean
@@ -89,6 +89,9 @@ class Claim(_Strict):
         The claim in words, with the paper's page or figure.
     margin : float
         In [0, 10].
+    origin : {"beforehand", "post hoc"}
+        Whether it was written, and last changed, before anybody had seen such results:
+        of this experiment, of another program for it, or of a trial of it.
     """
 
     id: str
@@ -98,6 +101,7 @@ class Claim(_Strict):
     margin: float = Field(default=0.0, ge=0, le=10, allow_inf_nan=False)
     metric: str = ""
     steps: tuple[int, ...] = ()
+    origin: Literal["beforehand", "post hoc"] = "beforehand"
 
 
 class Panel(_Strict):

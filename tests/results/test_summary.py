@@ -10,9 +10,9 @@ from rich.console import Console
 from rankbench.results.summary import summary
 
 
-def shown(claims: list[tuple[str, str, str]]) -> str:
+def shown(claims: list[tuple[str, str, str]], origin: str = "beforehand") -> str:
     frame = pl.DataFrame(
-        [{"claim": c, "text": text, "split": "design", "verdict": verdict} for c, text, verdict in claims]
+        [{"claim": c, "text": t, "split": "design", "verdict": v, "origin": origin} for c, t, v in claims]
     )
     console = Console(width=200, force_terminal=True, color_system=None)
     with console.capture() as captured:
@@ -33,3 +33,9 @@ def test_claims_come_in_the_order_of_their_numbers() -> None:
     text = shown([(name, f"claim <{name}>", "yes") for name in ids])
     found = sorted(ids, key=lambda name: text.index(f"<{name}>"))
     assert found == ["C1", "C2", "C8", "C10", "C" + "9" * 30]
+
+
+def test_claims_written_knowing_results_say_so() -> None:
+    known = "a is less (written knowing earlier results)"
+    assert known in shown([("C1", "a is less", "yes")], "post hoc")
+    assert known not in shown([("C1", "a is less", "yes")])
