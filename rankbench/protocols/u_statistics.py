@@ -62,7 +62,8 @@ class UStatistics(Protocol):
     R is the risk (6) at the limit of structures, Rhat its estimate (19). In each world,
     over `draws` draws of n votes:
 
-    - ``bias``: mean of Rhat(f) - R(f) at fixed scores f, the linear part of the truth;
+    - ``abs-bias``: size of the mean of Rhat(f) - R(f) at fixed scores f, the linear part of the
+      truth;
     - ``deviation``: standard deviation of Rhat(f);
     - ``excess``: mean of R(fhat) - min R for fhat the minimizer of Rhat;
     - ``instability``: how much fhat changes with the order of the very same votes: the
@@ -74,7 +75,7 @@ class UStatistics(Protocol):
     source: ClassVar[str] = "[DMJ13]_ section 4, Assumption D, eq. (17)-(20), Theorem 4"
     table: ClassVar[None] = None
     metrics: ClassVar[dict[str, Direction]] = {
-        "bias": "minimize",
+        "abs-bias": "minimize",
         "deviation": "minimize",
         "excess": "minimize",
         "instability": "minimize",
@@ -153,7 +154,8 @@ class UStatistics(Protocol):
             f"probability proportional to q^-{self.beta + 1:g}",
             f"features are {self.dimension} independent standard normal differences; log-odds of a win are a linear "
             "function of them with variance 1/2, plus an independent normal error with variance 1/4",
-            f"bias and deviation are over {self.draws} draws in each world and repetition",
+            f"bias, without its sign, and deviation are over {self.draws} draws in each world and repetition: where "
+            f"there is no bias, {np.sqrt(2 / np.pi / self.draws):.2g} times the deviation is expected in its place",
         ]
 
     @property
@@ -200,7 +202,7 @@ class UStatistics(Protocol):
         if set(metrics) - {"instability"}:
             moments = [(np.diff(starts) / n, *method.moments(won, starts, k)) for won, starts in votes.draws]
             estimates = np.array([0.5 * w @ (fixed**2 - 2 * fixed * mean + square) for w, mean, square in moments])
-            measures["bias"] = lambda: float(estimates.mean()) - risk(fixed)
+            measures["abs-bias"] = lambda: abs(float(estimates.mean()) - risk(fixed))
             measures["deviation"] = lambda: float(estimates.std(ddof=1))
 
             def excess() -> float:

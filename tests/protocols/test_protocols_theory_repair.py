@@ -101,3 +101,12 @@ def test_the_papers_populations_are_low_noise():
 def test_suites_can_be_planned():
     assert len(api.planned("theory").plan.tasks) == 4
     assert len(api.planned("repair", reps=1).plan.tasks) == 12
+
+
+def test_the_page_says_why_populations_have_this_law():
+    assumed = " ".join(Repair().assumptions())
+    assert "chosen, before anything was trained, for how often the limit of (12)" in assumed
+    assert (
+        "with uniform variables in the place of exponential ones it is an eighth, with five items nearly half"
+        in assumed
+    )

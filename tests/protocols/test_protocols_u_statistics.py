@@ -16,7 +16,7 @@ from rankbench.random import seed_state
 from rankbench.results.schema import BlockKey
 from rankbench.theory.kernels.power_law import draw_outcomes, normal, shuffle
 
-METRICS = ("bias", "deviation", "excess", "instability")
+METRICS = ("abs-bias", "deviation", "excess", "instability")
 
 
 def run(protocol, n, metrics=METRICS, repetition=0, **cells):
@@ -28,7 +28,7 @@ def run(protocol, n, metrics=METRICS, repetition=0, **cells):
 def test_bias_of_single_votes_is_that_of_their_law():
     """With k = 1 the empirical risk is unbiased for the risk of single votes, whatever n."""
     protocol = UStatistics(worlds=2, draws=400, queries=50)
-    prepared, found = run(protocol, 200, ("bias", "deviation"), a="u-statistic:exponent=0")
+    prepared, found = run(protocol, 200, ("abs-bias", "deviation"), a="u-statistic:exponent=0")
     p, high = protocol.frequencies, math.log(1.1 / 0.1)
     for u in range(2):
         x, chance, theta = (prepared.arrays[f"worlds.{name}"][u] for name in ("x", "chance", "theta"))
@@ -36,7 +36,16 @@ def test_bias_of_single_votes_is_that_of_their_law():
         single = 0.5 * p @ (chance * (f - high) ** 2 + (1 - chance) * (f + high) ** 2)
         expected = single - 0.5 * p @ (f - limit) ** 2
         error = found["a"].losses["deviation", "design"][u] / math.sqrt(400)
-        assert found["a"].losses["bias", "design"][u] == pytest.approx(expected, abs=4 * error)
+        assert found["a"].losses["abs-bias", "design"][u] == pytest.approx(abs(expected), abs=4 * error)
+
+
+def test_less_bias_is_better_whatever_its_sign():
+    """Hardly biased, single estimates of two draws fall on either side of the truth: none may count as better than 0."""
+    protocol = UStatistics(worlds=30, draws=2, queries=2)
+    _, found = run(protocol, 50_000, ("abs-bias",), a="u-statistic:exponent=1")
+    bias = found["a"].losses["abs-bias", "design"]
+    assert 0 <= bias.min() < bias.max() < 0.05
+    assert "bias, without its sign" in protocol.assumptions()[-1]
 
 
 def test_deviation_of_single_votes_is_that_of_their_law():

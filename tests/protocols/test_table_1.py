@@ -146,6 +146,9 @@ def test_choices_change_what_they_say():
     assert kept["features=insample,similarity=false"]["mean"] == kept[""]["mean"] == kept["features=loo"]["mean"]
     assert kept["sampling=pair"]["mean"] != kept[""]["mean"]
     assert "WITH LEAKAGE" in " ".join(prepared("table-1:partitions=1,features=insample").notes)
+    known = prepared("table-1:partitions=1").notes[0]
+    assert "Chosen knowing results on the real ratings" in known
+    assert "seed of the suite table-1" in known
     assert "NOT free of leakage" in " ".join(prepared("table-1:partitions=1,features=loo").notes)
 
 
@@ -218,6 +221,13 @@ def contenders_of_the_suite():
 
 
 def check_leak_free(ns):
+    """Compare with the numbers of an earlier, separate program for the same experiment.
+
+    What that is worth: the suite's seed was changed after a look at these very levels, some of which missed the
+    range of .004 with the first seed, and two definitions of features were chosen on these ratings. That the levels
+    are met therefore confirms nothing; they hold the program to what it gave. The differences were the
+    same with both seeds, and they are what is known about the losses.
+    """
     cells, _ = contenders_of_the_suite()
     table = losses("ml-100k", "table-1", cells, ns)
     for n in ns:

@@ -41,3 +41,30 @@ def test_the_suite_paper_is_the_protocol() -> None:
     claims = [claim.id for experiment in suite.experiments for claim in experiment.claims]
     assert sorted(claims) == [f"C{i}" for i in range(1, 9)]
     assert suite.protocol == "btl:design=500,heldout=500,transforms=signed-log1p+zscore-within-query"
+
+
+@pytest.mark.parametrize(
+    ("name", "late"),
+    [
+        ("table-1", {"T1", "T2", "T3", "T4"}),
+        ("aggregators", {f"A{i}" for i in range(1, 12)}),
+        ("repair", {"R1", "R5", "R9"}),
+        ("u-statistics", set()),
+    ],
+)
+def test_claims_that_knew_results_say_so(name: str, late: set[str]) -> None:
+    suite = read_suite(manager.suites()[name])
+    claims = [claim for experiment in suite.experiments for claim in experiment.claims]
+    assert {claim.id for claim in claims if claim.origin == "post hoc"} == late
+
+
+def test_claims_claim_what_their_contrasts_show() -> None:
+    claims = {
+        claim.id: claim
+        for name in ("aggregators", "repair")
+        for experiment in read_suite(manager.suites()[name]).experiments
+        for claim in experiment.claims
+    }
+    assert "P = NP" not in claims["R9"].text
+    assert claims["A7"].kind == "equivalent"
+    assert "fewer" not in claims["A7"].text
