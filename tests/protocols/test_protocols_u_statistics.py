@@ -40,7 +40,7 @@ def test_bias_of_single_votes_is_that_of_their_law():
 
 
 def test_less_bias_is_better_whatever_its_sign():
-    """Hardly biased, single estimates of two draws fall on either side of the truth: none may count as better than 0."""
+    """Hardly biased, means of two draws fall on either side of the truth: none may count as better than 0."""
     protocol = UStatistics(worlds=30, draws=2, queries=2)
     _, found = run(protocol, 50_000, ("abs-bias",), a="u-statistic:exponent=1")
     bias = found["a"].losses["abs-bias", "design"]
