@@ -210,7 +210,8 @@ class Sampler:
     ) -> MeanIntervals:
         """Return the means of `arms` with their intervals over draws."""
         means = np.stack([self.means(arm, metric, split, repetitions) for arm in arms], axis=1)
-        if self.source.fixed(split):
+        same = len(self.source.units[split]) == 1 and bool((means == means[0]).all())
+        if same or self.source.fixed(split):
             means = means.mean(axis=0, keepdims=True)
         shares = [self.source.shared(arm.member.n) for arm in arms]
         found = mean_intervals(means, level, np.array([widening(len(means), share) for share in shares]))

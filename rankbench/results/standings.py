@@ -110,7 +110,7 @@ def _ranks(
     """Rank every distinct arm; one that equals k = inf shares that one's range."""
     distinct = [arm for arm in race.racing if not _shares(arm, race)]
     sample = sampler.sample(distinct, metric, split, race.repetitions)
-    if len(sample.draws) == len(sample.queries) == 1:
+    if sample.alike:
         return  # nothing to tell anything apart by
     ranges = rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
     by_label = {arm.member.label: pair for arm, pair in zip(distinct, ranges, strict=True)}

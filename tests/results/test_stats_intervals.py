@@ -239,7 +239,10 @@ def test_corrected_t_by_hand_and_without_a_test_share() -> None:
     assert (found.estimate[0], found.lower[0], found.upper[0]) == pytest.approx((0.25, 0.25 - half, 0.25 + half))
     assert found.p[0] == pytest.approx(2 * stats.t.sf(0.25 / se, 3))
     assert corrected(differences, None).p[0] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
-    assert corrected(np.zeros(3), 0.1).p[0] == 1
+    # Two arms that vary, and agree.
+    twice = np.repeat(differences[:, None, None], 2, axis=2)
+    equal = contrasts_over_draws(widened(crossed(twice, 1), 0.1), np.array([[1.0], [-1.0]]))
+    assert (equal.p[0], equal.lower[0], equal.upper[0]) == (1, 0, 0)
 
 
 def test_corrected_t_on_overlapping_splits_keeps_its_level() -> None:
@@ -260,3 +263,16 @@ def test_the_widening_of_subsets_of_one_pool_is_that_of_finite_populations() -> 
     # Infinitely many subsets are as good as the pool itself: the standard error of its mean.
     widened_variance = np.var(subsets) * widening(10**9, 4 / 6) ** 2 / 10**9
     assert widened_variance == pytest.approx(pool.var(ddof=1) / 6)
+
+
+def test_one_unit_that_is_the_same_every_time_tells_nothing() -> None:
+    losses = np.tile(np.array([0.3, 0.4, 0.5]), (20, 1, 1))
+    sample = crossed(losses, 1)
+    assert sample.alike
+    for found in (contrasts(sample, np.eye(3)), contrasts_over_draws(sample, np.eye(3))):
+        assert np.isnan(found.lower).all()
+        assert np.isnan(found.upper).all()
+    assert rank_ranges(sample).tolist() == [[1, 3]] * 3
+    # Where draws differ at all, an arm that never does is certain.
+    losses[3, 0, 1] += 0.01
+    assert contrasts(crossed(losses, 1), np.eye(3)).lower[0] == pytest.approx(0.3)

@@ -65,6 +65,11 @@ class Crossed:
         return np.asarray(~together.any(axis=0))
 
     @property
+    def alike(self) -> bool:
+        """Whether nothing varies at all: one query, and every draw gave every arm the same."""
+        return len(self.queries) == 1 and bool((self.draws == self.draws[0]).all())
+
+    @property
     def mean(self) -> NDArray[np.float64]:
         """Mean of every arm, shape (C,)."""
         return np.asarray(self.draws.mean(axis=0))

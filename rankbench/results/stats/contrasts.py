@@ -65,7 +65,8 @@ def contrasts_over_draws(sample: Crossed, matrix: NDArray[np.float64], level: fl
     """Return simultaneous intervals that hold for other draws on these very queries.
 
     A single contrast gets the interval of the paired t test; of several, the maximum is
-    bootstrapped.
+    bootstrapped. Of one query whose draws are all the same there is none: that a thing
+    was computed again is no draw.
     """
     draws = sample.draws @ matrix
     count = draws.shape[0]
@@ -75,7 +76,7 @@ def contrasts_over_draws(sample: Crossed, matrix: NDArray[np.float64], level: fl
         Sources.only(matrix.shape[1], count - 1.0),
         units=count,
         level=level,
-        spread=count > 1,
+        spread=count > 1 and not sample.alike,
         se=draws.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else None,
         certain=sample.certain(matrix),
     )
