@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankbench.logs.units import ENOUGH, Units
 
-__all__ = ["FEW", "rank_ranges", "score_intervals"]
+__all__ = ["FEW", "judged_enough", "rank_ranges", "score_intervals", "too_thin"]
 
 FEW = 30
 """With fewer units a bootstrap of a maximum is too coarse: Bonferroni instead."""
@@ -32,7 +32,7 @@ def score_intervals(
     """
     from scipy.special import stdtrit
 
-    known = _judged(units) & (se > _unit(scores))
+    known = judged_enough(units) & (se > _unit(scores))
     half = np.where(known, -stdtrit(_freedom(units.items), (1 - level) / 2) * se, np.nan)
     return scores - half, scores + half
 
@@ -70,7 +70,7 @@ def rank_ranges(
     m = len(scores)
     variance = np.diag(covariance)
     se = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
-    judged = _judged(units)
+    judged = judged_enough(units)
     same = (scales[:, None] == scales) & judged[:, None] & judged
     live = same & (se > _unit(scores))
     np.fill_diagonal(live, False)
@@ -91,9 +91,21 @@ def rank_ranges(
     return 1 + better.sum(axis=0).astype(np.int64), m - better.sum(axis=1).astype(np.int64)
 
 
-def _judged(units: Units) -> NDArray[np.bool_]:
+def judged_enough(units: Units) -> NDArray[np.bool_]:
+    """Return which items ten votes and three units at least are about, shape (m,)."""
     known: NDArray[np.bool_] = (units.votes >= ENOUGH) & (units.items >= _FEWEST)
     return known
+
+
+def too_thin(units: Units) -> list[str]:
+    """Return a sentence on the items without intervals; none if all have them."""
+    thin = int((~judged_enough(units)).sum())
+    if not thin:
+        return []
+    return [
+        f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or those of fewer than "
+        f"{_FEWEST:.0f} equal judges: too few for an interval, and they may hold any place"
+    ]
 
 
 def _freedom(units: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.errors import InputError, SpecError
-from rankbench.logs.certainty import FEW, rank_ranges, score_intervals
+from rankbench.logs.certainty import FEW, rank_ranges, score_intervals, too_thin
 from rankbench.logs.clusters import ClusterCounts
 from rankbench.logs.pairs import PairCounts
 from rankbench.logs.ranking import ItemRanking, rank_items, unknown, with_spread
 from rankbench.logs.replicates import comparisons_of, finite_scores, replicates
 from rankbench.logs.scales import connected
 from rankbench.logs.source import LogSource
-from rankbench.logs.units import ENOUGH, Units, units_of_counts
+from rankbench.logs.units import Units, units_of_counts
 
 if TYPE_CHECKING:
     from rankbench.logs.parquet import ParquetLog
@@ -290,10 +290,4 @@ def interval_notes(units: Units, kind: Intervals | None) -> list[str]:
     if kind == "judges" and units.effective < FEW:
         alike = "" if units.effective > 0.9 * units.count else f", who count like {units.effective:.1f} equal ones"
         notes.append(f"only {units.count} judges{alike}: intervals are rough, and wide")
-    thin = int((units.votes < ENOUGH).sum())
-    if thin:
-        notes.append(
-            f"{thin} of {len(units.votes)} items have fewer than {ENOUGH:.0f} votes: too few for an interval, and they "
-            "may hold any place"
-        )
-    return notes
+    return [*notes, *too_thin(units)]

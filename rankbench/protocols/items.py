@@ -13,9 +13,9 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.logs.certainty import FEW
+from rankbench.logs.certainty import FEW, too_thin
 from rankbench.logs.ranking import Cluster, ItemRanking, clusters_of, rank_items
-from rankbench.logs.units import ENOUGH, units_of_votes
+from rankbench.logs.units import units_of_votes
 from rankbench.logs.votes import Votes
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
@@ -75,13 +75,7 @@ class Items(Protocol):
                 f"Few judges: {units.count:,}, who by their shares of the votes count like {units.effective:.1f}. "
                 "Intervals of items are rough, and wide."
             )
-        thin = int((units.votes < ENOUGH).sum())
-        if thin:
-            notes.append(
-                f"{thin} of {len(votes.items):,} items have fewer than {ENOUGH:.0f} votes: too few for an interval, "
-                "and they may hold any place."
-            )
-        return notes
+        return [*notes, *(f"{note}." for note in too_thin(units))]
 
     def refusal(self, dataset: Dataset) -> str:
         """Return why a data set is no log of votes; empty if it is one."""

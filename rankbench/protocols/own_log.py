@@ -28,10 +28,6 @@ INNER = 3
 """Folds within the training part, on which parameters and links are chosen."""
 
 
-CALIBRATED = "`calibration` alone ranks nobody: chances of one half are always calibrated. Read it beside `log-loss`."
-"""What everybody who reads the table of calibration must know."""
-
-
 class OwnLog(Protocol):
     r"""Repeated cross-validation on a log of votes, or on the comparisons that ballots imply.
 
@@ -74,7 +70,7 @@ class OwnLog(Protocol):
             raise SpecError(f"protocol {self.name!r} needs a log")
         votes, notes = votes_of(dataset)
         grouping, why = chosen_grouping(votes, self.folds)
-        notes = (*notes, *why, CALIBRATED)
+        notes = (*notes, *why)
         if grouping == "time":
             notes = (
                 *notes,

@@ -76,6 +76,11 @@ def _how_to_read(record: SuiteRecord) -> list[str]:
             "share training data; taken for independent, their intervals would be far too narrow. **wins**: runs in "
             "which a contender was better than the baseline.",
         ]
+    if any("calibration" in experiment.losses for experiment in record.experiments):
+        lines.append(
+            "- **calibration** ranks nobody alone: chances of one half are always calibrated. Read it beside the log "
+            "loss."
+        )
     return ["\n".join(lines)]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from rankbench.results.analysis import Analysis, Section
 from rankbench.results.standings import Standing, best_first
 from rankbench.results.stats.contrasts import contrasts
-from rankbench.results.text import code, interval, markdown, number
+from rankbench.results.text import code, interval, markdown, number, sentence
 
 __all__ = ["recommendations"]
 
@@ -58,7 +58,7 @@ def _of(section: Section, analysis: Analysis) -> list[str]:
     if beaten:
         lines.append(f"Significantly worse than some other method: {_words(beaten)}.")
     lines += _elsewhere(chosen.contender, section, analysis)
-    lines += [f"Bear in mind: {note}" for note in _caveats(first, section, len(headline))]
+    lines += [f"Bear in mind: {note}" for note in _caveats(first, section, analysis, len(headline))]
     return ["\n".join(f"- {line}" for line in lines)]
 
 
@@ -155,7 +155,7 @@ def _elsewhere(contender: str, section: Section, analysis: Analysis) -> list[str
     return lines
 
 
-def _caveats(row: Standing, section: Section, contenders: int) -> list[str]:
+def _caveats(row: Standing, section: Section, analysis: Analysis, contenders: int) -> list[str]:
     source = section.sampler.source
     notes = []
     if source.simulated:
@@ -166,6 +166,9 @@ def _caveats(row: Standing, section: Section, contenders: int) -> list[str]:
         notes.append(f"all {source.counts} are one draw: what others would have taught is not in the intervals.")
     elif row.repetitions < 10:
         notes.append(f"{row.repetitions} runs tell little; the suite has more without --reps.")
+    # What the data did to this experiment alone, as other folds than those that were asked for.
+    shared = [set(other.sampler.source.notes) for other in analysis.sections]
+    notes += [markdown(sentence(note)) for note in source.notes if not all(note in own for own in shared)]
     if contenders > 1:
         notes.append(f"it is the best of {contenders} contenders on these very data: expect a little worse on others.")
     people = "judges" if source.counts == "votes" else "people"
