@@ -125,8 +125,8 @@ class ClickPrediction(Protocol):
         held = take_selections(log.selections, test)
         judged = np.flatnonzero(held.counts)
         notes = [
-            f"{len(train):,} training sessions of {len(log)} queries; {len(test):,} held-out sessions of "
-            f"{len(judged)} queries (as published).",
+            f"{len(train):,} training sessions of {_queries(len(log))}; {len(test):,} held-out sessions of "
+            f"{_queries(len(judged))} (as published).",
             f"Draws of n sessions are samples of these {len(train):,}: intervals over draws allow for what they share, "
             "and there is one draw of all.",
         ]
@@ -157,7 +157,7 @@ class ClickPrediction(Protocol):
         held = round(self.heldout * sessions)
         _check_sizes(dataset, sessions - held, held)
         notes = (
-            f"Every repetition holds out {held:,} of {sessions:,} sessions of {len(log)} queries, drawn anew, and "
+            f"Every repetition holds out {held:,} of {sessions:,} sessions of {_queries(len(log))}, drawn anew, and "
             f"trains on n of the other {sessions - held:,}.",
         )
         scale = self._scale(len(log.selections) * (sessions - held) / sessions)
@@ -250,6 +250,10 @@ def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: fl
     p = np.maximum(1.0 - total, 0.0)
     p[clicked] = chances[(selections.starts[:-1] + position)[clicked]]
     return -np.log((1.0 - mix) * p + mix / (lengths + 1))
+
+
+def _queries(count: int) -> str:
+    return "1 query" if count == 1 else f"{count:,} queries"
 
 
 def _arrays(selections: Selections) -> dict[str, NDArray[np.generic]]:

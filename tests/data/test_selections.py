@@ -64,8 +64,24 @@ def test_taking_some_of_the_selections(table, data):
     assert len(part) == len(chosen)
     assert len(part.offsets) == len(log) + 1
     rows = unloaded(log)
-    smaller = type(log)(log.ids, log.items, log.item_offsets, part, log.parts, log.part[sorted(chosen)])
+    kept = sorted(chosen)
+    smaller = type(log)(log.ids, log.items, log.item_offsets, part, log.parts, log.part[kept], log.rows[kept])
     assert unloaded(smaller) == [rows[i] for i in sorted(chosen)]
+
+
+def test_rows_say_where_selections_come_from():
+    table = pl.DataFrame(
+        {
+            "query_id": ["q", "p", "q"],
+            "session_id": ["1", "2", "3"],
+            "shown": [["a", "b"]] * 3,
+            "clicked": [[1, 2], [1], [2]],
+        }
+    )
+    table = validate_selections(table.lazy())
+    assert load_selections(table).rows.tolist() == [1, 0, 2]
+    assert load_selections(table, several="each").rows.tolist() == [1, 0, 0, 2]
+    assert load_selections(table, several="drop").rows.tolist() == [1, 2]
 
 
 def test_nothing_is_left():

@@ -123,7 +123,7 @@ def test_parts_are_the_split():
     prepared = ClickPrediction(mix=0.5).prepare(Log(), 1)
     assert prepared.units == {"heldout": ("q",)}
     assert prepared.scaled(32_000) == 3
-    assert "3 training sessions of 2 queries; 2 held-out sessions of 1 queries (as published)" in prepared.notes[0]
+    assert "3 training sessions of 2 queries; 2 held-out sessions of 1 query (as published)" in prepared.notes[0]
     assert (prepared.pool, prepared.test_share) == (3, None)
     assert prepared.splits == {"heldout": "Queries (by their held-out sessions)"}
     assert "scaled" in prepared.notes[-1]
