@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import click
 
 if TYPE_CHECKING:
-    from rankbench.logs.aggregate import Aggregation
     from rankbench.cli.formats import Format
+    from rankbench.logs.aggregate import Aggregation
 
     Shown: TypeAlias = Format | Literal["table"]
 
@@ -95,8 +95,8 @@ def aggregate(
 
 
 def _show(found: Aggregation, form: Shown, out: Path | None) -> None:
-    from rankbench.cli.tables import print_table
     from rankbench.cli.formats import encoded, score_cells
+    from rankbench.cli.tables import print_table
     from rankbench.results.files import replace_file
 
     if form == "table":
