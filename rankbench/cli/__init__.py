@@ -81,6 +81,9 @@ class Commands(click.Group):
                 raise
             click.echo(f"error: {visible(str(error.filename))}: {error.strerror}", err=True)
             ctx.exit(1)
+        except MemoryError as error:
+            click.echo(f"error: not enough memory: {visible(str(error) or 'no details')}", err=True)
+            ctx.exit(1)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -77,6 +78,8 @@ def aggregate(
         raise SpecError("Parquet is nothing for a terminal; give a file with --out")
     if chosen == "table" and out is not None:
         raise SpecError("tables are for terminals; say --format csv, parquet, json or md for a file")
+    if out is not None and os.path.isfile(out) and os.path.exists(log) and os.path.samefile(log, out):
+        raise SpecError(f"--out {out} is the log itself, which would be lost; choose another file")
     found = engine.aggregate(
         log,
         method,

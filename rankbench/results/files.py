@@ -8,13 +8,17 @@ from pathlib import Path
 
 __all__ = ["replace_file"]
 
+_DEVICES = (Path("/dev"), Path("/proc"))
+_FILES = (Path("/dev/shm"),)  # noqa: S108  a file system, for all its name
+
 
 def replace_file(path: Path, data: bytes) -> Path:
     """Write a new file beside `path` and put it in its place.
 
     The new file has a name that nobody can guess and is opened only if it does not exist,
     so that no link that somebody planted is followed; its permissions are those that the
-    process's umask leaves. A link at `path` itself is replaced, not followed.
+    process's umask leaves. A link to a file at `path` itself is replaced, not followed. What is
+    there and is no file (a device or a pipe, as ``/dev/stdout``, also by a link) is written to.
 
     Parameters
     ----------
@@ -30,8 +34,12 @@ def replace_file(path: Path, data: bytes) -> Path:
     Raises
     ------
     OSError
-        It cannot be written; what was there before is untouched.
+        It cannot be written; a file that was there before is untouched.
     """
+    if _is_device(path):
+        with path.open("wb") as stream:
+            stream.write(data)
+        return path
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -44,3 +52,15 @@ def replace_file(path: Path, data: bytes) -> Path:
         temporary.unlink(missing_ok=True)
         raise
     return path
+
+
+def _is_device(path: Path) -> bool:
+    """Return whether `path` stands for no file of its own, so that nothing must take its place.
+
+    ``/dev/stdout`` may lead to a file, where the shell sent the output to one: to replace the
+    name would break it for every other program.
+    """
+    if path.exists() and not path.is_file():
+        return True
+    where = path.parent.resolve()
+    return any(map(where.is_relative_to, _DEVICES)) and not any(map(where.is_relative_to, _FILES))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 
 import polars as pl
@@ -173,6 +174,17 @@ def test_an_unwritable_file_is_an_error_and_nothing_is_left(rankbench, tmp_path:
     assert done.exit_code in (1, 2)
     assert "error" in done.stderr
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "votes.csv"]
+
+
+def test_the_log_is_not_written_over(rankbench, tmp_path: Path) -> None:
+    log, link = tmp_path / "n.csv", tmp_path / "link.csv"
+    log.write_bytes(VOTES + b"q,a,b\nq,b,c\nq,c,a\n")
+    os.link(log, link)
+    for out in (log, link):
+        shown = rankbench("aggregate", str(log), "--out", str(out))
+        assert shown.exit_code == 2
+        assert "is the log itself" in shown.stderr
+    assert log.read_bytes().startswith(VOTES)
 
 
 def test_out_takes_its_format_from_the_ending(rankbench, tmp_path: Path) -> None:

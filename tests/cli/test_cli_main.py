@@ -100,6 +100,13 @@ def test_an_interruption_is_130(rankbench, failing):
     assert shown.stderr == "interrupted\n"
 
 
+def test_too_little_memory_is_one_line(rankbench, failing):
+    failing(MemoryError("Unable to allocate 11.9 GiB"))
+    shown = rankbench("run")
+    assert shown.exit_code == 1
+    assert shown.stderr == "error: not enough memory: Unable to allocate 11.9 GiB\n"
+
+
 def test_a_file_of_the_system_that_fails_is_named(rankbench, failing):
     failing(PermissionError(13, "Permission denied", "/some/file"))
     shown = rankbench("list")

@@ -41,6 +41,35 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == b"new"
 
 
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path, linked: bool) -> None:
+    pipe = path = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    if linked:
+        path = tmp_path / "stdout"
+        path.symlink_to(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        replace_file(path, b"new")
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert path.is_symlink() == linked
+    assert {entry.name for entry in tmp_path.iterdir()} == {"pipe", path.name}
+
+
+def test_a_device_that_leads_to_a_file_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /dev/stdout does where the shell sent the output to a file."""
+    monkeypatch.setattr(files, "_DEVICES", (tmp_path / "dev",))
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "stdout").symlink_to(tmp_path / "file")
+    (tmp_path / "file").write_bytes(b"old and long")
+    replace_file(tmp_path / "dev" / "stdout", b"new")
+    assert (tmp_path / "dev" / "stdout").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"new"
+
+
 def test_even_a_guessed_name_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
