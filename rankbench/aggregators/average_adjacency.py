@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.component import Property, StructureKind
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class AverageAdjacency(Aggregator):
     source: ClassVar[str] = "[DMJ13]_ section 5.3"
     structure: ClassVar[StructureKind] = "edges"
     properties: ClassVar[frozenset[Property]] = frozenset({"additive", "equivariant"})
+    most_items: ClassVar[int | None] = MOST_DENSE
 
     def aggregate(
         self,

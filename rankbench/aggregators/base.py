@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component, JudgmentKind, StructureKind
+from rankbench.errors import SpecError
 
 if TYPE_CHECKING:
     from rankbench.data.queries import Comparisons, Orders, Selections
     from rankbench.kernels import Kernel
 
-__all__ = ["Aggregator"]
+__all__ = ["MOST_DENSE", "Aggregator"]
+
+MOST_DENSE = 4000
+"""Most items of those that fill a matrix of all pairs: 128 MB each."""
 
 
 class Aggregator(Component):
@@ -32,12 +36,29 @@ class Aggregator(Component):
     needs_truth : bool
         Whether the structure is made from the labels instead of the judgments
         (`limit-scores`); then `from_labels` is called, and order k means nothing.
+    most_items : int or None
+        Most items that it can rank, for those that fill an m x m matrix; None: no limit.
     """
 
     kind: ClassVar[str] = "aggregator"
     judgments: ClassVar[JudgmentKind] = "comparisons"
     structure: ClassVar[StructureKind] = "scores"
     needs_truth: ClassVar[bool] = False
+    most_items: ClassVar[int | None] = None
+
+    def check_size(self, m: int) -> None:
+        """Refuse more items than `most_items`, before anything is allocated.
+
+        Raises
+        ------
+        SpecError
+            There are more.
+        """
+        if self.most_items is not None and m > self.most_items:
+            raise SpecError(
+                f"{self.name!r} needs an m x m matrix, and m = {m:,} items are too many (at most {self.most_items:,}); "
+                "take win-rate or borda"
+            )
 
     def aggregate(
         self,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.pairs import Pairs, observed_pairs
 from rankbench.component import Property
 
@@ -49,6 +49,7 @@ class BradleyTerry(Aggregator):
     name: ClassVar[str] = "bradley-terry"
     source: ClassVar[str] = "[BT52]_; [DMJ13]_ eq. (26)"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    most_items: ClassVar[int | None] = MOST_DENSE
 
     ridge: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2.")
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.pairs import observed_pairs
 from rankbench.component import Property
@@ -57,6 +57,7 @@ class Davidson(Aggregator):
     name: ClassVar[str] = "davidson"
     source: ClassVar[str] = "[D70]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    most_items: ClassVar[int | None] = MOST_DENSE
 
     ridge: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2.")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.component import Property, StructureKind
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class DifferenceGraph(Aggregator):
     source: ClassVar[str] = "[DMJ13]_ sections 3.2.2 and 5.3, eq. (23)"
     structure: ClassVar[StructureKind] = "edges"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    most_items: ClassVar[int | None] = MOST_DENSE
 
     def aggregate(
         self,

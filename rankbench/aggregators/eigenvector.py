@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.pairs import log_odds, observed_pairs
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
@@ -57,6 +57,7 @@ class Eigenvector(Aggregator):
     name: ClassVar[str] = "eigenvector"
     source: ClassVar[str] = "[DMJ13]_ section 5.1, principal eigenvector method; [S77]_, [S03]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    most_items: ClassVar[int | None] = MOST_DENSE
 
     smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both sides, c.")
     frequencies: Literal["counts", "joint"] = Field(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.component import Property
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Kemeny(Aggregator):
     name: ClassVar[str] = "kemeny"
     source: ClassVar[str] = "[K59]_; [DMJ13]_ eq. (10), Proposition 3"
     properties: ClassVar[frozenset[Property]] = frozenset({"irregular"})
+    most_items: ClassVar[int | None] = MOST_DENSE
 
     exact: int = Field(default=14, ge=2, le=16, description="Most connected items that are ordered exactly.")
     ties: Literal["average", "first"] = Field(

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.component import Property
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ class PageRank(Aggregator):
     name: ClassVar[str] = "pagerank"
     source: ClassVar[str] = "[PBMW99]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    most_items: ClassVar[int | None] = MOST_DENSE
 
     damping: float = Field(default=0.85, ge=0, le=0.999, description="Probability to follow a loss, d.")
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.pairs import observed_pairs
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
@@ -55,6 +55,7 @@ class RankCentrality(Aggregator):
     name: ClassVar[str] = "rank-centrality"
     source: ClassVar[str] = "[NOS17]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    most_items: ClassVar[int | None] = MOST_DENSE
 
     smoothing: float = Field(
         default=0.5, gt=0, allow_inf_nan=False, description="Added to both sides of observed pairs, c."

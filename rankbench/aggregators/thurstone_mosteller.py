@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.pairs import log_odds, observed_pairs
 from rankbench.component import Property
 from rankbench.errors import InputError
@@ -42,6 +42,7 @@ class ThurstoneMosteller(Aggregator):
     name: ClassVar[str] = "thurstone-mosteller"
     source: ClassVar[str] = "[DMJ13]_ eq. (22)"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    most_items: ClassVar[int | None] = MOST_DENSE
 
     smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both counts, c.")
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.errors import InputError, SpecError
+from rankbench.logs.certainty import check_size
 from rankbench.logs.ranking import ItemRanking
 from rankbench.logs.source import Log, LogSource, open_source
 from rankbench.logs.votes_ranking import Intervals, Wanted, irregular, rank_votes, ranked, resampled_ranking
@@ -199,11 +200,13 @@ def _rank(source: LogSource, wanted: Wanted, *, pooled: bool) -> tuple[ItemRanki
         if wanted.intervals == "judges":
             raise SpecError("clicks have no judges: a session is what is resampled; take --intervals bootstrap")
         judges, log = False, load_sessions(frame, wanted.aggregator)
+    wanted.aggregator.check_size(len(log.items))
     scores = log.scores(None)
     if wanted.intervals is None:
         return ranked(log.items, scores, log.scales), []
     if "irregular" in wanted.aggregator.properties:
         return irregular(log.items, scores, log.scales)
+    check_size(len(log.items))
     drawn = log.replicates(wanted.replicates, wanted.seed)
     return resampled_ranking(log.items, scores, log.scales, drawn, log.units, "judges" if judges else "bootstrap")
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.errors import InputError
 from rankbench.logs.units import ENOUGH, Units
 
-__all__ = ["FEW", "judged_enough", "rank_ranges", "score_intervals", "too_thin"]
+__all__ = ["FEW", "LARGEST", "check_size", "judged_enough", "rank_ranges", "score_intervals", "too_thin"]
 
 FEW = 30
 """With fewer units a bootstrap of a maximum is too coarse: Bonferroni instead."""
+
+LARGEST = 4000
+"""Most items whose differences are compared: matrices of 128 MB."""
 
 _MANY = 500
 """With more items the maximum over all pairs takes long, and gains little over Bonferroni."""
@@ -19,6 +23,20 @@ _FEWEST = 3.0
 """Fewer units have no spread to speak of: one degree of freedom, or none."""
 
 _ZERO = 1e-9
+
+
+def check_size(m: int) -> None:
+    """Refuse more items than intervals can compare, before anything is allocated.
+
+    Raises
+    ------
+    InputError
+        There are more than `LARGEST`.
+    """
+    if m > LARGEST:
+        raise InputError(
+            f"intervals compare all pairs of items: {m:,} are too many (at most {LARGEST:,}); leave them out"
+        )
 
 
 def score_intervals(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons
 from rankbench.errors import ContenderDiverged
-from rankbench.logs.certainty import rank_ranges, score_intervals
+from rankbench.logs.certainty import check_size, rank_ranges, score_intervals
 from rankbench.logs.units import Units, units_of_votes
 from rankbench.logs.votes import Votes
 
@@ -96,8 +96,15 @@ def rank_items(
     ------
     ContenderDiverged
         Scores are not finite.
+    InputError
+        More items than intervals can compare.
+    SpecError
+        More items than the aggregator can rank.
     """
     m = len(votes.items)
+    aggregator.check_size(m)
+    if replicates and "irregular" not in aggregator.properties:
+        check_size(m)
     sequential = "sequential" in aggregator.properties
     scores = _scores(aggregator, votes.comparisons(), m, sequential)
     scales = scales_of(votes)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.errors import InputError, SpecError
-from rankbench.logs.certainty import FEW, rank_ranges, score_intervals, too_thin
+from rankbench.errors import SpecError
+from rankbench.logs.certainty import FEW, check_size, rank_ranges, score_intervals, too_thin
 from rankbench.logs.clusters import ClusterCounts
 from rankbench.logs.pairs import PairCounts
 from rankbench.logs.ranking import ItemRanking, rank_items, unknown, with_spread
@@ -37,9 +37,6 @@ __all__ = [
 
 Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich"]
 """What is taken for independent: judgments, or judges with all of theirs; or a formula."""
-
-LARGEST = 4000
-"""Most items whose differences are compared: matrices of 128 MB."""
 
 _LONG = 1_000_000
 _DRAWS = 2000
@@ -97,11 +94,12 @@ def rank_votes(source: LogSource, wanted: Wanted) -> tuple[ItemRanking, list[str
     if kind == "sandwich":
         raise SpecError("there are sandwich intervals for bradley-terry only; take bootstrap or judges")
     counts = data.counts if isinstance(data, ClusterCounts) else data
+    wanted.aggregator.check_size(counts.m)
     scores = finite_scores(wanted.aggregator.from_comparisons(comparisons_of(counts), counts.m), counts.m)
     scales = connected(counts).of.astype(np.int64)
     if kind is None:
         return ranked(counts.items, scores, scales), []
-    _check_size(counts.m)
+    check_size(counts.m)
     if "irregular" in wanted.aggregator.properties:
         return irregular(counts.items, scores, scales)
     drawn = replicates(wanted.aggregator, data, repetitions=wanted.replicates, seed=wanted.seed)
@@ -187,11 +185,6 @@ def _several(source: LogSource) -> bool:
     return facts["judges"] > 1 and not facts["missing"]
 
 
-def _check_size(m: int) -> None:
-    if m > LARGEST:
-        raise InputError(f"intervals compare all pairs of items: {m} are too many (at most {LARGEST}); leave them out")
-
-
 def _in_order(source: LogSource, wanted: Wanted, kind: Intervals | None) -> tuple[ItemRanking, list[str]]:
     """Rank by a method that depends on the order of the votes: they have to be in memory."""
     from rankbench.logs.votes import load_votes
@@ -231,7 +224,7 @@ def _bradley_terry(
         )
     if kind is None:
         return ranked(counts.items, fit.scores, scales), notes
-    _check_size(counts.m)
+    check_size(counts.m)
     if kind != "sandwich":
         found = bootstrap_bradley_terry(fit, data, repetitions=wanted.replicates, seed=wanted.seed)
         ranking, more = resampled_ranking(counts.items, fit.scores, scales, found.scores, units_of_counts(data), kind)

@@ -13,7 +13,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.logs.certainty import FEW, too_thin
+from rankbench.logs.certainty import FEW, LARGEST, too_thin
 from rankbench.logs.ranking import Cluster, ItemRanking, clusters_of, rank_items
 from rankbench.logs.units import units_of_votes
 from rankbench.logs.votes import Votes
@@ -95,16 +95,7 @@ class Items(Protocol):
             aggregator = manager.get("aggregator", spec)
             if not isinstance(aggregator, Aggregator):
                 raise SpecError(f"{spec!r} is not an aggregator")
-            ranking = guarded(
-                partial(
-                    rank_items,
-                    votes,
-                    aggregator,
-                    replicates=self.replicates,
-                    cluster=self.cluster,
-                    seed=task.key.seed,
-                )
-            )
+            ranking = guarded(partial(self._ranking, votes, aggregator, task.key.seed))
             if isinstance(ranking, SpecError):
                 found.append(CellResult(cell, "skipped", str(ranking)))
             elif isinstance(ranking, ContenderDiverged):
@@ -114,6 +105,14 @@ class Items(Protocol):
             else:
                 found.append(_cell(cell, ranking))
         return found
+
+    def _ranking(self, votes: Votes, aggregator: Aggregator, seed: int) -> ItemRanking:
+        if self.replicates and len(votes.items) > LARGEST and "irregular" not in aggregator.properties:
+            raise SpecError(
+                f"intervals compare all pairs of items, and {len(votes.items):,} are too many (at most {LARGEST:,}); "
+                "set replicates=0 for none"
+            )
+        return rank_items(votes, aggregator, replicates=self.replicates, cluster=self.cluster, seed=seed)
 
 
 def _cell(cell: str, ranking: ItemRanking) -> CellResult:

@@ -100,8 +100,9 @@ def scores_of(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64] | No
     ContenderDiverged
         They are not finite.
     SpecError
-        They are not one number an item.
+        They are not one number an item, or there are more items than the aggregator can rank.
     """
+    aggregator.check_size(len(votes.items))
     scores = np.asarray(aggregator.from_comparisons(votes.comparisons(rows), len(votes.items)), dtype=np.float64)
     if scores.shape != (len(votes.items),):
         raise SpecError(f"scores have shape {scores.shape}, not ({len(votes.items)},)")

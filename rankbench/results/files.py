@@ -9,7 +9,7 @@ from pathlib import Path
 __all__ = ["replace_file"]
 
 _DEVICES = (Path("/dev"), Path("/proc"))
-_FILES = (Path("/dev/shm"),)  # noqa: S108  a file system, for all its name
+_FILES = (Path("/dev/shm"),)
 
 
 def replace_file(path: Path, data: bytes) -> Path:
