@@ -7,9 +7,10 @@ computed once however many experiments show it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ __all__ = [
     "Split",
     "Status",
     "SuiteRecord",
+    "is_text",
     "problem_with",
 ]
 
@@ -115,7 +117,22 @@ class CellResult:
     info: dict[str, float] = field(default_factory=dict)
 
 
-def problem_with(cell: CellResult, units: Mapping[Split, int] | None = None) -> str | None:
+MOST_NAMED = 100
+"""Facts, and curves, that a cell may have."""
+
+LONGEST_NAME = 1000
+"""Characters of the name of a metric, fact or curve."""
+
+WHOLE = 2**53
+"""Steps of curves are below it: floats tell these whole numbers apart."""
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def problem_with(
+    cell: CellResult, units: Mapping[Split, int] | None = None, metrics: Collection[str] = ()
+) -> str | None:
     """Return why a cell cannot be stored and read back, in words; None if it can.
 
     Parameters
@@ -124,19 +141,43 @@ def problem_with(cell: CellResult, units: Mapping[Split, int] | None = None) -> 
     units : mapping of Split to int, optional
         Number of units of each split; without it, only what the cell says by itself is
         looked at.
+    metrics : collection of str, optional
+        What a done cell must have losses of, on every split that has units.
 
     Returns
     -------
     str or None
-        A done cell without losses, or with losses that are not finite numbers, one for
-        each unit (bounds of intervals in a ranking may be nan); a curve whose steps are not
-        whole numbers that increase, or that has not one value for each step (values may be
-        nan); facts that are not numbers.
+        A status that there is not; a reason or names that are not text; a done cell without
+        losses, or with losses that are not finite numbers, one for each unit (bounds of
+        intervals in a ranking may be nan); a curve whose steps are not whole numbers that
+        increase, or that has not one value for each step (values may be nan); facts that
+        are not numbers, or more than 100.
     """
+    if not isinstance(cell.status, str) or cell.status not in get_args(Status):
+        return f"its status is none of {', '.join(get_args(Status))}"
+    if not is_text(cell.reason):
+        return f"its reason is not text but a {type(cell.reason).__name__}, or has lone surrogates"
+    for what, named in (("losses", cell.losses), ("curves", cell.curves), ("info", cell.info)):
+        if not isinstance(named, dict):
+            return f"{what} is not a dict but a {type(named).__name__}"
+    return _problem_with_losses(cell, units, metrics) or _problem_with_curves(cell) or _problem_with_facts(cell)
+
+
+def _problem_with_losses(cell: CellResult, units: Mapping[Split, int] | None, metrics: Collection[str]) -> str | None:
     if cell.status == "done" and not cell.losses:
         return "it is done but has no losses; give it another status with a reason"
+    for place in cell.losses:
+        if not isinstance(place, tuple) or len(place) != 2 or not _is_name(place[0]):
+            return "its losses are not named by a metric and a split"
+        if place[1] not in SPLITS:
+            return f"{place[0]} is on a split that is none of {', '.join(SPLITS)}"
+    if cell.status == "done":
+        for split in (split for split in SPLITS if units is not None and units.get(split)):
+            for metric in metrics:
+                if (metric, split) not in cell.losses:
+                    return f"it is done but has no {metric} on the {split} units"
     for (metric, split), losses in cell.losses.items():
-        shape = np.shape(losses)
+        shape = np.shape(losses) if isinstance(losses, np.ndarray) else ()
         if not _numbers(losses):
             return f"{metric} on the {split} units is not a one-dimensional array of numbers but has shape {shape}"
         if units is not None and shape != (units.get(split, 0),):
@@ -144,6 +185,12 @@ def problem_with(cell: CellResult, units: Mapping[Split, int] | None = None) -> 
         known = losses[~np.isnan(losses)] if metric in _UNKNOWN else losses
         if not np.isfinite(known).all():
             return f"{metric} is not finite on some {split} unit; call it diverged"
+    return None
+
+
+def _problem_with_curves(cell: CellResult) -> str | None:
+    if len(cell.curves) > MOST_NAMED or not all(_is_name(name) for name in cell.curves):
+        return f"its curves are more than {MOST_NAMED}, or have names that are not text"
     for metric, curve in cell.curves.items():
         if not isinstance(curve, Curve):
             return f"the curve {metric} is not a Curve but a {type(curve).__name__}"
@@ -155,10 +202,31 @@ def problem_with(cell: CellResult, units: Mapping[Split, int] | None = None) -> 
             return f"the curve {metric} has steps that are not whole numbers"
         if (curve.steps[1:] <= curve.steps[:-1]).any():
             return f"the steps of the curve {metric} do not increase"
+        if (curve.steps >= WHOLE).any() or (curve.steps <= -WHOLE).any():
+            return f"the curve {metric} has steps of 2^53 or more"
+    return None
+
+
+def _problem_with_facts(cell: CellResult) -> str | None:
+    if len(cell.info) > MOST_NAMED or not all(_is_name(name) for name in cell.info):
+        return f"its facts are more than {MOST_NAMED}, or have names that are not text"
     for name, value in (("optimality", cell.optimality), *cell.info.items()):
         if not isinstance(value, float | int | np.number | np.bool_) or isinstance(value, np.complexfloating):
             return f"{name} is not a number but a {type(value).__name__}"
+        try:
+            float(value)
+        except OverflowError:
+            return f"{name} is larger than any float"
     return None
+
+
+def is_text(said: object) -> bool:
+    """Return whether something is a string that UTF-8 can say."""
+    return isinstance(said, str) and not _SURROGATE.search(said)
+
+
+def _is_name(said: object) -> bool:
+    return isinstance(said, str) and 0 < len(said) <= LONGEST_NAME and is_text(said)
 
 
 def _numbers(array: object) -> bool:

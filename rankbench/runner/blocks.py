@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+
+import numpy as np
 
 from rankbench.component import Component, build
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared
-from rankbench.results.schema import BlockResult, CellResult, problem_with
-from rankbench.runner.isolation import guarded, is_ours, reason
+from rankbench.results.schema import BlockResult, CellResult, Split, problem_with
+from rankbench.runner.isolation import ContenderFailed, guarded, is_ours, printable, reason
 from rankbench.spec import parse
 
 __all__ = ["points", "run_block", "trusted"]
@@ -24,17 +28,41 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     from threadpoolctl import threadpool_limits
 
     started = time.perf_counter()
-    with threadpool_limits(limits=1, user_api="blas"):
-        found = guarded(partial(prepared.protocol.execute, prepared, task))
     sizes = {split: len(names) for split, names in prepared.units.items()}
-    if isinstance(found, Exception):
-        cells = [CellResult(cell, "error", reason(found)) for cell in task.cells]
-    else:
-        known = {cell.cell: cell for cell in found}
-        missing = "the protocol gave no result"
-        cells = [known.get(cell, CellResult(cell, "error", missing)) for cell in task.cells]
-    checked = [CellResult(c.cell, "error", trouble) if (trouble := problem_with(c, sizes)) else c for c in cells]
-    return BlockResult(task.key, checked, time.perf_counter() - started)
+    with threadpool_limits(limits=1, user_api="blas"):
+        found = guarded(partial(_executed, prepared, task))
+    cells = []
+    for cell in task.cells:
+        result = found if isinstance(found, Exception) else guarded(partial(_checked, found, cell, task.losses, sizes))
+        cells.append(CellResult(cell, "error", reason(result)) if isinstance(result, Exception) else result)
+    return BlockResult(task.key, cells, time.perf_counter() - started)
+
+
+def _executed(prepared: Prepared, task: BlockTask) -> dict[str, CellResult]:
+    """Return what a protocol, which may be foreign, says of each cell."""
+    found: object = prepared.protocol.execute(prepared, replace(task, cells=dict(task.cells)))
+    if not isinstance(found, list | tuple):
+        raise ContenderFailed(f"the protocol returned {type(found).__name__}, not a list of CellResult")
+    strangers = [type(cell).__name__ for cell in found if not isinstance(cell, CellResult)]
+    if strangers:
+        raise ContenderFailed(f"the protocol returned a list with {strangers[0]} in it, not of CellResult")
+    return {cell.cell: cell for cell in found if isinstance(cell.cell, str)}
+
+
+def _checked(
+    found: Mapping[str, CellResult], cell: str, metrics: tuple[str, ...], sizes: Mapping[Split, int]
+) -> CellResult:
+    """Return one cell's result in plain types, which the store takes, or raise what is wrong with it."""
+    if cell not in found:
+        raise ContenderFailed("the protocol gave no result")
+    said = found[cell]
+    if isinstance(said.reason, str):
+        said = replace(said, reason=printable(said.reason))
+    if trouble := problem_with(said, sizes, metrics):
+        raise ContenderFailed(trouble)
+    losses = {name: np.asarray(values) for name, values in said.losses.items()}
+    info = {name: float(value) for name, value in said.info.items()}
+    return CellResult(cell, said.status, said.reason, float(said.optimality), losses, dict(said.curves), info)
 
 
 def points(kind: str, text: str) -> list[Component]:

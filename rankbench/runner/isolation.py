@@ -6,6 +6,7 @@ raises or returns becomes that contender's outcome.
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -17,7 +18,17 @@ from rankbench.data.queries import Comparisons, Queries
 from rankbench.errors import RankbenchError
 from rankbench.methods.base import Block, Fitted
 
-__all__ = ["ContenderFailed", "guarded", "is_ours", "lent", "lent_block", "problem_with", "reason"]
+__all__ = [
+    "ContenderFailed",
+    "alone",
+    "guarded",
+    "is_ours",
+    "lent",
+    "lent_block",
+    "printable",
+    "problem_with",
+    "reason",
+]
 
 LONGEST = 500
 """Characters of a foreign error that are kept."""
@@ -29,18 +40,30 @@ class ContenderFailed(Exception):
     """A contender's own failure; the message says all there is to say."""
 
 
+_alone = False
+
+
+def alone() -> None:
+    """Say that this process is a worker: the user interrupts the one that started it, which then ends this one."""
+    global _alone
+    _alone = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def guarded(call: Callable[[], T]) -> T | Exception:
     """Return what `call` returns, or what it raised: ``sys.exit`` and worse included.
 
     Raises
     ------
     KeyboardInterrupt
-        The user's, not the contender's.
+        The user's, not the contender's; in a process of `alone` it is the contender's.
     """
     try:
         return call()
-    except KeyboardInterrupt:
-        raise
+    except KeyboardInterrupt as error:
+        if not _alone:
+            raise
+        return ContenderFailed(reason(error))
     except RankbenchError as error:
         return error
     except BaseException as error:
@@ -54,7 +77,12 @@ def reason(error: BaseException) -> str:
     except BaseException:
         said = "its message cannot be read"
     text = said if isinstance(error, ContenderFailed) else f"{type(error).__name__}: {said}"
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")[:LONGEST]
+    return printable(text)
+
+
+def printable(text: str) -> str:
+    """Return the first characters of foreign words, with lone surrogates escaped."""
+    return text[:LONGEST].encode("utf-8", "backslashreplace").decode("utf-8")[:LONGEST]
 
 
 def lent(queries: Queries) -> Queries:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from rankbench.data.dataset import Dataset
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
 from rankbench.plugin import manager
 from rankbench.protocols.base import Prepared, Protocol
+from rankbench.results.schema import SPLITS, is_text
+from rankbench.runner.isolation import guarded, is_ours, reason
 from rankbench.suites.schema import Suite
 
 __all__ = ["Sources", "dataset_of", "prepare", "protocol_of"]
@@ -83,7 +87,7 @@ def _prepared(
     for key, (protocol, dataset) in wanted.items():
         needed = any(not e.optional for e in suite.experiments if key_of[e.name] == key)
         try:
-            ready[key] = protocol.prepare(dataset, suite.seed)
+            ready[key] = _by(protocol, dataset, suite.seed)
         except (InputError, SpecError) as error:
             if needed:
                 raise
@@ -91,6 +95,41 @@ def _prepared(
     index = {key: i for i, key in enumerate(ready)}
     of = {name: index[key] for name, key in key_of.items() if key in index}
     return Sources(list(ready.values()), of, {name: failed[key] for name, key in key_of.items() if key in failed})
+
+
+def _by(protocol: Protocol, dataset: Dataset | None, seed: int) -> Prepared:
+    """Return what a protocol prepares, checked: it may be foreign, and so may the data set.
+
+    Raises
+    ------
+    PluginError
+        It is not what a protocol may return, or foreign code raised what it must not.
+    """
+    ours = is_ours(protocol) and (dataset is None or is_ours(dataset))
+    prepared: object = protocol.prepare(dataset, seed) if ours else guarded(lambda: protocol.prepare(dataset, seed))
+    if isinstance(prepared, RankbenchError):
+        raise prepared
+    if isinstance(prepared, Exception):
+        raise PluginError(f"protocol {protocol!s} cannot prepare {dataset or 'its data'!s}: {reason(prepared)}")
+    trouble = _problem_with(prepared)
+    if trouble:
+        raise PluginError(f"protocol {protocol!s} prepares what cannot be used: {trouble}")
+    return cast(Prepared, prepared)
+
+
+def _problem_with(prepared: object) -> str:
+    """Say what is wrong with what a protocol prepared; empty if nothing."""
+    if not isinstance(prepared, Prepared):
+        return f"it is a {type(prepared).__name__}, not Prepared"
+    if not isinstance(prepared.units, Mapping) or not set(prepared.units) <= set(SPLITS):
+        return f"units is not a mapping of {' and '.join(SPLITS)} to names"
+    for split, names in prepared.units.items():
+        if not isinstance(names, tuple | list) or not all(is_text(name) for name in names):
+            return f"the names of the {split} units are not strings, or have lone surrogates"
+        if len(set(names)) < len(names):
+            twice = next(name for name, count in Counter(names).items() if count > 1)
+            return f"two of the {split} units are named {twice!r}"
+    return ""
 
 
 def _own(experiment: str, text: str, protocol: Protocol) -> Dataset:

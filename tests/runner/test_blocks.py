@@ -1,0 +1,140 @@
+"""What a foreign protocol returns or prepares ends in rows or errors that say what is wrong, never in a traceback."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from rankbench.errors import InputError, PluginError
+from rankbench.protocols.base import BlockTask, Prepared, Protocol
+from rankbench.results.schema import BlockKey, CellResult, Curve
+from rankbench.runner import isolation
+from rankbench.runner.blocks import run_block
+from rankbench.runner.isolation import guarded
+from rankbench.runner.prepare import _by
+
+TASK = BlockTask(BlockKey("said", "", 1, 0, 0), 0, ("gap",), {"c": "erm"})
+GOOD = {("gap", "design"): np.zeros(2)}
+
+
+class Said(Protocol):
+    """Returns what a test tells it to."""
+
+    name: ClassVar[str] = "said"
+    source: ClassVar[str] = "test"
+    table: ClassVar[None] = None
+    metrics: ClassVar[dict[str, Any]] = {"gap": "minimize"}
+    splits: ClassVar[dict[Any, str]] = {"design": "Units"}
+    answer: ClassVar[Any] = None
+    units: ClassVar[Any] = {"design": ("a", "b")}
+
+    def prepare(self, dataset: Any, seed: int) -> Any:
+        units = type(self).units
+        if isinstance(units, BaseException):
+            raise units
+        return units if units is None else Prepared(self, None, "", units)
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> Any:
+        task.cells.clear()  # its own copy
+        return type(self).answer
+
+
+def told(answer: Any, monkeypatch: pytest.MonkeyPatch) -> CellResult:
+    monkeypatch.setattr(Said, "answer", answer)
+    (cell,) = run_block(Prepared(Said(), None, "", {"design": ("a", "b")}), TASK).cells
+    assert cell.cell == "c"
+    cell.reason.encode()
+    assert len(cell.reason) <= 500
+    return cell
+
+
+def done(**other: Any) -> list[CellResult]:
+    return [CellResult(**({"cell": "c", "status": "done", "losses": GOOD} | other))]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (None, "returned NoneType, not a list"),
+        ([1, 2], "a list with int in it"),
+        ([SimpleNamespace(cell="c")], "SimpleNamespace"),
+        ([], "gave no result"),
+        (done(cell=["c"]), "gave no result"),
+        (done(status="great"), "status is none of done, diverged"),
+        (done(status=["done"]), "status is none of"),
+        (done(reason=3), "reason is not text but a int"),
+        (done(info={1: 1.0}), "names that are not text"),
+        (done(info={"\ud800": 1.0}), "names that are not text"),
+        (done(info={"x": 10**400}), "x is larger than any float"),
+        (done(optimality=10**400), "optimality is larger"),
+        (done(info={str(i): 0.0 for i in range(101)}), "facts are more than 100"),
+        (done(info=None), "info is not a dict but a NoneType"),
+        (done(curves=[1]), "curves is not a dict"),
+        (done(curves={"x": Curve(np.array([1e300]), np.zeros(1))}), "2^53"),
+        (done(losses=None), "losses is not a dict"),
+        (done(losses={}), "has no losses"),
+        (done(losses={"gap": np.zeros(2)}), "not named by a metric and a split"),
+        (done(losses={(None, "design"): np.zeros(2)}), "not named by a metric and a split"),
+        (done(losses=GOOD | {("gap", "elsewhere"): np.zeros(2)}), "on a split that is none of design, heldout"),
+        (done(losses={("other", "design"): np.zeros(2)}), "done but has no gap on the design units"),
+        (done(losses={("gap", "design"): [0.0, 0.0]}), "not a one-dimensional array"),
+    ],
+)
+def test_what_cannot_be_used_is_an_error_that_says_so(answer: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = told(answer, monkeypatch)
+    assert cell.status == "error"
+    assert words in cell.reason
+
+
+def test_what_can_be_used_is_kept_in_plain_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = told(done(info={"x": np.float32(2)}, optimality=1), monkeypatch)
+    assert (cell.status, cell.optimality, cell.info) == ("done", 1.0, {"x": 2.0})
+    assert type(cell.info["x"]) is float
+
+
+def test_reasons_are_short_and_printable(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = told([CellResult("c", "diverged", "\ud800" + "x" * 10**6)], monkeypatch)
+    assert cell.status == "diverged"
+    assert cell.reason.startswith("\\ud800xxx")
+
+
+class Bad(Exception):
+    """Not one of ours."""
+
+
+@pytest.mark.parametrize(
+    ("units", "words"),
+    [
+        (None, "NoneType, not Prepared"),
+        ([], "not a mapping"),
+        ({"elsewhere": ("a",)}, "not a mapping of design and heldout"),
+        ({"design": (1, 2)}, "not strings"),
+        ({"design": ("a", "b", "a")}, "two of the design units are named 'a'"),
+        (Bad("no"), "Bad: no"),
+        (SystemExit(3), "SystemExit: 3"),
+    ],
+)
+def test_what_a_protocol_prepares_is_looked_at(units: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Said, "units", units)
+    with pytest.raises(PluginError, match=words):
+        _by(Said(), None, 0)
+
+
+def test_errors_that_protocols_may_raise_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Said, "units", InputError("too few"))
+    with pytest.raises(InputError, match="too few"):
+        _by(Said(), None, 0)
+
+
+def interrupted() -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_is_the_users_here_and_the_contenders_in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        guarded(interrupted)
+    monkeypatch.setattr(isolation, "_alone", True)
+    assert "KeyboardInterrupt" in str(guarded(interrupted))
