@@ -8,7 +8,38 @@ from numpy.typing import NDArray
 from rankbench.data.queries import Comparisons, Orders
 from rankbench.errors import InputError
 
-__all__ = ["implied_comparisons", "with_unranked"]
+__all__ = ["MOST_IMPLIED", "check_implied", "implied_comparisons", "with_unranked"]
+
+MOST_IMPLIED = 200_000_000
+"""Most comparisons that ballots may imply: several GB."""
+
+
+def check_implied(orders: Orders, m: int) -> None:
+    """Refuse ballots that imply more comparisons than memory has room for, before any is made.
+
+    Parameters
+    ----------
+    orders : Orders
+    m : int
+        Number of items.
+
+    Raises
+    ------
+    InputError
+        There are more than `MOST_IMPLIED`, or, where items that a ballot leaves out count as last,
+        more places of items on ballots.
+    """
+    own = np.diff(orders.starts).astype(np.float64)
+    count = float((own * (own - 1) / 2).sum())
+    if orders.unranked == "last":
+        # All pairs of items are looked at for the longest ballot, all items for each.
+        count = max(count + float((own * (m - own)).sum()), float(len(orders)) * m, m * (m - 1) / 2)
+    if count > MOST_IMPLIED:
+        raise InputError(
+            f"the ballots imply {count:,.0f} comparisons, l (l - 1) / 2 for a ballot of l items, and at most "
+            f"{MOST_IMPLIED:,} can be made; take plackett-luce, which makes none, or keep the first few places of "
+            "each ballot"
+        )
 
 
 def with_unranked(orders: Orders, m: int) -> tuple[Orders, NDArray[np.int64]]:
@@ -70,8 +101,9 @@ def implied_comparisons(orders: Orders, m: int) -> Comparisons:
     Raises
     ------
     InputError
-        There is no comparison: no ballot ranks two items.
+        There is no comparison: no ballot ranks two items; or there are more than `MOST_IMPLIED`.
     """
+    check_implied(orders, m)
     whole, ranked = with_unranked(orders, m)
     lengths = np.diff(whole.starts)
     upper: list[NDArray[np.int64]] = [np.zeros(0, dtype=np.int64)]

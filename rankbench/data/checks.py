@@ -32,6 +32,8 @@ __all__ = ["Check", "checked"]
 
 _FEATURE = re.compile(r"x_?([0-9]{1,9})\Z")
 _LONGEST = 400
+LONGEST_NAME = 10_000
+"""Most characters of a name: what is longer is no name but a misread column."""
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
 
@@ -198,7 +200,20 @@ class Check(ABC):
         self.refuse(result.is_null() & column.is_not_null(), column, f"{{}} is not a {_WORDS[type(dtype)]}")
         if not nulls:
             self.refuse(result.is_null(), column, "the value is missing")
+        if dtype == pl.String:
+            self.refuse(too_long(result), column, TOO_LONG)
         return result
+
+
+TOO_LONG = f"the name {{}} is longer than {LONGEST_NAME:,} characters; is it the right column?"
+
+
+def too_long(names: pl.Series) -> pl.Series:
+    """Return which names are longer than `LONGEST_NAME`; missing ones are not."""
+    # Bytes are known without counting, and are as many at least.
+    if (names.str.len_bytes().max() or 0) <= LONGEST_NAME:  # type: ignore[operator]  # of a column of integers
+        return pl.Series(np.zeros(len(names), np.bool_))
+    return (names.str.len_chars() > LONGEST_NAME).fill_null(False)
 
 
 _WORDS: dict[type[pl.DataType], str] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from rankbench.data.checks import Check
+from rankbench.data.checks import TOO_LONG, Check, too_long
 from rankbench.data.shown import shown
 from rankbench.errors import nearest
 
@@ -135,6 +135,10 @@ class OrdersCheck(Check):
         """Refuse items without a name, and items that stand twice in a row."""
         name = items[column.name]
         self.at(items, name.is_null() | (name == ""), column, "an item has no name")
+        long = too_long(name)
+        if long.any():
+            row, item = items.filter(long).row(0)
+            raise self.error(TOO_LONG.format(shown(item)), row, column.name)
         again = items.is_duplicated()
         if again.any():
             row, item = items.filter(again).row(0)

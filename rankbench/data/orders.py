@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.data.queries import Orders, Unranked
+from rankbench.data.weights import check_weights
 from rankbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def load_orders(table: pl.LazyFrame, *, unranked: Unranked = "absent") -> OrderL
     Raises
     ------
     InputError
-        There are no rows.
+        There are no rows; or weights are too large or different.
     """
     import polars as pl
 
@@ -97,6 +98,7 @@ def load_orders(table: pl.LazyFrame, *, unranked: Unranked = "absent") -> OrderL
         np.array(frame["weight"].to_numpy()) if "weight" in frame.columns else np.ones(frame.height),
         unranked,
     )
+    check_weights(orders.weights)
     sizes = names["query_id"].rle().struct.field("len").to_numpy()
     ids = [str(query) for query in runs["value"].to_list()]
     return OrderLog(ids, names["item"].to_list(), _offsets(sizes), orders)

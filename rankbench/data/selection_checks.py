@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.checks import Check
+from rankbench.data.checks import TOO_LONG, Check, too_long
 from rankbench.data.shown import shown
 
 __all__ = ["SelectionsCheck"]
@@ -79,14 +79,24 @@ class SelectionsCheck(Check):
         if entries.dtype.is_nested() or (inner == pl.String and entries.dtype.is_float()):
             raise self.error(f"the lists hold {entries.dtype}, not {wanted}", 0, column.name)
         cast = entries.cast(inner, strict=False)
+        if inner == pl.String:
+            long = too_long(cast)
+            if long.any():
+                place = int(long.arg_true()[0])
+                raise self.error(TOO_LONG.format(shown(cast[place])), _row_of(words, place), column.name)
         whole = cast.is_not_null()
         if entries.dtype.is_float():
             whole &= cast.cast(entries.dtype) == entries
         if not whole.all():
             place = int((~whole).arg_true()[0])
-            rows = pl.int_range(column.len(), eager=True).repeat_by(words.list.len())
-            row = int(rows.list.explode(empty_as_null=False, keep_nulls=True)[place])
+            row = _row_of(words, place)
             value = entries[place]
             found = "an entry that is missing" if value is None else shown(value)
             raise self.error(f"the list must hold {wanted}, not {found}", row, column.name)
         return words.cast(pl.List(inner)).alias(column.name)
+
+
+def _row_of(lists: pl.Series, place: int) -> int:
+    """Return the row whose list holds an entry, counted over all lists."""
+    rows = pl.int_range(lists.len(), eager=True).repeat_by(lists.list.len())
+    return int(rows.list.explode(empty_as_null=False, keep_nulls=True)[place])

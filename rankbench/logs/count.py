@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankbench.data.shown import shown
+from rankbench.data.weights import check_weights
 from rankbench.errors import InputError
 from rankbench.logs.pairs import PairCounts
 from rankbench.logs.runs import Run, merged
@@ -120,7 +121,15 @@ def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str])
 
 
 def pair_counts(run: Run, items: list[str], judgments: int, weighted: bool) -> PairCounts:
-    """Return a run as what users see."""
+    """Return a run as what users see.
+
+    Raises
+    ------
+    InputError
+        Sums of weights by pair are too large or different: see `check_weights`.
+    """
+    if weighted:
+        check_weights(run.cells[run.cells != 0])
     forward, backward = np.ascontiguousarray(run.cells[:, 0]), np.ascontiguousarray(run.cells[:, 1])
     ties = np.ascontiguousarray(run.cells[:, 2]) if run.cells.shape[1] > 2 else np.zeros(len(forward))
     return PairCounts(items, run.starts, run.high, forward, backward, ties, judgments, weighted)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.data.queries import Comparisons, Orders
+from rankbench.data.weights import check_weights
 from rankbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     Raises
     ------
     InputError
-        There are no rows, or only one item.
+        There are no rows, or only one item; or weights are too large or different.
     """
     import polars as pl
 
@@ -100,6 +101,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     )
     ties = frame["tie"].fill_null(False).to_numpy() if "tie" in frame.columns else np.zeros(frame.height, np.bool_)
     weights = frame["weight"].fill_null(1.0).to_numpy() if "weight" in frame.columns else np.ones(frame.height)
+    check_weights(weights)
     unsigned = frame["judge"].null_count() if "judge" in frame.columns else 0
     return Votes(
         names.to_list(),
@@ -146,12 +148,13 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
     Raises
     ------
     InputError
-        The ballots imply no comparison.
+        The ballots imply no comparison, or too many.
     """
-    from rankbench.aggregators.ballots import implied_comparisons
+    from rankbench.aggregators.ballots import check_implied, implied_comparisons
     from rankbench.data.orders import load_orders
 
     log = load_orders(orders)
+    check_implied(log.orders, len(log.items))
     names = sorted(set(log.items))
     number = {name: i for i, name in enumerate(names)}
     winners, losers, ties, weights, judges, queries = [], [], [], [], [], []

@@ -52,8 +52,11 @@ def votes_of(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
 
 def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:
     """Return votes as arrays of a `Prepared`."""
+    # Not an array of texts: those have one width, that of the longest name, and lose a last NUL.
+    names = [name.encode() for name in votes.items]
     arrays = {
-        "items": np.array(votes.items),
+        "names": np.frombuffer(b"".join(names), dtype=np.uint8),
+        "ends": np.cumsum([len(name) for name in names], dtype=np.int64),
         "winners": votes.winners,
         "losers": votes.losers,
         "ties": votes.ties,
@@ -67,8 +70,9 @@ def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:
 def unpack_votes(prepared: Prepared) -> Votes:
     """Return what `pack_votes` packed."""
     found = {name.removeprefix("votes."): array for name, array in prepared.arrays.items()}
+    text, ends = found["names"].tobytes(), found["ends"].tolist()
     return Votes(
-        [str(name) for name in found["items"]],
+        [text[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)],
         found["winners"],
         found["losers"],
         found["ties"],

@@ -12,8 +12,11 @@ import rankbench
 from rankbench import api
 from rankbench.data.dataset import Dataset
 from rankbench.errors import InputError, SpecError
+from rankbench.logs.votes import Votes
+from rankbench.protocols.base import Prepared
 from rankbench.protocols.items import Items
 from rankbench.protocols.own_log import OwnLog
+from rankbench.protocols.votes import pack_votes, unpack_votes
 
 
 class Log(Dataset):
@@ -238,3 +241,13 @@ def test_an_item_of_three_votes_has_no_interval(tmp_path: Path) -> None:
     text = (results.directory / "leaderboard.md").read_text()
     assert "1 of 8 items have fewer than 10 votes, or those of fewer than 3" in text
     assert "| 1 ... 8 | new |" in text
+
+
+def test_names_of_any_length_and_ending_come_back() -> None:
+    items = ["", "a", "a\0", "ä\U0001f600", "b" * 500_000]
+    one = np.zeros(1, np.int32)
+    votes = Votes(items, one, one + 1, np.zeros(1, np.bool_), np.ones(1), None, one, None)
+    arrays = pack_votes(votes)
+    prepared = Prepared(Items(), None, "", {}, arrays, 1.0)
+    assert unpack_votes(prepared).items == items
+    assert sum(array.nbytes for array in arrays.values()) < 501_000
