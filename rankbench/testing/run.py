@@ -10,7 +10,7 @@ from rankbench.component import Component
 from rankbench.plugin.foreign import said
 from rankbench.testing.catalog import Check, checks_for, named
 from rankbench.testing.results import CheckFailed, CheckResult, CheckSkipped
-from rankbench.testing.state import threads_before
+from rankbench.testing.state import threads_before, watched
 from rankbench.testing.subjects import Subject, subject_of
 
 __all__ = ["check_component", "outcome", "run_check"]
@@ -93,7 +93,8 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
     start = time.perf_counter()
     failure, skipped = "", ""
     try:
-        check.function(subject)
+        with watched(type(subject.it)):
+            check.function(subject)
     except CheckSkipped as skip:
         skipped = str(skip)
     except CheckFailed as failed:

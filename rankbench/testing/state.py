@@ -7,13 +7,15 @@ import os
 import random
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_info
 
-__all__ = ["State", "left_behind", "threads_before"]
+__all__ = ["State", "changed_for_good", "lasting", "left_behind", "threads_before", "watched"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,49 @@ def threads_before(cls: type) -> frozenset[Any]:
     A pool that a class keeps may be there since the first check of another family.
     """
     return _known.setdefault(cls, _running())
+
+
+def lasting() -> dict[str, Any]:
+    """Return the settings that stay as they are even when a library is imported for the first time.
+
+    Libraries add warning filters for their own modules and categories, and variables for
+    OpenMP (``KMP_...``); pytest has variables of the test that runs. None of that is there.
+    """
+    own = [f for f in warnings.filters if f[3] is None and f[2].__module__ == "builtins"]
+    names = [name for name in os.environ if not name.startswith(("KMP_", "PYTEST_"))]
+    return {
+        "the warning filters": own,
+        "NumPy's floating-point error settings": np.geterr(),
+        "NumPy's print options": {k: str(v) for k, v in np.get_printoptions().items()},
+        "the environment": {name: os.environ[name] for name in names},
+        "the working directory": os.getcwd(),
+    }
+
+
+_changed: dict[type, list[str]] = {}
+
+
+@contextmanager
+def watched(cls: type) -> Iterator[None]:
+    """Remember for `changed_for_good` what a check of a class leaves changed, from its first call on."""
+    # What they set up at their import is not the component's doing.
+    import numba
+    import polars
+    import scipy.optimize
+
+    del numba, polars, scipy
+    before = lasting()
+    try:
+        yield
+    finally:
+        now = lasting()
+        found = [_where(what, value, now[what]) for what, value in before.items()]
+        _changed.setdefault(cls, []).extend(what for what in found if what)
+
+
+def changed_for_good(cls: type) -> list[str]:
+    """Return, in words, the settings that some check of a class has left changed so far."""
+    return list(_changed.get(cls, []))
 
 
 def _where(what: str, before: Any, now: Any) -> str:

@@ -16,7 +16,9 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from unittest import mock
 
+import numpy as np
 import pytest
 
 from rankbench.plugin.manager import load
@@ -77,8 +79,14 @@ def test_what_is_caught_while_it_is_loaded(name, entry, model):
     assert re.search(PLUGINS[name]["BY"], status.causes[0]), status.causes
 
 
+@pytest.fixture
+def as_before():
+    with np.errstate(), mock.patch.dict(os.environ):
+        yield
+
+
 @pytest.mark.parametrize("name", caught("check"))
-def test_what_is_caught_by_a_check(name, entry):
+def test_what_is_caught_by_a_check(name, entry, as_before):
     plugin = load([entry(name, load=loader(name))], strict=True)
     ((kind, brought),) = (component.split("/") for component in plugin.statuses[0].components)
     results = check_component(plugin.registry.component_class(kind, brought))

@@ -1,0 +1,25 @@
+"""It silences NumPy's warnings for good, at its first call."""
+
+import numpy as np
+
+import rankbench
+
+CAUGHT = "check"
+BY = "surroundings-not-touched"
+
+
+class Broken(rankbench.Aggregator):
+    """Wins of an item less its losses, by weight."""
+
+    name = "broken"
+    source = "A test"
+    properties = frozenset({"equivariant"})
+
+    def aggregate(self, winners, losers, weights, m):
+        np.seterr(all="ignore")
+        return np.bincount(winners, weights, m) - np.bincount(losers, weights, m)
+
+
+@rankbench.hookimpl
+def rankbench_register_aggregators():
+    return [Broken]
