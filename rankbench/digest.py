@@ -33,6 +33,9 @@ ROWS = "results/schema.py"
 NUMERICS = ("llvmlite", "numba", "numpy", "polars", "scipy")
 """Libraries whose version can change a number."""
 
+SOURCES = (".py", ".so", ".pyd")
+"""What modules are made of: text, or machine code."""
+
 SWITCHES = ("NPY_DISABLE_CPU_FEATURES", "NUMBA_CPU_FEATURES", "NUMBA_CPU_NAME", "OPENBLAS_CORETYPE")
 """Environment variables that choose other machine code on the same machine."""
 
@@ -41,9 +44,10 @@ SWITCHES = ("NPY_DISABLE_CPU_FEATURES", "NUMBA_CPU_FEATURES", "NUMBA_CPU_NAME", 
 def code_digest() -> str:
     """Return a hash (blake2b, 32 hex digits) of all code that can change a number.
 
-    It covers the sources of rankbench that compute, the sources of every installed
-    plugin distribution with its version and those of what it requires, the versions of
-    the numerical libraries, and the CPU. It is taken once a process.
+    It covers the sources of rankbench that compute, all files in the packages of every
+    installed plugin distribution (extension modules and data too) with its version and
+    those of what it requires, the versions of the numerical libraries, and the CPU. It is
+    taken once a process.
     """
     digest = hashlib.blake2b(digest_size=16)
     _add_tree(digest, "rankbench", PACKAGE, sources(PACKAGE))
@@ -103,6 +107,18 @@ def _python_files(root: Path) -> list[Path]:
     return sorted(root.rglob("*.py")) if root.is_dir() else [root]
 
 
+def _all_files(root: Path) -> list[Path]:
+    """Return a plugin's files, extension modules and package data too, but nothing that is made from them."""
+    if not root.is_dir():
+        return [root]
+    found = (path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return sorted(path for path in found if not any(_made(part) for part in path.relative_to(root).parts))
+
+
+def _made(part: str) -> bool:
+    return part == "__pycache__" or part.startswith(".")
+
+
 def _add_tree(digest: hashlib.blake2b, name: str, root: Path, files: Iterable[Path]) -> None:
     for path in files:
         relative = path.relative_to(root).as_posix() if path != root else path.name
@@ -137,10 +153,11 @@ def _plugin_sources() -> list[tuple[str, Path, list[Path]]]:
     trees = []
     for name, distribution, modules in _plugin_distributions():
         installed = (PurePosixPath(str(path)) for path in distribution.files or [])
-        packaged = {path.parts[0].removesuffix(".py") for path in installed if path.suffix == ".py"}
+        # As in "module.py" and "module.cpython-311-x86_64-linux-gnu.so".
+        packaged = {path.parts[0].partition(".")[0] for path in installed if path.suffix in SOURCES}
         tops = {_top_package(module) for module in modules} | {part for part in packaged if part.isidentifier()}
         for root in sorted({root for top in tops for root in _roots(top)}):
-            trees.append((name, root, _python_files(root)))
+            trees.append((name, root, _all_files(root)))
     return trees
 
 
@@ -166,7 +183,7 @@ def _roots(module: str) -> list[Path]:
         return []
     if found.submodule_search_locations is not None:
         return [Path(folder) for folder in found.submodule_search_locations]
-    return [Path(found.origin)] if found.origin is not None and found.origin.endswith(".py") else []
+    return [Path(found.origin)] if found.origin is not None and found.origin.endswith(SOURCES) else []
 
 
 def version(library: str) -> str:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,24 @@ def test_plugins_and_their_helpers_are_part_of_it_without_being_imported(taken):
     assert edited != before
     append(taken.site / "other_top.py")
     assert taken() != edited
+
+
+def test_extension_modules_and_data_of_plugins_are_part_of_it(taken):
+    package = plugin(taken.site)
+    tag = sysconfig.get_config_var("EXT_SUFFIX")
+    record = taken.site / "some_plugin-1.0.dist-info" / "RECORD"
+    record.write_text(f"{record.read_text()}fast_top{tag},,\n")
+    (package / "tables").mkdir()
+    (package / "__pycache__").mkdir()
+    seen = [taken()]
+    for path in (package / "tables" / "prior.csv", package / "fast.so", taken.site / f"fast_top{tag}"):
+        path.write_bytes(b"1")
+        seen.append(taken())
+        path.write_bytes(b"2")
+        seen.append(taken())
+    assert len(set(seen)) == 7
+    (package / "__pycache__" / "plugin.cpython-311.pyc").write_bytes(b"made from the source")
+    assert taken() == seen[-1]
 
 
 def test_what_a_plugin_requires_is_part_of_it_by_version(taken):
