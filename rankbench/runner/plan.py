@@ -24,6 +24,9 @@ __all__ = ["Plan", "contenders", "make_plan"]
 
 LABEL_LENGTH = 200
 
+MOST_CELLS = 5_000_000
+"""Cells that experiments may show: their plan alone takes some GB."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -115,13 +118,15 @@ def make_plan(
     members: list[Member] = []
     blocks: dict[tuple[BlockKey, int, tuple[str, ...]], dict[str, str]] = defaultdict(dict)
     experiments = added(suite.experiments, [sources[of[e.name]].protocol for e in suite.experiments], extra)
-    for experiment in experiments:
+    chosen = [[_fitting(e, entry, sources[of[e.name]].protocol) for entry in e.contenders] for e in experiments]
+    _check_size([(e, sources[of[e.name]], found) for e, found in zip(experiments, chosen, strict=True)])
+    for experiment, fitting in zip(experiments, chosen, strict=True):
         source = of[experiment.name]
         prepared = sources[source]
         losses = tuple(_metric(experiment, prepared.protocol, text) for text in experiment.losses)
         labels: set[str] = set()
         for order, entry in enumerate(experiment.contenders):
-            for label, spec, found in _fitting(experiment, entry, prepared.protocol):
+            for label, spec, found in fitting[order]:
                 if label in labels:
                     raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {label!r}")
                 labels.add(label)
@@ -141,6 +146,20 @@ def make_plan(
     tasks = [BlockTask(key, source, losses, cells) for (key, source, losses), cells in blocks.items()]
     tasks.sort(key=lambda task: (task.key.repetition, task.source, task.key.n, task.losses))
     return Plan(suite.model_copy(update={"experiments": tuple(experiments)}), members, tasks)
+
+
+def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[object]]]]) -> None:
+    """Refuse what would not fit into memory, before any of it is made."""
+    cells = 0
+    for experiment, prepared, fitting in chosen:
+        for entry, found in zip(experiment.contenders, fitting, strict=True):
+            for n in entry.n or experiment.n:
+                cells += len(found) * prepared.repetitions(prepared.scaled(n), experiment.repetitions)
+    if cells > MOST_CELLS:
+        raise SpecError(
+            f"the experiments have {cells:,} cells (contenders by n by repetitions), more than {MOST_CELLS:,}; take "
+            "fewer contenders, n or repetitions (--reps)"
+        )
 
 
 def _fitting(

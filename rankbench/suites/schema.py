@@ -196,7 +196,7 @@ class Experiment(_Strict):
     recommend: bool = False
     margin: float = Field(default=0.01, gt=0, le=10, allow_inf_nan=False)
     n: Counts = (1,)
-    repetitions: int = Field(default=1, ge=1)
+    repetitions: int = Field(default=1, ge=1, le=1_000_000)
     losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)
     baseline: str = ""
     contenders: tuple[ContenderEntry, ...] = Field(min_length=1)

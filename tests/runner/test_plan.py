@@ -54,6 +54,28 @@ def test_the_largest_parameters_are_fine() -> None:
     assert len(labels("", "erm:k=[2147483647,inf],curve=10000,draws=1000000000")) == 2
 
 
+def test_plans_that_fit_into_no_memory_are_refused_before_they_are_made(tmp_path: Path) -> None:
+    text = """
+name = "huge"
+title = "Huge"
+dataset = "web10k-like:queries=24,features=8"
+protocol = "btl:design=10,heldout=10"
+[[experiments]]
+name = "a"
+title = "A"
+n = [100, 200, 300]
+repetitions = 1000000
+contenders = [{ label = "k={k}", use = "erm:k=[1,inf]" }]
+"""
+    path = tmp_path / "huge.toml"
+    path.write_text(text)
+    with pytest.raises(SpecError, match="6,000,000 cells"):
+        api.planned(str(path))
+    path.write_text(text.replace("1000000", "1000001"))
+    with pytest.raises(SpecError, match="repetitions"):
+        api.planned(str(path))
+
+
 CLAIM = """
 name = "own"
 title = "Own"
