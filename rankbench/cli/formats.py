@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rankbench.results.text import csv_cell, markdown, number
+from rankbench.results.text import csv_cell, distinct, markdown, number, plain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +24,7 @@ def encoded(found: Aggregation, form: Format) -> bytes:
 
     Names are safe where they are read by more than a parser: in CSV and Markdown they have no
     control characters, and one that a spreadsheet would take for a formula begins with an
-    apostrophe. JSON (ASCII) and Parquet have them as they are.
+    apostrophe; names that would become the same have escapes instead. JSON (ASCII) and Parquet have them as they are.
 
     Parameters
     ----------
@@ -45,6 +45,11 @@ def encoded(found: Aggregation, form: Format) -> bytes:
     if form == "csv":
         return _safe_names(found.table).write_csv().encode()
     names, rows = score_cells(found.table)
+    for place, name in enumerate(names):
+        if name in ("item", "query"):
+            texts = distinct([row[place] for row in rows], plain)
+            for row in rows:
+                row[place] = texts[row[place]]
     foreign = [name in ("item", "query") for name in names]
     kept = [[markdown(cell) if given else cell for cell, given in zip(row, foreign, strict=True)] for row in rows]
     rule = [":--" if given else "--:" for given in foreign]
@@ -81,4 +86,8 @@ def _safe_names(table: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     names = [name for name in ("query", "item") if name in table.columns]
-    return table.with_columns(pl.Series(name, [csv_cell(text) for text in table[name].to_list()]) for name in names)
+    columns = []
+    for name in names:
+        texts = distinct(table[name], csv_cell)
+        columns.append(pl.Series(name, [texts[text] for text in table[name]]))
+    return table.with_columns(columns)

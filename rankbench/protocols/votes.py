@@ -54,7 +54,7 @@ def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:
     """Return votes as arrays of a `Prepared`."""
     # Not an array of texts: those have one width, that of the longest name, and lose a last NUL.
     names = [name.encode() for name in votes.items]
-    arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "names": np.frombuffer(b"".join(names), dtype=np.uint8),
         "ends": np.cumsum([len(name) for name in names], dtype=np.int64),
         "winners": votes.winners,

@@ -9,8 +9,22 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable
 
-__all__ = ["code", "count", "csv_cell", "interval", "markdown", "natural", "number", "plain", "sentence", "significant"]
+__all__ = [
+    "code",
+    "count",
+    "csv_cell",
+    "distinct",
+    "interval",
+    "markdown",
+    "natural",
+    "number",
+    "plain",
+    "sentence",
+    "significant",
+]
 
 _MARKUP = re.compile(r"([\\`*_\[\]|~$])")
 _NUMBER = re.compile(r"((?<![\w.])(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)(?!\w))")
@@ -23,10 +37,13 @@ def natural(text: str) -> tuple[tuple[float, str], ...]:
     return tuple((float(part), "") if index % 2 else (0.0, part) for index, part in enumerate(parts))
 
 
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
+
+
 def plain(text: str) -> str:
     """Return `text` on one line, without control and formatting characters."""
     flat = " ".join(text.split())
-    return "".join(c for c in flat if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
+    return "".join(c for c in flat if unicodedata.category(c) not in _HIDDEN)
 
 
 def markdown(text: str) -> str:
@@ -44,6 +61,49 @@ def csv_cell(text: str) -> str:
     """Return `text` for a CSV cell; what a spreadsheet would take for a formula gets a quote."""
     safe = plain(text)
     return f"'{safe}" if safe[:1] in ("=", "+", "-", "@") else safe
+
+
+def distinct(names: Iterable[str], safe: Callable[[str], str]) -> dict[str, str]:
+    r"""Return what to show for each name: its safe form, or one with escapes where two would be shown alike.
+
+    Parameters
+    ----------
+    names : iterable of str
+    safe : callable
+        `plain` or `csv_cell`: what is hidden is left out, so that "a" and "a\u200b" become one.
+
+    Returns
+    -------
+    dict of str to str
+        Different texts for different names, none of them empty but for the empty name.
+    """
+    shown = {name: safe(name) for name in names}
+    for name, text in shown.items():
+        if name and not text:
+            shown[name] = _escaped(name)
+    # An escaped name may be another one, as it is; escaped ones differ from one another.
+    while True:
+        times = Counter(shown.values())
+        alike = [name for name, text in shown.items() if times[text] > 1 and text != _escaped(name)]
+        if not alike:
+            return shown
+        shown |= {name: _escaped(name) for name in alike}
+
+
+def _escaped(name: str) -> str:
+    """Return a text from which the name could be told, with nothing hidden and no formula."""
+    parts: list[str] = []
+    for at, c in enumerate(name):
+        space = c == " " and (at in (0, len(name) - 1) or name[at - 1] == " ")
+        other = c != " " and (c.isspace() or unicodedata.category(c) in _HIDDEN)
+        if c == "\\":
+            parts.append("\\\\")
+        elif space or other or (at == 0 and c in "=+-@'"):
+            code = ord(c)
+            parts.append(f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}")
+        else:
+            parts.append(c)
+    return "".join(parts)
 
 
 def sentence(text: str) -> str:

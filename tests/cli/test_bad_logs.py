@@ -103,6 +103,24 @@ def test_what_is_printed_neither_steers_a_terminal_nor_starts_a_formula(rankbenc
         assert "\\x1b[2J\\u202ex" in printed.stdout
 
 
+@pytest.mark.parametrize("form", ["csv", "md"])
+def test_items_that_would_look_the_same_are_told_apart(rankbench, tmp_path: Path, form: str) -> None:
+    names = ["a", "a\u200b", "a\\u200b", "b c", "b  c", "=d", "'=d", "\u200b", "e"]
+    rows = "".join(f'q,"{x}","{y}"\n' for x, y in zip(names, names[1:] + names[:1], strict=True))
+    printed = rankbench("aggregate", write(tmp_path, VOTES + rows.encode()), "--format", form)
+    assert printed.exit_code == 0
+    if form == "csv":
+        found = [row["item"] for row in table(printed.stdout)]
+        assert {"a", "a\\u200b", "a\\\\u200b", "b c", "b \\x20c", "\\u200b", "e"} < set(found)
+        assert not any(name[0] in "=+-@" for name in found)
+    else:
+        found = [line.split(" | ")[1] for line in printed.stdout.splitlines()[2 : 2 + len(names)]]
+    assert len(set(found)) == len(names)
+    assert "\u200b" not in printed.stdout
+    assert "note: items that look alike are taken for different ones: " in printed.stderr
+    assert "'a' = 'a\\u200b'" in printed.stderr
+
+
 def test_what_a_run_prints_and_writes_is_as_safe(rankbench, tmp_path: Path) -> None:
     path = write(tmp_path, VOTES + HOSTILE * 3)
     done = rankbench("run", "--log", path, "--workers", "1", "--reps", "1", "--out", str(tmp_path / "out"))
