@@ -35,6 +35,9 @@ __all__ = ["Planned", "Results", "planned", "report", "run"]
 
 DatasetChoice: TypeAlias = "str | Dataset | Sequence[str | Dataset]"
 
+_LONGEST_TIMEOUT = 1_000_000
+"""Seconds; the system takes no more than 2^31 milliseconds."""
+
 LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
 
@@ -197,6 +200,8 @@ def run(
     """
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
+    if timeout is not None and not 0 < timeout <= _LONGEST_TIMEOUT:
+        raise SpecError(f"a timeout is a number of seconds above 0, at most {_LONGEST_TIMEOUT:,}, not {timeout}")
     settle()
     from rankbench.runner.executors import LIMIT, run_here, run_in_pool
 
@@ -223,10 +228,16 @@ def run(
             else:
                 blocks = run_here(made.sources, missing)
             busy = 0.0
+            task_of = {cell: index for index, task in enumerate(missing) for cell in task.cells}
+            left = [len(task.cells) for task in missing]
             for index, block in enumerate(blocks):
                 store.commit(block)
                 busy += block.seconds
-                told.advance()
+                # A block may come in parts, and is done with the last of them.
+                for cell in block.cells:
+                    left[task_of[cell.cell]] -= 1
+                    if not left[task_of[cell.cell]]:
+                        told.advance()
                 if index == 0 and len(missing) > 1:
                     told.show(partial(store))
             computed = time.perf_counter() - started
@@ -249,11 +260,10 @@ def _folder(suite: str, dataset: DatasetChoice) -> str:
 
 
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
-    """Return whether some contender is not built in: it may hang, or take its process down."""
-    from rankbench.runner.blocks import trusted
+    """Return whether a protocol, loss or contender is not built in: it may hang, or take its process down."""
+    from rankbench.runner.deaths import grouped
 
-    specs = {(made.sources[t.source].protocol.contender, spec) for t in tasks for spec in t.cells.values()}
-    return not all(trusted(kind, spec) for kind, spec in sorted(specs))
+    return bool(grouped(tasks, [source.protocol for source in made.sources])[1])
 
 
 def _check_folder(store: Store, directory: Path, made: Planned) -> None:

@@ -8,6 +8,7 @@ the numbers that were computed.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from rankbench.errors import StoreError
-from rankbench.results.journal import Journal, block_digest
+from rankbench.results.journal import FILE, Journal, block_digest
 from rankbench.results.schema import ANSWERS, BlockResult, CellResult, Member, SuiteRecord, problem_with
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["LOCK", "Store"]
 
 LOCK = "journal.lock"
+REPORTED = ("leaderboard.md", "leaderboard.csv", "results.parquet", "units.csv", "run.json")
+"""What a run writes beside its journal, and figures."""
 
 
 class Store(Journal):
@@ -39,6 +42,7 @@ class Store(Journal):
 
     def __init__(self, directory: Path) -> None:
         folder = Path(directory)
+        _check_foreign(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -58,7 +62,7 @@ class Store(Journal):
         ------
         StoreError
             Another run holds the lock; the file is not one of ours, of another version,
-            or damaged.
+            or damaged; or there is none, and files that the run would write over.
         """
         return cls(Path(path))
 
@@ -164,6 +168,21 @@ class Store(Journal):
             except BaseException:
                 self.connection.rollback()
                 raise
+
+
+def _check_foreign(folder: Path) -> None:
+    """Refuse a folder that was no run's and holds files that a run would write over, or sweep away."""
+    if os.path.lexists(folder / FILE):
+        return
+    found = [name for name in REPORTED if os.path.lexists(folder / name)]
+    found += [
+        f"figures/{path.name}" for end in ("svg", "png") for path in sorted((folder / "figures").glob(f"*.{end}"))
+    ]
+    if found:
+        raise StoreError(
+            f"{folder} has no journal of a run ({FILE}), but {found[0]}, which would be lost; choose another --out, or "
+            "move it away"
+        )
 
 
 def _lock(folder: Path) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import polars as pl
+import pytest
 
 from rankbench import api
 
@@ -32,3 +33,11 @@ def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):
     assert "\x1b" not in done.output
     for text in ("[red]a[/b]\\x1b[2J", "note [/x]\\x1b[2J", "data\\x1b[2J"):
         assert text in done.output
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "1e300"])
+def test_a_timeout_is_a_number_of_seconds(rankbench, tmp_path, seconds):
+    shown = rankbench("run", "--timeout", seconds, "--out", str(tmp_path / "out"))
+    assert shown.exit_code == 2
+    assert "a timeout is a number of seconds" in shown.stderr
+    assert not (tmp_path / "out").exists()

@@ -17,7 +17,7 @@ import synthetic
 from rankbench.errors import StoreError
 from rankbench.results.journal import FILE, Journal
 from rankbench.results.schema import BlockKey, BlockResult, CellResult, Curve, Member, problem_with
-from rankbench.results.store import Store
+from rankbench.results.store import LOCK, Store
 
 KEY = BlockKey("btl", "web10k-like", 100, 0, 7)
 QUERIES = {"design": 3, "heldout": 2}
@@ -276,7 +276,7 @@ import sys
 sys.path.insert(0, {tests!r})
 import test_store as t
 from rankbench.results.schema import BlockKey, BlockResult
-from rankbench.results.store import Store
+from rankbench.results.store import LOCK, Store
 with Store.open({folder!r}) as store:
     t.begin(store, *[t.member(f"{{i}}-{{j}}", f"{{i}}-{{j}}") for i in range(5000) for j in range(3)])
     for i in range(5000):
@@ -319,3 +319,19 @@ def test_size_of_a_big_run_stays_manageable(tmp_path: Path) -> None:
             ]
             store.commit(BlockResult(KEY, cells, 0.0))
     assert (tmp_path / FILE).stat().st_size * 100 <= 150e6  # 200 blocks
+
+
+@pytest.mark.parametrize("name", ["leaderboard.md", "run.json", "figures/mine.png"])
+def test_files_of_a_folder_that_was_no_run_s_are_not_written_over(tmp_path: Path, name: str) -> None:
+    own = tmp_path / "out" / name
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"mine")
+    (tmp_path / "out" / "notes.txt").write_bytes(b"mine too")
+    with pytest.raises(StoreError, match=rf"no journal of a run.*{name}, which would be lost"):
+        Store.open(tmp_path / "out")
+    assert own.read_bytes() == b"mine"
+    assert not (tmp_path / "out" / LOCK).exists()
+    own.unlink()
+    Store.open(tmp_path / "out").close()
+    own.write_bytes(b"of the run")
+    Store.open(tmp_path / "out").close()
