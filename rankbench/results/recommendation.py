@@ -53,6 +53,7 @@ def _of(section: Section, analysis: Analysis) -> list[str]:
             f"No method is shown to be better than **{markdown(baseline)}**.",
             f"Of the methods that none beats, {name} has the best mean {code(chosen.metric)}. {evidence}",
         ]
+    lines[:0] = _no_better_than_a_coin(chosen.contender, name, by_metric, section)
     lines += _rivals([label for label in unbeaten if label != chosen.contender], first, section)
     beaten = [row.contender for row in headline if row.rank_low != 1]
     if beaten:
@@ -60,6 +61,30 @@ def _of(section: Section, analysis: Analysis) -> list[str]:
     lines += _elsewhere(chosen.contender, section, analysis)
     lines += [f"Bear in mind: {note}" for note in _caveats(first, section, analysis, len(headline))]
     return ["\n".join(f"- {line}" for line in lines)]
+
+
+def _no_better_than_a_coin(
+    contender: str, name: str, by_metric: dict[str, list[Standing]], section: Section
+) -> list[str]:
+    """Say so where a choice, or every method, may predict no better than a coin would.
+
+    A coin is wrong about half of the votes, and its log loss is ln 2.
+    """
+    coins = {row.contender: False for rows in by_metric.values() for row in rows}
+    for row in by_metric.get("log-loss", []):
+        coins[row.contender] |= row.mean >= math.log(2) - 1e-12
+    for row in by_metric.get("disagreement", []):
+        coins[row.contender] |= _interval(row, section)[1] >= 0.5
+    counts = section.sampler.source.counts
+    if all(coins.values()):
+        return [f"No method predicts these {counts} better than a coin."]
+    return [f"{name} is not shown to predict these {counts} better than a coin."] if coins[contender] else []
+
+
+def _interval(row: Standing, section: Section) -> tuple[float, float]:
+    """Return the interval of a mean, over queries too, but for repeated splits of one log, which have none."""
+    split = section.sampler.source.test_share is not None
+    return (row.lower, row.upper) if split else (row.lower_queries, row.upper_queries)
 
 
 def _shown_better(rows: Sequence[Standing], baseline: str) -> bool:
@@ -120,9 +145,7 @@ def _ranked(rows: Sequence[Standing], metric: str, n: int) -> list[Standing]:
 def _evidence(row: Standing, section: Section) -> str:
     source = section.sampler.source
     text = f"Its {code(row.metric)} on {source.counts} that it had not seen is {number(row.mean)}"
-    # Over queries too, but for repeated splits of one log, which have no queries.
-    split = source.test_share is not None
-    lower, upper = (row.lower, row.upper) if split else (row.lower_queries, row.upper_queries)
+    lower, upper = _interval(row, section)
     if math.isfinite(lower):
         text += f" (95% interval {interval(lower, upper)})"
     baseline = section.sampler.experiment.baseline

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import synthetic
@@ -10,7 +13,8 @@ from synthetic import Contender, Plan
 
 from rankbench.results.analysis import analyze
 from rankbench.results.journal import Journal
-from rankbench.results.recommendation import recommendations
+from rankbench.results.recommendation import _no_better_than_a_coin, recommendations
+from rankbench.results.standings import Standing
 
 
 def said(folder: Path, contenders: list[Contender], *others: Plan, **extra: object) -> str:
@@ -21,6 +25,48 @@ def said(folder: Path, contenders: list[Contender], *others: Plan, **extra: obje
     synthetic.write(folder, [plan, *others], {"heldout": 1}, test_share=0.2)
     with Journal(folder) as journal:
         return "\n".join(recommendations(analyze(journal)))
+
+
+def of_votes(folder: Path, metrics: tuple[str, ...], effects: dict[str, float]) -> str:
+    """Return the recommendation where losses of the first metric are about .45 and these effects."""
+    contenders = [quiet(label, effect, 0.001) for label, effect in effects.items()]
+    plan = Plan(
+        "m", contenders, n=(200_000,), repetitions=10, baseline="base", losses=metrics, extra={"recommend": True}
+    )
+    synthetic.write(folder, [plan], {"heldout": 1}, test_share=0.2)
+    with Journal(folder) as journal:
+        return "\n".join(recommendations(analyze(journal)))
+
+
+@pytest.mark.parametrize(("metric", "coin"), [("disagreement", 0.5), ("log-loss", math.log(2))])
+def test_what_predicts_no_better_than_a_coin_is_said_first(tmp_path: Path, metric: str, coin: float) -> None:
+    at = {"base": 0.0}
+    zero = float(re.findall(r"is (0\.\d+)", of_votes(tmp_path / "zero", (metric,), at))[0])
+    for number, (best, worst) in enumerate(((0.02, 0.1), (-0.1, 0.1), (-0.1, -0.05))):
+        effects = {"base": coin - zero + worst, "best": coin - zero + best}
+        text = of_votes(tmp_path / str(number), (metric,), effects)
+        first = text.splitlines()[1]
+        assert ("better than a coin" in text) == (best > 0)
+        assert first.startswith("- No method predicts these" if best > 0 else "- Use **best**")
+
+
+def test_a_choice_that_is_a_coin_among_others_that_are_not(tmp_path: Path) -> None:
+    rows = {
+        "disagreement": [_standing("a", "disagreement", 0.4, 0.6), _standing("b", "disagreement", 0.45, 0.49)],
+        "log-loss": [_standing("a", "log-loss", 0.6, 0.6), _standing("b", "log-loss", 0.65, 0.65)],
+    }
+    section = SimpleNamespace(sampler=SimpleNamespace(source=SimpleNamespace(test_share=0.2, counts="votes")))
+    assert _no_better_than_a_coin("b", "**b**", rows, section) == []
+    found = _no_better_than_a_coin("a", "**a**", rows, section)
+    assert found == ["**a** is not shown to predict these votes better than a coin."]
+    rows["log-loss"][1] = _standing("b", "log-loss", math.log(2), math.log(2))
+    found = _no_better_than_a_coin("a", "**a**", rows, section)
+    assert found == ["No method predicts these votes better than a coin."]
+
+
+def _standing(label: str, metric: str, lower: float, upper: float) -> Standing:
+    mean = (lower + upper) / 2
+    return Standing("e", "d", False, 9, label, label, metric, "minimize", "heldout", mean, lower=lower, upper=upper)
 
 
 def quiet(label: str, effect: float, spread: float) -> Contender:
