@@ -14,6 +14,9 @@ __all__ = ["Names", "kebab"]
 
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _RESERVED = frozenset({"inf", "true", "false", "nan"})
+_RUN_BY_OTHERS = frozenset({"conftest", "setup", "sitecustomize", "usercustomize"})
+"""Modules that Python, pip or pytest run when they find them."""
+
 LONGEST = 60
 
 
@@ -62,6 +65,8 @@ class Names:
         module = names.module
         if keyword.iskeyword(module) or module in sys.stdlib_module_names:
             raise SpecError(f"{distribution!r} would be the module {module!r}, which is Python's own; choose another")
+        if module in _RUN_BY_OTHERS:
+            raise SpecError(f"{distribution!r} would be the module {module!r}, which tools run unasked; choose another")
         if importlib.util.find_spec(module) is not None:
             raise SpecError(f"{distribution!r} would be the module {module!r}, which is installed; choose another name")
         return names
