@@ -228,10 +228,16 @@ def run(
             else:
                 blocks = run_here(made.sources, missing)
             busy = 0.0
+            task_of = {cell: index for index, task in enumerate(missing) for cell in task.cells}
+            left = [len(task.cells) for task in missing]
             for index, block in enumerate(blocks):
                 store.commit(block)
                 busy += block.seconds
-                told.advance()
+                # A block may come in parts, and is done with the last of them.
+                for cell in block.cells:
+                    left[task_of[cell.cell]] -= 1
+                    if not left[task_of[cell.cell]]:
+                        told.advance()
                 if index == 0 and len(missing) > 1:
                     told.show(partial(store))
             computed = time.perf_counter() - started
@@ -254,11 +260,10 @@ def _folder(suite: str, dataset: DatasetChoice) -> str:
 
 
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
-    """Return whether some contender is not built in: it may hang, or take its process down."""
-    from rankbench.runner.blocks import trusted
+    """Return whether a protocol, loss or contender is not built in: it may hang, or take its process down."""
+    from rankbench.runner.deaths import grouped
 
-    specs = {(made.sources[t.source].protocol.contender, spec) for t in tasks for spec in t.cells.values()}
-    return not all(trusted(kind, spec) for kind, spec in sorted(specs))
+    return bool(grouped(tasks, [source.protocol for source in made.sources])[1])
 
 
 def _check_folder(store: Store, directory: Path, made: Planned) -> None:

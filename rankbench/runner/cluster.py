@@ -22,7 +22,7 @@ from typing import Any, cast
 from rankbench.errors import ExecutorError
 from rankbench.protocols.base import BlockTask, Prepared
 from rankbench.results.schema import BlockResult
-from rankbench.runner.deaths import Dead, apart, failed
+from rankbench.runner.deaths import Dead, apart, failed, grouped
 from rankbench.runner.executors import LIMIT, warm_up
 from rankbench.runner.share import shared
 from rankbench.runner.wire import result_from_bytes, task_to_json
@@ -76,7 +76,8 @@ def run_on_cluster(
 ) -> Iterator[BlockResult]:
     """Run blocks on the Dask cluster whose scheduler is at `address`.
 
-    Deaths and timeouts of blocks are treated as in `rankbench.runner.executors.run_in_pool`.
+    Each process there runs built-in contenders, or those of one plugin. Deaths and timeouts of
+    blocks are treated as in `rankbench.runner.executors.run_in_pool`.
 
     Raises
     ------
@@ -85,7 +86,8 @@ def run_on_cluster(
     """
     import distributed
 
-    kinds = [prepared.protocol.contender for prepared in sources]
+    protocols = [prepared.protocol for prepared in sources]
+    ours, foreign = grouped(tasks, protocols)
     for index in sorted({task.source for task in tasks}):
         warm_up(sources[index], next(task for task in tasks if task.source == index))
     with shared(sources) as folder:
@@ -98,12 +100,12 @@ def run_on_cluster(
         def submit(task: BlockTask) -> Any:
             return client.submit(_run, sent, name, task_to_json(task), timeout, pure=False, retries=3)
 
-        waiting: dict[Any, BlockTask] = {submit(task): task for task in tasks}
+        waiting: dict[Any, BlockTask] = {submit(task): task for task in (*ours, *foreign)}
         queue = cast(Any, distributed).as_completed(list(waiting), loop=client.loop)
         for future in queue:
             task = waiting.pop(future)
             result = _result(future)
-            parts = apart(task, kinds[task.source]) if isinstance(result, Dead) else []
+            parts = apart(task, protocols[task.source].contender) if isinstance(result, Dead) else []
             for part in parts:
                 again = submit(part)
                 waiting[again] = part

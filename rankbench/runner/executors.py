@@ -8,15 +8,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from rankbench.protocols.base import BlockTask, Prepared
+from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.results.schema import BlockResult
 from rankbench.runner.blocks import run_block
-from rankbench.runner.deaths import Dead, apart, failed
-from rankbench.runner.isolation import guarded, reason
+from rankbench.runner.deaths import Dead, apart, failed, grouped
+from rankbench.runner.isolation import alone, guarded, reason
 from rankbench.runner.share import open_shared, shared
 
 __all__ = ["LIMIT", "available_cores", "run_here", "run_in_pool", "warm_up"]
@@ -43,38 +44,52 @@ def run_in_pool(
 ) -> Iterator[BlockResult]:
     """Run blocks in spawned worker processes that share memory-mapped arrays.
 
+    Built-in contenders come first. Those of each plugin then run in processes of their own,
+    a new one for every block: what they change in it is gone with it. A block's result so
+    comes in parts, one for each plugin.
+
     A worker that dies or hangs takes its block with it, not the run: the block is run
     again without the foreign contenders, and each of those alone, so that the guilty one
     is named; its cells become failures, which the next run tries again.
     """
-    from pebble import ProcessPool
-
     for index in sorted({task.source for task in tasks}):
         warm_up(sources[index], next(task for task in tasks if task.source == index))
-    kinds = [prepared.protocol.contender for prepared in sources]
-    # Spawned, because Polars' threads do not survive a fork.
+    protocols = [prepared.protocol for prepared in sources]
+    ours, foreign = grouped(tasks, protocols)
     with shared(sources) as folder:
-        pool: Any = ProcessPool(max_workers=workers, context=get_context("spawn"), initializer=_start)
+        for some, lifetime in ((ours, 0), (foreign, 1)):
+            if some:
+                yield from _pooled(folder, protocols, some, min(workers, len(some)), timeout, lifetime)
 
-        def submit(task: BlockTask) -> Any:
-            return pool.schedule(_execute, args=(folder, task), timeout=timeout)
 
-        try:
-            waiting: dict[Any, BlockTask] = {submit(task): task for task in tasks}
-            while waiting:
-                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    task = waiting.pop(future)
-                    result = _result(future, timeout)
-                    parts = apart(task, kinds[task.source]) if isinstance(result, Dead) else []
-                    if parts:
-                        waiting |= {submit(part): part for part in parts}
-                    else:
-                        yield failed(task, result) if isinstance(result, Dead) else result
-            pool.close()
-        finally:
-            # Also on the way out of an interrupted run: queued blocks are dropped.
-            pool.stop()
-            pool.join()
+def _pooled(
+    folder: Path, protocols: Sequence[Protocol], tasks: Sequence[BlockTask], workers: int, timeout: float, lifetime: int
+) -> Iterator[BlockResult]:
+    """Run blocks in a pool whose processes are replaced after `lifetime` of them; 0: never."""
+    from pebble import ProcessPool
+
+    # Spawned, because Polars' threads do not survive a fork.
+    pool: Any = ProcessPool(max_workers=workers, max_tasks=lifetime, context=get_context("spawn"), initializer=_start)
+
+    def submit(task: BlockTask) -> Any:
+        return pool.schedule(_execute, args=(folder, task), timeout=timeout)
+
+    try:
+        waiting: dict[Any, BlockTask] = {submit(task): task for task in tasks}
+        while waiting:
+            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                task = waiting.pop(future)
+                result = _result(future, timeout)
+                parts = apart(task, protocols[task.source].contender) if isinstance(result, Dead) else []
+                if parts:
+                    waiting |= {submit(part): part for part in parts}
+                else:
+                    yield failed(task, result) if isinstance(result, Dead) else result
+        pool.close()
+    finally:
+        # Also on the way out of an interrupted run: queued blocks are dropped.
+        pool.stop()
+        pool.join()
 
 
 def _result(future: Any, timeout: float) -> BlockResult | Dead:
@@ -101,13 +116,22 @@ def warm_up(prepared: Prepared, task: BlockTask) -> None:
 
 
 def _start() -> None:
-    """Prepare a worker: one BLAS thread, numba's cache folder."""
+    """Prepare a worker: one BLAS thread, numba's cache folder, interrupts left to the main process."""
     from rankbench.runtime import prepare
 
+    alone()
     prepare()
 
 
 def _execute(folder: Path, task: BlockTask) -> BlockResult:
+    # Whatever foreign code raises when it is imported here, too: it must not end the run.
+    result = guarded(partial(_opened_and_run, folder, task))
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def _opened_and_run(folder: Path, task: BlockTask) -> BlockResult:
     key = (str(folder), task.source)
     if key not in _open:
         _open[key] = open_shared(folder, task.source)

@@ -20,9 +20,11 @@ def main(folder: str, task: str, result: str) -> None:
 
     prepare()
     from rankbench.runner.blocks import run_block
+    from rankbench.runner.isolation import alone
     from rankbench.runner.share import open_shared
     from rankbench.runner.wire import result_to_bytes, task_from_json
 
+    alone()
     read = task_from_json(Path(task).read_text(encoding="utf-8"))
     block = run_block(open_shared(Path(folder), read.source), read)
     part = Path(f"{result}.part")

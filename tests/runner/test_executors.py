@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -46,9 +47,27 @@ class EndlessMachineCode(rankbench.Method):
 
         spin(1)
 
+class Patching(rankbench.Method):
+    \"\"\"Changes NumPy for everybody in its process.\"\"\"
+    name = "patching"
+    source = "test"
+    def fit(self, block):
+        import numpy as np
+
+        real = np.bincount
+        np.bincount = lambda *args, **more: real(*args, **more) * 3 + 1
+        raise ValueError("patched")
+
+class Interrupting(rankbench.Method):
+    \"\"\"Says that the user pressed Ctrl-C, who did not.\"\"\"
+    name = "interrupting"
+    source = "test"
+    def fit(self, block):
+        raise KeyboardInterrupt
+
 @rankbench.hookimpl
 def rankbench_register_methods():
-    return [Deadly, Endless, EndlessMachineCode]
+    return [Deadly, Endless, EndlessMachineCode, Patching, Interrupting]
 """
 
 SUITE = """
@@ -121,3 +140,41 @@ def test_a_contender_that_hangs_is_a_row_and_the_others_are_the_same(
     alone = run(tmp_path, environment, "--out", str(tmp_path / "alone"))
     assert alone.returncode == 0, alone.stderr
     assert values(tmp_path / "alone", "k=inf") == values(tmp_path / "out", "k=inf")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("patching", "ValueError: patched"), ("interrupting", "KeyboardInterrupt")]
+)
+def test_what_a_contender_does_to_its_process_is_its_own(
+    tmp_path: Path, environment: dict[str, str], name: str, words: str
+) -> None:
+    path = tmp_path / "tiny.toml"
+    path.write_text(SUITE.replace("deadly", name))
+    done = run(tmp_path, environment)
+    assert done.returncode == 1, done.stderr
+    rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    assert dict(rows.select("contender", "status").unique().iter_rows()) == {"k=inf": "done", name: "error"}
+    assert words in rows.filter(contender=name)["reason"][0]
+    path.write_text(path.read_text().replace(f', {{ label = "{name}", use = "{name}" }}', ""))
+    alone = run(tmp_path, environment, "--out", str(tmp_path / "alone"))
+    assert alone.returncode == 0, alone.stderr
+    assert values(tmp_path / "alone", "k=inf") == values(tmp_path / "out", "k=inf")
+
+
+def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankbench.protocols.base import BlockTask
+    from rankbench.protocols.btl import BTL
+    from rankbench.results.schema import BlockKey
+    from rankbench.runner import deaths
+
+    inside = {"erm": set(), "one": {"a"}, "two": {"b"}, "both": {"a"}, "ndcg": set(), "own": {"c"}}
+    monkeypatch.setattr(deaths, "points", lambda kind, text: [text])
+    monkeypatch.setattr(deaths, "_packages", lambda it: inside.get(it, set()))
+    cells = {"1": "one", "2": "erm", "3": "two", "4": "both", "5": "erm"}
+    task = BlockTask(BlockKey("btl", "", 1, 0, 0), 0, ("ndcg",), cells)
+    ours, foreign = deaths.grouped([task], [BTL()])
+    assert [list(part.cells) for part in ours] == [["2", "5"]]
+    assert [list(part.cells) for part in foreign] == [["1", "4"], ["3"]]
+    ours, foreign = deaths.grouped([replace(task, losses=("ndcg", "own"))], [BTL()])
+    assert ours == []
+    assert [list(part.cells) for part in foreign] == [["1", "4"], ["2", "5"], ["3"]]
