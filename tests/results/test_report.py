@@ -223,7 +223,7 @@ def test_a_plan_without_results(tmp_path: Path) -> None:
 
 
 def test_figures_that_the_plan_does_not_draw_are_deleted(tmp_path: Path) -> None:
-    figures = tmp_path / "figures"
+    figures = synthetic.write(tmp_path, [drawn()]) / "figures"
     figures.mkdir()
     for name in ("old.svg", "old.png", "notes.txt"):
         (figures / name).write_text("x")
