@@ -54,8 +54,8 @@ class Patching(rankbench.Method):
     def fit(self, block):
         import numpy as np
 
-        real = np.bincount
-        np.bincount = lambda *args, **more: real(*args, **more) * 3 + 1
+        real = np.ascontiguousarray  # built-in scores go through it
+        np.ascontiguousarray = lambda a, *rest, **more: real(-a if a.dtype == float else a, *rest, **more)
         raise ValueError("patched")
 
 class Interrupting(rankbench.Method):
