@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
@@ -48,6 +48,7 @@ def objectives(differences, shares, wanted, theta, l2):
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), l2=st.sampled_from([1e-4, 1e-2, 1.0]))
+@example(seed=540, l2=1.0)
 def test_gap_bounds_the_minimum_of_the_dual_program(seed, l2):
     differences, shares = drawn(seed, pairs=40, d=3, items=12)
     offsets = np.random.default_rng(seed).uniform(0, 2, size=40)
@@ -58,15 +59,15 @@ def test_gap_bounds_the_minimum_of_the_dual_program(seed, l2):
         pull = beta @ rows
         return pull @ pull / (2 * l2) - beta @ (1 + offsets), rows @ pull / l2 - 1 - offsets
 
-    best = minimize(
-        dual, shares / 2, jac=True, bounds=[(0, v) for v in shares], options={"maxiter": 20000, "ftol": 1e-15}
-    )
+    # Not L-BFGS-B: it stops short of the maximum on some of these programs.
+    bounds, exact = [(0, v) for v in shares], {"maxiter": 5000, "ftol": 1e-15}
+    best = minimize(dual, shares / 2, jac=True, bounds=bounds, method="SLSQP", options=exact)
     primal = objectives(differences, shares, 1 + offsets, fit.theta, l2)
     assert fit.converged
     assert fit.optimality <= 1e-6
     # -best.fun never exceeds the minimum, which the fit is within its gap of.
     assert -best.fun <= primal + 1e-12
-    assert primal <= -best.fun + fit.optimality + 2e-5 * max(1, abs(best.fun))
+    assert primal <= -best.fun + fit.optimality + 1e-8 * max(1, abs(best.fun))
 
 
 def test_path_equals_solving_alone():
