@@ -100,6 +100,8 @@ class Card(_Strict):
         In the contender grammar, as ``letor:allow-single=true``.
     table : str
         What the rows are, as `Dataset.table`.
+    named : bool
+        Whether items have names.
     d : int, optional
         Number of features; of items only.
     expected : Expected
@@ -118,6 +120,7 @@ class Card(_Strict):
     reader: str
     table: Literal["items", "comparisons", "selections", "orders"] = "items"
     d: int | None = Field(default=None, ge=1)
+    named: bool = False
     expected: Expected
     archives: tuple[Archive, ...] = ()
     files: tuple[CardFile, ...] = Field(min_length=1)
@@ -262,6 +265,7 @@ def card_dataset(card: Card) -> type[CardDataset]:
             "__module__": __name__,
             "card": card,
             "table": card.table,
+            "named": card.named,
             "name": card.name,
             "title": card.title,
             "source": card.citation,

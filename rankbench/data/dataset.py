@@ -22,6 +22,8 @@ class Dataset(Component):
     ----------
     table : Table
         What its rows are.
+    named : bool
+        Whether items have names: one that comes back in another query is known again.
     title : str
         One line for people.
     simulated : bool
@@ -32,6 +34,7 @@ class Dataset(Component):
 
     kind: ClassVar[str] = "dataset"
     table: ClassVar[Table] = "items"
+    named: ClassVar[bool] = False
     title: ClassVar[str]
     simulated: ClassVar[bool] = False
     licence: ClassVar[str] = ""

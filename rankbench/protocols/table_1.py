@@ -150,6 +150,12 @@ class Table1(Protocol):
         order = np.lexsort((ratings.ratings, groups, part))
         return {"x": x[order], "order": order, "group": groups[order], "part": part[order].astype(np.int8)}
 
+    def refusal(self, dataset: Dataset) -> str:
+        """Return why a data set has no ratings of movies; empty if it has."""
+        if not dataset.named:
+            return f"protocol {self.name!r} takes rated items that have names, data set {dataset!s} has none"
+        return super().refusal(dataset)
+
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the pairs, fit every contender's points, choose one, judge it on the test pairs."""
         key = task.key
