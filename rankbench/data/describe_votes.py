@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankbench.data.describe import Sizes
+from rankbench.data.shown import cut, shown
 from rankbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["ComparisonsSummary", "describe_votes"]
 
 _MOST = 4
-_LONGEST = 40
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,12 @@ class ComparisonsSummary:
             ("connected", self._connected()),
             ("strongly connected", self._strongly()),
             ("majority", self._majority()),
-            ("Condorcet winner", "none" if self.majority.winner is None else _cut(self.majority.winner)),
+            ("Condorcet winner", "none" if self.majority.winner is None else cut(self.majority.winner)),
             ("left wins", self._position()),
             ("one-sided judges", self._one_sided()),
             ("votes cast again", self._repeats()),
-            ("items called alike", _some([" = ".join(map(_quoted, group)) for group in self.lookalikes])),
-            ("odd names", _some([_quoted(name) for name in self.odd_names])),
+            ("items called alike", _some([" = ".join(map(shown, group)) for group in self.lookalikes])),
+            ("odd names", _some([shown(name) for name in self.odd_names])),
         ]
 
     def _connected(self) -> str:
@@ -140,7 +140,7 @@ class ComparisonsSummary:
     def _one_sided(self) -> str:
         if self.one_sided is None:
             return "not known"
-        return _some([f"{_quoted(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.one_sided])
+        return _some([f"{shown(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.one_sided])
 
     def _repeats(self) -> str:
         if self.repeats is None:
@@ -152,14 +152,6 @@ class ComparisonsSummary:
             f"{about}{self.repeats.votes:,.0f}, by the same judge on the same pair and query; "
             f"{about}{self.repeats.contradictions:,.0f} times the judge said something else  !"
         )
-
-
-def _quoted(text: str) -> str:
-    return repr(_cut(text))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 
 def _some(texts: list[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from rankbench.data.checks import TOO_LONG, Check, too_long
+from rankbench.data.check import TOO_LONG, Check, too_long
 from rankbench.data.shown import shown
 from rankbench.errors import nearest
 
@@ -36,10 +36,7 @@ class OrdersCheck(Check):
         ranking = self.ranking(frame["ranking"])
         columns = [ids, ranking]
         if "weight" in self.schema:
-            weight = self.cast(frame["weight"], pl.Float64())
-            bad = ~(weight.is_finite() & (weight > 0))
-            self.refuse(bad, frame["weight"], "weight {} is not positive and finite")
-            columns.append(weight)
+            columns.append(self.weight(frame))
         if "judge" in self.schema:
             columns.append(self.cast(frame["judge"], pl.String(), nulls=True))
         if "candidates" in self.schema:
@@ -62,7 +59,7 @@ class OrdersCheck(Check):
     def nested(self, column: pl.Series) -> pl.Series:
         """Return a column of lists of names, or of lists of lists of them, as the latter."""
         dtype = column.dtype
-        if not isinstance(dtype, pl.List) or column.dtype.is_nested() is False:
+        if not isinstance(dtype, pl.List):
             raise self.error(f"the column holds {dtype}, not rankings such as {_FORM}", 0, column.name)
         tied = isinstance(dtype.inner, pl.List)
         name = dtype.inner.inner if isinstance(dtype.inner, pl.List) else dtype.inner

@@ -61,11 +61,11 @@ from rankbench.errors import InputError, nearest
 __all__ = [
     "COMPARISONS",
     "COMPARISONS_OPTIONAL",
-    "ITEMS",
     "ORDERS",
     "ORDERS_OPTIONAL",
     "SELECTIONS",
     "Table",
+    "comparisons_schema",
     "features",
     "items_schema",
     "orders_schema",
@@ -78,9 +78,6 @@ __all__ = [
 ]
 
 Table: TypeAlias = Literal["items", "comparisons", "selections", "orders"]
-
-ITEMS: tuple[str, ...] = ("query_id", "item", "label", "x")
-"""Columns of items, in order."""
 
 COMPARISONS: tuple[str, ...] = ("query_id", "winner", "loser")
 """Columns that comparisons must have, in order."""
@@ -116,6 +113,15 @@ def items_schema(d: int, *, named: bool = False) -> pl.Schema:
     if named:
         schema["name"] = pl.String()
     return schema
+
+
+def comparisons_schema(columns: pl.Schema) -> pl.Schema:
+    """Return the schema of comparisons with those of the optional columns that are among `columns`."""
+    result: dict[str, pl.DataType] = {name: pl.String() for name in COMPARISONS}
+    for name, dtype in COMPARISONS_OPTIONAL.items():
+        if name in columns:
+            result[name] = columns[name] if dtype is None else dtype
+    return pl.Schema(result)
 
 
 def selections_schema(*, part: bool) -> pl.Schema:

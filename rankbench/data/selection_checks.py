@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.checks import TOO_LONG, Check, too_long
+from rankbench.data.check import TOO_LONG, Check, too_long
 from rankbench.data.shown import shown
 
 __all__ = ["SelectionsCheck"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["listed", "shown"]
+__all__ = ["cut", "listed", "shown"]
 
 _LONGEST = 40
 _MOST = 20
@@ -12,9 +12,11 @@ _MOST = 20
 
 def shown(value: object) -> str:
     """Return the `repr` of a value; of a text or a long value, the first 40 characters."""
-    if isinstance(value, str):
-        return repr(value if len(value) <= _LONGEST else value[:_LONGEST] + "...")
-    text = repr(value)
+    return repr(cut(value)) if isinstance(value, str) else cut(repr(value))
+
+
+def cut(text: str) -> str:
+    """Return the first 40 characters of a text, with dots if there are more."""
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
 
 

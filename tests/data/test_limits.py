@@ -13,7 +13,8 @@ import pytest
 import rankbench
 from rankbench.aggregators import ballots
 from rankbench.aggregators.ballots import check_implied, implied_comparisons
-from rankbench.data.checks import LONGEST_NAME, checked
+from rankbench.data.check import LONGEST_NAME
+from rankbench.data.checks import checked
 from rankbench.data.orders import load_orders
 from rankbench.data.queries import Orders, Unranked
 from rankbench.data.weights import check_weights
