@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
     from rankbench.data.schema import Table
 
-__all__ = ["Dataset"]
+__all__ = ["Dataset", "simulator_fingerprint"]
 
 
 class Dataset(Component):
@@ -59,3 +61,9 @@ class Dataset(Component):
     def assumptions(self) -> list[str]:
         """Return what a reader of a leaderboard must know, one sentence each."""
         return []
+
+
+def simulator_fingerprint(simulator: Dataset, version: int) -> str:
+    """Return a sha256 (hex) of a simulator's name, version and parameters: its `Dataset.fingerprint`."""
+    text = json.dumps([simulator.name, version, simulator.config()], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

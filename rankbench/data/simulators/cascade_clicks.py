@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.data.click_population import ClickPopulation
+from rankbench.data.dataset import simulator_fingerprint
 from rankbench.data.queries import Queries, Selections
 from rankbench.satisfaction import satisfaction
 
@@ -84,8 +83,7 @@ class CascadeClicks(ClickPopulation):
 
     def fingerprint(self) -> str:
         """Return a sha256 of the simulator's version and parameters."""
-        text = json.dumps([self.name, VERSION, self.config()], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return simulator_fingerprint(self, VERSION)
 
     @property
     def length(self) -> int:

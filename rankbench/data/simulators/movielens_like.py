@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from rankbench.data.dataset import Dataset
+from rankbench.data.dataset import Dataset, simulator_fingerprint
 
 if TYPE_CHECKING:
     import polars as pl
@@ -83,8 +81,7 @@ class MovieLensLike(Dataset):
 
     def fingerprint(self) -> str:
         """Return a sha256 of the simulator's version and parameters."""
-        text = json.dumps([self.name, VERSION, self.config()], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return simulator_fingerprint(self, VERSION)
 
     def scan(self) -> pl.LazyFrame:
         """Return the items; all of them are generated at once."""

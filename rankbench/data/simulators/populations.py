@@ -21,7 +21,6 @@ Law: TypeAlias = Literal["btl", "thurstone", "heteroscedastic", "intransitive", 
 """How judgments come about; see `make_populations`."""
 
 _SCORES, _NOISE, _ANGLES, _EXPOSURE = range(4)
-_CLEAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,30 +102,16 @@ def make_populations(
 def best_orders(wins: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the order of least expected pairwise disagreement, (10), best item first, shape (P, m).
 
-    Exact: where no three items make a cycle, the order in which every pair leans; else Kemeny's
-    order of the probabilities, the first of equals.
+    Exact, see `rankbench.losses.kemeny_risk.best_order`; where several orders are equally good, one of them.
 
     Parameters
     ----------
     wins : ndarray of float64, shape (P, m, m)
         With m of at most 14.
     """
-    from rankbench.aggregators.kemeny import Kemeny
+    from rankbench.losses.kemeny_risk import best_order
 
-    orders = []
-    for p in wins:
-        m = len(p)
-        beaten = (p > 0.5).sum(axis=1)
-        order = np.argsort(-beaten, kind="stable")
-        ahead = p[np.ix_(order, order)]
-        if not (ahead[np.triu_indices(m, 1)] > 0.5 - _CLEAR).all():
-            winners, losers = np.nonzero(p)
-            scores = Kemeny(exact=14, ties="first").aggregate(
-                winners.astype(np.int32), losers.astype(np.int32), p[winners, losers], m
-            )
-            order = np.argsort(-scores, kind="stable")
-        orders.append(order)
-    return np.array(orders, dtype=np.int64)
+    return np.array([best_order(p)[0] for p in wins], dtype=np.int64)
 
 
 def _uniform(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float64]:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.dataset import Dataset
+from rankbench.data.dataset import Dataset, simulator_fingerprint
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,41 +67,17 @@ class Web10kLike(Dataset):
 
     def fingerprint(self) -> str:
         """Return a sha256 of the simulator's version and parameters."""
-        text = json.dumps([self.name, VERSION, self.config()], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return simulator_fingerprint(self, VERSION)
 
     def scan(self) -> pl.LazyFrame:
         """Return the items as a stream: queries are generated as they are read."""
-        import polars as pl
         from polars.io.plugins import register_io_source
 
-        schema = pl.Schema(
-            {
-                "query_id": pl.String(),
-                "item": pl.UInt32(),
-                "label": pl.Float32(),
-                "x": pl.Array(pl.Float32(), self.features),
-            }
-        )
+        from rankbench.data.readers.source import io_source
+        from rankbench.data.schema import items_schema
 
-        def source(
-            with_columns: list[str] | None,
-            predicate: pl.Expr | None,
-            n_rows: int | None,
-            batch_size: int | None,
-        ) -> Iterator[pl.DataFrame]:
-            left = n_rows
-            for frame in self._frames(schema):
-                part = frame if left is None else frame.head(left)
-                if left is not None:
-                    left -= len(part)
-                if predicate is not None:
-                    part = part.filter(predicate)
-                yield part if with_columns is None else part.select(with_columns)
-                if left == 0:
-                    return
-
-        return register_io_source(source, schema=schema, is_pure=True)
+        schema = items_schema(self.features)
+        return register_io_source(io_source(partial(self._frames, schema)), schema=schema, is_pure=True)
 
     def _frames(self, schema: pl.Schema) -> Iterator[pl.DataFrame]:
         import polars as pl
