@@ -17,6 +17,7 @@ from rankbench.component import Component
 from rankbench.data.queries import Comparisons, Queries
 from rankbench.errors import RankbenchError
 from rankbench.methods.base import Block, Fitted
+from rankbench.plugin.foreign import said
 
 __all__ = [
     "ContenderFailed",
@@ -72,12 +73,7 @@ def guarded(call: Callable[[], T]) -> T | Exception:
 
 def reason(error: BaseException) -> str:
     """Say what went wrong in one short, printable line, whatever the exception does."""
-    try:
-        said = str(error)
-    except BaseException:
-        said = "its message cannot be read"
-    text = said if isinstance(error, ContenderFailed) else f"{type(error).__name__}: {said}"
-    return printable(text)
+    return printable(said(error).removeprefix(f"{ContenderFailed.__name__}: "))
 
 
 def printable(text: str) -> str:
@@ -94,9 +90,11 @@ def lent(queries: Queries) -> Queries:
 
 def lent_block(block: Block) -> Block:
     """Return a block that foreign code may do with as it likes."""
-    said = block.comparisons
-    ties = None if said.ties is None else said.ties.copy()
-    copied = Comparisons(said.offsets.copy(), said.winners.copy(), said.losers.copy(), said.weights.copy(), ties)
+    judged = block.comparisons
+    ties = None if judged.ties is None else judged.ties.copy()
+    copied = Comparisons(
+        judged.offsets.copy(), judged.winners.copy(), judged.losers.copy(), judged.weights.copy(), ties
+    )
     return replace(block, design=lent(block.design), comparisons=copied)
 
 

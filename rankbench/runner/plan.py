@@ -20,7 +20,7 @@ from rankbench.runner.additions import added
 from rankbench.spec import parse
 from rankbench.suites.schema import ContenderEntry, Experiment, Suite
 
-__all__ = ["Plan", "contenders", "make_plan"]
+__all__ = ["Plan", "contenders", "fitting", "make_plan", "metric"]
 
 LABEL_LENGTH = 200
 
@@ -118,15 +118,15 @@ def make_plan(
     members: list[Member] = []
     blocks: dict[tuple[BlockKey, int, tuple[str, ...]], dict[str, str]] = defaultdict(dict)
     experiments = added(suite.experiments, [sources[of[e.name]].protocol for e in suite.experiments], extra)
-    chosen = [[_fitting(e, entry, sources[of[e.name]].protocol) for entry in e.contenders] for e in experiments]
+    chosen = [[fitting(e, entry, sources[of[e.name]].protocol) for entry in e.contenders] for e in experiments]
     _check_size([(e, sources[of[e.name]], found) for e, found in zip(experiments, chosen, strict=True)])
-    for experiment, fitting in zip(experiments, chosen, strict=True):
+    for experiment, competing in zip(experiments, chosen, strict=True):
         source = of[experiment.name]
         prepared = sources[source]
-        losses = tuple(_metric(experiment, prepared.protocol, text) for text in experiment.losses)
+        losses = tuple(metric(experiment, prepared.protocol, text) for text in experiment.losses)
         labels: set[str] = set()
         for order, entry in enumerate(experiment.contenders):
-            for label, spec, found in fitting[order]:
+            for label, spec, found in competing[order]:
                 if label in labels:
                     raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {label!r}")
                 labels.add(label)
@@ -151,8 +151,8 @@ def make_plan(
 def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[object]]]]) -> None:
     """Refuse what would not fit into memory, before any of it is made."""
     cells = 0
-    for experiment, prepared, fitting in chosen:
-        for entry, found in zip(experiment.contenders, fitting, strict=True):
+    for experiment, prepared, competing in chosen:
+        for entry, found in zip(experiment.contenders, competing, strict=True):
             for n in entry.n or experiment.n:
                 cells += len(found) * prepared.repetitions(prepared.scaled(n), experiment.repetitions)
     if cells > MOST_CELLS:
@@ -162,9 +162,16 @@ def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[o
         )
 
 
-def _fitting(
+def fitting(
     experiment: Experiment, entry: ContenderEntry, protocol: Protocol
 ) -> list[tuple[str, str, list[Component]]]:
+    """Return the contenders of an entry, see `contenders`, if they can compete under a protocol.
+
+    Raises
+    ------
+    SpecError
+        An unknown component or parameter; one that the protocol has no use for, or cannot tune.
+    """
     if entry.tune and not protocol.tunes:
         raise SpecError(
             f"experiment {experiment.name!r}: protocol {protocol.name!r} chooses no parameters, so {entry.use!r} "
@@ -179,8 +186,14 @@ def _fitting(
     return found
 
 
-def _metric(experiment: Experiment, protocol: Protocol, text: str) -> str:
-    """Return a metric as cells name it: one of the protocol's own, or a loss."""
+def metric(experiment: Experiment, protocol: Protocol, text: str) -> str:
+    """Return a metric as cells name it: one of the protocol's own, or a loss.
+
+    Raises
+    ------
+    SpecError
+        The protocol has no such metric, or there is no such loss.
+    """
     if protocol.metrics:
         if text not in protocol.metrics:
             raise SpecError(
