@@ -13,10 +13,11 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.data.shown import shown as quoted
 from rankbench.errors import InputError, SpecError
 from rankbench.logs.certainty import check_size
+from rankbench.logs.kinds import Intervals
 from rankbench.logs.lookalikes import lookalikes
 from rankbench.logs.ranking import ItemRanking
 from rankbench.logs.source import Log, LogSource, open_source
-from rankbench.logs.votes_ranking import Intervals, Wanted, irregular, rank_votes, ranked, resampled_ranking
+from rankbench.logs.votes_ranking import Wanted, irregular, rank_votes, ranked, resampled_ranking
 from rankbench.spec import parse
 
 __all__ = ["Aggregation", "aggregate"]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError
 from rankbench.logs.units import ENOUGH, Units
 
-__all__ = ["FEW", "LARGEST", "check_size", "judged_enough", "rank_ranges", "score_intervals", "too_thin"]
+__all__ = ["FEW", "LARGEST", "MANY", "check_size", "judged_enough", "rank_ranges", "score_intervals", "too_thin"]
 
 FEW = 30
 """With fewer units a bootstrap of a maximum is too coarse: Bonferroni instead."""
@@ -16,7 +16,7 @@ FEW = 30
 LARGEST = 4000
 """Most items whose differences are compared: matrices of 128 MB."""
 
-_MANY = 500
+MANY = 500
 """With more items the maximum over all pairs takes long, and gains little over Bonferroni."""
 
 _FEWEST = 3.0
@@ -99,7 +99,7 @@ def rank_ranges(
     inverse = np.where(live, 1.0, 0.0) / np.where(live, se, 1.0)
     fewer = np.minimum(units.items[:, None], units.items)
     single = local = (1 - level) / compared
-    if deviations is not None and units.effective >= FEW and m <= _MANY:
+    if deviations is not None and units.effective >= FEW and m <= MANY:
         largest = np.array([np.abs((d[:, None] - d) * inverse).max() for d in deviations])
         local = min(max(local, float(2 * ndtr(-np.quantile(largest, level)))), 1 - level)
     lead = scores[:, None] - scores

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.logs.bradley_terry import BradleyTerryFit
+from rankbench.logs.certainty import LARGEST
 from rankbench.logs.clusters import ClusterCounts
 from rankbench.logs.laplacian import Laplacian
 from rankbench.logs.pairs import PairCounts
+from rankbench.logs.scales import within
 
 __all__ = ["covariance", "sandwich"]
-
-LARGEST = 4000
-"""Most items whose covariance is computed: a matrix of 128 MB."""
 
 
 def covariance(fit: BradleyTerryFit, counts: PairCounts) -> NDArray[np.float64]:
@@ -41,7 +40,7 @@ def covariance(fit: BradleyTerryFit, counts: PairCounts) -> NDArray[np.float64]:
     """
     if counts.m > LARGEST:
         raise InputError(f"the covariance of {counts.m} items is too large a matrix (at most {LARGEST} items)")
-    inside = _inside(fit, counts)
+    inside = within(counts, fit.scales, fit.ridge)
     graph = Laplacian(inside.starts, inside.high, fit.ridge, fit.scales)
     forward, backward = inside.wins(fit.ties)
     p = _chances(fit, inside)
@@ -112,12 +111,6 @@ def _clustered(data: ClusterCounts, surprise: NDArray[np.float64]) -> NDArray[np
     columns = np.concatenate([counts.low[data.pair], counts.high[data.pair]])
     scores = coo_array((np.concatenate([u, -u]), (rows, columns)), shape=(len(data), counts.m)).tocsr()
     return np.asarray((scores.T @ scores).todense())
-
-
-def _inside(fit: BradleyTerryFit, counts: PairCounts) -> PairCounts:
-    if fit.ridge > 0 or len(fit.scales) == 1:
-        return counts
-    return counts.select(fit.scales.of[counts.low] == fit.scales.of[counts.high])
 
 
 def _chances(fit: BradleyTerryFit, counts: PairCounts) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from rankbench.errors import ContenderDiverged, InputError
 from rankbench.logs.bradley_terry import check_ridge, fit_bradley_terry
 from rankbench.logs.laplacian import Laplacian
 from rankbench.logs.pairs import PairCounts
-from rankbench.logs.scales import Scales, connected, strongly_connected
+from rankbench.logs.scales import Scales, connected, strongly_connected, within
 
 __all__ = ["DavidsonFit", "fit_davidson"]
 
@@ -86,9 +86,7 @@ def fit_davidson(counts: PairCounts, *, ridge: float = 0.0, tolerance: float = 1
     if not len(counts):
         raise InputError("there are no comparisons to fit")
     scales = connected(counts) if ridge > 0 else strongly_connected(counts)
-    inside = counts
-    if ridge == 0 and len(scales) > 1:
-        inside = counts.select(scales.of[counts.low] == scales.of[counts.high])
+    inside = within(counts, scales, ridge)
     if not inside.ties.any():
         plain = fit_bradley_terry(counts, ridge=ridge, tolerance=tolerance)
         return DavidsonFit(counts.items, plain.scores, 0.0, scales, ridge, plain.step, plain.iterations)

@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankbench.results.stats.holm import holm
+
 __all__ = ["OneSided", "Position", "Repeats", "one_sided", "position_bias", "repeats"]
 
 LEVEL = 0.05
@@ -156,11 +158,11 @@ def one_sided(sides: pl.DataFrame, share: float) -> list[OneSided]:
     above = 1.0 - np.where(left > 0, bdtr(np.maximum(left - 1, 0), votes, share), 0.0)
     p: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(below, np.maximum(above, 0.0)))
     order = np.argsort(p, kind="stable")
-    adjusted = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    adjusted = holm(p)
     rows: list[dict[str, Any]] = sides.to_dicts()
     return [
         OneSided(str(rows[i]["judge"]), int(rows[i]["votes"]), int(rows[i]["left"]), float(value))
-        for i, value in zip(order.tolist(), adjusted.tolist(), strict=True)
+        for i, value in zip(order.tolist(), adjusted[order].tolist(), strict=True)
         if value < LEVEL
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -10,12 +11,12 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons
-from rankbench.errors import ContenderDiverged
 from rankbench.logs.certainty import check_size, rank_ranges, score_intervals
+from rankbench.logs.replicates import finite_scores
 from rankbench.logs.units import Units, units_of_votes
 from rankbench.logs.votes import Votes
 
-__all__ = ["Cluster", "ItemRanking", "by_pair", "clusters_of", "rank_items", "scales_of", "unknown", "with_spread"]
+__all__ = ["Cluster", "ItemRanking", "PairSums", "clusters_of", "rank_items", "scales_of", "unknown", "with_spread"]
 
 Cluster: TypeAlias = Literal["judge", "vote"]
 """What is resampled: judges with all their votes, or single votes."""
@@ -37,10 +38,8 @@ class ItemRanking:
     scales : ndarray of int64, shape (m,)
         Items of different numbers were never compared, not even through others: their
         scores stand on scales of their own, and nothing is said about their order.
-    clusters : int
-        Units of which resamples were made (judges, votes, ballots, sessions).
     units : Units, optional
-        The same, item by item; None without intervals.
+        Of which resamples were made (judges, votes, ballots, sessions); None without intervals.
     """
 
     items: list[str]
@@ -50,27 +49,43 @@ class ItemRanking:
     low: NDArray[np.int64]
     high: NDArray[np.int64]
     scales: NDArray[np.int64]
-    clusters: int
     units: Units | None = None
 
 
-def by_pair(comparisons: Comparisons, m: int) -> Comparisons:
-    """Return at most three comparisons a pair that have the same sums: won, lost and tied.
+class PairSums:
+    """Comparisons as at most three a pair that have the same sums: won, lost and tied.
 
     An aggregator that does not depend on the order of judgments makes the same of them.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Of one query.
+    m : int
+        Number of its items.
     """
-    ties = np.zeros(len(comparisons), np.bool_) if comparisons.ties is None else comparisons.ties
-    first = np.where(ties, np.minimum(comparisons.winners, comparisons.losers), comparisons.winners).astype(np.int64)
-    second = np.where(ties, np.maximum(comparisons.winners, comparisons.losers), comparisons.losers)
-    keys, at = np.unique((first * m + second) * 2 + ties, return_inverse=True)
-    pairs = keys // 2
-    return Comparisons(
-        np.array([0, len(keys)], dtype=np.int64),
-        (pairs // m).astype(np.int32),
-        (pairs % m).astype(np.int32),
-        np.bincount(at.reshape(-1), comparisons.weights, len(keys)).astype(np.float64),
-        (keys % 2).astype(np.bool_),
-    )
+
+    def __init__(self, comparisons: Comparisons, m: int) -> None:
+        ties = np.zeros(len(comparisons), np.bool_) if comparisons.ties is None else comparisons.ties
+        winners, losers = comparisons.winners, comparisons.losers
+        first = np.where(ties, np.minimum(winners, losers), winners).astype(np.int64)
+        second = np.where(ties, np.maximum(winners, losers), losers)
+        keys, at = np.unique((first * m + second) * 2 + ties, return_inverse=True)
+        self._at = at.reshape(-1)
+        self._ties = (keys % 2).astype(np.bool_)
+        self._winners, self._losers = (part.astype(np.int32) for part in np.divmod(keys // 2, m))
+
+    def weighted(self, weights: NDArray[np.float64]) -> Comparisons:
+        """Return the sums of the comparisons with these weights, shape (n,), 0 for those left out."""
+        sums = np.bincount(self._at, weights, len(self._ties)).astype(np.float64)
+        kept = np.flatnonzero(sums > 0)
+        return Comparisons(
+            np.array([0, len(kept)], dtype=np.int64),
+            self._winners[kept],
+            self._losers[kept],
+            sums[kept],
+            self._ties[kept],
+        )
 
 
 def rank_items(
@@ -105,8 +120,8 @@ def rank_items(
     aggregator.check_size(m)
     if replicates and "irregular" not in aggregator.properties:
         check_size(m)
-    sequential = "sequential" in aggregator.properties
-    scores = _scores(aggregator, votes.comparisons(), m, sequential)
+    scores_of = _scorer(votes, aggregator)
+    scores = scores_of(votes.weights)
     scales = scales_of(votes)
     groups = clusters_of(votes, cluster)
     units = units_of_votes(votes, groups)
@@ -116,10 +131,7 @@ def rank_items(
     drawn = np.empty((replicates, m))
     for row in drawn:
         times = np.bincount(rng.integers(units.count, size=units.count), minlength=units.count)
-        own = votes.weights * times[groups]
-        rows = np.flatnonzero(own > 0)
-        said = replace(votes.comparisons(rows), weights=own[rows])
-        row[:] = _scores(aggregator, said, m, sequential)
+        row[:] = scores_of(votes.weights * times[groups])
     return with_spread(votes.items, scores, scales, drawn, units)
 
 
@@ -136,7 +148,7 @@ def unknown(
     """Return a ranking of which nothing is certain: any item may hold any place."""
     m, nothing = len(items), np.full(len(items), np.nan)
     wide = np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
-    return ItemRanking(items, scores, nothing, nothing, *wide, scales, units.count if units else 0, units)
+    return ItemRanking(items, scores, nothing, nothing, *wide, scales, units)
 
 
 def with_spread(
@@ -163,15 +175,22 @@ def with_spread(
     covariance = np.cov(deviations, rowvar=False).reshape(m, m)
     lower, upper = score_intervals(scores, np.sqrt(np.diag(covariance)), units)
     low, high = rank_ranges(scores, covariance, scales, units, deviations)
-    return ItemRanking(items, scores, lower, upper, low, high, scales, units.count, units)
+    return ItemRanking(items, scores, lower, upper, low, high, scales, units)
 
 
-def _scores(aggregator: Aggregator, comparisons: Comparisons, m: int, sequential: bool) -> NDArray[np.float64]:
-    said = comparisons if sequential else by_pair(comparisons, m)
-    scores = np.asarray(aggregator.from_comparisons(said, m), dtype=np.float64)
-    if scores.shape != (m,) or not np.isfinite(scores).all():
-        raise ContenderDiverged("scores are not one finite number an item")
-    return scores
+def _scorer(votes: Votes, aggregator: Aggregator) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Return what makes scores, (m,), of the votes with other weights, (n,)."""
+    m = len(votes.items)
+    if "sequential" not in aggregator.properties:
+        # Sorted once: what is resampled are weights.
+        weighted = PairSums(votes.comparisons(), m).weighted
+    else:
+
+        def weighted(weights: NDArray[np.float64]) -> Comparisons:
+            rows = np.flatnonzero(weights > 0)
+            return replace(votes.comparisons(rows), weights=weights[rows])
+
+    return lambda weights: finite_scores(aggregator.from_comparisons(weighted(weights), m), m)
 
 
 def scales_of(votes: Votes) -> NDArray[np.int64]:

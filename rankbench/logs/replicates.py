@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.davidson import Davidson
 from rankbench.data.queries import Comparisons
 from rankbench.errors import ContenderDiverged, InputError
+from rankbench.logs.bradley_terry import fit_bradley_terry
 from rankbench.logs.clusters import ClusterCounts
+from rankbench.logs.davidson import fit_davidson
 from rankbench.logs.pairs import PairCounts
 
-__all__ = ["comparisons_of", "finite_scores", "replicates", "resampled"]
+__all__ = ["comparisons_of", "finite_scores", "replicates", "resampled", "scores_from_counts"]
 
 
 def comparisons_of(counts: PairCounts, cells: NDArray[np.float64] | None = None) -> Comparisons:
@@ -51,6 +55,33 @@ def finite_scores(scores: NDArray[np.float64], m: int) -> NDArray[np.float64]:
     if found.shape != (m,) or not np.isfinite(found).all():
         raise ContenderDiverged("scores are not one finite number an item")
     return found
+
+
+def scores_from_counts(aggregator: Aggregator, counts: PairCounts) -> NDArray[np.float64]:
+    """Return what an aggregator makes of a log that it needs the sums by pair of, shape (m,).
+
+    `bradley-terry` and `davidson` are solved on the observed pairs (`fit_bradley_terry`,
+    `fit_davidson`), however many items there are; the other ones are their own solvers.
+
+    Parameters
+    ----------
+    aggregator : Aggregator
+        Of comparisons; it must not depend on their order.
+    counts : PairCounts
+
+    Raises
+    ------
+    ContenderDiverged
+        There are no finite scores.
+    SpecError
+        More items than the aggregator can rank.
+    """
+    if isinstance(aggregator, BradleyTerry):
+        return fit_bradley_terry(counts, ridge=aggregator.ridge).scores
+    if isinstance(aggregator, Davidson):
+        return fit_davidson(counts, ridge=aggregator.ridge).scores
+    aggregator.check_size(counts.m)
+    return finite_scores(aggregator.from_comparisons(comparisons_of(counts), counts.m), counts.m)
 
 
 def resampled(data: PairCounts | ClusterCounts, repetitions: int, seed: int) -> Iterator[NDArray[np.float64]]:

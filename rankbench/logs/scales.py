@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rankbench.logs.pairs import PairCounts, TieRule
 
-__all__ = ["Scales", "connected", "strongly_connected"]
+__all__ = ["Scales", "connected", "strongly_connected", "within"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,3 +106,10 @@ def strongly_connected(counts: PairCounts, ties: TieRule = "half") -> Scales:
     j = np.concatenate([counts.high[there], low[back]])
     graph = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(counts.m, counts.m))
     return _scales(connected_components(graph.tocsr(), directed=True, connection="strong")[1])
+
+
+def within(counts: PairCounts, scales: Scales, ridge: float) -> PairCounts:
+    """Return the counts that a fit is about: all with a ridge, else those of pairs within scales."""
+    if ridge > 0 or len(scales) == 1:
+        return counts
+    return counts.select(scales.of[counts.low] == scales.of[counts.high])

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.queries import Comparisons, Orders
+from rankbench.data.queries import Comparisons
 from rankbench.data.weights import check_weights
 from rankbench.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rankbench.logs.pairs import PairCounts
 
 __all__ = ["Votes", "load_votes", "votes_of_ballots"]
 
@@ -69,6 +71,13 @@ class Votes:
             self.ties[chosen],
         )
 
+    def counts(self, rows: NDArray[np.int64] | None = None) -> PairCounts:
+        """Return the sums by pair of all votes, or of those at `rows`."""
+        from rankbench.logs.count import count_pairs
+
+        said = self.comparisons(rows)
+        return count_pairs(said.winners, said.losers, weights=said.weights, ties=said.ties, items=self.items)
+
 
 def load_votes(comparisons: pl.LazyFrame) -> Votes:
     """Collect a table of comparisons.
@@ -123,19 +132,6 @@ def _ranked(frame: pl.DataFrame, column: str) -> NDArray[np.int64] | None:
     return (frame[column].rank("dense") - 1).to_numpy().astype(np.int64)
 
 
-def _ballot(orders: Orders, ballot: int) -> Orders:
-    """Return one ballot alone."""
-    begin, end = int(orders.starts[ballot]), int(orders.starts[ballot + 1])
-    return Orders(
-        np.array([0, 1], dtype=np.int64),
-        np.array([0, end - begin], dtype=np.int64),
-        orders.items[begin:end],
-        orders.places[begin:end],
-        orders.weights[ballot : ballot + 1],
-        orders.unranked,
-    )
-
-
 def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
     """Return the comparisons that the ballots of a log imply; a ballot is a judge.
 
@@ -151,31 +147,32 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
         The ballots imply no comparison, or too many.
     """
     from rankbench.aggregators.ballots import check_implied, implied_comparisons
-    from rankbench.data.orders import load_orders
+    from rankbench.data.orders import load_orders, take_orders
 
     log = load_orders(orders)
     check_implied(log.orders, len(log.items))
     names = sorted(set(log.items))
     number = {name: i for i, name in enumerate(names)}
-    winners, losers, ties, weights, judges, queries = [], [], [], [], [], []
-    for ballot in range(len(log.orders)):
-        q = int(np.searchsorted(log.orders.offsets, ballot, side="right")) - 1
-        items = log.items[log.item_offsets[q] : log.item_offsets[q + 1]]
-        of_query = np.array([number[name] for name in items], dtype=np.int32)
-        try:
-            said = implied_comparisons(_ballot(log.orders, ballot), len(items))
-        except InputError:
-            continue  # a ballot of one item
-        winners.append(of_query[said.winners])
-        losers.append(of_query[said.losers])
+    of_log = np.array([number[name] for name in log.items], dtype=np.int32)
+    lengths = np.diff(log.orders.starts)
+    # A ballot that leaves items out says nothing about them: l items are l (l - 1) / 2 comparisons.
+    pairs = lengths * (lengths - 1) // 2
+    winners, losers, ties, weights = [], [], [], []
+    for q in range(len(log)):
+        if not pairs[log.orders.offsets[q] : log.orders.offsets[q + 1]].any():
+            continue  # ballots of one item
+        begin, end = log.item_offsets[q], log.item_offsets[q + 1]
+        said = implied_comparisons(take_orders(log.orders, q), int(end - begin))
+        winners.append(of_log[begin:end][said.winners])
+        losers.append(of_log[begin:end][said.losers])
         ties.append(np.zeros(len(said), np.bool_) if said.ties is None else said.ties)
         weights.append(said.weights)
-        judges.append(np.full(len(said), ballot, dtype=np.int64))
-        queries.append(np.full(len(said), q, dtype=np.int64))
     if not winners:
         raise InputError("the ballots say nothing: none of them ranks two items")
+    judges = np.repeat(np.arange(len(log.orders)), pairs)
+    queries = np.repeat(np.repeat(np.arange(len(log)), log.orders.counts), pairs)
     won, lost = np.concatenate(winners), np.concatenate(losers)
     pair = np.minimum(won, lost).astype(np.int64) * len(names) + np.maximum(won, lost)
-    keys = np.stack([np.concatenate(queries), pair], axis=1)
+    keys = np.stack([queries, pair], axis=1)
     groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
-    return Votes(names, won, lost, np.concatenate(ties), np.concatenate(weights), np.concatenate(judges), groups, None)
+    return Votes(names, won, lost, np.concatenate(ties), np.concatenate(weights), judges, groups, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.errors import SpecError
-from rankbench.logs.certainty import FEW, check_size, rank_ranges, score_intervals, too_thin
+from rankbench.logs.certainty import FEW, MANY, check_size, rank_ranges, score_intervals, too_thin
 from rankbench.logs.clusters import ClusterCounts
+from rankbench.logs.kinds import Intervals, Kind, kind_of
 from rankbench.logs.pairs import PairCounts
 from rankbench.logs.ranking import ItemRanking, rank_items, unknown, with_spread
-from rankbench.logs.replicates import comparisons_of, finite_scores, replicates
+from rankbench.logs.replicates import replicates, scores_from_counts
 from rankbench.logs.scales import connected
 from rankbench.logs.source import LogSource
 from rankbench.logs.units import Units, units_of_counts
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from rankbench.logs.parquet import ParquetLog
 
 __all__ = [
-    "Intervals",
     "Wanted",
     "interval_notes",
     "irregular",
@@ -35,10 +35,6 @@ __all__ = [
     "resampled_ranking",
 ]
 
-Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich"]
-"""What is taken for independent: judgments, or judges with all of theirs; or a formula."""
-
-_LONG = 1_000_000
 _DRAWS = 2000
 
 
@@ -85,31 +81,30 @@ def rank_votes(source: LogSource, wanted: Wanted) -> tuple[ItemRanking, list[str
     ExecutorError
         The cluster cannot be used.
     """
-    kind = _kind(source, wanted)
+    kind = kind_of(source, wanted.intervals, wanted.aggregator)
     if "sequential" in wanted.aggregator.properties:
-        return _in_order(source, wanted, kind)
+        return _in_order(source, wanted, kind.intervals)
     data = _data(source, wanted, kind)
     if isinstance(wanted.aggregator, BradleyTerry):
-        return _bradley_terry(data, wanted, kind)
-    if kind == "sandwich":
+        return _bradley_terry(data, wanted, kind.intervals)
+    if kind.intervals == "sandwich":
         raise SpecError("there are sandwich intervals for bradley-terry only; take bootstrap or judges")
     counts = data.counts if isinstance(data, ClusterCounts) else data
-    wanted.aggregator.check_size(counts.m)
-    scores = finite_scores(wanted.aggregator.from_comparisons(comparisons_of(counts), counts.m), counts.m)
+    scores = scores_from_counts(wanted.aggregator, counts)
     scales = connected(counts).of.astype(np.int64)
-    if kind is None:
+    if kind.intervals is None:
         return ranked(counts.items, scores, scales), []
     check_size(counts.m)
     if "irregular" in wanted.aggregator.properties:
         return irregular(counts.items, scores, scales)
     drawn = replicates(wanted.aggregator, data, repetitions=wanted.replicates, seed=wanted.seed)
-    return resampled_ranking(counts.items, scores, scales, drawn, units_of_counts(data), kind)
+    return resampled_ranking(counts.items, scores, scales, drawn, units_of_counts(data), kind.intervals)
 
 
 def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:
     """Return a ranking without intervals: places by score within scales."""
     nothing = np.full(len(scores), np.nan)
-    return ItemRanking(items, scores, nothing, nothing, *places(scores, scales), scales, 0)
+    return ItemRanking(items, scores, nothing, nothing, *places(scores, scales), scales)
 
 
 def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -130,43 +125,16 @@ def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDAr
     return low, high
 
 
-def _kind(source: LogSource, wanted: Wanted) -> Intervals | None:
-    """Return the intervals to compute, chosen by what the log knows if need be."""
-    if wanted.intervals in (None, "bootstrap"):
-        return "bootstrap" if wanted.intervals else None
-    facts = _facts(source)
-    if wanted.intervals == "judges" and facts["judges"] < 2:
-        why = "the log does not say who judged (judge=COLUMN in --columns says where it stands)"
-        raise SpecError(f"{why if not facts['judges'] else 'all votes are of one judge'}; take --intervals bootstrap")
-    if wanted.intervals != "auto":
-        return wanted.intervals
-    if facts["judges"] > 1 and not facts["missing"]:
-        return "judges"
-    long = facts["rows"] > _LONG and isinstance(wanted.aggregator, BradleyTerry)
-    return "sandwich" if long else "bootstrap"
-
-
-def _facts(source: LogSource) -> dict[str, int]:
-    schema = source.frame.collect_schema()
-    wanted = [pl.len().alias("rows")]
-    if "judge" in schema:
-        judge = pl.col("judge")
-        wanted += [judge.drop_nulls().n_unique().alias("judges"), judge.null_count().alias("missing")]
-    row = source.counted(lambda frame: frame.select(wanted).collect(engine="streaming").row(0, named=True))
-    return {"judges": 0, "missing": 0} | {name: int(value) for name, value in row.items()}
-
-
-def _data(source: LogSource, wanted: Wanted, kind: Intervals | None) -> PairCounts | ClusterCounts:
+def _data(source: LogSource, wanted: Wanted, kind: Kind) -> PairCounts | ClusterCounts:
     """Count by pair, and by judge or judgment where units have to be known."""
     from rankbench.logs.parquet import ROW
     from rankbench.logs.parts import counts_of
     from rankbench.logs.scan import count_frame
 
-    schema = source.frame.collect_schema()
     judge = None
-    if kind == "judges" or (kind == "sandwich" and "judge" in schema and _several(source)):
+    if kind.by_judge:
         judge = "judge"
-    elif kind is not None and "weight" in schema:
+    elif kind.intervals is not None and "weight" in source.frame.collect_schema():
         judge = ROW
 
     def here(frame: pl.LazyFrame) -> PairCounts | ClusterCounts:
@@ -178,11 +146,6 @@ def _data(source: LogSource, wanted: Wanted, kind: Intervals | None) -> PairCoun
         return counts_of(count_parts_on_cluster(log, wanted.address, judge=judge, numbered=judge == ROW))
 
     return source.counted(here, away if wanted.address else None)
-
-
-def _several(source: LogSource) -> bool:
-    facts = _facts(source)
-    return facts["judges"] > 1 and not facts["missing"]
 
 
 def _in_order(source: LogSource, wanted: Wanted, kind: Intervals | None) -> tuple[ItemRanking, list[str]]:
@@ -233,13 +196,13 @@ def _bradley_terry(
     units = units_of_counts(data)
     lower, upper = score_intervals(fit.scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
     low, high = rank_ranges(fit.scores, covariance, scales, units, _normal(covariance, wanted.seed))
-    ranking = ItemRanking(counts.items, fit.scores, lower, upper, low, high, scales, units.count, units)
+    ranking = ItemRanking(counts.items, fit.scores, lower, upper, low, high, scales, units)
     return ranking, [*notes, *interval_notes(units, "judges" if isinstance(data, ClusterCounts) else kind)]
 
 
 def _normal(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:
-    """Return normal deviations with this covariance, shape (2000, m); None where there are too many items."""
-    if len(covariance) > 500:
+    """Return normal deviations with this covariance, shape (2000, m); None where `rank_ranges` uses none."""
+    if len(covariance) > MANY:
         return None
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0))

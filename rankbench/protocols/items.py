@@ -123,5 +123,5 @@ def _cell(cell: str, ranking: ItemRanking) -> CellResult:
         "rank-low": ranking.low.astype(np.float64),
         "rank-high": ranking.high.astype(np.float64),
     }
-    facts = {"scales": float(ranking.scales.max() + 1), "clusters": float(ranking.clusters)}
+    facts = {"scales": float(ranking.scales.max() + 1), "clusters": float(ranking.units.count if ranking.units else 0)}
     return CellResult(cell, "done", "", math.nan, {(metric, "design"): values[metric] for metric in RANKING}, {}, facts)

@@ -183,7 +183,7 @@ def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], 
     """Choose parameters and link by the log loss of margins that were predicted out of fold."""
     from rankbench.logs.links import LINKS, Outcomes, fit_link, fit_tie_link, win_log_loss
 
-    best: tuple[float, _Chosen] | None = None
+    best: tuple[float, int, Any, float, Outcomes] | None = None
     for number, point in enumerate(grid):
         margins = np.zeros(len(train))
         for fold in range(INNER):
@@ -195,10 +195,11 @@ def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], 
             b = fit_link(seen, link)
             loss = win_log_loss(seen, b, link)
             if best is None or loss < best[0] - 1e-12:
-                best = (loss, _Chosen(number, link, b, *fit_tie_link(seen)))
+                best = (loss, number, link, b, seen)
     if best is None:
         raise SpecError("the grid has no point")
-    return best[1]
+    _, number, link, b, seen = best
+    return _Chosen(number, link, b, *fit_tie_link(seen))
 
 
 def _outcomes(scores: NDArray[np.float64], votes: Votes, rows: NDArray[np.int64]) -> Any:

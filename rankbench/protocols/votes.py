@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
-from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.logs.ranking import scales_of
+from rankbench.logs.replicates import finite_scores, scores_from_counts
 from rankbench.logs.votes import Votes, load_votes, votes_of_ballots
 from rankbench.protocols.base import Prepared, pack
 
@@ -99,17 +99,17 @@ def misfit_of(contender: Component) -> str:
 def scores_of(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
     """Return an aggregator's scores from the votes at `rows`, shape (m,).
 
+    Sums by pair are all that it is shown, unless it goes by the order of the votes.
+
     Raises
     ------
     ContenderDiverged
-        They are not finite.
+        They are not one finite number an item.
     SpecError
-        They are not one number an item, or there are more items than the aggregator can rank.
+        There are more items than the aggregator can rank.
     """
-    aggregator.check_size(len(votes.items))
-    scores = np.asarray(aggregator.from_comparisons(votes.comparisons(rows), len(votes.items)), dtype=np.float64)
-    if scores.shape != (len(votes.items),):
-        raise SpecError(f"scores have shape {scores.shape}, not ({len(votes.items)},)")
-    if not np.isfinite(scores).all():
-        raise ContenderDiverged("scores are not finite")
-    return scores
+    if "sequential" not in aggregator.properties:
+        return scores_from_counts(aggregator, votes.counts(rows))
+    m = len(votes.items)
+    aggregator.check_size(m)
+    return finite_scores(aggregator.from_comparisons(votes.comparisons(rows), m), m)
