@@ -136,6 +136,9 @@ def count_frame(frame: pl.LazyFrame, *, items: Sequence[str] | None = None, judg
 def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first: int = 0) -> Iterator[Part]:
     """Yield what is counted in each part of a log, one at least.
 
+    Judgments without weights are counted to whole numbers, the same in any order: such a log is
+    one part.
+
     Parameters
     ----------
     frame : LazyFrame
@@ -164,7 +167,7 @@ def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first:
         judges = CategoryCodes()
     stream = LogStream(frame, items, judge, judges, first)
     chunks = stream.chunks()
-    while part := _part(stream, itertools.islice(chunks, PART // ROWS)):
+    while part := _part(stream, itertools.islice(chunks, PART // ROWS if stream.weighted else None)):
         yield part
 
 

@@ -82,15 +82,12 @@ class LogStream:
         try:
             chunk: list[tuple[Piece, NDArray[np.int32] | None]] = []
             height = 0
-            for frame in self.coded.collect_batches(maintain_order=True, engine="streaming"):
-                rest = frame
-                while rest.height:
-                    piece = rest.head(ROWS - height)
-                    rest = rest.slice(piece.height)
+            for frame in self.coded.collect_batches(chunk_size=ROWS, maintain_order=True, engine="streaming"):
+                for piece in _pieces(frame, height):
                     height += piece.height
                     sound = _sound(piece)
                     if sound:
-                        chunk.append(self._piece(piece.head(sound)))
+                        chunk.append(self._piece(piece.head(sound) if sound < piece.height else piece))
                     if sound < piece.height:
                         if chunk:
                             yield chunk
@@ -129,9 +126,20 @@ class LogStream:
         return InputError(f"{shown(given)} is not {expected}", row=row, column=column)
 
 
+def _pieces(frame: pl.DataFrame, height: int) -> Iterator[pl.DataFrame]:
+    """Cut a frame where `ROWS` rows are full, `height` being there, and where its memory is: pieces are not copied."""
+    begin = 0
+    for length in frame.to_series().chunk_lengths():
+        end = begin + length
+        while begin < end:
+            rows = min(end - begin, ROWS - height)
+            yield frame.slice(begin, rows) if rows < frame.height else frame
+            begin, height = begin + rows, (height + rows) % ROWS
+
+
 def _sound(frame: pl.DataFrame) -> int:
     """Return the number of rows before the first one with a null."""
-    nulls = (frame[column].is_null().arg_max() or 0 for column in frame.columns if frame[column].null_count())
+    nulls = (column.is_null().arg_max() or 0 for column in frame.get_columns() if column.null_count())
     return min(nulls, default=frame.height)
 
 
