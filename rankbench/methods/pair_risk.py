@@ -14,11 +14,11 @@ from rankbench.data.queries import Queries
 from rankbench.methods.base import Block, Fitted, Method
 from rankbench.models.linear import Linear
 from rankbench.optimizers.base import Fit
-from rankbench.optimizers.differences import Differences
 from rankbench.optimizers.guard import finite
 from rankbench.optimizers.hinge_dual import HingeRisk
-from rankbench.optimizers.pairs import PairCounts
-from rankbench.optimizers.problems import Gram
+from rankbench.optimizers.newton import Newton
+from rankbench.optimizers.problems import Gram, PairwiseProblem
+from rankbench.surrogates.pairwise_logistic import PairwiseLogistic
 
 __all__ = ["PairRisk"]
 
@@ -30,9 +30,6 @@ GRADIENT = 1e-7
 
 STEPS = 300
 """Newton steps for each lambda."""
-
-REUSE = 0.1
-"""A Hessian is kept while steps with it shrink the gradient norm to this share."""
 
 
 class PairRisk(Method):
@@ -80,18 +77,15 @@ class PairRisk(Method):
         points : sequence of PairRisk
             Best with lambda from large to small.
         """
-        x = np.ascontiguousarray(block.design.x, dtype=np.float64)
-        said = block.comparisons
-        pairs = PairCounts.of(said, block.design.offsets)
-        differences = Differences(x, pairs.tails, pairs.heads)
-        shares = pairs.weights / len(said)
+        # Pairs, their shares and their differences are those of all three losses.
+        problem = PairwiseProblem(block.design.x, block.design.offsets, block.comparisons, PairwiseLogistic())
         ridges = [point.ridge for point in points]
         if points[0].loss == "hinge":
-            fits = HingeRisk(differences, shares).path([2.0 * ridge for ridge in ridges], GAP, STEPS)
+            fits = HingeRisk(problem.differences, problem.shares).path([2.0 * ridge for ridge in ridges], GAP, STEPS)
         elif points[0].loss == "logistic":
-            fits = _logistic_path(differences, shares, ridges)
+            fits = _logistic_path(problem, ridges)
         else:
-            fits = _linear_path(differences, shares, _ends(block) / len(said), points[0].theta, ridges)
+            fits = _linear_path(problem, _ends(block) / len(block.comparisons), points[0].theta, ridges)
         return [
             Fitted(
                 partial(_scores, fit.theta),
@@ -118,16 +112,15 @@ def _ends(block: Block) -> NDArray[np.float64]:
 
 
 def _linear_path(
-    differences: Differences,
-    shares: NDArray[np.float64],
+    problem: PairwiseProblem,
     ends: NDArray[np.float64],
     theta: float,
     ridges: Sequence[float],
 ) -> list[Fit]:
     """Solve the normal equations for all lambdas through one eigendecomposition."""
-    x = differences.x
+    x = problem.x
     gram = Gram(2.0 * theta * ((x * ends[:, None]).T @ x))
-    b = differences.combine(shares)
+    b = problem.differences.combine(problem.shares)
     fits = []
     for ridge in ridges:
         w = gram.solve(b, 2.0 * ridge)
@@ -139,52 +132,11 @@ def _linear_path(
     return fits
 
 
-def _logistic_path(differences: Differences, shares: NDArray[np.float64], ridges: Sequence[float]) -> list[Fit]:
-    """Take damped Newton steps, for each lambda from where the one before ended."""
-    w = np.zeros(differences.dimension)
-    fits = []
+def _logistic_path(problem: PairwiseProblem, ridges: Sequence[float]) -> list[Fit]:
+    """Take Newton steps, for each lambda from where the one before ended."""
+    newton = Newton(tolerance=GRADIENT, max_iterations=STEPS)
+    fits: list[Fit] = []
     for ridge in ridges:
-        value, gradient, curvature = _logistic(differences, shares, w, ridge)
-        finite("pair-risk", value, gradient, 0)
-        hessian: NDArray[np.float64] | None = None
-        norm, step = float(np.linalg.norm(gradient)), 0
-        while norm > GRADIENT and step < STEPS:
-            step += 1
-            fresh = hessian is None
-            if hessian is None:
-                hessian = differences.gram(curvature) + 2.0 * ridge * np.eye(len(w))
-            direction = np.asarray(-np.linalg.solve(hessian, gradient), dtype=np.float64)
-            slope, length = float(gradient @ direction), 1.0
-            while True:
-                moved = w + length * direction
-                new = _logistic(differences, shares, moved, ridge)
-                # Near the minimum the decrease is below rounding: the smaller gradient decides.
-                if new[0] <= value + 1e-4 * length * slope or float(np.linalg.norm(new[1])) <= 0.5 * norm:
-                    break
-                length *= 0.5
-                if length < 2.0**-30:
-                    break
-            if length < 2.0**-30:
-                if fresh:
-                    break
-                hessian = None
-                continue
-            w, (value, gradient, curvature) = moved, new
-            finite("pair-risk", value, gradient, step)
-            before, norm = norm, float(np.linalg.norm(gradient))
-            if length < 1.0 or norm > REUSE * before:
-                hessian = None
-        fits.append(Fit(w, norm, step, norm <= GRADIENT))
+        problem.l2 = 2.0 * ridge
+        fits.append(newton.solve(problem, fits[-1].theta if fits else None))
     return fits
-
-
-def _logistic(
-    differences: Differences, shares: NDArray[np.float64], w: NDArray[np.float64], ridge: float
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Return the objective, its gradient, and the second derivative of each pair's loss."""
-    margins = differences.margins(w)
-    small = np.exp(-np.abs(margins))
-    value = float(shares @ (np.log1p(small) + np.maximum(-margins, 0.0))) + ridge * float(w @ w)
-    wrong = np.where(margins > 0, small, 1.0) / (1.0 + small)
-    gradient = 2.0 * ridge * w - differences.combine(shares * wrong)
-    return value, gradient, shares * wrong * (1.0 - wrong)

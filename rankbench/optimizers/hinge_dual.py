@@ -177,7 +177,5 @@ class HingeDual(Solver):
             raise SpecError("optimizer 'hinge-dual' needs the surrogate pairwise-hinge; use newton, lbfgs or composite")
         if problem.l2 <= 0.0:
             raise SpecError("optimizer 'hinge-dual' needs lambda > 0; try a small one, such as 1e-6")
-        pairs = problem.pairs
-        differences = Differences(problem.x, pairs.tails, pairs.heads)
-        risk = HingeRisk(differences, problem.shares, problem.offsets)
+        risk = HingeRisk(problem.differences, problem.shares, problem.offsets)
         return risk.path([problem.l2], self.tolerance, self.max_iterations)[0]

@@ -37,8 +37,8 @@ class Newton(Solver):
         default=0.1, ge=0, lt=1, description="Keep a Hessian while steps shrink the gradient norm to this share."
     )
 
-    def solve(self, problem: Problem) -> Fit:
-        """Minimize from theta = 0.
+    def solve(self, problem: Problem, start: NDArray[np.float64] | None = None) -> Fit:
+        """Minimize from theta = 0, or from `start`, shape (d,).
 
         `Fit.converged` says whether the gradient norm reached the tolerance; where no step
         lowers the objective any more in floating point, the fit stops short and says so.
@@ -50,7 +50,7 @@ class Newton(Solver):
         ContenderDiverged
             Objective or gradient are not finite.
         """
-        theta = np.zeros(problem.dimension)
+        theta = np.zeros(problem.dimension) if start is None else start
         value, gradient = problem.value_and_gradient(theta)
         finite(self.name, value, gradient, 0)
         factor: _Factor | None = None

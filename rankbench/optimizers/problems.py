@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError, SpecError
+from rankbench.optimizers.differences import Differences
 from rankbench.optimizers.pairs import PairCounts
 from rankbench.surrogates.base import PairwiseSurrogate
 
@@ -107,9 +108,8 @@ class PairwiseProblem:
     makes of c's weight (`PairwiseSurrogate.edges`). With shares ``v_c = 1/n``, n the number
     of comparisons, it is the risk (19) of order 1. It is worked on pair
     counts: a gradient costs O(N d + P) for P distinct pairs, however many comparisons
-    there are, and a Hessian ``X' L X`` dense products with the weighted Laplacian of
-    each query. Everything is float64, whatever the type of the features: a gradient norm
-    of 1e-8 is out of reach of float32.
+    there are, and O(P d) where there are fewer pairs than items. Everything is float64,
+    whatever the type of the features: a gradient norm of 1e-8 is out of reach of float32.
 
     Parameters
     ----------
@@ -172,9 +172,13 @@ class PairwiseProblem:
         from rankbench.optimizers.kernels.pairs import margins, scatter
 
         tails, heads, shares = self.pairs.tails, self.pairs.heads, self.shares
+        value = 0.5 * self.l2 * float(theta @ theta)
+        if len(shares) <= len(self.x):
+            margin = self._margins(theta)
+            value += float(shares @ self.surrogate.phi(margin))
+            return value, self.differences.combine(shares * self.surrogate.dphi(margin)) + self.l2 * theta
         alpha = self.x @ theta
         pull = np.zeros(len(alpha))
-        value = 0.5 * self.l2 * float(theta @ theta)
         margin = np.empty(min(CHUNK, len(shares)))
         for start in range(0, len(shares), CHUNK):
             part = slice(start, start + CHUNK)
@@ -186,22 +190,46 @@ class PairwiseProblem:
             scatter(share * self.surrogate.dphi(margin), tails[part], heads[part], pull)
         return value, pull @ self.x + self.l2 * theta
 
+    def _margins(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the margins of all pairs, less their offsets, shape (P,)."""
+        margin = self.differences.margins(theta)
+        self._move(margin, slice(None))
+        return margin
+
     def _move(self, margin: NDArray[np.float64], part: slice) -> None:
         """Take the offsets of these pairs off their margins."""
         margin -= self.offsets[part] if len(self.offsets) > 1 else self.offsets
 
+    @cached_property
+    def differences(self) -> Differences:
+        """Differences of the pairs' features."""
+        return Differences(self.x, self.pairs.tails, self.pairs.heads)
+
     def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``sum_q X_q' L_q X_q + l2 I``, shape (d, d).
+        """Return the second derivatives, shape (d, d).
+
+        They are a sum over pairs, ``sum_p c_p delta_p delta_p' + l2 I``, and as well one over
+        queries, ``sum_q X_q' L_q X_q + l2 I`` with L_q the Laplacian of their pairs: the one with
+        fewer products is computed.
 
         Raises
         ------
         SpecError
             The surrogate is not smooth.
         """
-        from rankbench.optimizers.kernels.pairs import laplacian, margins
-
         if "smooth" not in self.surrogate.properties:
             raise SpecError(f"surrogate {self.surrogate.name!r} has no second derivative; use another optimizer")
+        d, sizes = self.dimension, np.diff(self.pairs.items)
+        by_pairs = len(self.shares) * d <= int(sizes @ sizes) + len(self.x) * d
+        if by_pairs:
+            curved = self.differences.gram(self.shares * self.surrogate.ddphi(self._margins(theta)))
+        else:
+            curved = self._gram_of_queries(theta)
+        return curved + self.l2 * np.eye(d)
+
+    def _gram_of_queries(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        from rankbench.optimizers.kernels.pairs import laplacian, margins
+
         pairs = self.pairs
         alpha = self.x @ theta
         spread = np.empty_like(self.x)
@@ -214,9 +242,10 @@ class PairwiseProblem:
             curvature = self.shares[part] * self.surrogate.ddphi(margin)
             laplacian(curvature, pairs.tails[part], pairs.heads[part], start, graph)
             np.matmul(graph, self.x[start:stop], out=spread[start:stop])
-        hessian: NDArray[np.float64] = self.x.T @ spread
+        gram: NDArray[np.float64] = self.x.T @ spread
         # Exact arithmetic is symmetric, two different products are not.
-        return 0.5 * (hessian + hessian.T) + self.l2 * np.eye(self.dimension)
+        symmetric: NDArray[np.float64] = 0.5 * (gram + gram.T)
+        return symmetric
 
     def minimizer(self) -> NDArray[np.float64]:
         """Raise: there is no closed form.

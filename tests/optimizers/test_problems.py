@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 from rankbench.component import Component
 from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError, SpecError
+from rankbench.optimizers.differences import Differences
 from rankbench.optimizers.pairs import PairCounts
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.surrogates import PairwiseLogistic, PairwiseSquared
@@ -93,6 +94,39 @@ def test_hessians_are_differences_of_gradients(judged):
         theta = np.random.default_rng(2).normal(size=problem.dimension)
         expected = differences(lambda f, problem=problem: problem.value_and_gradient(f)[1], theta)
         np.testing.assert_allclose(problem.hessian(theta), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize(("pairs", "whole", "by_pairs"), [(9, True, True), (20, False, True), (60, False, False)])
+@pytest.mark.parametrize("alike", [True, False])
+def test_few_and_many_pairs_have_the_derivatives_of_the_definition(monkeypatch, pairs, whole, by_pairs, alike):
+    """Pairs are worked on one by one where they are few, and through their items and queries where they are not."""
+    rng = np.random.default_rng(4)
+    x, offsets = rng.normal(size=(12, 4)), np.array([0, 6, 12])
+    ordered = [(i, j) for i in range(6) for j in range(6) if i != j] * 2
+    chosen = np.sort(rng.choice(60, size=pairs, replace=False))
+    winners, losers = np.array(ordered, np.int32)[chosen].T
+    weights = np.ones(pairs) if alike else rng.uniform(0.5, 2, size=pairs)
+    ends = np.array([0, np.sum(chosen < 30), pairs])
+    comparisons = Comparisons(ends, winners, losers, weights)
+    surrogate = PairwiseLogistic(form="margin", scale=2)
+    problem = PairwiseProblem(x, offsets, comparisons, surrogate, l2=0.2)
+    used = []
+    for name in ("margins", "gram"):
+        plain = getattr(Differences, name)
+        monkeypatch.setattr(Differences, name, lambda *a, n=name, f=plain: (used.append(n), f(*a))[1])
+    theta = rng.normal(size=4)
+    value, gradient = problem.value_and_gradient(theta)
+    assert used == ["margins"] * whole
+    hessian = problem.hessian(theta)
+    assert ("gram" in used) == by_pairs
+    base = np.repeat(offsets[:-1], comparisons.counts)
+    delta = x[base + winners] - x[base + losers]
+    factors, wanted = surrogate.edges(weights)
+    t, factors = delta @ theta - wanted, factors / pairs
+    assert value == pytest.approx(factors @ surrogate.phi(t) + 0.1 * theta @ theta, rel=1e-12)
+    np.testing.assert_allclose(gradient, (factors * surrogate.dphi(t)) @ delta + 0.2 * theta, rtol=1e-12, atol=1e-15)
+    expected = (delta.T * (factors * surrogate.ddphi(t))) @ delta + 0.2 * np.eye(4)
+    np.testing.assert_allclose(hessian, expected, rtol=1e-12, atol=1e-15)
 
 
 def test_quadratic_value_gradient_and_constant():

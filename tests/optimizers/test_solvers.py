@@ -47,6 +47,17 @@ def test_newton_takes_one_step_on_a_quadratic():
     assert Newton().solve(quadratic()).iterations == 1
 
 
+def test_newton_starts_where_it_is_told(judged):
+    problem = PairwiseProblem(*judged, SURROGATE, 0.01)
+    best = Newton().solve(problem)
+    again = Newton().solve(problem, best.theta)
+    assert again.iterations == 0
+    np.testing.assert_array_equal(again.theta, best.theta)
+    elsewhere = Newton().solve(problem, best.theta + 1)
+    assert elsewhere.iterations > 0
+    np.testing.assert_allclose(elsewhere.theta, best.theta, atol=1e-6)
+
+
 def test_exact_refuses_what_is_not_quadratic(judged):
     with pytest.raises(SpecError, match="quadratic"):
         Exact().solve(PairwiseProblem(*judged, SURROGATE))
