@@ -55,6 +55,8 @@ class Environment:
 
 def environment() -> Environment:
     """Look around."""
+    from rankbench.runner.executors import available_cores
+
     third_parties = {s.distribution: s.version for s in manager.statuses() if s.distribution != manager.OURSELVES}
     return Environment(
         rankbench=importlib.metadata.version("rankbench"),
@@ -63,7 +65,7 @@ def environment() -> Environment:
         libraries=_libraries(),
         plugins=third_parties,
         cpu_class=digest.cpu_class(),
-        cpus=_cpus(),
+        cpus=available_cores(),
         blas=_blas(),
         code_digest=digest.code_digest(),
         cache=str(runtime.cache_root()),
@@ -75,10 +77,6 @@ def _libraries() -> dict[str, str]:
     required = importlib.metadata.requires("rankbench") or []
     names = {re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0] for line in required if "extra ==" not in line}
     return {name: digest.version(name) for name in sorted(names | {"llvmlite"})}
-
-
-def _cpus() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _blas() -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from rankbench.aggregators.ballots import implied_comparisons
@@ -17,12 +16,14 @@ from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.data.queries import Comparisons, Orders
 from rankbench.data.simulators.populations import Law, best_orders, make_populations
-from rankbench.errors import SpecError
+from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.plugin import manager
 from rankbench.protocols.agreement import misordered, regret, rmse
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Direction, Split
-from rankbench.runner.isolation import guarded, is_ours, reason
+from rankbench.runner.blocks import own_cells
+from rankbench.runner.contenders import failed
+from rankbench.runner.isolation import guarded, is_ours, lent_judgments
 from rankbench.runner.seeds import JUDGMENTS
 
 if TYPE_CHECKING:
@@ -98,15 +99,11 @@ class Aggregation(Protocol):
                 if cell in wrong:
                     continue
                 outcome = guarded(partial(self._measures, prepared, p, aggregator, judged, pairs, task.losses))
-                if isinstance(outcome, SpecError):
-                    wrong[cell] = CellResult(cell, "skipped", str(outcome))
-                elif isinstance(outcome, Exception):
-                    wrong[cell] = CellResult(cell, "error", reason(outcome))
-                elif isinstance(outcome, str):
-                    wrong[cell] = CellResult(cell, "diverged", outcome)
-                else:
-                    for metric, value in outcome.items():
-                        losses[cell][metric][p] = value
+                if isinstance(outcome, Exception):
+                    wrong[cell] = failed(cell, outcome)
+                    continue
+                for metric, value in outcome.items():
+                    losses[cell][metric][p] = value
         return [
             wrong[cell]
             if cell in wrong
@@ -122,20 +119,21 @@ class Aggregation(Protocol):
         judged: Comparisons | Orders,
         pairs: Comparisons,
         metrics: tuple[str, ...],
-    ) -> dict[str, float] | str:
-        """Return a contender's metrics on one population, or what is wrong with its structure."""
+    ) -> dict[str, float]:
+        """Return a contender's metrics on one population."""
         if not isinstance(aggregator, Aggregator):
             raise SpecError(f"{aggregator!s} is not an aggregator")
+        ours = is_ours(aggregator)
         if aggregator.judgments == "orders" and isinstance(judged, Orders):
-            structure = aggregator.from_orders(_copied(judged), self.items)
+            structure = aggregator.from_orders(judged if ours else lent_judgments(judged), self.items)
         else:
-            structure = structure_of(aggregator, pairs, self.items)
+            structure = structure_of(aggregator, pairs if ours else lent_judgments(pairs), self.items)
         shape = (self.items,) if aggregator.structure == "scores" else (self.items, self.items)
         if np.shape(structure) != shape:
             raise TypeError(f"the structure has shape {np.shape(structure)}, not {shape}")
         structure = np.asarray(structure, dtype=np.float64)
         if not np.isfinite(structure).all():
-            return "the structure is not finite"
+            raise ContenderDiverged("the structure is not finite")
         scores, wins, orders = (prepared.arrays[f"populations.{name}"][p] for name in ("scores", "wins", "orders"))
         found: dict[str, float] = {}
         for metric in metrics:
@@ -184,7 +182,7 @@ class Aggregation(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block on one population, without foreign contenders: they could take the process down."""
-        cells = {cell: spec for cell, spec in task.cells.items() if is_ours(manager.get("aggregator", spec))}
+        cells = own_cells(task, self.contender)
         if not cells:
             return None
         small = self.model_copy(update={"populations": 1})
@@ -205,9 +203,3 @@ class Aggregation(Protocol):
         if self.exposure:
             said += f"; the item at place r of a random order is compared in proportion to r^-{self.exposure:g}"
         return [said + "."]
-
-
-def _copied(orders: Orders) -> Orders:
-    """Return ballots that foreign code may do with as it likes."""
-    arrays: tuple[NDArray[np.int64], NDArray[np.int64]] = (orders.offsets.copy(), orders.starts.copy())
-    return Orders(*arrays, orders.items.copy(), orders.places.copy(), orders.weights.copy(), orders.unranked)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rankbench.component import StructureKind
 from rankbench.data.btl import draw_comparisons, limit_scores, preference_matrix, prefix
 from rankbench.data.dataset import Dataset
 from rankbench.data.load import load_dataset, usable
@@ -20,12 +21,12 @@ from rankbench.data.transforms import apply
 from rankbench.errors import InputError, SpecError
 from rankbench.losses.base import Loss
 from rankbench.losses.evaluate import Structures
-from rankbench.methods.base import Block, Method
+from rankbench.methods.base import Block
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Split
-from rankbench.runner.isolation import is_ours
+from rankbench.runner.blocks import own_cells, trusted
 from rankbench.runner.seeds import block_entropy, draw_entropy
 from rankbench.spec import Spec, parse
 
@@ -90,7 +91,7 @@ class BTL(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the block's comparisons, fit every contender, judge each by every loss."""
-        from rankbench.runner.contenders import answer, fit, judge
+        from rankbench.runner.contenders import answer, fit, judge, method_of
 
         key = task.key
         queries = {split: _queries(prepared, split) for split in self.splits}
@@ -98,7 +99,7 @@ class BTL(Protocol):
         judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
         entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
         block = Block(design, prefix(judgments, key.n), key.n, key.repetition, entropy)
-        outcomes = fit(block, {cell: _method(spec) for cell, spec in task.cells.items()})
+        outcomes = fit(block, {cell: method_of(spec) for cell, spec in task.cells.items()})
         losses = [loss for text in task.losses if isinstance(loss := manager.get("loss", text), Loss)]
         judged = {
             split: judge(outcomes, some, losses, partial(_truth, some)) for split, some in queries.items() if len(some)
@@ -113,8 +114,8 @@ class BTL(Protocol):
 
         Foreign code could take the process down that asks.
         """
-        cells = {cell: spec for cell, spec in task.cells.items() if is_ours(manager.get("method", spec))}
-        if not cells or not all(is_ours(manager.get("loss", loss)) for loss in task.losses):
+        cells = own_cells(task, self.contender)
+        if not cells or not all(trusted("loss", loss) for loss in task.losses):
             return None
         design = _queries(prepared, "design")
         few = design.take(np.arange(min(3, len(design))))
@@ -140,15 +141,8 @@ def _queries(prepared: Prepared, split: Split) -> Queries:
     return Queries(list(prepared.units[split]), offsets.copy(), x, labels.copy())
 
 
-def _method(spec: str) -> Method:
-    method = manager.get("method", spec)
-    if not isinstance(method, Method):
-        raise SpecError(f"{spec!r} is not a method")
-    return method
-
-
-def _truth(queries: Queries, loss: Loss) -> Structures:
-    return limit_scores(queries) if loss.structure == "scores" else partial(_preferences, queries)
+def _truth(queries: Queries, structure: StructureKind) -> Structures:
+    return limit_scores(queries) if structure == "scores" else partial(_preferences, queries)
 
 
 def _preferences(queries: Queries, q: int) -> NDArray[np.float64]:

@@ -17,9 +17,10 @@ from rankbench.data.selections import SelectionLog, load_selections, take_select
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
-from rankbench.protocols.selections import failed, few_sessions, lent_selections
+from rankbench.protocols.selections import few_sessions
 from rankbench.results.schema import CellResult, Direction, Split
-from rankbench.runner.isolation import ContenderFailed, guarded
+from rankbench.runner.contenders import failed
+from rankbench.runner.isolation import ContenderFailed, guarded, lent_judgments
 from rankbench.runner.seeds import block_entropy, draw_entropy
 
 if TYPE_CHECKING:
@@ -206,9 +207,9 @@ class ClickPrediction(Protocol):
         if not isinstance(aggregator, SelectionAggregator):
             raise SpecError(f"{spec!r} does not predict selections")
         offsets = prepared.arrays["items.offsets"].copy()
-        model = aggregator.fit(lent_selections(block), offsets)
+        model = aggregator.fit(lent_judgments(block), offsets)
         # A copy without clicks: nobody predicts what it has seen.
-        blind = replace(lent_selections(test), clicked=np.zeros(len(test.items), np.bool_))
+        blind = replace(lent_judgments(test), clicked=np.zeros(len(test.items), np.bool_))
         chances = np.asarray(model.probabilities(blind, offsets), np.float64)
         if chances.shape != test.items.shape or not np.isfinite(chances).all():
             raise ContenderFailed(f"predictions are not {len(test.items)} finite numbers")
@@ -220,8 +221,7 @@ class ClickPrediction(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with a few training sessions, without foreign contenders."""
-        small = few_sessions(task)
-        return (prepared, replace(small, key=replace(small.key, n=min(small.key.n, 50)))) if small else None
+        return few_sessions(prepared, task)
 
 
 def click_log_loss(chances: NDArray[np.float64], selections: Selections, mix: float) -> NDArray[np.float64]:

@@ -15,11 +15,10 @@ from rankbench.data.queries import Comparisons, Queries
 from rankbench.errors import SpecError
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.methods.base import Block, Method
-from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Direction, Split
-from rankbench.runner.contenders import answer, fit, judge
-from rankbench.runner.isolation import is_ours
+from rankbench.runner.blocks import own_cells
+from rankbench.runner.contenders import answer, fit, judge, method_of
 from rankbench.runner.seeds import JUDGMENTS, block_entropy
 from rankbench.theory.populations import Noise, Population, draw_populations, paper_populations
 
@@ -91,7 +90,7 @@ class Repair(Protocol):
         queries = _queries(prepared)
         votes = _draw(populations, key.n, (key.seed, key.repetition, JUDGMENTS))
         block = Block(queries, votes, key.n, key.repetition, block_entropy(key.seed, "", key.n, key.repetition))
-        outcomes = fit(block, {cell: _method(spec) for cell, spec in task.cells.items()})
+        outcomes = fit(block, {cell: method_of(spec) for cell, spec in task.cells.items()})
         loss = PairwiseDisagreement()
         judged = judge(outcomes, queries, [loss], lambda _: lambda q: populations[q].votes)
         bayes = prepared.arrays["populations.bayes"]
@@ -100,7 +99,7 @@ class Repair(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with 20 votes a population, without foreign contenders: they could take the process down."""
-        cells = {cell: spec for cell, spec in task.cells.items() if is_ours(_method(spec))}
+        cells = own_cells(task, self.contender)
         return (prepared, replace(task, key=replace(task.key, n=20), cells=cells)) if cells else None
 
     def misfit(self, contender: Component) -> str:
@@ -162,10 +161,3 @@ def _draw(populations: list[Population], n: int, entropy: tuple[int, ...]) -> Co
         draw_votes(upto, len(population.votes), seed_state((*entropy, q)), winners[own], losers[own])
     offsets = np.arange(len(populations) + 1, dtype=np.int64) * n
     return Comparisons(offsets, winners, losers, np.ones(len(winners)))
-
-
-def _method(spec: str) -> Method:
-    method = manager.get("method", spec)
-    if not isinstance(method, Method):
-        raise SpecError(f"{spec!r} is not a method")
-    return method

@@ -13,16 +13,17 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.data.click_population import ClickPopulation
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.losses.base import Loss
-from rankbench.losses.evaluate import Structures, evaluate
+from rankbench.losses.evaluate import Structures
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
-from rankbench.protocols.selections import failed, few_sessions, lent_selections
+from rankbench.protocols.selections import few_sessions
 from rankbench.results.schema import CellResult, Split
-from rankbench.runner.isolation import ContenderFailed, guarded
+from rankbench.runner.contenders import failed, losses_of
+from rankbench.runner.isolation import ContenderFailed, guarded, lent_judgments
 from rankbench.runner.seeds import draw_entropy
 
 if TYPE_CHECKING:
-    from rankbench.component import Component
+    from rankbench.component import Component, StructureKind
     from rankbench.data.dataset import Dataset
     from rankbench.data.queries import Selections
     from rankbench.data.schema import Table
@@ -88,8 +89,7 @@ class Selection(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with a few sessions, without foreign contenders and losses."""
-        small = few_sessions(task)
-        return (prepared, replace(small, key=replace(small.key, n=min(small.key.n, 50)))) if small else None
+        return few_sessions(prepared, task)
 
 
 def _judged(
@@ -102,14 +102,12 @@ def _judged(
     alpha = _scores(aggregator, log, offsets, labels)
     if not np.isfinite(alpha).all():
         raise ContenderDiverged("scores are not finite")
+    components = [loss for text in losses if isinstance(loss := manager.get("loss", text), Loss)]
     judged = {}
-    for text in losses:
-        loss = manager.get("loss", text)
-        if isinstance(loss, Loss):
-            values = evaluate(loss, alpha[None], _truth(loss, offsets, labels), offsets)[0]
-            if not np.isfinite(values).all():
-                raise ContenderFailed(f"loss {loss!s}: not a finite number")
-            judged[text] = values
+    for metric, values in losses_of(components, alpha[None], partial(_truth, offsets, labels), offsets).items():
+        if isinstance(values, Exception):
+            raise values
+        judged[metric] = values[0]
     return judged
 
 
@@ -120,7 +118,7 @@ def _scores(
     from rankbench.aggregators.click_model import SelectionAggregator
     from rankbench.data.selections import take_selections
 
-    log = lent_selections(log)
+    log = lent_judgments(log)
     if isinstance(aggregator, SelectionAggregator):
         scores = aggregator.fit(log, offsets.copy()).scores
         if np.shape(scores) != (int(offsets[-1]),):
@@ -140,8 +138,8 @@ def _scores(
     return np.concatenate(parts)
 
 
-def _truth(loss: Loss, offsets: NDArray[np.int64], labels: NDArray[np.float64]) -> Structures:
-    if loss.structure == "scores":
+def _truth(offsets: NDArray[np.int64], labels: NDArray[np.float64], structure: StructureKind) -> Structures:
+    if structure == "scores":
         return labels.copy()
 
     def graph(q: int) -> NDArray[np.float64]:

@@ -4,34 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rankbench.data.queries import Selections
-from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask
-from rankbench.results.schema import CellResult
-from rankbench.runner.isolation import is_ours, reason
+from rankbench.protocols.base import BlockTask, Prepared
+from rankbench.runner.blocks import own_cells, trusted
 
-__all__ = ["failed", "few_sessions", "lent_selections"]
+__all__ = ["few_sessions"]
 
-
-def failed(cell: str, error: Exception) -> CellResult:
-    """Return the result of a contender that went wrong."""
-    if isinstance(error, ContenderDiverged):
-        return CellResult(cell, "diverged", str(error))
-    if isinstance(error, SpecError):
-        return CellResult(cell, "skipped", str(error))
-    return CellResult(cell, "error", reason(error))
+_FEW = 50
+"""Sessions that compile everything."""
 
 
-def lent_selections(log: Selections) -> Selections:
-    """Return selections that a contender may do with as it likes."""
-    return Selections(log.offsets.copy(), log.starts.copy(), log.items.copy(), log.clicked.copy())
+def few_sessions(prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+    """Return a block with a few sessions, without foreign contenders, for compiling.
 
-
-def few_sessions(task: BlockTask) -> BlockTask | None:
-    """Return a block without foreign contenders, for compiling; None: nothing is left, or a loss is foreign."""
-    cells = {cell: spec for cell, spec in task.cells.items() if is_ours(manager.get("aggregator", spec))}
-    metrics = [loss for loss in task.losses if loss != "click-log-loss"]
-    if not cells or not all(is_ours(manager.get("loss", loss)) for loss in metrics):
+    None: nothing is left; or what contenders are judged by are loss components, one of them foreign.
+    """
+    protocol = prepared.protocol
+    cells = own_cells(task, protocol.contender)
+    if not cells or not (protocol.metrics or all(trusted("loss", loss) for loss in task.losses)):
         return None
-    return replace(task, cells=cells)
+    return prepared, replace(task, key=replace(task.key, n=min(task.key.n, _FEW)), cells=cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.component import Component, build
+from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.data.movielens.features import Centering, Leakage, raw_features, standardized
 from rankbench.data.movielens.pairs import Pairs, draw_pairs
@@ -22,13 +21,12 @@ from rankbench.data.queries import Queries
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.methods.base import Block, Fitted, Method
 from rankbench.methods.pair_risk import PairRisk
-from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Direction, Split
-from rankbench.runner.contenders import answer, fit
+from rankbench.runner.blocks import points
+from rankbench.runner.contenders import answer, failed, fit
 from rankbench.runner.isolation import ContenderFailed, guarded, lent
 from rankbench.runner.seeds import block_entropy, draw_entropy
-from rankbench.spec import parse
 
 __all__ = ["Table1"]
 
@@ -77,11 +75,13 @@ class Table1(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Read the ratings and compute the features of all rotations, in threads."""
+        from rankbench.runner.executors import available_cores
+
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a data set of rated movies")
         ratings = Ratings.of(dataset.scan())
         fingerprint = dataset.fingerprint()
-        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(available_cores()) as pool:
             runs = list(pool.map(partial(self._run, ratings, fingerprint, seed), range(FOLDS * self.partitions)))
         arrays = pack(
             "ratings",
@@ -247,11 +247,7 @@ class _Trial:
 
 def _contender(cell: str, spec: str, block: Block, validation: _Trial, test: _Trial) -> CellResult:
     """Fit a contender's points, choose by validation loss, and judge the chosen one."""
-    methods = [
-        method
-        for method in build(manager.component_class("method", parse(spec).name), spec)
-        if isinstance(method, Method)
-    ]
+    methods = [method for method in points("method", spec) if isinstance(method, Method)]
     outcomes = _fitted(block, methods)
     losses = [
         outcome if isinstance(outcome, Exception) else guarded(partial(validation.loss, outcome))
@@ -260,12 +256,12 @@ def _contender(cell: str, spec: str, block: Block, validation: _Trial, test: _Tr
     usable = {index: loss for index, loss in enumerate(losses) if isinstance(loss, float)}
     if not usable:
         trouble = next(loss for loss in losses if isinstance(loss, Exception))
-        return answer(cell, trouble, {})
+        return failed(cell, trouble)
     best = min(usable, key=lambda index: (usable[index], index))
     chosen = outcomes[best]
     loss = guarded(partial(test.loss, chosen)) if isinstance(chosen, Fitted) else chosen
     if isinstance(loss, Exception):
-        return answer(cell, loss, {})
+        return failed(cell, loss)
     result = answer(cell, chosen, {"heldout": {METRIC: np.array([loss])}})
     result.info.update({"choice": float(best), "choices": float(len(methods)), "validation": usable[best]})
     if isinstance(point := methods[best], PairRisk):

@@ -16,7 +16,8 @@ from rankbench.plugin import manager
 from rankbench.plugin.resolve import reference
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.results.schema import CellResult, Direction, Layout, Split
-from rankbench.runner.isolation import guarded, reason
+from rankbench.runner.contenders import failed
+from rankbench.runner.isolation import guarded
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.theory.consistency import Consistency, consistency
 from rankbench.theory.risks import Aggregation
@@ -94,10 +95,8 @@ class Theory(Protocol):
         found: list[Consistency] = []
         for setting in settings(self.loss.structure):
             one = guarded(partial(self._on, surrogate, setting))
-            if isinstance(one, SpecError):
-                return CellResult(cell, "skipped", str(one))
             if isinstance(one, Exception):
-                return CellResult(cell, "error", reason(one))
+                return failed(cell, one)
             found.append(one)
         values = {metric: np.array([getattr(one, metric) for one in found]) for metric in metrics}
         if not all(np.isfinite(array).all() for array in values.values()):

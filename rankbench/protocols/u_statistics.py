@@ -18,7 +18,9 @@ from rankbench.methods.log_odds import LogOddsRegression
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Direction, Split
-from rankbench.runner.isolation import guarded, is_ours, reason
+from rankbench.runner.blocks import own_cells
+from rankbench.runner.contenders import failed
+from rankbench.runner.isolation import guarded
 from rankbench.runner.seeds import JUDGMENTS
 
 __all__ = ["UStatistics"]
@@ -111,22 +113,22 @@ class UStatistics(Protocol):
         """Draw the votes of all worlds, estimate by every contender, measure."""
         methods = {cell: _estimator(spec) for cell, spec in task.cells.items()}
         found = {cell: {metric: np.zeros(self.worlds) for metric in task.losses} for cell in methods}
-        failed: dict[str, Exception] = {}
+        wrong: dict[str, Exception] = {}
         for u in range(self.worlds):
             world = _World(*(prepared.arrays[f"worlds.{name}"][u] for name in ("x", "chance", "theta")))
             votes = self._draw(world, task, u)
             for cell, method in methods.items():
-                if cell in failed:
+                if cell in wrong:
                     continue
                 values = guarded(partial(self._measure, world, votes, method, task.key.n, task.losses))
                 if isinstance(values, Exception):
-                    failed[cell] = values
+                    wrong[cell] = values
                     continue
                 for metric, value in values.items():
                     found[cell][metric][u] = value
         return [
-            CellResult(cell, "error", reason(failed[cell]))
-            if cell in failed
+            failed(cell, wrong[cell])
+            if cell in wrong
             else CellResult(
                 cell,
                 "done",
@@ -138,7 +140,7 @@ class UStatistics(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with 20 votes a world, without foreign contenders: they could take the process down."""
-        cells = {cell: spec for cell, spec in task.cells.items() if is_ours(_estimator(spec))}
+        cells = own_cells(task, self.contender)
         return (prepared, replace(task, key=replace(task.key, n=20), cells=cells)) if cells else None
 
     def misfit(self, contender: Component) -> str:

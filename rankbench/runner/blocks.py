@@ -16,7 +16,7 @@ from rankbench.results.schema import BlockResult, CellResult, Split, problem_wit
 from rankbench.runner.isolation import ContenderFailed, guarded, is_ours, printable, reason
 from rankbench.spec import parse
 
-__all__ = ["points", "run_block", "trusted"]
+__all__ = ["own_cells", "points", "run_block", "trusted"]
 
 
 def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
@@ -74,3 +74,8 @@ def points(kind: str, text: str) -> list[Component]:
 def trusted(kind: str, text: str) -> bool:
     """Return whether all components in a cell's spec are built in."""
     return all(is_ours(point) for point in points(kind, text))
+
+
+def own_cells(task: BlockTask, kind: str) -> dict[str, str]:
+    """Return the cells whose contenders are built in: foreign ones could take down the process that compiles."""
+    return {cell: spec for cell, spec in task.cells.items() if trusted(kind, spec)}

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.component import StructureKind
 from rankbench.data.queries import Queries
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.losses.base import Loss
-from rankbench.losses.evaluate import Structures, evaluate
+from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.base import Block, Fitted, Method
 from rankbench.methods.erm import ERM
+from rankbench.plugin import manager
 from rankbench.results.schema import CellResult, Split
 from rankbench.runner.features import feature_matrix
-from rankbench.runner.isolation import ContenderFailed, guarded, lent, lent_block, problem_with, reason
+from rankbench.runner.isolation import ContenderFailed, guarded, is_ours, lent, lent_block, problem_with, reason
 
-__all__ = ["answer", "fit", "judge"]
+__all__ = ["answer", "failed", "fit", "judge", "losses_of", "method_of"]
 
 _TILE = 16
+
+
+def method_of(spec: str) -> Method:
+    """Return a method by its spec.
+
+    Raises
+    ------
+    SpecError
+        It is something else.
+    """
+    method = manager.get("method", spec)
+    if not isinstance(method, Method):
+        raise SpecError(f"{spec!r} is not a method")
+    return method
 
 
 def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:
@@ -96,7 +112,10 @@ def _own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
 
 
 def judge(
-    outcomes: dict[str, Fitted | Exception], queries: Queries, losses: list[Loss], truth: Callable[[Loss], Structures]
+    outcomes: dict[str, Fitted | Exception],
+    queries: Queries,
+    losses: Sequence[Loss],
+    truth: Callable[[StructureKind], Structures],
 ) -> dict[str, dict[str, NDArray[np.float64]]]:
     """Return per-query losses by cell and metric.
 
@@ -105,9 +124,9 @@ def judge(
     outcomes : dict of cell id to Fitted or Exception
         Changed: scores that are unusable, or that a loss cannot judge, become failures.
     queries : Queries
-    losses : list of Loss
+    losses : sequence of Loss
     truth : callable
-        The structures that a loss is judged against, see `evaluate`.
+        See `losses_of`.
     """
     scores: dict[str, NDArray[np.float64]] = {}
     for cell, alpha in _scores(outcomes, queries).items():
@@ -122,29 +141,79 @@ def judge(
     rows: dict[str, dict[str, NDArray[np.float64]]] = {cell: {} for cell in scores}
     if not scores:
         return rows
-    alphas = np.stack(list(scores.values()))
-    for loss in losses:
-        values = guarded(partial(evaluate, loss, alphas, truth(loss), queries.offsets))
-        if isinstance(values, Exception) or not np.isfinite(values).all():
-            said = reason(values) if isinstance(values, Exception) else "not a finite number"
-            outcomes.update({cell: ContenderFailed(f"loss {loss!s}: {said}") for cell in scores})
+    for metric, values in losses_of(losses, np.stack(list(scores.values())), truth, queries.offsets).items():
+        if isinstance(values, Exception):
+            outcomes.update(dict.fromkeys(scores, values))
             continue
         for row, cell in enumerate(scores):
-            rows[cell][str(loss)] = values[row]
+            rows[cell][metric] = values[row]
     return rows
+
+
+def losses_of(
+    losses: Sequence[Loss],
+    alphas: NDArray[np.float64],
+    truth: Callable[[StructureKind], Structures],
+    offsets: NDArray[np.int64],
+) -> dict[str, NDArray[np.float64] | Exception]:
+    """Return each loss of C contenders on Q queries, shape (C, Q), or what is wrong with it.
+
+    Built-in losses of scores are computed in one pass; if that fails, one by one, so that the
+    one at fault is named. Foreign losses are always by themselves, and come last: what one does
+    to the arrays that it gets is seen by no built-in one.
+
+    Parameters
+    ----------
+    losses : sequence of Loss
+    alphas : ndarray of float64, shape (C, N)
+    truth : callable
+        The structures of a kind that losses are judged against, see `evaluate`; made anew
+        for every call.
+    offsets : ndarray of int64, shape (Q + 1,)
+    """
+    found: dict[str, NDArray[np.float64] | Exception] = {}
+    foreign = [not is_ours(loss) for loss in losses]
+    together = [loss for loss, theirs in zip(losses, foreign, strict=True) if loss.structure == "scores" and not theirs]
+    if together:
+        rows = guarded(lambda: evaluate_all(together, alphas, truth("scores"), offsets))
+        if not isinstance(rows, Exception):
+            found = {str(loss): values for loss, values in zip(together, rows, strict=True)}
+    for at in sorted(range(len(losses)), key=foreign.__getitem__):
+        if str(losses[at]) not in found:
+            found[str(losses[at])] = guarded(partial(_by_itself, losses[at], alphas, truth, offsets))
+    for metric, values in found.items():
+        if isinstance(values, Exception):
+            found[metric] = ContenderFailed(f"loss {metric}: {reason(values)}")
+        elif not np.isfinite(values).all():
+            found[metric] = ContenderFailed(f"loss {metric}: not a finite number")
+    return {str(loss): found[str(loss)] for loss in losses}
+
+
+def _by_itself(
+    loss: Loss,
+    alphas: NDArray[np.float64],
+    truth: Callable[[StructureKind], Structures],
+    offsets: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    return evaluate(loss, alphas, truth(loss.structure), offsets)
 
 
 def answer(
     cell: str, outcome: Fitted | Exception, judged: Mapping[Split, Mapping[str, NDArray[np.float64]]]
 ) -> CellResult:
     """Return a contender's result: its losses by split and metric, or what went wrong."""
-    if isinstance(outcome, ContenderDiverged):
-        return CellResult(cell, "diverged", str(outcome))
-    if isinstance(outcome, SpecError):
-        return CellResult(cell, "skipped", str(outcome))
     if isinstance(outcome, Exception):
-        return CellResult(cell, "error", reason(outcome))
+        return failed(cell, outcome)
     losses = {(metric, split): values for split, rows in judged.items() for metric, values in rows.items()}
     info = outcome.info | {"converged": float(outcome.converged)}
     finite = {name: value for name, value in info.items() if math.isfinite(value)}
     return CellResult(cell, "done", "", outcome.optimality, losses, outcome.curves, finite)
+
+
+def failed(cell: str, error: Exception) -> CellResult:
+    """Return the result of a contender that went wrong: diverged, skipped (it does not fit), or an error."""
+    if isinstance(error, ContenderDiverged):
+        return CellResult(cell, "diverged", str(error))
+    if isinstance(error, SpecError):
+        return CellResult(cell, "skipped", str(error))
+    return CellResult(cell, "error", reason(error))

@@ -13,7 +13,7 @@ from typing import Literal
 from rankbench.component import Component
 from rankbench.protocols.base import BlockTask, Protocol
 from rankbench.results.schema import BlockResult, CellResult
-from rankbench.runner.blocks import points, trusted
+from rankbench.runner.blocks import own_cells, points
 
 __all__ = ["Dead", "apart", "failed", "grouped"]
 
@@ -28,10 +28,10 @@ class Dead:
 
 def apart(task: BlockTask, kind: str) -> list[BlockTask]:
     """Return the task's built-in contenders as one task and each foreign one as its own."""
-    foreign = {cell: spec for cell, spec in task.cells.items() if not trusted(kind, spec)}
+    ours = own_cells(task, kind)
+    foreign = {cell: spec for cell, spec in task.cells.items() if cell not in ours}
     if not foreign or len(task.cells) == 1:
         return []
-    ours = {cell: spec for cell, spec in task.cells.items() if cell not in foreign}
     return [replace(task, cells=cells) for cells in (ours, *({c: s} for c, s in foreign.items())) if cells]
 
 

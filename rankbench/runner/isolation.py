@@ -9,12 +9,12 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from rankbench.component import Component
-from rankbench.data.queries import Comparisons, Queries
+from rankbench.data.queries import Comparisons, Orders, Queries, Selections
 from rankbench.errors import RankbenchError
 from rankbench.methods.base import Block, Fitted
 from rankbench.plugin.foreign import said
@@ -26,6 +26,7 @@ __all__ = [
     "is_ours",
     "lent",
     "lent_block",
+    "lent_judgments",
     "printable",
     "problem_with",
     "reason",
@@ -35,6 +36,7 @@ LONGEST = 500
 """Characters of a foreign error that are kept."""
 
 T = TypeVar("T")
+Judgments = TypeVar("Judgments", Comparisons, Orders, Selections)
 
 
 class ContenderFailed(Exception):
@@ -88,14 +90,17 @@ def lent(queries: Queries) -> Queries:
     return Queries(list(queries.ids), queries.offsets.copy(), x, queries.labels.copy())
 
 
+def lent_judgments(judged: Judgments) -> Judgments:
+    """Return judgments that foreign code may do with as it likes: every array is a copy."""
+    copied: dict[str, Any] = {
+        name: array.copy() for name, array in vars(judged).items() if isinstance(array, np.ndarray)
+    }
+    return replace(judged, **copied)
+
+
 def lent_block(block: Block) -> Block:
     """Return a block that foreign code may do with as it likes."""
-    judged = block.comparisons
-    ties = None if judged.ties is None else judged.ties.copy()
-    copied = Comparisons(
-        judged.offsets.copy(), judged.winners.copy(), judged.losers.copy(), judged.weights.copy(), ties
-    )
-    return replace(block, design=lent(block.design), comparisons=copied)
+    return replace(block, design=lent(block.design), comparisons=lent_judgments(block.comparisons))
 
 
 def is_ours(component: Component) -> bool:

@@ -7,7 +7,7 @@ from rankbench import api
 from rankbench.aggregators import Borda, BradleyTerry, Davidson, PlackettLuce
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons, Orders
-from rankbench.errors import SpecError
+from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.plugin import manager
 from rankbench.protocols.aggregation import Aggregation
 from rankbench.protocols.agreement import misordered, regret, rmse
@@ -100,6 +100,60 @@ def test_graphs_have_no_scores():
     assert np.array_equal(*values)
 
 
+class Spoiling(Aggregator):
+    """Overwrites what it is lent."""
+
+    name = "spoiling"
+    source = "test"
+
+    def from_comparisons(self, comparisons, m):
+        scores = Borda().from_comparisons(comparisons, m)
+        for array in (comparisons.winners, comparisons.losers, comparisons.weights, comparisons.offsets):
+            array[:] = 0
+        if comparisons.ties is not None:
+            comparisons.ties[:] = True
+        return scores
+
+
+class SpoilingBallots(Aggregator):
+    """Overwrites the ballots that it is lent."""
+
+    name = "spoiling-ballots"
+    source = "test"
+    judgments = "orders"
+
+    def from_orders(self, orders, m):
+        scores = PlackettLuce().from_orders(orders, m)
+        for array in (orders.items, orders.places, orders.weights, orders.starts, orders.offsets):
+            array[:] = 0
+        return scores
+
+
+@pytest.mark.parametrize(
+    ("protocol", "spoiler", "cells"),
+    [
+        (Aggregation(items=4, populations=2, ties=0.5), Spoiling(), ["borda", "davidson"]),
+        (Aggregation(law="plackett-luce", items=5, populations=2, length=3), Spoiling(), ["borda", "plackett-luce"]),
+        (
+            Aggregation(law="plackett-luce", items=5, populations=2, length=3),
+            SpoilingBallots(),
+            ["plackett-luce", "borda"],
+        ),
+    ],
+)
+def test_what_a_contender_does_to_its_judgments_is_its_own(monkeypatch, protocol, spoiler, cells):
+    usual = manager.get
+    monkeypatch.setattr(manager, "get", lambda kind, text: spoiler if text == "spoiling" else usual(kind, text))
+    alone, among = run(protocol, cells), run(protocol, ["spoiling", *cells])
+    for cell in cells:
+        for key, values in alone[cell].losses.items():
+            assert np.array_equal(values, among[cell].losses[key])
+    # It ranks as the first of them does, which it asks before it spoils anything.
+    assert np.array_equal(
+        *(found["misordered", "design"] for found in (among["spoiling"].losses, among[cells[0]].losses))
+    )
+
+
 class Broken(Aggregator):
     """Goes wrong in one of several ways."""
 
@@ -110,12 +164,19 @@ class Broken(Aggregator):
     def aggregate(self, winners, losers, weights, m):
         if self.way == "raise":
             raise ValueError("no idea")
+        if self.way == "diverge":
+            raise ContenderDiverged("no limit")
         return np.full(m, np.nan) if self.way == "nan" else np.zeros(m + 1)
 
 
 @pytest.mark.parametrize(
     ("way", "status", "said"),
-    [("raise", "error", "ValueError: no idea"), ("nan", "diverged", "not finite"), ("long", "error", "shape (5,)")],
+    [
+        ("raise", "error", "ValueError: no idea"),
+        ("diverge", "diverged", "no limit"),
+        ("nan", "diverged", "not finite"),
+        ("long", "error", "shape (5,)"),
+    ],
 )
 def test_troubles_are_the_contenders_own(monkeypatch, way, status, said):
     usual = manager.get

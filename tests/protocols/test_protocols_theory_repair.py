@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from rankbench import api
-from rankbench.errors import SpecError
+from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.plugin import manager
+from rankbench.protocols import theory
 from rankbench.protocols.base import BlockTask
 from rankbench.protocols.repair import Repair
 from rankbench.protocols.theory import Theory
@@ -39,6 +40,16 @@ def test_theory_skips_losses_that_do_not_care():
     (found,) = protocol.execute(protocol.prepare(None, 1), task(protocol, 1, ("gap",), a="regression"))
     assert found.status == "skipped"
     assert "same risk for all orders" in found.reason
+
+
+def test_theory_calls_divergence_by_its_name(monkeypatch):
+    def diverging(*args):
+        raise ContenderDiverged("no minimum")
+
+    monkeypatch.setattr(theory, "consistency", diverging)
+    protocol = Theory()
+    (found,) = protocol.execute(protocol.prepare(None, 1), task(protocol, 1, ("gap",), a="pairwise-logistic"))
+    assert (found.status, found.reason) == ("diverged", "no minimum")
 
 
 def test_theory_aggregates_graphs_only():

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rankbench import api
-from rankbench.errors import SpecError
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.methods.log_odds import LogOddsRegression
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask
 from rankbench.protocols.u_statistics import UStatistics
@@ -46,6 +47,19 @@ def test_less_bias_is_better_whatever_its_sign():
     bias = found["a"].losses["abs-bias", "design"]
     assert 0 <= bias.min() < bias.max() < 0.05
     assert "bias, without its sign" in protocol.assumptions()[-1]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(ContenderDiverged("far"), "diverged"), (SpecError("no fit"), "skipped"), (ValueError(), "error")],
+)
+def test_troubles_are_called_by_their_names(monkeypatch, error, status):
+    def failing(*args):
+        raise error
+
+    monkeypatch.setattr(LogOddsRegression, "solve", failing)
+    _, found = run(UStatistics(worlds=1, draws=2, queries=4), 20, ("excess",), a="u-statistic:exponent=0")
+    assert found["a"].status == status
 
 
 def test_deviation_of_single_votes_is_that_of_their_law():

@@ -167,7 +167,7 @@ class Wild(Method):
 def test_unusable_scores_are_the_contenders_own(ready, monkeypatch):
     from rankbench.protocols import table_1
 
-    monkeypatch.setattr(table_1, "build", lambda cls, spec: [Wild()])
+    monkeypatch.setattr(table_1, "points", lambda kind, spec: [Wild()])
     result = run(ready, {"a": "feature"})[0]
     assert result.status == "error"
     assert "scores have shape" in result.reason
