@@ -33,7 +33,8 @@ def check(ctx: click.Context, name: str, kind: str | None, timeout: float, verbo
 
     NAME is the distribution of a plugin (everything that it brings), a component with or without
     parameters (surrogate/mine:gamma=2), a suite, or a suite's file. Each check runs in a process
-    that may hang or die. Exit code 1 if a check fails or none is executed.
+    that may hang or die. What needs a package that is not installed is skipped. Exit code 1 if a
+    check fails or none is executed.
     """
     from rankbench.testing import summary
     from rankbench.testing.distributions import check_named
@@ -43,19 +44,16 @@ def check(ctx: click.Context, name: str, kind: str | None, timeout: float, verbo
     for result in check_named(name, kind=kind, seconds=timeout):
         results.append(result)
         if progress:
-            click.echo(
-                f"\r\x1b[K{len(results)} checks, now {result.component} {result.check}"[:100], err=True, nl=False
-            )
+            shown = f"{len(results)} checks, now {result.component} {result.check}"
+            click.echo(CLEAR + shown[:100], err=True, nl=False)
     if progress:
-        click.echo("\r\x1b[K", err=True, nl=False)
-    ok = all(result.ok for result in results) and any(result.executed for result in results)
+        click.echo(CLEAR, err=True, nl=False)
+    ok = all(result.ok for result in results)
     if as_json:
         print_json({"ok": ok, "results": [asdict(result) for result in results]})
     else:
         _show(results, verbose)
         click.echo(f"\n{summary(results)}")
-        if not any(result.executed for result in results):
-            click.echo("no check was executed: that is a failure")
     if not ok:
         ctx.exit(1)
 
@@ -67,7 +65,7 @@ def _show(results: list[CheckResult], verbose: bool) -> None:
     rows = [
         (
             component,
-            "failed" if any(not r.ok for r in own) else "ok",
+            "failed" if any(not r.ok for r in own) else "ok" if any(r.executed for r in own) else "skipped",
             str(sum(r.executed for r in own)),
             str(sum(not r.ok for r in own)),
             str(sum(not r.executed for r in own)),
@@ -76,9 +74,13 @@ def _show(results: list[CheckResult], verbose: bool) -> None:
         for component, own in components.items()
     ]
     print_table(("component", "status", "executed", "failed", "skipped", "time"), rows)
-    shown = [r for r in results if verbose or not r.ok]
+    shown = [(r.component, r.check, r.status, r.reason) for r in results if verbose or not r.ok]
+    if not verbose:
+        shown += [
+            (component, "all of them", "skipped", "; ".join(dict.fromkeys(r.reason for r in own)))
+            for component, own in components.items()
+            if not any(r.executed for r in own)
+        ]
     if shown:
         click.echo()
-        print_table(
-            ("component", "check", "status", "reason"), [(r.component, r.check, r.status, r.reason) for r in shown]
-        )
+        print_table(("component", "check", "status", "reason"), shown)

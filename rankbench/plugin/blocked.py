@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-__all__ = ["VARIABLE", "is_blocked"]
+__all__ = ["VARIABLE", "is_blocked", "normalized"]
 
 VARIABLE = "RANKBENCH_BLOCK_PLUGINS"
 
@@ -22,9 +22,10 @@ def is_blocked(distribution: str) -> bool:
     distribution : str
         In any spelling that the package index takes for the same: ``Some_Plugin``.
     """
-    names = {_normal(name) for name in os.environ.get(VARIABLE, "").split(",") if name.strip()}
-    return _normal(distribution) in names - {"rankbench"}
+    names = {normalized(name) for name in os.environ.get(VARIABLE, "").split(",") if name.strip()}
+    return normalized(distribution) in names - {"rankbench"}
 
 
-def _normal(name: str) -> str:
+def normalized(name: str) -> str:
+    """Return a distribution's name in the one spelling that stands for all that the package index takes for it."""
     return re.sub(r"[-_.]+", "-", name.strip()).lower()

@@ -108,7 +108,7 @@ def _ordinary(it: object) -> Iterator[Call]:
     elif isinstance(it, Loss):
         rng = np.random.default_rng(6)
         for m in (2, 9):
-            yield _loss(it, f"{m} items", rng.normal(size=m), _structure(it, m, rng))
+            yield _loss(it, f"{m} items", rng.normal(size=m), samples.structure(it.structure, m, rng))
     elif isinstance(it, StepOptimizer):
         rng = np.random.default_rng(7)
         for t in (1, 9):
@@ -208,10 +208,6 @@ def _edge_aggregates(it: Aggregator) -> Iterator[Call]:
 
 def _structure_shape(it: Aggregator, m: int) -> tuple[tuple[int, ...], ...]:
     return ((m,),) if it.structure == "scores" else ((m, m),)
-
-
-def _structure(it: Loss, m: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return rng.integers(0, 5, m).astype(np.float64) if it.structure == "scores" else samples.graph(m, m)
 
 
 def _loss(it: Loss, label: str, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> Call:

@@ -1,4 +1,4 @@
-"""When two outputs are the same, and when they are close."""
+"""When two outputs are the same, and how far apart they are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["apart", "close", "same"]
+__all__ = ["apart", "same"]
 
 
 def same(first: Sequence[Any], second: Sequence[Any]) -> bool:
@@ -28,8 +28,3 @@ def apart(first: NDArray[Any], second: NDArray[Any]) -> float:
         return 0.0 if np.array_equal(a, b, equal_nan=True) else float("inf")
     scale = max(1.0, float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
     return float(np.abs(a - b).max(initial=0.0)) / scale
-
-
-def close(first: NDArray[Any], second: NDArray[Any], tolerance: float = 1e-8) -> bool:
-    """Return whether two arrays differ by at most `tolerance`, see `apart`."""
-    return apart(first, second) <= tolerance

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 
 from rankbench.errors import SpecError, nearest
-from rankbench.plugin.blocked import VARIABLE
+from rankbench.plugin import manager
+from rankbench.plugin.blocked import VARIABLE, normalized
 from rankbench.plugin.hookspecs import GROUP
-from rankbench.plugin.kinds import KINDS, SUITE
-from rankbench.testing.isolated import Isolated, Lost
+from rankbench.plugin.kinds import KINDS, SUITE, kind_of
+from rankbench.plugin.manager import OURSELVES
+from rankbench.spec import parse
+from rankbench.testing.isolated import Isolated, Lost, labelled
 from rankbench.testing.results import CheckResult
+from rankbench.testing.run import unexecuted
 
 __all__ = ["check_named", "distributions"]
 
@@ -40,36 +44,43 @@ def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -
     SpecError
         There is nothing of that name, or several things.
     """
-    normal = {d.lower().replace("_", "-"): d for d in distributions()}
-    chosen = normal.get(name.lower().replace("_", "-").rstrip("/"))
+    spelled = {normalized(d): d for d in distributions()}
+    chosen = spelled.get(normalized(name.rstrip("/")))
     if kind is None and chosen is not None:
         yield from _distribution(chosen, seconds)
         return
-    target = (SUITE, name) if name.endswith(".toml") and kind in (None, SUITE) else _component(name, kind, normal)
+    target = (SUITE, name) if name.endswith(".toml") and kind in (None, SUITE) else _component(name, kind)
     with Isolated(seconds) as isolated:
-        yield from isolated.check(*target)
+        yield from _checked(labelled(*target), isolated, [target])
 
 
 def _distribution(distribution: str, seconds: float) -> Iterator[CheckResult]:
     label = f"plugin/{distribution}"
-    others = [d for d in distributions() if d not in (distribution, "rankbench")]
-    blocked: list[str] = []
-    with Isolated(seconds) as isolated:
-        try:
-            survey = isolated.survey(distribution)
-        except Lost:
-            # Some plugin hangs or ends the process when it is imported: is it this one?
-            blocked = others
-            with _blocking(blocked), Isolated(seconds) as alone:
-                try:
-                    survey = alone.survey(distribution)
-                except Lost as lost:
-                    yield CheckResult(label, "loads", "failed", f"importing it: {lost}")
-                    return
-    yield from survey.results
-    with _blocking(blocked), Isolated(seconds) as isolated:
-        for kind, text in survey.targets:
-            yield from isolated.check(kind, text)
+    others = [d for d in distributions() if d not in (distribution, OURSELVES)]
+    reason = ""
+    # Where some plugin hangs or ends the process when it is imported: is it this one?
+    for blocked in ([], others):
+        with _blocking(blocked), Isolated(seconds) as isolated:
+            try:
+                survey = isolated.survey(distribution)
+            except Lost as lost:
+                reason = f"importing it: {lost}"
+                continue
+            yield from survey.results
+            yield from _checked(label, isolated, survey.targets)
+            return
+    yield CheckResult(label, "loads", "failed", reason)
+
+
+def _checked(label: str, isolated: Isolated, targets: Sequence[tuple[str, str]]) -> Iterator[CheckResult]:
+    """Check targets, and say why if no check of a component (of a suite, if there is nothing else) was executed."""
+    results: dict[bool, list[CheckResult]] = {}
+    for kind, text in targets:
+        for result in isolated.check(kind, text):
+            results.setdefault(kind != SUITE, []).append(result)
+            yield result
+    if results:
+        yield from unexecuted(label, results[max(results)])
 
 
 @contextmanager
@@ -87,12 +98,8 @@ def _blocking(names: list[str]) -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
-def _component(name: str, kind: str | None, plugins: dict[str, str]) -> tuple[str, str]:
+def _component(name: str, kind: str | None) -> tuple[str, str]:
     """Return kind and spec of the one component (or suite) of that name."""
-    from rankbench.plugin import manager
-    from rankbench.plugin.kinds import kind_of
-    from rankbench.spec import parse
-
     given, _, rest = name.partition("/")
     if kind is None and rest and given in (*KINDS, SUITE):
         kind, name = given, rest
@@ -100,7 +107,7 @@ def _component(name: str, kind: str | None, plugins: dict[str, str]) -> tuple[st
     bare = parse(name).name
     found = [k for k in kinds if bare in manager.names(k)]
     if not found:
-        known = {n for k in kinds for n in manager.names(k)} | set(plugins.values())
+        known = {n for k in kinds for n in manager.names(k)} | set(distributions())
         raise SpecError(f"there is no plugin, component or suite {bare!r}{nearest(bare, known)}")
     if len(found) > 1:
         raise SpecError(f"{bare!r} names several things ({', '.join(found)}); say which with --kind")

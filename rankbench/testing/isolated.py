@@ -12,9 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from rankbench.plugin.kinds import KINDS, SUITE
 from rankbench.testing.results import CheckResult
 
-__all__ = ["Isolated", "Lost", "Survey"]
+__all__ = ["Isolated", "Lost", "Survey", "labelled"]
 
 PATIENCE = 2
 """Processes that one component may cost before its other checks are given up."""
@@ -93,7 +94,7 @@ class Isolated:
         """Run all checks of one component, yielding each result as it is there."""
         from rankbench.testing.catalog import checks_for
 
-        label = f"{kind}/{Path(text).stem if kind == 'suite' else text}"
+        label = labelled(kind, text)
         lost = 0
         for check in checks_for(kind):
             if lost >= PATIENCE:
@@ -104,6 +105,11 @@ class Isolated:
             except Lost as trouble:
                 lost += 1
                 yield CheckResult(label, check.name, "failed", str(trouble))
+
+
+def labelled(kind: str, text: str) -> str:
+    """Return what a target is called in results: as a `Subject` is."""
+    return f"{kind}/{Path(text).stem if kind == SUITE else text}"
 
 
 class Lost(Exception):
@@ -141,9 +147,9 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
     from rankbench.testing.subjects import subject_of
 
     try:
-        subject = subject_of(Path(text) if kind == "suite" else manager.get(kind, text))
+        subject = subject_of(Path(text) if kind == SUITE else manager.get(kind, text))
     except RankbenchError as error:
-        return CheckResult(f"{kind}/{text}", check, "failed", f"it cannot be made: {error}")
+        return CheckResult(labelled(kind, text), check, "failed", f"it cannot be made: {error}")
     return run_check(subject, named(check))
 
 
@@ -151,7 +157,6 @@ def _survey(distribution: str) -> Survey:
     from importlib.metadata import entry_points
 
     from rankbench.plugin import hookspecs, manager
-    from rankbench.plugin.kinds import KINDS, SUITE
     from rankbench.testing.state import State
 
     every = entry_points(group=hookspecs.GROUP)

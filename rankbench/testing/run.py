@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rankbench.component import Component
 from rankbench.plugin.foreign import said
+from rankbench.plugin.kinds import SUITE
 from rankbench.testing.catalog import Check, checks_for, named
 from rankbench.testing.results import CheckFailed, CheckResult, CheckSkipped
 from rankbench.testing.state import threads_before, watched
 from rankbench.testing.subjects import Subject, subject_of
 
-__all__ = ["check_component", "outcome", "run_check"]
+__all__ = ["check_component", "outcome", "run_check", "unexecuted", "validated"]
 
 
 def check_component(
@@ -53,7 +55,8 @@ def check_component(
     """
     subject = subject_of(obj)
     expected = validated(subject, expected_failed)
-    return executed_any(str(subject), [run_check(subject, c, expected.get(c.name)) for c in checks_for(subject.kind)])
+    results = [run_check(subject, c, expected.get(c.name)) for c in checks_for(subject.kind)]
+    return [*results, *unexecuted(str(subject), results)]
 
 
 def validated(subject: Subject, expected_failed: Mapping[str, str] | None) -> dict[str, str]:
@@ -72,15 +75,18 @@ def validated(subject: Subject, expected_failed: Mapping[str, str] | None) -> di
     return dict(expected_failed or {})
 
 
-def executed_any(component: str, results: Sequence[CheckResult]) -> list[CheckResult]:
-    """Return the results, with a failure behind them if no check was executed."""
+def unexecuted(label: str, results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Return a failure that says why, if no check was executed; else nothing."""
     if any(result.executed for result in results):
-        return list(results)
-    return [*results, CheckResult(component, "any-executed", "failed", "no check was executed")]
+        return []
+    why = "; ".join(dict.fromkeys(result.reason for result in results))
+    return [CheckResult(label, "any-executed", "failed", f"no check was executed: {why}")]
 
 
 def run_check(subject: Subject, check: Check, expected: str | None = None) -> CheckResult:
     """Run one check; whatever the component raises is a failure with its type and message.
+
+    Where a package that the component declares is not installed, the check is skipped.
 
     Parameters
     ----------
@@ -93,6 +99,7 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
     start = time.perf_counter()
     failure, skipped = "", ""
     try:
+        _need_packages(subject)
         with watched(type(subject.it)):
             check.function(subject)
     except CheckSkipped as skip:
@@ -106,6 +113,21 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
         failure = f"raised {said(error)}"
     seconds = time.perf_counter() - start
     return outcome(str(subject), check.name, failure, skipped, expected, seconds)
+
+
+def _need_packages(subject: Subject) -> None:
+    """Raise unless all packages are installed that a component declares.
+
+    Raises
+    ------
+    CheckSkipped
+        With the name of one that is missing.
+    """
+    for package in sorted(subject.it.all_packages()) if subject.kind != SUITE else ():
+        try:
+            version(package)
+        except PackageNotFoundError:
+            raise CheckSkipped(f"the package {package!r} is not installed") from None
 
 
 def outcome(

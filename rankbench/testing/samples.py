@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.component import StructureKind
 from rankbench.data.queries import Comparisons, Orders, Queries, Selections
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "judged",
     "queries",
     "relabelled",
+    "structure",
     "tied",
     "votes",
 ]
@@ -76,6 +78,11 @@ def graph(m: int, seed: int) -> NDArray[np.float64]:
     adjacency = rng.random((m, m)) * (rng.random((m, m)) < 0.5)
     np.fill_diagonal(adjacency, 0.0)
     return adjacency
+
+
+def structure(form: StructureKind, m: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return grades 0 to 4, shape (m,), or for ``edges`` a `graph`, shape (m, m)."""
+    return rng.integers(0, 5, m).astype(np.float64) if form == "scores" else graph(m, m)
 
 
 def edge_scores() -> dict[str, NDArray[np.float64]]:

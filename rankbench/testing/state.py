@@ -113,7 +113,10 @@ _changed: dict[type, list[str]] = {}
 @contextmanager
 def watched(cls: type) -> Iterator[None]:
     """Remember for `changed_for_good` what a check of a class leaves changed, from its first call on."""
-    # What they set up at their import is not the component's doing.
+    # What these set up is not the component's doing.
+    from rankbench.runtime import prepare
+
+    prepare()
     import numba
     import polars
     import scipy.optimize

@@ -11,7 +11,7 @@ from rankbench.testing import CheckResult, check_component, checks_for, parametr
 from rankbench.testing.catalog import Check, all_checks
 from rankbench.testing.kernelcalls import Guarded
 from rankbench.testing.results import CheckFailed
-from rankbench.testing.run import executed_any, run_check
+from rankbench.testing.run import run_check, unexecuted
 from rankbench.testing.state import State
 from rankbench.testing.subjects import subject_of
 
@@ -87,9 +87,9 @@ def test_whatever_is_raised_is_a_failure(error):
 
 def test_no_executed_check_is_a_failure():
     skipped = CheckResult("model/sound", "one", "skipped", "it does not say so")
-    assert [r.status for r in executed_any("model/sound", [skipped])] == ["skipped", "failed"]
-    passed = CheckResult("model/sound", "two", "passed")
-    assert executed_any("model/sound", [skipped, passed]) == [skipped, passed]
+    (failed,) = unexecuted("model/sound", [skipped])
+    assert (failed.status, failed.reason) == ("failed", "no check was executed: it does not say so")
+    assert unexecuted("model/sound", [skipped, CheckResult("model/sound", "two", "passed")]) == []
     with pytest.raises(SpecError, match="zero executed"):
         parametrize_with_checks([])
 

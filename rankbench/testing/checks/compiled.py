@@ -101,7 +101,7 @@ def compiled_loss_equals_numpy(subject: Subject) -> None:
     rng = np.random.default_rng(73)
     for m in (1, 2, 5, 12, 40):
         for alpha in (rng.normal(size=m), rng.integers(0, 3, m).astype(np.float64), np.zeros(m)):
-            structure = rng.integers(0, 5, m).astype(np.float64) if it.structure == "scores" else samples.graph(m, m)
+            structure = samples.structure(it.structure, m, rng)
             _agree(f"{m} items", kernelcalls.call_loss(it, kernel, alpha, structure), it.value(alpha, structure))
 
 

@@ -10,14 +10,14 @@ from pydantic.fields import FieldInfo
 
 from rankbench.errors import RankbenchError, SpecError
 from rankbench.plugin.foreign import said
+from rankbench.plugin.kinds import KINDS
 from rankbench.spec import Spec, parse
 from rankbench.testing.catalog import check
-from rankbench.testing.checks.documentation import COMPONENTS
 from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
 
-@check(*COMPONENTS)
+@check(*KINDS)
 def parameters_are_validated(subject: Subject) -> None:
     """Unknown parameters, words for numbers and values out of declared bounds are refused."""
     cls = type(subject.it)
@@ -27,7 +27,7 @@ def parameters_are_validated(subject: Subject) -> None:
             _refused(subject, {name: value}, f"parameter {name!r} accepts {what}")
 
 
-@check(*COMPONENTS)
+@check(*KINDS)
 def numbers_are_bounded(subject: Subject) -> None:
     """A parameter that is a number refuses nan."""
     numbers = [n for n, field in type(subject.it).parameters().items() if field.annotation is float]
@@ -37,7 +37,7 @@ def numbers_are_bounded(subject: Subject) -> None:
         _refused(subject, {name: math.nan}, f"parameter {name!r} accepts nan; give it a bound or allow_inf_nan=False")
 
 
-@check(*COMPONENTS)
+@check(*KINDS)
 def spec_reads_back(subject: Subject) -> None:
     """Written as a spec and read again it is the same component; its config is plain JSON."""
     it = subject.it
@@ -53,7 +53,7 @@ def spec_reads_back(subject: Subject) -> None:
         raise CheckFailed(f"its config is not plain JSON: {error}") from error
 
 
-@check(*COMPONENTS)
+@check(*KINDS)
 def frozen(subject: Subject) -> None:
     """It cannot be changed once it is made: it stands for the cells that carry its name."""
     it = subject.it

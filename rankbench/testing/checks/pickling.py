@@ -5,15 +5,15 @@ from __future__ import annotations
 import pickle
 
 from rankbench.plugin.foreign import said
+from rankbench.plugin.kinds import KINDS
 from rankbench.testing.calls import CALLED, calls, outputs
 from rankbench.testing.catalog import check
-from rankbench.testing.checks.documentation import COMPONENTS
 from rankbench.testing.close import same
 from rankbench.testing.results import CheckFailed
 from rankbench.testing.subjects import Subject
 
 
-@check(*COMPONENTS)
+@check(*KINDS)
 def picklable(subject: Subject) -> None:
     """Sent to a worker and back it is equal, also after it was used."""
     if subject.kind in CALLED:

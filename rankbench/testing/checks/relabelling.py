@@ -79,8 +79,7 @@ def _loss(subject: Subject) -> None:
     for m in (2, 5, 9):
         rng = np.random.default_rng(m)
         alpha, order = rng.integers(0, 4, m).astype(np.float64), _permutation(m, 4)
-        scores = rng.integers(0, 5, m).astype(np.float64)
-        structure = scores if it.structure == "scores" else samples.graph(m, m)
+        structure = samples.structure(it.structure, m, rng)
         moved = structure[order] if it.structure == "scores" else structure[np.ix_(order, order)]
         before, after = it.value(alpha, structure.copy()), it.value(alpha[order], np.ascontiguousarray(moved))
         if abs(before - after) > TOLERANCE * max(1.0, abs(before)):

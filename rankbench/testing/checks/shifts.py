@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankbench.testing import samples
 from rankbench.testing.catalog import check
 from rankbench.testing.close import apart
 from rankbench.testing.objectives import objectives
 from rankbench.testing.results import CheckFailed, CheckSkipped
-from rankbench.testing.samples import graph
 from rankbench.testing.subjects import Subject
 
 SHIFTS = (0.5, -3.0, 8.0)
@@ -42,7 +42,7 @@ def _loss(subject: Subject) -> None:
     for m in (2, 6, 9):
         # Quarters: adding halves is exact, so that ties stay ties.
         alpha = rng.integers(-8, 8, m) / 4
-        structure = rng.integers(0, 5, m).astype(np.float64) if it.structure == "scores" else graph(m, m)
+        structure = samples.structure(it.structure, m, rng)
         value = it.value(alpha.copy(), structure.copy())
         for shift in SHIFTS:
             moved = it.value(alpha + shift, structure.copy())

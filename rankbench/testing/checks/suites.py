@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rankbench.errors import RankbenchError
-from rankbench.plugin import manager
-from rankbench.spec import expand, parse
+from rankbench.errors import RankbenchError, SpecError
+from rankbench.runner.plan import fitting, metric
+from rankbench.runner.prepare import dataset_of, protocol_of
 from rankbench.suites.load import load_suite, read_suite
-from rankbench.suites.schema import Suite
+from rankbench.suites.schema import Experiment, Suite
 from rankbench.testing.catalog import check
 from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
@@ -29,28 +29,27 @@ def loads(subject: Subject) -> None:
 
 @check("suite")
 def names_what_is_there(subject: Subject) -> None:
-    """Every protocol, data set, contender and loss that it names exists, with these parameters."""
+    """Every protocol, data set, contender and loss that it names exists, with these parameters, and fits the others."""
     suite = _suite(subject)
     if suite.dataset:
-        manager.get("dataset", suite.dataset)
+        dataset_of(suite.dataset)
     for experiment in suite.experiments:
-        where = f"experiment {experiment.name!r}"
-        contender, metrics = "method", set[str]()
-        text = getattr(experiment, "protocol", "")
+        where = f"experiment {experiment.name!r}: "
         try:
-            if text:
-                protocol = manager.get("protocol", text)
-                contender, metrics = getattr(protocol, "contender", contender), set(getattr(protocol, "metrics", ()))
-            if getattr(experiment, "dataset", ""):
-                manager.get("dataset", getattr(experiment, "dataset", ""))
-            for entry in experiment.contenders:
-                for point in expand(parse(entry.use)):
-                    manager.get(contender, point)
-            for loss in experiment.losses:
-                if loss not in metrics:
-                    manager.get("loss", loss)
+            _fits(experiment)
         except RankbenchError as error:
-            raise CheckFailed(f"{where}: {error}") from error
+            raise CheckFailed(where + str(error).removeprefix(where)) from error
+
+
+def _fits(experiment: Experiment) -> None:
+    protocol = protocol_of(experiment.protocol)
+    refusal = protocol.refusal(dataset_of(experiment.dataset)) if experiment.dataset and protocol.table else ""
+    if refusal:
+        raise SpecError(refusal)
+    for entry in experiment.contenders:
+        fitting(experiment, entry, protocol)
+    for loss in experiment.losses:
+        metric(experiment, protocol, loss)
 
 
 @check("suite")

@@ -1,0 +1,155 @@
+"""Components that other people's packages compute, where these are not installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Annotated
+
+import pytest
+
+import rankbench
+from rankbench.plugin.resolve import reference
+from rankbench.testing import check_component, checks_for, parametrize_with_checks
+
+REASON = "the package 'a-package-that-is-nowhere' is not installed"
+
+
+class Elsewhere(rankbench.Model):
+    """The features, as a package that is not here would have them."""
+
+    name = "elsewhere"
+    source = "A test"
+    packages = ("numpy", "a-package-that-is-nowhere")
+
+    def features(self, x):
+        import a_package_that_is_nowhere
+
+        return a_package_that_is_nowhere.features(x)
+
+
+class Here(Elsewhere):
+    """The features, copied."""
+
+    name = "here"
+    packages = ("numpy",)
+
+    def features(self, x):
+        return x.copy()
+
+
+class Around(rankbench.Method):
+    """A method that is fine but for its model."""
+
+    name = "around"
+    source = "A test"
+    model: Annotated[rankbench.Model, reference("model")] = Elsewhere()
+
+    def fit(self, block):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("component", [Elsewhere(), Around()])
+def test_all_checks_are_skipped_with_the_package_and_none_executed_is_a_failure(component):
+    *skipped, failed = check_component(component)
+    assert [r.check for r in skipped] == [c.name for c in checks_for(component.kind)]
+    assert {(r.status, r.reason) for r in skipped} == {("skipped", REASON)}
+    assert (failed.check, failed.status) == ("any-executed", "failed")
+    assert failed.reason == f"no check was executed: {REASON}"
+
+
+def test_pytest_skips_it():
+    for parameter in parametrize_with_checks([Elsewhere()]).args[1]:
+        with pytest.raises(pytest.skip.Exception, match=REASON):
+            parameter.values[0]()
+
+
+def test_a_package_that_is_there_changes_nothing():
+    assert all(r.ok for r in check_component(Here))
+
+
+MODULE = """
+from pathlib import Path
+import rankbench
+
+class Away(rankbench.Model):
+    "Needs what is not here."
+    name = "away"
+    source = "A test"
+    packages = ("a-package-that-is-nowhere",)
+
+    def features(self, x):
+        raise NotImplementedError
+
+class Halved(rankbench.Model):
+    "Halves the features."
+    name = "halved"
+    source = "A test"
+
+    def features(self, x):
+        return x / 2
+
+@rankbench.hookimpl
+def rankbench_register_models():
+    return MODELS
+
+@rankbench.hookimpl
+def rankbench_register_suites():
+    return [Path(__file__).with_name("some-suite.toml")]
+"""
+SUITE = """
+name = "some-suite"
+title = "Some suite"
+dataset = "web10k-like:queries=30"
+[[experiments]]
+name = "one"
+title = "One"
+n = [100]
+contenders = [{ use = "random-scores" }]
+"""
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """Check a distribution that brings these models, and a suite, in a process of its own."""
+
+    def run(models, *options):
+        info = tmp_path / "some_peers-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-peers\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text("[rankbench]\npeers = some_peers\n")
+        (tmp_path / "some_peers.py").write_text(MODULE.replace("MODELS", models))
+        (tmp_path / "some-suite.toml").write_text(SUITE)
+        program = "from rankbench.cli import main; main(prog_name='rankbench')"
+        return subprocess.run(
+            [sys.executable, "-c", program, "check", "Some.Peers", *options],
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_a_distribution_of_which_no_component_is_executed_fails_and_says_why(checked):
+    shown = checked("[Away]")
+    assert shown.returncode == 1, shown.stderr
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    assert ["model/away", "skipped", "0", "0"] in [line[:4] for line in lines]
+    assert f"plugin/some-peers any-executed failed no check was executed: {REASON}".split() in lines
+    assert f"model/away all of them skipped {REASON}".split() in lines
+
+
+def test_one_component_of_several_is_skipped(checked):
+    shown = checked("[Away, Halved]", "--json")
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    results = json.loads(shown.stdout)["results"]
+    assert {(r["status"], r["reason"]) for r in results if r["component"] == "model/away"} == {("skipped", REASON)}
+    assert {r["component"] for r in results if r["status"] == "passed"} == {
+        "plugin/some-peers",
+        "model/halved",
+        "suite/some-suite",
+    }
