@@ -138,14 +138,6 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     print_table(("", ""), summary.lines(), title=_safe(table))
 
 
-def _reader(text: str) -> Any:
-    from rankbench.data.readers.base import Reader
-    from rankbench.plugin.manager import get as component
-
-    found = component("reader", text)
-    return found if isinstance(found, Reader) else None
-
-
 @data.command()
 @click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
 @click.argument("destination", metavar="DST", type=click.Path(path_type=Path))
@@ -155,6 +147,7 @@ def _reader(text: str) -> Any:
 def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool) -> None:
     """Stream a file of any size to a folder of Parquet shards."""
     from rankbench.data.convert import convert as run
+    from rankbench.logs.source import reader_for
 
     terminal = sys.stderr.isatty()
 
@@ -162,9 +155,8 @@ def convert(source: Path, destination: Path, shards: int, reader: str | None, fo
         if terminal:
             click.echo(f"\r{rows:,} rows", nl=False, err=True)
 
-    manifest = run(
-        source, destination, shards=shards, force=force, reader=_reader(reader) if reader else None, progress=progress
-    )
+    chosen = reader_for(source, reader=reader) if reader else None
+    manifest = run(source, destination, shards=shards, force=force, reader=chosen, progress=progress)
     if terminal:
         click.echo("\r", nl=False, err=True)
     click.echo(

@@ -8,7 +8,6 @@ References
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,29 +17,9 @@ from rankbench.logs.bradley_terry import BradleyTerryFit
 from rankbench.logs.clusters import ClusterCounts
 from rankbench.logs.pairs import PairCounts
 
-__all__ = ["Resamples", "bootstrap_bradley_terry"]
+__all__ = ["bootstrap_bradley_terry"]
 
 _MOST = 1 << 26
-
-
-@dataclass(frozen=True, eq=False)
-class Resamples:
-    """Scores of resampled logs.
-
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (R, m)
-        Sum to zero on every scale of the fit; a row of nan where a resample has no
-        maximum, because a scale falls apart in it (only without a ridge).
-    failed : int
-        Number of such rows.
-    units : int
-        Number of units (judgments or clusters) in the log and in every resample.
-    """
-
-    scores: NDArray[np.float64]
-    failed: int
-    units: int
 
 
 def bootstrap_bradley_terry(
@@ -50,7 +29,7 @@ def bootstrap_bradley_terry(
     repetitions: int = 1000,
     seed: int = 0,
     tolerance: float = 1e-5,
-) -> Resamples:
+) -> NDArray[np.float64]:
     """Fit resamples of the log that `fit` was made from ([ET93]_), with its ridge and rule for ties.
 
     A resample is as many units as the log has, drawn with replacement: judgments from
@@ -68,6 +47,12 @@ def bootstrap_bradley_terry(
     tolerance : float
         The last Newton step changes no score by more; quadratic convergence leaves the
         square of it.
+
+    Returns
+    -------
+    ndarray of float64, shape (R, m)
+        Scores, which sum to zero on every scale of the fit; a row of nan where a resample has no
+        maximum, because a scale falls apart in it (only without a ridge).
 
     Raises
     ------
@@ -100,7 +85,7 @@ def bootstrap_bradley_terry(
 
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(run, (slice(0, repetitions // 2), slice(repetitions // 2, None))))
-    return Resamples(scores, int(np.isnan(scores).any(axis=1).sum()), len(starts) - 1)
+    return scores
 
 
 def _judgments(counts: PairCounts) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

@@ -8,8 +8,6 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import InputError
-
 __all__ = ["Judgments", "PairCounts", "TieRule"]
 
 TieRule: TypeAlias = Literal["half", "drop"]
@@ -75,22 +73,6 @@ class PairCounts:
         if ties == "drop" or not self.ties.any():
             return self.forward, self.backward
         return self.forward + self.ties / 2, self.backward + self.ties / 2
-
-    def matrix(self, ties: TieRule = "half") -> NDArray[np.float64]:
-        """Return the weight of what i won over j, shape (m, m).
-
-        Raises
-        ------
-        InputError
-            More than 20,000 items: the matrix would take 3 GB or more.
-        """
-        if self.m > 20_000:
-            raise InputError(f"a matrix of {self.m} x {self.m} pairs is too large; work on the observed pairs")
-        forward, backward = self.wins(ties)
-        result = np.zeros((self.m, self.m))
-        low = self.low
-        result[low, self.high], result[self.high, low] = forward, backward
-        return result
 
     def comparisons(self, ties: TieRule = "half") -> Judgments:
         """Return at most two weighted comparisons a pair that have the same sums.

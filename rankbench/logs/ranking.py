@@ -12,11 +12,21 @@ from numpy.typing import NDArray
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons
 from rankbench.logs.certainty import check_size, rank_ranges, score_intervals
-from rankbench.logs.replicates import finite_scores
+from rankbench.logs.replicates import finite_scores, scores_from_counts
 from rankbench.logs.units import Units, units_of_votes
 from rankbench.logs.votes import Votes
 
-__all__ = ["Cluster", "ItemRanking", "PairSums", "clusters_of", "rank_items", "scales_of", "unknown", "with_spread"]
+__all__ = [
+    "Cluster",
+    "ItemRanking",
+    "PairSums",
+    "clusters_of",
+    "rank_items",
+    "scales_of",
+    "scores_of",
+    "unknown",
+    "with_spread",
+]
 
 Cluster: TypeAlias = Literal["judge", "vote"]
 """What is resampled: judges with all their votes, or single votes."""
@@ -88,6 +98,25 @@ class PairSums:
         )
 
 
+def scores_of(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
+    """Return an aggregator's scores from the votes at `rows`, shape (m,).
+
+    Sums by pair are all that it is shown, unless it goes by the order of the votes.
+
+    Raises
+    ------
+    ContenderDiverged
+        They are not one finite number an item.
+    SpecError
+        There are more items than the aggregator can rank.
+    """
+    if "sequential" not in aggregator.properties:
+        return scores_from_counts(aggregator, votes.counts(rows))
+    m = len(votes.items)
+    aggregator.check_size(m)
+    return finite_scores(aggregator.from_comparisons(votes.comparisons(rows), m), m)
+
+
 def rank_items(
     votes: Votes, aggregator: Aggregator, *, replicates: int = 500, cluster: Cluster = "judge", seed: int = 0
 ) -> ItemRanking:
@@ -117,21 +146,20 @@ def rank_items(
         More items than the aggregator can rank.
     """
     m = len(votes.items)
-    aggregator.check_size(m)
     if replicates and "irregular" not in aggregator.properties:
         check_size(m)
-    scores_of = _scorer(votes, aggregator)
-    scores = scores_of(votes.weights)
+    scores = scores_of(aggregator, votes)
     scales = scales_of(votes)
     groups = clusters_of(votes, cluster)
     units = units_of_votes(votes, groups)
     if replicates == 0 or units.count < 2 or "irregular" in aggregator.properties:
         return unknown(votes.items, scores, scales, units)
+    again = _scorer(votes, aggregator)
     rng = np.random.default_rng([seed, 3])
     drawn = np.empty((replicates, m))
     for row in drawn:
         times = np.bincount(rng.integers(units.count, size=units.count), minlength=units.count)
-        row[:] = scores_of(votes.weights * times[groups])
+        row[:] = again(votes.weights * times[groups])
     return with_spread(votes.items, scores, scales, drawn, units)
 
 

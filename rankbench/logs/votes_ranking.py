@@ -189,8 +189,8 @@ def _bradley_terry(
         return ranked(counts.items, fit.scores, scales), notes
     check_size(counts.m)
     if kind != "sandwich":
-        found = bootstrap_bradley_terry(fit, data, repetitions=wanted.replicates, seed=wanted.seed)
-        ranking, more = resampled_ranking(counts.items, fit.scores, scales, found.scores, units_of_counts(data), kind)
+        drawn = bootstrap_bradley_terry(fit, data, repetitions=wanted.replicates, seed=wanted.seed)
+        ranking, more = resampled_ranking(counts.items, fit.scores, scales, drawn, units_of_counts(data), kind)
         return ranking, [*notes, *more]
     covariance = sandwich(fit, data)
     units = units_of_counts(data)

@@ -17,9 +17,10 @@ from rankbench.data.dataset import Dataset
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.logs.folds import FOLDS, Grouping, chosen_grouping, grouped_folds, grouping_of, split
 from rankbench.logs.folds import Split as Held
+from rankbench.logs.ranking import scores_of
 from rankbench.logs.votes import Votes
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
-from rankbench.protocols.votes import misfit_of, pack_votes, scores_of, unpack_votes, votes_of
+from rankbench.protocols.votes import misfit_of, pack_votes, unpack_votes, votes_of
 from rankbench.results.schema import CellResult, Direction, Split
 
 __all__ = ["OwnLog"]

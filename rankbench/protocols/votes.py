@@ -11,11 +11,10 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.logs.ranking import scales_of
-from rankbench.logs.replicates import finite_scores, scores_from_counts
 from rankbench.logs.votes import Votes, load_votes, votes_of_ballots
 from rankbench.protocols.base import Prepared, pack
 
-__all__ = ["misfit_of", "pack_votes", "scores_of", "unpack_votes", "votes_of"]
+__all__ = ["misfit_of", "pack_votes", "unpack_votes", "votes_of"]
 
 
 def votes_of(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
@@ -94,22 +93,3 @@ def misfit_of(contender: Component) -> str:
     if contender.structure != "scores":
         return f"it makes {contender.structure}, and a ranking needs scores"
     return ""
-
-
-def scores_of(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-    """Return an aggregator's scores from the votes at `rows`, shape (m,).
-
-    Sums by pair are all that it is shown, unless it goes by the order of the votes.
-
-    Raises
-    ------
-    ContenderDiverged
-        They are not one finite number an item.
-    SpecError
-        There are more items than the aggregator can rank.
-    """
-    if "sequential" not in aggregator.properties:
-        return scores_from_counts(aggregator, votes.counts(rows))
-    m = len(votes.items)
-    aggregator.check_size(m)
-    return finite_scores(aggregator.from_comparisons(votes.comparisons(rows), m), m)

@@ -191,14 +191,13 @@ def test_tables_that_are_no_logs() -> None:
         count_pairs(np.array([0, -1]), np.array([1, 1]), m=2)
 
 
-def test_matrix_and_comparisons_have_the_same_sums() -> None:
+def test_comparisons_have_the_same_sums() -> None:
     winners, losers, weights, ties = draw(5, 300, 8)
     counts = count_pairs(winners, losers, weights=weights, ties=ties)
     expected = np.zeros((8, 8))
     for w, v, g, t in zip(winners, losers, weights, ties, strict=True):
         expected[w, v] += g / 2 if t else g
         expected[v, w] += g / 2 if t else 0
-    np.testing.assert_allclose(counts.matrix(), expected)
     matrix = np.zeros((8, 8))
     said = counts.comparisons()
     np.add.at(matrix, (said.winners, said.losers), said.weights)

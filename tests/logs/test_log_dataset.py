@@ -92,3 +92,18 @@ def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:
     assert not there.failures
     assert (here.directory / "leaderboard.csv").read_bytes() == (there.directory / "leaderboard.csv").read_bytes()
     assert "votes.csv" in (here.directory / "leaderboard.md").read_text()
+
+
+def test_a_file_is_read_again_only_when_it_changed(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankbench.data import convert
+
+    read = []
+    sha256_of = convert.sha256_of
+    monkeypatch.setattr(convert, "sha256_of", lambda file: read.append(file) or sha256_of(file))
+    log = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
+    first = log.fingerprint()
+    assert (log.fingerprint(), len(read)) == (first, 1)
+    with votes.open("a") as file:
+        file.write("0,1,0,3\n")
+    assert log.fingerprint() != first
+    assert len(read) == 2
