@@ -1,0 +1,87 @@
+"""What may be registered: names, sources, who comes first, and suites."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+from rankbench.losses.base import Loss
+from rankbench.plugin.manager import load
+
+
+@pytest.mark.parametrize("name", ["Upper", "under_score", "two words", "-x", "x-", "a--b", "3d", "", "inf", "true", 7])
+def test_names_must_be_kebab_case_and_no_value_of_the_grammar(entry, model, name):
+    loaded = load([entry(models=lambda: [model(name)])])
+    assert loaded.registry.names("model") == []
+    assert "not a kebab-case name" in loaded.statuses[0].causes[0]
+
+
+@pytest.mark.parametrize("source", ["", "  ", None, 3])
+def test_a_source_must_be_said(entry, model, source):
+    loaded = load([entry(models=lambda: [model(source=source)])])
+    assert "does not say its source" in loaded.statuses[0].causes[0]
+
+
+def test_one_bad_component_does_not_take_its_neighbours_along(entry, model):
+    loaded = load([entry(models=lambda: [model("one"), int, model("two")])])
+    assert loaded.registry.names("model") == ["one", "two"]
+    assert loaded.statuses[0].components == ("model/one", "model/two")
+    assert loaded.statuses[0].status == "broken"
+
+
+def test_the_built_in_component_keeps_its_name(entry, model):
+    ours, theirs = model("linear"), model("linear")
+    intruder = entry("aaa", "aaa", "9.9", models=lambda: [theirs])
+    loaded = load([intruder, entry("models", "rankbench", "0.1.0", models=lambda: [ours])])
+    assert loaded.registry.component_class("model", "linear") is ours
+    assert [status.distribution for status in loaded.statuses] == ["rankbench", "aaa"]
+    (cause,) = loaded.statuses[1].causes
+    assert "model 'linear' of aaa 9.9 is refused: rankbench 0.1.0 registered that name first" in cause
+
+
+def test_of_two_third_parties_the_first_by_distribution_keeps_the_name(entry, model):
+    first, second = model("same"), model("same")
+    entries = [entry("x", "bbb", models=lambda: [second]), entry("y", "aaa", models=lambda: [first])]
+    for order in (entries, entries[::-1]):
+        assert load(order).registry.component_class("model", "same") is first
+
+
+def test_one_name_may_stand_for_two_kinds(entry, model):
+    class Same(Loss):
+        name: ClassVar[str] = "doubled"
+        source: ClassVar[str] = "a test"
+        range: ClassVar[tuple[float, float]] = (0, 1)
+
+        def value(self, alpha, structure):
+            return 0.0
+
+    loaded = load([entry(models=lambda: [model("doubled")], losses=lambda: [Same])])
+    assert loaded.statuses[0].status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("make", "cause"),
+    [
+        (lambda tmp: [str(tmp / "a.toml")], "is not a pathlib.Path"),
+        (lambda tmp: [tmp / "missing.toml"], "is not there"),
+        (lambda tmp: [tmp / "a.yaml"], "does not end in .toml"),
+        (lambda tmp: [tmp / "A_b.toml"], "not a kebab-case name"),
+    ],
+)
+def test_suites_must_be_toml_files_with_good_names(entry, tmp_path, make, cause):
+    for name in ("a.toml", "a.yaml", "A_b.toml"):
+        (tmp_path / name).touch()
+    loaded = load([entry(suites=lambda: make(tmp_path))])
+    assert cause in loaded.statuses[0].causes[0]
+    assert loaded.registry.suites() == {}
+
+
+def test_two_suites_of_one_name_clash(entry, tmp_path):
+    files = [tmp_path / folder / "same.toml" for folder in "ab"]
+    for file in files:
+        file.parent.mkdir()
+        file.touch()
+    loaded = load([entry("a", "aaa", suites=lambda: files[:1]), entry("b", "bbb", suites=lambda: files[1:])])
+    assert loaded.registry.suites() == {"same": files[0]}
+    assert "suite 'same' of bbb 1.2 is refused: aaa 1.2" in loaded.statuses[1].causes[0]
