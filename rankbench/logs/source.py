@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Log", "LogSource", "open_source", "reader_for"]
 
 T = TypeVar("T")
-Log = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
+Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
+"""A log: a frame, or the path of a file or of a folder of shards; where data sets have names, one of those."""
 
 
 @dataclass(frozen=True, eq=False)
