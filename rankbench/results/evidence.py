@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from rankbench.results.analysis import Analysis
 from rankbench.results.claims import Answer, Finding
 from rankbench.results.schema import SPLITS, Source, Split
-from rankbench.results.text import interval, markdown, number, sentence
+from rankbench.results.text import interval, markdown, number, numbered, sentence
 from rankbench.suites.schema import Claim
 
-__all__ = ["claims_markdown"]
+__all__ = ["LATE", "claims_markdown"]
 
-_LATE = "written knowing earlier results"
+LATE = "written knowing earlier results"
+"""What is said of claims whose origin is ``post hoc``."""
 
 _MEASURED = {
     "less": "Differences of mean losses, first minus second; claimed: below 0.",
@@ -40,7 +41,7 @@ def claims_markdown(analysis: Analysis) -> list[str]:
     claims: dict[tuple[str, str], list[Answer]] = {}
     for answer in found:
         claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
-    ordered = sorted(claims.items(), key=lambda item: (_natural(item[0][1]), item[0]))
+    ordered = sorted(claims.items(), key=lambda item: (numbered(item[0][1]), item[0]))
     head = "| claim | " + " | ".join(words[split] for split in splits) + " |"
     lines = [head, "|---|" + "---|" * len(splits)]
     lines += [_summary(answers, splits) for _, answers in ordered]
@@ -68,13 +69,13 @@ def _heading(claims: Sequence[Claim]) -> list[str]:
         return ["## The claims, declared before the run"]
     if len(late) == len(claims):
         return [
-            f"## The claims, {_LATE}",
+            f"## The claims, {LATE}",
             "No claim below is a prediction: results of its experiment, of a trial of it or of another program for it "
             "had been seen before it was written, or last changed.",
         ]
     return [
         "## The claims",
-        f"Claims were declared before the run. Those marked *{_LATE}* are no predictions: results of their experiment, "
+        f"Claims were declared before the run. Those marked *{LATE}* are no predictions: results of their experiment, "
         "of a trial of it or of another program for it had been seen before they were written, or last changed.",
     ]
 
@@ -101,11 +102,6 @@ def _intervals(sources: Sequence[Source]) -> str:
     return f"Intervals are over queries and draws{where if any(resampled) else ''}."
 
 
-def _natural(name: str) -> tuple[str, int]:
-    head = name.rstrip("0123456789")
-    return head, int(name[len(head) :] or 0)
-
-
 def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> str:
     claim = answers[0].claim
     cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)}"]
@@ -116,7 +112,7 @@ def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> str:
 
 
 def _mark(claim: Claim) -> str:
-    return f" *({_LATE})*" if claim.origin == "post hoc" else ""
+    return f" *({LATE})*" if claim.origin == "post hoc" else ""
 
 
 def _words(answer: Answer) -> str:

@@ -159,6 +159,7 @@ class Sampler:
         own = [m for m in members if m.experiment == experiment.name]
         self.races = tuple(_race(n, [m for m in own if m.n == n], cells) for n in sorted({m.n for m in own}))
         self.seed = bootstrap_seed(record.seed)
+        self._means: dict[tuple[str, str, Split], np.float64] = {}
         self._cache: dict[tuple[str, Split, ArmKey, tuple[int, ...]], int] = {}
         self._samples: list[tuple[Crossed, dict[ArmKey, int]]] = []
 
@@ -173,7 +174,13 @@ class Sampler:
 
     def means(self, arm: Arm, metric: str, split: Split, repetitions: Sequence[int]) -> NDArray[np.float64]:
         """Return an arm's mean over units, shape (R,)."""
-        return np.array([self._losses(arm, r, metric, split).mean() for r in repetitions])
+        return np.array([self._mean(arm, r, metric, split) for r in repetitions])
+
+    def _mean(self, arm: Arm, repetition: int, metric: str, split: Split) -> np.float64:
+        place = arm.cells[repetition], metric, split
+        if place not in self._means:
+            self._losses(arm, repetition, metric, split)
+        return self._means[place]
 
     def values(self, arm: Arm, metric: str, split: Split) -> NDArray[np.float64]:
         """Return an arm's value for every unit, of its first finished repetition, shape (U,)."""
@@ -239,12 +246,14 @@ class Sampler:
         return np.asarray(mean + widening(len(losses), self.source.shared(arm.member.n)) * (losses - mean))
 
     def _losses(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
+        """Return an arm's losses from the journal, shape (U,); their mean is kept."""
         losses = self.journal.losses(arm.cells[repetition], metric, split)
         if losses is None:
             raise StoreError(
                 f"{self.journal.path}: {arm.member.label!r} (n = {arm.member.n}, repetition {repetition}) is done but "
                 f"has no {metric!r} on the {split} units: it was computed for other losses; run into a new folder"
             )
+        self._means[arm.cells[repetition], metric, split] = losses.mean()
         return losses
 
 

@@ -48,6 +48,7 @@ class Store(Journal):
         except OSError as error:
             raise StoreError(f"{folder}: cannot make the folder ({error}); choose another one") from error
         self._lock = _lock(folder)
+        self._record: SuiteRecord | None = None
         try:
             super().__init__(folder, create=True)
         except BaseException:
@@ -87,7 +88,7 @@ class Store(Journal):
             The suite cannot be read back, or a member is named twice.
         """
         try:
-            SuiteRecord.model_validate(suite_json)
+            record = SuiteRecord.model_validate(suite_json)
         except ValidationError as error:
             raise StoreError(f"{self.path}: the resolved suite is incomplete: {error}") from error
         text = json.dumps(suite_json, sort_keys=True)
@@ -101,12 +102,23 @@ class Store(Journal):
             self.connection.execute("DELETE FROM members")
             self.connection.execute("INSERT INTO suite VALUES (?)", (text,))
             self.connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self._record = record
+
+    def record(self) -> SuiteRecord:
+        """Return the suite of the last `begin`; read once, as nobody else writes here."""
+        if self._record is None:
+            self._record = super().record()
+        return self._record
 
     def known(self, cell_ids: Iterable[str]) -> set[str]:
         """Return those of `cell_ids` that have an answer: done, diverged or skipped."""
+        asked = "SELECT status FROM cells WHERE cell = ?"
         with self.guarded():
-            rows = self.connection.execute("SELECT cell, status FROM cells").fetchall()
-        return {cell for cell, status in rows if status in ANSWERS} & set(cell_ids)
+            return {
+                cell
+                for cell in cell_ids
+                if any(status in ANSWERS for (status,) in self.connection.execute(asked, (cell,)))
+            }
 
     def commit(self, block: BlockResult) -> None:
         """Store a block in one transaction.

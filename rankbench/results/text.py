@@ -21,6 +21,7 @@ __all__ = [
     "markdown",
     "natural",
     "number",
+    "numbered",
     "plain",
     "sentence",
     "significant",
@@ -35,6 +36,13 @@ def natural(text: str) -> tuple[tuple[float, str], ...]:
     """Return a key that sorts text by the numbers in it: k=3 before k=10 before k=inf."""
     parts = _NUMBER.split(text)
     return tuple((float(part), "") if index % 2 else (0.0, part) for index, part in enumerate(parts))
+
+
+def numbered(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names by the whole numbers in them, also within words: C2 before C10."""
+    parts = re.split(r"([0-9]+)", name)
+    # A number's length first: of two numbers the one with more digits is larger.
+    return [(len(p.lstrip("0")), p.lstrip("0")) if index % 2 else (0, p) for index, p in enumerate(parts)]
 
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.results.text import significant
+from rankbench.results.text import numbered, significant
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,8 @@ def test_only_zero_looks_like_zero(value):
     shown = float(significant(value))
     assert shown == pytest.approx(value, rel=5.001e-3)
     assert shown != 0
+
+
+def test_names_come_in_the_order_of_their_numbers():
+    ordered = ["A", "C1", "C1a", "C2", "C02b", "C10", "C10.2", "C10.10", "R1"]
+    assert sorted(reversed(ordered), key=numbered) == ordered

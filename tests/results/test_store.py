@@ -81,6 +81,28 @@ def test_failures_are_replaced_and_answers_are_not(tmp_path: Path) -> None:
         pass
 
 
+def test_a_block_costs_the_same_however_long_the_journal_is(tmp_path: Path) -> None:
+    """Nothing about other blocks is read, and the plan is not parsed again."""
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        said: list[str] = []
+        store.connection.set_trace_callback(said.append)
+        store.commit(BlockResult(KEY, [done("c")], 1.0))
+        assert not [statement for statement in said if "FROM suite" in statement]
+        read = [statement for statement in said if statement.startswith("SELECT")]
+        assert read
+        assert all("WHERE cell = 'c'" in statement or "WHERE block = 1" in statement for statement in read)
+
+
+def test_the_plan_of_an_earlier_run_is_known(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+    with Store.open(tmp_path) as store:
+        assert store.record().name == "paper"
+        with pytest.raises(StoreError, match="of which the plan has 3"):
+            store.commit(BlockResult(KEY, [CellResult("c", "done", losses={("ndcg", "design"): np.zeros(9)})], 1.0))
+
+
 def test_skipped_and_diverged_are_answers(tmp_path: Path) -> None:
     with Store.open(tmp_path) as store:
         begin(store, member("c"))

@@ -5,14 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import synthetic
 from rich.console import Console
 
+from rankbench.results.report import frames
 from rankbench.results.summary import summary
 
 
 def shown(claims: list[tuple[str, str, str]], origin: str = "beforehand") -> str:
     frame = pl.DataFrame(
-        [{"claim": c, "text": t, "split": "design", "verdict": v, "origin": origin} for c, t, v in claims]
+        [
+            {"claim": c, "text": t, "split": "design", "units": "design queries", "verdict": v, "origin": origin}
+            for c, t, v in claims
+        ]
     )
     console = Console(width=200, force_terminal=True, color_system=None)
     with console.capture() as captured:
@@ -39,3 +44,41 @@ def test_claims_written_knowing_results_say_so() -> None:
     known = "a is less (written knowing earlier results)"
     assert known in shown([("C1", "a is less", "yes")], "post hoc")
     assert known not in shown([("C1", "a is less", "yes")])
+
+
+def test_units_are_called_by_their_names(tmp_path: Path) -> None:
+    """As on the leaderboard: populations, worlds, sessions; also of claims about curves, which have no split."""
+    plan = synthetic.small()
+    contrast = {"a": "logistic", "b": "regression k=1"}
+    plan.extra = {"claims": [{"id": "C1", "text": "a", "kind": "less", "contrasts": [contrast]}]}
+    titles = {"design": "Populations (drawn [anew])", "heldout": "Held-out sessions"}
+    synthetic.write(tmp_path, [plan], splits=titles)
+    claims = frames(tmp_path)["claims"]
+    assert claims["units"].unique(maintain_order=True).to_list() == ["populations", "held-out sessions"]
+    assert header(tmp_path, claims) == ["claim", "populations", "held-out sessions"]
+    curves = claims.head(1).with_columns(split=pl.lit(None, pl.String))
+    assert header(tmp_path, curves) == ["claim", "populations"]
+    other = claims.with_columns(units=pl.lit("worlds"))
+    assert header(tmp_path, pl.concat([claims, other])) == [
+        "claim",
+        "populations / worlds",
+        "held-out sessions / worlds",
+    ]
+
+
+def header(folder: Path, claims: pl.DataFrame) -> list[str]:
+    console = Console(width=200, color_system=None)
+    with console.capture() as captured:
+        console.print(summary(folder, claims))
+    return [title.strip() for title in captured.get().splitlines()[1].split("┃") if title.strip()]
+
+
+def test_files_that_are_there_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "figures").mkdir()
+    for name in ("leaderboard.md", "units.csv", "figures/a.png", "figures/a.svg", "other.csv"):
+        (tmp_path / name).touch()
+    console = Console(width=400, color_system=None)
+    with console.capture() as captured:
+        console.print(summary(tmp_path, pl.DataFrame()))
+    names = ("leaderboard.md", "units.csv", "figures/a.png")
+    assert captured.get().splitlines() == [str(tmp_path / name) for name in names]
