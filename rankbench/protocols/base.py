@@ -7,6 +7,7 @@ judged. The runner does the rest: it plans the blocks (n, repetition), hands eac
 
 from __future__ import annotations
 
+import importlib
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,8 +22,14 @@ from rankbench.results.schema import BlockKey, CellResult, Direction, Layout, Sp
 
 if TYPE_CHECKING:
     from rankbench.data.schema import Table
+    from rankbench.runner.contenders import failed
+    from rankbench.runner.isolation import guarded
 
-__all__ = ["BlockTask", "Prepared", "Protocol", "pack"]
+__all__ = ["BlockTask", "Prepared", "Protocol", "failed", "guarded", "pack"]
+
+# The runner's, for protocols of plugins: `guarded` calls what may raise anything, `failed` makes a
+# result of what it raised. Imported when first asked for, as they import what protocols do not need.
+_HOMES = {"failed": "rankbench.runner.contenders", "guarded": "rankbench.runner.isolation"}
 
 
 @dataclass(frozen=True)
@@ -182,7 +189,7 @@ class Protocol(Component):
 
         The result is a function of the arguments alone, and that of a cell does not depend
         on its neighbors. A contender that diverges, does not fit or fails becomes a result
-        with its reason.
+        with its reason: call foreign code by `guarded`, and give what it raised to `failed`.
         """
 
     def refusal(self, dataset: Dataset) -> str:
@@ -214,3 +221,9 @@ def pack(prefix: str, **arrays: NDArray[Any]) -> dict[str, NDArray[Any]]:
         view.flags.writeable = False
         packed[f"{prefix}.{name}"] = view
     return packed
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

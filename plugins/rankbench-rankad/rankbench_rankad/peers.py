@@ -52,6 +52,7 @@ class OneClassSvm(Detector):
 
     name: ClassVar[str] = "one-class-svm"
     source: ClassVar[str] = "Schölkopf et al. 2001; sklearn.svm.OneClassSVM"
+    packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
     nu: float = Field(default=0.5, gt=0, le=1, description="Bound on the share of points outside.")
     gamma: Literal["scale", "auto"] = Field(default="scale", description="Of the kernel, by scikit-learn's rule.")
@@ -72,6 +73,7 @@ class IsolationForest(Detector):
     name: ClassVar[str] = "isolation-forest"
     source: ClassVar[str] = "Liu, Ting and Zhou 2008; sklearn.ensemble.IsolationForest"
     properties: ClassVar[frozenset[Property]] = frozenset({"stochastic"})
+    packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
     trees: int = Field(default=100, ge=1, description="Number of trees.")
 
@@ -88,6 +90,7 @@ class LocalOutlierFactor(Detector):
 
     name: ClassVar[str] = "local-outlier-factor"
     source: ClassVar[str] = "Breunig et al. 2000; sklearn.neighbors.LocalOutlierFactor"
+    packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
     neighbors: int = Field(default=20, ge=1, description="Number of neighbors.")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.data.readers.base import existing
 from rankbench.errors import InputError, nearest
 from rankbench_rankad.margins import Floats
 
@@ -72,7 +73,7 @@ def read_points(path: Path, label: str = "y", ignore: Collection[str] = ()) -> P
 
 def read_npz(path: Path, label: str = "y", ignore: Collection[str] = ()) -> Points:
     """Read arrays ``X``, shape (n, d), and `label`, shape (n,), of an npz file; never a pickle."""
-    _existing(path)
+    _file(path)
     try:
         with zipfile.ZipFile(path) as archive:
             members = set(archive.namelist())
@@ -95,7 +96,7 @@ def read_csv(path: Path, label: str = "y", ignore: Collection[str] = ()) -> Poin
     """Read comma- or (``.tsv``) tab-separated values with a header line, which errors count as row 1."""
     import polars as pl
 
-    _existing(path)
+    _file(path)
     separator = "\t" if path.suffix.lower() == ".tsv" else ","
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -114,7 +115,7 @@ def read_parquet(path: Path, label: str = "y", ignore: Collection[str] = ()) -> 
     """Read a Parquet file."""
     import polars as pl
 
-    _existing(path)
+    _file(path)
     return _from_frame(lambda: pl.read_parquet(path, glob=False), path, label, ignore, first=1)
 
 
@@ -128,9 +129,9 @@ FORMATS: dict[str, Callable[[Path, str, Collection[str]], Points]] = {
 """Readers by the ending of a file."""
 
 
-def _existing(path: Path) -> None:
-    if not path.is_file():
-        raise InputError("there is no such file" if not path.exists() else "it is not a file", path=path)
+def _file(path: Path) -> None:
+    if existing(path).is_dir():
+        raise InputError("it is a folder; name a file in it", path=path)
 
 
 def _array(archive: zipfile.ZipFile, name: str, path: Path) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from pydantic import Field
 
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.protocols.base import BlockTask, Prepared, Protocol, failed, guarded, pack
 from rankbench.results.schema import CellResult, Curve, Direction, Split
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.items import from_items
@@ -84,27 +85,26 @@ class Anomaly(Protocol):
         order = np.random.default_rng([*entropy, 0]).permutation(len(nominal))
         test = np.concatenate([nominal[order[-tested:]], anomalies])
         anomalous = np.repeat([False, True], [tested, len(anomalies)])
-        return [
-            self._cell(cell, spec, nominal[order[: key.n]], test, anomalous, [*entropy, key.n])
-            for cell, spec in task.cells.items()
-        ]
+        cells = []
+        for cell, spec in task.cells.items():
+            # A detector's fault, whatever it raises, is its own row's, not the block's.
+            judged = guarded(
+                partial(self._judged, cell, spec, nominal[order[: key.n]], test, anomalous, [*entropy, key.n])
+            )
+            cells.append(failed(cell, judged) if isinstance(judged, Exception) else judged)
+        return cells
 
-    def _cell(
+    def _judged(
         self, cell: str, spec: str, training: Floats, test: Floats, anomalous: NDArray[np.bool_], entropy: list[int]
     ) -> CellResult:
         detector = rankbench.get("method", spec)
         if not isinstance(detector, Detector):
-            return CellResult(cell, "error", self.misfit(detector))
+            raise SpecError(self.misfit(detector))
         own = int(detector.digest()[:16], 16)
-        try:
-            trained = detector.train(training, np.random.default_rng([*entropy, own]))
-            scores = trained.score(test)
-        except ContenderDiverged as error:
-            return CellResult(cell, "diverged", str(error))
-        except Exception as error:  # a detector's fault is its own row's, not the block's
-            return CellResult(cell, "error", f"{type(error).__name__}: {error}")
+        trained = detector.train(training, np.random.default_rng([*entropy, own]))
+        scores = trained.score(test)
         if not np.isfinite(scores).all():
-            return CellResult(cell, "diverged", "a score is not a finite number")
+            raise ContenderDiverged("a score is not a finite number")
         flagged = trained.judge(scores, self.alpha).anomalies
         values = {
             "auc": auc(scores, anomalous),

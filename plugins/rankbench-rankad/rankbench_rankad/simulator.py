@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 import rankbench
+from rankbench.data.dataset import simulator_fingerprint
 from rankbench_rankad.items import to_items
 from rankbench_rankad.margins import Floats
 
@@ -98,8 +97,7 @@ class KnownDensity(rankbench.Dataset):
 
     def fingerprint(self) -> str:
         """Return a sha256 of the simulator's version and parameters."""
-        text = json.dumps([self.name, VERSION, self.config()], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return simulator_fingerprint(self, VERSION)
 
     def assumptions(self) -> list[str]:
         """Return what was assumed, one sentence each."""

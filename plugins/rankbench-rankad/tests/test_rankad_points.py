@@ -178,3 +178,15 @@ def test_readers_give_items_in_rankbenchs_schema(tmp_path, reader, ending):
         {"query_id": pl.String, "item": pl.UInt32, "label": pl.Float32, "x": pl.Array(pl.Float32, 2)}
     )
     assert items.collect()["label"].to_list() == Y.tolist()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz"])
+def test_what_is_no_file_is_said(tmp_path, ending):
+    (tmp_path / f"table.{ending}").write_bytes(b"")
+    (tmp_path / f"folder.{ending}").mkdir()
+    with pytest.raises(InputError, match=f"no such file; did you mean 'table.{ending}'"):
+        read_points(tmp_path / f"tabel.{ending}")
+    with pytest.raises(InputError, match="the file is empty"):
+        read_points(tmp_path / f"table.{ending}")
+    with pytest.raises(InputError, match="it is a folder"):
+        read_points(tmp_path / f"folder.{ending}")

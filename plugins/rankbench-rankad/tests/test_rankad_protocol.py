@@ -1,9 +1,11 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import rankbench
-from rankbench.errors import InputError
+from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.protocols.base import BlockTask
 from rankbench.results.schema import BlockKey, problem_with
 from rankbench_rankad.detector import Detector
@@ -112,11 +114,34 @@ def test_what_does_not_fit_is_said(prepared):
     with pytest.raises(InputError, match=r"n = 500 nominal points"):
         protocol.execute(prepared, task("knn-distance", n=500))
     refused = protocol.execute(prepared, task("random-scores"))[0]
-    assert (refused.status, "not a detector" in refused.reason) == ("error", True)
+    assert (refused.status, "not a detector" in refused.reason) == ("skipped", True)
     assert protocol.misfit(rankbench.get("method", "rank-ad")) == ""
     failed = protocol.execute(prepared, task("rank-ad:neighbors=500", n=200))[0]
     assert failed.status == "error"
     assert "too few for neighbors=500" in failed.reason
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (SystemExit(3), "error", "SystemExit: 3"),
+        (SpecError("no such package"), "skipped", "no such package"),
+        (ContenderDiverged("too far"), "diverged", "too far"),
+        (ZeroDivisionError(), "error", "ZeroDivisionError"),
+    ],
+)
+@pytest.mark.parametrize("when", ["train", "score"])
+def test_whatever_a_detector_raises_is_its_own_row(prepared, monkeypatch, error, status, reason, when):
+    def raises(*arguments):
+        raise error
+
+    get = rankbench.get
+    spy = SimpleNamespace(score=raises)
+    monkeypatch.setattr(_Spy, "train", raises if when == "train" else lambda self, points, generator: spy)
+    monkeypatch.setattr(rankbench, "get", lambda kind, spec: _Spy() if spec == "spy" else get(kind, spec))
+    cells = prepared.protocol.execute(prepared, task("knn-distance", "spy", "isolation-forest"))
+    assert [cell.status for cell in cells] == ["done", status, "done"]
+    assert cells[1].reason == reason
 
 
 def test_a_small_table_shrinks_n_in_proportion():
