@@ -71,7 +71,8 @@ class Budgeted(Aggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m weights."""
-        from rankbench.aggregators.kernels.rates import budgeted, table_size
+        from rankbench.aggregators.kernels.rates import budgeted
+        from rankbench.aggregators.kernels.tables import table_size
         from rankbench.kernels import Kernel
 
         return Kernel(budgeted, work=table_size)

@@ -88,7 +88,8 @@ class Eigenvector(Aggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form, by power iteration; its scratch memory is the matrix."""
-        from rankbench.aggregators.kernels.eigenvector import eigenvector, table_size
+        from rankbench.aggregators.kernels.eigenvector import eigenvector
+        from rankbench.aggregators.kernels.tables import table_size
         from rankbench.kernels import Kernel
 
         joint, log = float(self.frequencies == "joint"), float(self.scale == "log")

@@ -75,8 +75,9 @@ class GeometricMean(Aggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m counts."""
-        from rankbench.aggregators.kernels.eigenvector import geometric_mean, table_size
+        from rankbench.aggregators.kernels.eigenvector import geometric_mean
         from rankbench.aggregators.kernels.mean_log_odds import parameters
+        from rankbench.aggregators.kernels.tables import table_size
         from rankbench.kernels import Kernel
 
         odds = parameters(self.smoothing, joint=self.frequencies == "joint")

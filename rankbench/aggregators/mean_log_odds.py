@@ -65,7 +65,8 @@ class MeanLogOdds(Aggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m counts."""
-        from rankbench.aggregators.kernels.mean_log_odds import mean_log_odds, parameters, table_size
+        from rankbench.aggregators.kernels.mean_log_odds import mean_log_odds, parameters
+        from rankbench.aggregators.kernels.tables import table_size
         from rankbench.kernels import Kernel
 
         return Kernel(mean_log_odds, parameters(self.smoothing, joint=self.frequencies == "joint"), table_size)

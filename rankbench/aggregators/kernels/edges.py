@@ -6,14 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.aggregators.kernels.tables import add_up, take
 from rankbench.kernels import EDGES
 
-__all__ = ["average_adjacency", "difference_graph", "identity", "table_size"]
-
-
-def table_size(m: int) -> int:
-    """Return the length of the scratch memory of `average_adjacency` and `difference_graph` for m items."""
-    return m * m
+__all__ = ["average_adjacency", "difference_graph", "identity"]
 
 
 @njit(EDGES, cache=True, nogil=True)
@@ -63,18 +59,16 @@ def difference_graph(
 ) -> int:
     """Write the lead of every pair that is not level, and return the number of edges, maybe 0.
 
-    The first judgment of a pair finds the total weights in the table and clears them, so that
-    the later ones know that the pair is done.
+    The first judgment of a pair takes its total weights from the table, so that the later ones
+    know that the pair is done.
     """
     k = len(winners)
-    for t in range(k):
-        work[winners[t] * m + losers[t]] += weights[t]
+    add_up(winners, losers, weights, m, work)
     count = 0
     for t in range(k):
         i, j = winners[t], losers[t]
-        lead = work[i * m + j] - work[j * m + i]
-        work[i * m + j] = 0.0
-        work[j * m + i] = 0.0
+        forward, backward = take(work, m, i, j)
+        lead = forward - backward
         if lead > 0.0:
             tails[count], heads[count], edge_weights[count] = i, j, lead / k
             count += 1

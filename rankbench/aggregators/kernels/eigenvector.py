@@ -8,11 +8,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.mean_log_odds import mean_log_odds, table_size
+from rankbench.aggregators.kernels.mean_log_odds import mean_log_odds
 from rankbench.aggregators.kernels.priorities import on_scale
+from rankbench.aggregators.kernels.tables import add_up
 from rankbench.kernels import AGGREGATE
 
-__all__ = ["eigenvector", "geometric_mean", "table_size"]
+__all__ = ["eigenvector", "geometric_mean"]
 
 _ROUNDING = 1e-15
 _PLAIN_STEPS = 100
@@ -53,10 +54,7 @@ def eigenvector(
     vector are as accurate, relatively, as large ones. It ends when the bounds of Collatz
     and Wielandt, the extremes of (A s)_i / s_i, meet up to rounding.
     """
-    total = 0.0
-    for t in range(len(winners)):
-        work[winners[t] * m + losers[t]] += weights[t]
-        total += weights[t]
+    total = add_up(winners, losers, weights, m, work)
     c = params[0] * total if params[1] != 0.0 else params[0]
     # From here on the table holds the transposed matrix of ratios.
     for i in range(m):

@@ -1,9 +1,8 @@
 """Compiled mean log-odds: O(k + m) a call, though it counts in an m x m table.
 
-The table of directed counts is scratch memory that is all zero between calls. One pass
-over the judgments counts; a second one turns each pair into log-odds when it meets the pair
-for the first time and sets its two counts back to zero, which both marks the pair as
-done and leaves the table clean.
+One pass over the judgments counts; a second one turns each pair into log-odds when it meets
+the pair for the first time and takes its two counts away, which both marks the pair as done and
+leaves the table clean.
 """
 
 from __future__ import annotations
@@ -14,17 +13,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.aggregators.kernels.tables import add_up, take
 from rankbench.kernels import AGGREGATE
 
-__all__ = ["mean_log_odds", "parameters", "table_size"]
+__all__ = ["mean_log_odds", "parameters"]
 
 _LOGS = 256
 """Counts below this take their logarithm from a table."""
-
-
-def table_size(m: int) -> int:
-    """Return the length of the scratch memory for m items."""
-    return m * m
 
 
 def parameters(smoothing: float, *, joint: bool) -> NDArray[np.float64]:
@@ -44,10 +39,7 @@ def mean_log_odds(
     out: NDArray[np.float64],
 ) -> None:
     """Write the mean log-odds of the m items to `out`."""
-    total = 0.0
-    for t in range(len(winners)):
-        work[winners[t] * m + losers[t]] += weights[t]
-        total += weights[t]
+    total = add_up(winners, losers, weights, m, work)
     c = params[0]
     logs = params[2:]
     tabulated = params[1] == 0.0
@@ -59,11 +51,9 @@ def mean_log_odds(
         out[i] = 0.0
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
-        forward, backward = work[i * m + j], work[j * m + i]
+        forward, backward = take(work, m, i, j)
         if forward == 0.0 and backward == 0.0:
             continue
-        work[i * m + j] = 0.0
-        work[j * m + i] = 0.0
         small = tabulated and forward < len(logs) and backward < len(logs)
         if small and forward == int(forward) and backward == int(backward):
             log_odds = logs[int(forward)] - logs[int(backward)]

@@ -20,17 +20,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.priorities import on_scale
+from rankbench.aggregators.kernels.tables import add_up
 from rankbench.kernels import AGGREGATE
 
-__all__ = ["rank_centrality", "table_size"]
+__all__ = ["rank_centrality"]
 
 _LEAST = 1e-300
 """Rates do not fall below this: an underflow to 0 would cut a component in two."""
-
-
-def table_size(m: int) -> int:
-    """Return the length of the scratch memory for m items."""
-    return m * m
 
 
 @njit(AGGREGATE, cache=True, nogil=True)
@@ -45,8 +41,8 @@ def rank_centrality(
 ) -> None:
     """Write the stationary distribution to `out`; ``params = [c, log]``."""
     c = params[0]
-    for t in range(len(winners)):
-        work[losers[t] * m + winners[t]] += weights[t]
+    # The walk goes from losers to winners.
+    add_up(losers, winners, weights, m, work)
     for i in range(m):
         for j in range(i):
             there, back = work[i * m + j], work[j * m + i]

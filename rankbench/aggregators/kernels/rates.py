@@ -6,9 +6,24 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.aggregators.kernels.tables import add_up, take
 from rankbench.kernels import AGGREGATE
 
-__all__ = ["borda", "budgeted", "net_weights", "played_size", "table_size", "win_rate"]
+__all__ = ["borda", "budgeted", "net_weights", "played_size", "win_rate"]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _net(
+    winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], out: NDArray[np.float64]
+) -> float:
+    """Write the weight won less the weight lost to `out`; return the total weight."""
+    out[:] = 0.0
+    total = 0.0
+    for t in range(len(winners)):
+        out[winners[t]] += weights[t]
+        out[losers[t]] -= weights[t]
+        total += weights[t]
+    return total
 
 
 @njit(AGGREGATE, cache=True, nogil=True)
@@ -22,13 +37,7 @@ def borda(
     out: NDArray[np.float64],
 ) -> None:
     """Write the weight won less the weight lost, over the total weight, to `out`."""
-    for i in range(m):
-        out[i] = 0.0
-    total = 0.0
-    for t in range(len(winners)):
-        out[winners[t]] += weights[t]
-        out[losers[t]] -= weights[t]
-        total += weights[t]
+    total = _net(winners, losers, weights, out)
     for i in range(m):
         out[i] /= total
 
@@ -44,14 +53,9 @@ def net_weights(
     out: NDArray[np.float64],
 ) -> None:
     """Write the weight won less the weight lost, over the number of judgments, to `out`."""
+    _net(winners, losers, weights, out)
     for i in range(m):
-        out[i] = 0.0
-    k = len(winners)
-    for t in range(k):
-        out[winners[t]] += weights[t]
-        out[losers[t]] -= weights[t]
-    for i in range(m):
-        out[i] /= k
+        out[i] /= len(winners)
 
 
 def played_size(m: int) -> int:
@@ -82,11 +86,6 @@ def win_rate(
             work[i] = 0.0
 
 
-def table_size(m: int) -> int:
-    """Return the length of the scratch memory of `budgeted` for m items."""
-    return m * m
-
-
 @njit(AGGREGATE, cache=True, nogil=True)
 def budgeted(
     winners: NDArray[np.int32],
@@ -99,20 +98,18 @@ def budgeted(
 ) -> None:
     """Write the mean over opponents of the share of weight won, less one half, to `out`.
 
-    The first judgment of a pair finds the total weights in the table and clears them.
+    The first judgment of a pair takes its total weights from the table.
     """
     for i in range(m):
         out[i] = 0.0
-    for t in range(len(winners)):
-        work[winners[t] * m + losers[t]] += weights[t]
+    add_up(winners, losers, weights, m, work)
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
-        played = work[i * m + j] + work[j * m + i]
+        forward, backward = take(work, m, i, j)
+        played = forward + backward
         if played == 0.0:
             continue
-        lead = work[i * m + j] / played - 0.5
-        work[i * m + j] = 0.0
-        work[j * m + i] = 0.0
+        lead = forward / played - 0.5
         out[i] += lead
         out[j] -= lead
     for i in range(m):

@@ -9,6 +9,7 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.laplacian import WORK_VECTORS, join, solve, sum_pairs
+from rankbench.aggregators.kernels.priorities import on_scale
 from rankbench.kernels import AGGREGATE
 
 __all__ = ["thurstone_mosteller", "work_size"]
@@ -27,13 +28,9 @@ def _center(starts: NDArray[np.int64], high: NDArray[np.int32], scores: NDArray[
     for i in range(m):
         for e in range(starts[i], starts[i + 1]):
             join(parent, i, high[e])
-    total, size = np.zeros(m), np.zeros(m)
     for i in range(m):
         parent[i] = parent[parent[i]]
-        total[parent[i]] += scores[i]
-        size[parent[i]] += 1.0
-    for i in range(m):
-        scores[i] -= total[parent[i]] / size[parent[i]]
+    on_scale(scores, parent, True)
 
 
 @njit(AGGREGATE, cache=True, nogil=True)
