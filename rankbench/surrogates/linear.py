@@ -11,6 +11,7 @@ from pydantic import Field
 
 from rankbench.component import Property
 from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.surrogates.least_squares import LeastSquares
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -61,6 +62,13 @@ class ValueRegularized(ScoreSurrogate):
         """Return ``b / nu``, the slope of r at the minimizer, for net weights b, shape (m,)."""
         return scores / self.nu
 
+    def target_kernel(self) -> Kernel:
+        """Return the compiled `target`."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.linear import target
+
+        return Kernel(target, np.array([self.nu]))
+
     def minimizer(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the minimizer (15) for net weights b, shape (m,)."""
         return self.inverse(self.target(scores))
@@ -74,7 +82,7 @@ class ValueRegularized(ScoreSurrogate):
         return float(value), (self.slope(alpha) - target) / len(alpha)
 
 
-class Linear(ValueRegularized):
+class Linear(LeastSquares, ValueRegularized):
     """Charge ``a_ij (alpha_j - alpha_i)`` for every edge, and ``nu/2 sum_i alpha_i^2`` for the scores.
 
     The loss (14) with ``r(a) = a^2 / 2``, whose minimizer (15) is ``b / nu``: up to a
@@ -100,31 +108,6 @@ class Linear(ValueRegularized):
     def inverse(self, slope: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the slope."""
         return slope
-
-    def value_and_gradient(
-        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Return ``|alpha - target|^2 / (2m)`` and ``(alpha - target) / m``."""
-        residual = alpha - target
-        return float(residual @ residual) / (2 * len(alpha)), residual / len(alpha)
-
-    def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``I / m``, shape (m, m)."""
-        return np.eye(len(alpha)) / len(alpha)
-
-    def target_kernel(self) -> Kernel:
-        """Return the compiled `target`."""
-        from rankbench.kernels import Kernel
-        from rankbench.surrogates.kernels.linear import target
-
-        return Kernel(target, np.array([self.nu]))
-
-    def gradient_kernel(self) -> Kernel:
-        """Return the compiled `value_and_gradient`."""
-        from rankbench.kernels import Kernel
-        from rankbench.surrogates.kernels.regression import value_and_gradient
-
-        return Kernel(value_and_gradient)
 
 
 class LinearPower(ValueRegularized):
@@ -158,13 +141,6 @@ class LinearPower(ValueRegularized):
         """Return the diagonal matrix of ``(p - 1) |a|^(p-2) / m``, infinite at 0 for p < 2, shape (m, m)."""
         with np.errstate(divide="ignore"):
             return np.diag((self.power - 1) * np.abs(alpha) ** (self.power - 2) / len(alpha))
-
-    def target_kernel(self) -> Kernel:
-        """Return the compiled `target`."""
-        from rankbench.kernels import Kernel
-        from rankbench.surrogates.kernels.linear import target
-
-        return Kernel(target, np.array([self.nu]))
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from rankbench.component import Property
 from rankbench.discounts import gains
+from rankbench.surrogates.least_squares import LeastSquares
 from rankbench.surrogates.normalized import NormalizedGains
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Regression"]
 
 
-class Regression(NormalizedGains):
+class Regression(LeastSquares, NormalizedGains):
     """Fit scores to the normalized gains ``G(s_j) / Z(s)`` by least squares.
 
     ``phi(alpha, s) = 1/(2m) sum_j (alpha_j - G(s_j)/Z(s))^2``, where Z(s) is the largest
@@ -44,17 +45,6 @@ class Regression(NormalizedGains):
         """Return ``G(s_j) / Z(s)`` or, if not normalized, ``G(s_j)``, shape (m,)."""
         return super().target(scores) if self.normalize else gains(self.gain, scores, scaled=False)
 
-    def value_and_gradient(
-        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
-    ) -> tuple[float, NDArray[np.float64]]:
-        """Return ``|alpha - target|^2 / (2m)`` and ``(alpha - target) / m``."""
-        residual = alpha - target
-        return float(residual @ residual) / (2 * len(alpha)), residual / len(alpha)
-
-    def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``I / m``, shape (m, m)."""
-        return np.eye(len(alpha)) / len(alpha)
-
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
         if self.normalize:
@@ -64,10 +54,3 @@ class Regression(NormalizedGains):
         from rankbench.surrogates.kernels.normalized import plain_target
 
         return Kernel(plain_target, gain_params(self.gain, self.discount, 1))
-
-    def gradient_kernel(self) -> Kernel:
-        """Return the compiled `value_and_gradient`."""
-        from rankbench.kernels import Kernel
-        from rankbench.surrogates.kernels.regression import value_and_gradient
-
-        return Kernel(value_and_gradient)

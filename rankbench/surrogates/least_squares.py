@@ -1,0 +1,37 @@
+"""The second step that quadratic surrogates share: from targets to squared distances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.surrogates.base import ScoreSurrogate
+
+if TYPE_CHECKING:
+    from rankbench.kernels import Kernel
+
+__all__ = ["LeastSquares"]
+
+
+class LeastSquares(ScoreSurrogate):
+    """Base of surrogates that declare ``quadratic``: ``|alpha - target|^2 / (2m)``, whatever the target is."""
+
+    def value_and_gradient(
+        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return ``|alpha - target|^2 / (2m)`` and ``(alpha - target) / m``."""
+        residual = alpha - target
+        return float(residual @ residual) / (2 * len(alpha)), residual / len(alpha)
+
+    def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``I / m``, shape (m, m)."""
+        return np.eye(len(alpha)) / len(alpha)
+
+    def gradient_kernel(self) -> Kernel:
+        """Return the compiled `value_and_gradient`."""
+        from rankbench.kernels import Kernel
+        from rankbench.surrogates.kernels.least_squares import value_and_gradient
+
+        return Kernel(value_and_gradient)
