@@ -49,7 +49,7 @@ class Loss(Component):
     def expected(
         self, alpha: NDArray[np.float64], structures: NDArray[np.float64], probabilities: NDArray[np.float64]
     ) -> float:
-        """Return the mean loss of alpha over S structures, with probabilities of shape (S,)."""
+        """Return the mean loss of alpha over S structures, with probabilities of shape (S,): [DMJ13]_ (2)."""
         values = [self.value(alpha, structure) for structure in structures]
         return float(np.dot(probabilities, values))
 

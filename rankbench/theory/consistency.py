@@ -10,7 +10,7 @@ import numpy as np
 from rankbench.losses.base import Loss
 from rankbench.surrogates.base import Surrogate
 from rankbench.theory.cones import least_on_cone, representative
-from rankbench.theory.risks import Aggregation, surrogate_risk, true_risk
+from rankbench.theory.risks import Aggregation, surrogate_risk
 from rankbench.theory.settings import Setting
 
 __all__ = ["TOLERANCE", "Consistency", "consistency"]
@@ -64,7 +64,8 @@ def consistency(surrogate: Surrogate, setting: Setting, loss: Loss, aggregation:
     orders = list(permutations(range(setting.structures[0].shape[0])))
     smooth, shift = ("smooth" in surrogate.properties, "shift-invariant" in surrogate.properties)
     infima = np.array([least_on_cone(risk, order, smooth, shift) for order in orders])
-    risks = np.array([true_risk(loss, setting, representative(order)) for order in orders])
+    law = np.array(setting.structures), np.array(setting.probabilities)
+    risks = np.array([loss.expected(representative(order), *law) for order in orders])
     excess = risks - risks.min()
     excess[excess <= TOLERANCE] = 0.0
     optimal = excess == 0

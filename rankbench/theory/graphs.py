@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "consistent_in_theorem_13",
     "difference_graph",
     "graph",
     "is_acyclic",
@@ -80,18 +79,6 @@ def is_low_noise(mean: Graph) -> bool:
     path = edge[:, :, None] & edge[None, :, :]
     weight = lead[:, :, None] + lead[None, :, :]
     return bool((lead[:, None, :] >= weight - 4 * slack)[path].all())
-
-
-def consistent_in_theorem_13(mean: Graph) -> bool:
-    """Return whether net weights order every pair as the difference graph does.
-
-    By [DMJ10]_ Theorem 13 that is, where the difference graph is a DAG, exactly when the
-    value-regularized linear loss ends in a ranking of least risk; in low noise it always
-    does (Lemma 14).
-    """
-    net = net_weights(mean)
-    ahead = net[:, None] - net[None, :] > ROUNDING * mean.max(initial=0.0)
-    return bool(ahead[difference_graph(mean) > 0].all())
 
 
 def score_pair_graphs(

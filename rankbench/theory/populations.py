@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.theory.graphs import difference_graph, is_acyclic
+from rankbench.theory.graphs import difference_graph, is_acyclic, is_low_noise
 from rankbench.theory.settings import GRAPHS
 
 __all__ = ["Noise", "Population", "draw_populations", "paper_populations"]
@@ -67,7 +67,7 @@ def paper_populations() -> list[Population]:
     The risk of a surrogate that is linear in the graph is that of the paper's own judgments,
     up to a factor.
     """
-    chosen = [setting for setting in GRAPHS if setting.name.startswith("Theorem") and "low noise" in setting.name]
+    chosen = [setting for setting in GRAPHS if setting.name.startswith("Theorem") and is_low_noise(setting.mean)]
     return [Population(setting.name, setting.mean / setting.mean.sum()) for setting in chosen]
 
 

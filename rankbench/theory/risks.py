@@ -1,4 +1,4 @@
-"""Conditional risks on a finite population: of losses and of surrogates, exactly, no draws."""
+"""Conditional risks of surrogates on a finite population, exactly, no draws; of losses see `Loss.expected`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate, Surroga
 from rankbench.theory.graphs import difference_graph, net_weights
 from rankbench.theory.settings import Setting
 
-__all__ = ["Aggregation", "Risk", "surrogate_risk", "true_risk"]
+__all__ = ["Aggregation", "Risk", "surrogate_risk"]
 
 Aggregation: TypeAlias = Literal["none", "mean", "difference"]
 """What a surrogate sees of a population of graphs: single ones, their mean, or its difference graph."""
@@ -24,12 +24,6 @@ Risk: TypeAlias = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float6
 """Scores alpha, shape (m,), to the risk and a subgradient, shape (m,)."""
 
 Structure: TypeAlias = NDArray[np.float64]
-
-
-def true_risk(loss: Loss, setting: Setting, alpha: NDArray[np.float64]) -> float:
-    """Return ``l(alpha, mu) = int L(alpha, s) dmu(s)``, [DMJ13]_ (2)."""
-    parts = zip(setting.structures, setting.probabilities, strict=True)
-    return sum(probability * loss.value(alpha, structure) for structure, probability in parts)
 
 
 def surrogate_risk(surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: Aggregation = "none") -> Risk:
