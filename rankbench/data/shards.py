@@ -1,8 +1,7 @@
-"""Folds, shards and splits of queries by a stable hash of the query's id.
+"""Shards and splits of queries by a stable hash of the query's id.
 
 The hash is blake2b, so that it is the same on every machine, in every version of every
-library and whatever other queries there are. Folds, shards and splits are independent of
-one another.
+library and whatever other queries there are. Shards and splits are independent of one another.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 
-__all__ = ["design_heldout", "folds_of", "shards_of", "stable_hash"]
+__all__ = ["design_heldout", "shards_of", "stable_hash"]
 
 
-def stable_hash(query_id: str, purpose: Literal["fold", "shard", "split"]) -> int:
+def stable_hash(query_id: str, purpose: Literal["shard", "split"]) -> int:
     """Return the 64-bit hash of a query's id for one purpose.
 
     Parameters
     ----------
     query_id : str
-    purpose : {"fold", "shard", "split"}
+    purpose : {"shard", "split"}
         Hashes for different purposes are independent.
 
     Returns
@@ -35,23 +34,6 @@ def stable_hash(query_id: str, purpose: Literal["fold", "shard", "split"]) -> in
     """
     digest = hashlib.blake2b(query_id.encode(), digest_size=8, person=f"rankbench-{purpose}".encode())
     return int.from_bytes(digest.digest(), "big")
-
-
-def _hashes(ids: Sequence[str], purpose: Literal["fold", "shard", "split"]) -> NDArray[np.uint64]:
-    return np.array([stable_hash(query, purpose) for query in ids], np.uint64)
-
-
-def folds_of(ids: Sequence[str], folds: int) -> NDArray[np.int64]:
-    """Return the fold of each query, in ``[0, folds)``.
-
-    Raises
-    ------
-    InputError
-        Fewer than one fold.
-    """
-    if folds < 1:
-        raise InputError(f"the number of folds must be positive, not {folds}")
-    return (_hashes(ids, "fold") % np.uint64(folds)).astype(np.int64)
 
 
 def shards_of(ids: Sequence[str], shards: int) -> NDArray[np.int64]:
@@ -64,7 +46,7 @@ def shards_of(ids: Sequence[str], shards: int) -> NDArray[np.int64]:
     """
     if shards < 1:
         raise InputError(f"the number of shards must be positive, not {shards}")
-    return (_hashes(ids, "shard") % np.uint64(shards)).astype(np.int64)
+    return np.array([stable_hash(query, "shard") % shards for query in ids], dtype=np.int64)
 
 
 def design_heldout(ids: Sequence[str], design: int, heldout: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -5,35 +5,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.data.shards import design_heldout, folds_of, shards_of, stable_hash
+from rankbench.data.shards import design_heldout, shards_of, stable_hash
 from rankbench.errors import InputError
 
 IDS = [str(i) for i in range(12)]
 
 
 def test_golden_values():
-    """Folds and shards of published results and of files on disk: these never change."""
-    assert stable_hash("train/16", "fold") == 785349739108134827
+    """Splits of published results and shards on disk: these never change."""
     assert stable_hash("train/16", "shard") == 8532766692138894534
     assert stable_hash("train/16", "split") == 6387064819088598015
-    assert folds_of(IDS, 5).tolist() == [4, 4, 0, 3, 4, 0, 1, 1, 4, 2, 1, 2]
     assert shards_of(IDS, 4).tolist() == [3, 1, 2, 3, 0, 0, 0, 2, 3, 0, 0, 3]
     design, heldout = design_heldout(IDS, 3, 4)
     assert (design.tolist(), heldout.tolist()) == ([4, 7, 2], [10, 5, 3, 1])
 
 
 def test_it_is_blake2b_of_the_id():
-    digest = hashlib.blake2b("ä".encode(), digest_size=8, person=b"rankbench-fold").digest()
-    assert stable_hash("ä", "fold") == int.from_bytes(digest, "big")
+    digest = hashlib.blake2b("ä".encode(), digest_size=8, person=b"rankbench-split").digest()
+    assert stable_hash("ä", "split") == int.from_bytes(digest, "big")
 
 
-@pytest.mark.parametrize("assign", [folds_of, shards_of])
-def test_parts_are_about_equal_and_independent(assign):
+def test_shards_are_about_equal_and_independent_of_the_split():
     ids = [f"q{i}" for i in range(20_000)]
-    counts = np.bincount(assign(ids, 8), minlength=8)
+    shards = shards_of(ids, 8)
     # Binomial(20000, 1/8): five standard deviations are 234.
-    assert np.abs(counts - 2500).max() < 234
-    joint = np.bincount(folds_of(ids, 8) * 8 + shards_of(ids, 8), minlength=64)
+    assert np.abs(np.bincount(shards, minlength=8) - 2500).max() < 234
+    parts = np.array([stable_hash(query, "split") % 8 for query in ids])
+    joint = np.bincount(parts * 8 + shards, minlength=64)
     assert np.abs(joint - 312.5).max() < 5 * 17.6
 
 
@@ -71,7 +69,6 @@ def test_too_few_queries():
         design_heldout(["a"], 1, 1)
 
 
-@pytest.mark.parametrize("assign", [folds_of, shards_of])
-def test_no_parts(assign):
+def test_no_shards():
     with pytest.raises(InputError, match="positive"):
-        assign(IDS, 0)
+        shards_of(IDS, 0)
