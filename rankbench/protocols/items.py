@@ -12,7 +12,7 @@ from pydantic import Field
 from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
-from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.errors import SpecError
 from rankbench.logs.certainty import FEW, LARGEST, too_thin
 from rankbench.logs.ranking import Cluster, ItemRanking, clusters_of, rank_items
 from rankbench.logs.units import units_of_votes
@@ -20,7 +20,7 @@ from rankbench.logs.votes import Votes
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.protocols.own_log import OwnLog
-from rankbench.protocols.votes import misfit_of, pack_votes, unpack_votes, votes_of
+from rankbench.protocols.votes import misfit_of, unpack_votes, votes_of
 from rankbench.results.schema import RANKING, CellResult, Direction, Layout, Split
 
 __all__ = ["Items"]
@@ -52,10 +52,10 @@ class Items(Protocol):
         """Load the votes; n = 1 of the suite stands for all of them."""
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a log")
-        votes, notes = votes_of(dataset)
-        units: dict[Split, tuple[str, ...]] = {"design": tuple(votes.items)}
-        notes = (*notes, *self._notes(votes))
-        return Prepared(self, dataset, dataset.fingerprint(), units, pack_votes(votes), float(len(votes)), notes)
+        log = votes_of(dataset)
+        units: dict[Split, tuple[str, ...]] = {"design": tuple(log.votes.items)}
+        notes = (*log.notes, *self._notes(log.votes))
+        return Prepared(self, dataset, log.fingerprint, units, log.arrays, float(len(log.votes)), notes)
 
     def _notes(self, votes: Votes) -> list[str]:
         """Return what a reader of the intervals must know."""
@@ -87,7 +87,8 @@ class Items(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Rank the items by every contender."""
-        from rankbench.runner.isolation import guarded, reason
+        from rankbench.runner.contenders import failed
+        from rankbench.runner.isolation import guarded
 
         votes = unpack_votes(prepared)
         found = []
@@ -96,14 +97,7 @@ class Items(Protocol):
             if not isinstance(aggregator, Aggregator):
                 raise SpecError(f"{spec!r} is not an aggregator")
             ranking = guarded(partial(self._ranking, votes, aggregator, task.key.seed))
-            if isinstance(ranking, SpecError):
-                found.append(CellResult(cell, "skipped", str(ranking)))
-            elif isinstance(ranking, ContenderDiverged):
-                found.append(CellResult(cell, "diverged", str(ranking)))
-            elif isinstance(ranking, Exception):
-                found.append(CellResult(cell, "error", reason(ranking)))
-            else:
-                found.append(_cell(cell, ranking))
+            found.append(failed(cell, ranking) if isinstance(ranking, Exception) else _cell(cell, ranking))
         return found
 
     def _ranking(self, votes: Votes, aggregator: Aggregator, seed: int) -> ItemRanking:

@@ -14,13 +14,13 @@ from pydantic import Field
 from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
-from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.errors import SpecError
 from rankbench.logs.folds import FOLDS, Grouping, chosen_grouping, grouped_folds, grouping_of, split
 from rankbench.logs.folds import Split as Held
 from rankbench.logs.ranking import scores_of
 from rankbench.logs.votes import Votes
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
-from rankbench.protocols.votes import misfit_of, pack_votes, unpack_votes, votes_of
+from rankbench.protocols.votes import misfit_of, unpack_votes, votes_of
 from rankbench.results.schema import CellResult, Direction, Split
 
 __all__ = ["OwnLog"]
@@ -69,9 +69,9 @@ class OwnLog(Protocol):
         """Load the votes; n = 1 of the suite stands for all of them."""
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a log")
-        votes, notes = votes_of(dataset)
-        grouping, why = chosen_grouping(votes, self.folds)
-        notes = (*notes, *why)
+        log = votes_of(dataset)
+        grouping, why = chosen_grouping(log.votes, self.folds)
+        notes = (*log.notes, *why)
         if grouping == "time":
             notes = (
                 *notes,
@@ -81,10 +81,10 @@ class OwnLog(Protocol):
         return Prepared(
             self,
             dataset,
-            dataset.fingerprint(),
+            log.fingerprint,
             {"heldout": ("all held-out votes",)},
-            pack_votes(votes),
-            float(len(votes)),
+            log.arrays,
+            float(len(log.votes)),
             notes,
             most=FOLDS if grouping == "time" else None,
         )
@@ -102,7 +102,8 @@ class OwnLog(Protocol):
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Fit every contender to the training votes and judge it on the others."""
         from rankbench.runner.blocks import points
-        from rankbench.runner.isolation import guarded, reason
+        from rankbench.runner.contenders import failed
+        from rankbench.runner.isolation import guarded
 
         votes = unpack_votes(prepared)
         key = task.key
@@ -112,28 +113,24 @@ class OwnLog(Protocol):
             grouping, _ = chosen_grouping(votes, self.folds)
             train, test = split(votes, grouping, key.repetition, partition)
         except SpecError as error:
-            return [CellResult(cell, "skipped", str(error)) for cell in task.cells]
+            return [failed(cell, error) for cell in task.cells]
         folds = _inner_folds(votes, grouping, train, inner)
         found = []
         for cell, spec in task.cells.items():
             grid = [point for point in points(self.contender, spec) if isinstance(point, Aggregator)]
             outcome = guarded(partial(_judged, grid, votes, train, test, folds))
-            if isinstance(outcome, SpecError):
-                found.append(CellResult(cell, "skipped", str(outcome)))
-            elif isinstance(outcome, ContenderDiverged):
-                found.append(CellResult(cell, "diverged", str(outcome)))
-            elif isinstance(outcome, Exception):
-                found.append(CellResult(cell, "error", reason(outcome)))
-            else:
-                losses, info = outcome
-                missing = [metric for metric in task.losses if not math.isfinite(losses[metric])]
-                if missing:
-                    found.append(CellResult(cell, "skipped", f"{missing[0]}: no held-out vote is decisive"))
-                    continue
-                judged: dict[tuple[str, Split], NDArray[np.float64]] = {
-                    (metric, "heldout"): np.array([losses[metric]]) for metric in task.losses
-                }
-                found.append(CellResult(cell, "done", "", math.nan, judged, {}, info))
+            if isinstance(outcome, Exception):
+                found.append(failed(cell, outcome))
+                continue
+            losses, info = outcome
+            missing = [metric for metric in task.losses if not math.isfinite(losses[metric])]
+            if missing:
+                found.append(CellResult(cell, "skipped", f"{missing[0]}: no held-out vote is decisive"))
+                continue
+            judged: dict[tuple[str, Split], NDArray[np.float64]] = {
+                (metric, "heldout"): np.array([losses[metric]]) for metric in task.losses
+            }
+            found.append(CellResult(cell, "done", "", math.nan, judged, {}, info))
         return found
 
 

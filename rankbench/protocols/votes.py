@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,53 @@ from rankbench.logs.ranking import scales_of
 from rankbench.logs.votes import Votes, load_votes, votes_of_ballots
 from rankbench.protocols.base import Prepared, pack
 
-__all__ = ["misfit_of", "pack_votes", "unpack_votes", "votes_of"]
+__all__ = ["Loaded", "misfit_of", "pack_votes", "unpack_votes", "votes_of"]
 
 
-def votes_of(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
-    """Return a data set's votes, and what a reader must know about them.
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A data set's votes.
+
+    Attributes
+    ----------
+    votes : Votes
+    notes : tuple of str
+        What a reader must know about them.
+    arrays : dict of str to ndarray
+        The votes as `pack_votes` packs them: protocols on one data set share them.
+    fingerprint : str
+        Of the data set.
+    """
+
+    votes: Votes
+    notes: tuple[str, ...]
+    arrays: dict[str, NDArray[Any]]
+    fingerprint: str
+
+
+# The votes that were loaded last, as long as their data set lives: a suite's protocols ask one after the other.
+_latest: list[tuple[weakref.ref[Dataset], Loaded]] = []
+
+
+def votes_of(dataset: Dataset) -> Loaded:
+    """Return a data set's votes; those loaded last are not loaded again, unless their fingerprint is another one.
 
     Raises
     ------
     InputError
         There are none, or they are about one item.
     """
+    fingerprint = dataset.fingerprint()
+    for known, loaded in _latest:
+        if known() is dataset and loaded.fingerprint == fingerprint:
+            return loaded
+    votes, notes = _load(dataset)
+    loaded = Loaded(votes, notes, pack_votes(votes), fingerprint)
+    _latest[:] = [(weakref.ref(dataset, lambda _: _latest.clear()), loaded)]
+    return loaded
+
+
+def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
     if dataset.table == "orders":
         votes = votes_of_ballots(dataset.scan())
         notes = ["Ballots stand for the comparisons that they imply; a ballot is a judge."]

@@ -23,7 +23,7 @@ from rankbench.errors import ExecutorError
 from rankbench.protocols.base import BlockTask, Prepared
 from rankbench.results.schema import BlockResult
 from rankbench.runner.deaths import Dead, apart, failed, grouped
-from rankbench.runner.executors import LIMIT, warm_up
+from rankbench.runner.executors import LIMIT, warm_up_all
 from rankbench.runner.share import shared
 from rankbench.runner.wire import result_from_bytes, task_to_json
 
@@ -33,7 +33,7 @@ PATIENCE = 30
 """Seconds to wait for a scheduler, and for its first worker."""
 
 Parcel = dict[str, bytes]
-"""Files by their name below a folder."""
+"""Files of a folder by their name."""
 
 
 def connected(address: str) -> Any:
@@ -84,38 +84,37 @@ def run_on_cluster(
     ExecutorError
         See `connected`; also if the cluster is lost on the way: what was done is kept.
     """
-    import distributed
+    # Before anything that takes long: most of what can go wrong goes wrong here.
+    with contextlib.closing(connected(address)) as client:
+        from distributed import as_completed
 
-    protocols = [prepared.protocol for prepared in sources]
-    ours, foreign = grouped(tasks, protocols)
-    for index in sorted({task.source for task in tasks}):
-        warm_up(sources[index], next(task for task in tasks if task.source == index))
-    with shared(sources) as folder:
-        parcel = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    name = _name_of(parcel)
-    client = connected(address)
-    try:
-        sent = client.scatter(parcel, broadcast=True, hash=False)
+        protocols = [prepared.protocol for prepared in sources]
+        ours, foreign = grouped(tasks, protocols)
+        warm_up_all(sources, tasks)
+        with shared(sources) as folder:
+            parcel = {path.name: path.read_bytes() for path in folder.iterdir()}
+        name = _name_of(parcel)
+        try:
+            sent = client.scatter(parcel, broadcast=True, hash=False)
 
-        def submit(task: BlockTask) -> Any:
-            return client.submit(_run, sent, name, task_to_json(task), timeout, pure=False, retries=3)
+            def submit(task: BlockTask) -> Any:
+                return client.submit(_run, sent, name, task_to_json(task), timeout, pure=False, retries=3)
 
-        waiting: dict[Any, BlockTask] = {submit(task): task for task in (*ours, *foreign)}
-        queue = cast(Any, distributed).as_completed(list(waiting), loop=client.loop)
-        for future in queue:
-            task = waiting.pop(future)
-            result = _result(future)
-            parts = apart(task, protocols[task.source].contender) if isinstance(result, Dead) else []
-            for part in parts:
-                again = submit(part)
-                waiting[again] = part
-                queue.add(again)
-            if not parts:
-                yield failed(task, result) if isinstance(result, Dead) else result
-    finally:
-        with contextlib.suppress(Exception):  # a worker that is gone has nothing to forget
-            client.run(_forget, name, on_error="ignore")
-        client.close()
+            waiting: dict[Any, BlockTask] = {submit(task): task for task in (*ours, *foreign)}
+            queue = cast(Any, as_completed)(list(waiting), loop=client.loop)
+            for future in queue:
+                task = waiting.pop(future)
+                result = _result(future)
+                parts = apart(task, protocols[task.source].contender) if isinstance(result, Dead) else []
+                for part in parts:
+                    again = submit(part)
+                    waiting[again] = part
+                    queue.add(again)
+                if not parts:
+                    yield failed(task, result) if isinstance(result, Dead) else result
+        finally:
+            with contextlib.suppress(Exception):  # a worker that is gone has nothing to forget
+                client.run(_forget, name, on_error="ignore")
 
 
 def _result(future: Any) -> BlockResult | Dead:
@@ -170,9 +169,7 @@ def _unpacked(parcel: Parcel, name: str) -> Path:
         if folder is None:
             folder = Path(tempfile.mkdtemp(prefix="rankbench-"))
             for inner, data in parcel.items():
-                path = folder / inner
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
+                (folder / inner).write_bytes(data)
             _folders[name] = folder
         return folder
 

@@ -20,7 +20,7 @@ from rankbench.runner.deaths import Dead, apart, failed, grouped
 from rankbench.runner.isolation import alone, guarded, reason
 from rankbench.runner.share import open_shared, shared
 
-__all__ = ["LIMIT", "available_cores", "run_here", "run_in_pool", "warm_up"]
+__all__ = ["LIMIT", "available_cores", "run_here", "run_in_pool", "warm_up_all"]
 
 LIMIT = 3600.0
 """Seconds after which a block is given up, unless a run says otherwise."""
@@ -52,8 +52,7 @@ def run_in_pool(
     again without the foreign contenders, and each of those alone, so that the guilty one
     is named; its cells become failures, which the next run tries again.
     """
-    for index in sorted({task.source for task in tasks}):
-        warm_up(sources[index], next(task for task in tasks if task.source == index))
+    warm_up_all(sources, tasks)
     protocols = [prepared.protocol for prepared in sources]
     ours, foreign = grouped(tasks, protocols)
     with shared(sources) as folder:
@@ -106,8 +105,14 @@ def _result(future: Any, timeout: float) -> BlockResult | Dead:
     return result
 
 
-def warm_up(prepared: Prepared, task: BlockTask) -> None:
-    """Compile what a block needs, on a smaller one: once here, not in every worker."""
+def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None:
+    """Compile what blocks need, on a smaller one of each source: once here, not in every worker."""
+    first = {task.source: task for task in reversed(tasks)}
+    for index, task in sorted(first.items()):
+        _warm_up(sources[index], task)
+
+
+def _warm_up(prepared: Prepared, task: BlockTask) -> None:
     if not type(prepared.protocol).__module__.startswith("rankbench."):
         return  # foreign code could take this process down
     small = prepared.protocol.smaller(prepared, task)

@@ -58,6 +58,7 @@ def prepare(suite: Suite, datasets: Sequence[str | Dataset] = ()) -> Sources:
     given = [dataset_of(d) if isinstance(d, str) else d for d in datasets]
     wanted: dict[tuple[str, str], tuple[Protocol, Dataset | None]] = {}
     key_of: dict[str, tuple[str, str]] = {}
+    asked: dict[str, Dataset] = {}
     used: set[str] = set()
     refusals: list[str] = []
     for experiment in suite.experiments:
@@ -68,6 +69,8 @@ def prepare(suite: Suite, datasets: Sequence[str | Dataset] = ()) -> Sources:
             refusals += [refusal for d in given if (refusal := protocol.refusal(d))]
             used |= {str(d) for d in fitting[:1]}
             dataset = fitting[0] if fitting else _own(experiment.name, experiment.dataset, protocol)
+            # One object, so that a protocol knows again what another one has loaded.
+            dataset = asked.setdefault(str(dataset), dataset)
         key = (str(protocol), str(dataset) if dataset else "")
         wanted[key] = (protocol, dataset)
         key_of[experiment.name] = key

@@ -21,21 +21,23 @@ __all__ = ["open_shared", "shared"]
 @contextmanager
 def shared(sources: Sequence[Prepared]) -> Iterator[Path]:
     """Write what blocks are drawn from to a temporary folder that workers map into memory."""
+    written: dict[int, str] = {}
     with TemporaryDirectory(prefix="rankbench-") as name:
         for index, prepared in enumerate(sources):
-            folder = Path(name) / str(index)
-            folder.mkdir()
-            for number, array in enumerate(prepared.arrays.values()):
-                np.save(folder / f"{number}.npy", array, allow_pickle=False)
+            for array in prepared.arrays.values():
+                # What sources share, as protocols on one log do, is one file.
+                if id(array) not in written:
+                    written[id(array)] = f"array-{len(written)}.npy"
+                    np.save(Path(name) / written[id(array)], array, allow_pickle=False)
             facts = {
                 "protocol": str(prepared.protocol),
                 "dataset": _shared_spec(prepared.dataset),
                 "fingerprint": prepared.fingerprint,
                 "units": {split: list(names) for split, names in prepared.units.items()},
-                "arrays": list(prepared.arrays),
+                "arrays": {of: written[id(array)] for of, array in prepared.arrays.items()},
                 "scale": prepared.scale,
             }
-            (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+            (Path(name) / f"source-{index}.json").write_text(json.dumps(facts), encoding="utf-8")
         yield Path(name)
 
 
@@ -52,12 +54,8 @@ def _shared_spec(dataset: Dataset | None) -> str:
 
 def open_shared(folder: Path, source: int) -> Prepared:
     """Open one of what `shared` wrote, its arrays mapped read-only."""
-    place = folder / str(source)
-    facts = json.loads((place / "facts.json").read_text(encoding="utf-8"))
-    arrays = {
-        name: np.load(place / f"{number}.npy", mmap_mode="r", allow_pickle=False)
-        for number, name in enumerate(facts["arrays"])
-    }
+    facts = json.loads((folder / f"source-{source}.json").read_text(encoding="utf-8"))
+    arrays = {name: np.load(folder / file, mmap_mode="r", allow_pickle=False) for name, file in facts["arrays"].items()}
     units = {split: tuple(names) for split, names in facts["units"].items()}
     dataset = dataset_of(facts["dataset"]) if facts["dataset"] else None
     return Prepared(protocol_of(facts["protocol"]), dataset, facts["fingerprint"], units, arrays, float(facts["scale"]))

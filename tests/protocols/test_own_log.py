@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ from rankbench.logs.votes import Votes
 from rankbench.protocols.base import Prepared
 from rankbench.protocols.items import Items
 from rankbench.protocols.own_log import OwnLog
-from rankbench.protocols.votes import pack_votes, unpack_votes
+from rankbench.protocols.votes import pack_votes, unpack_votes, votes_of
 
 
 class Log(Dataset):
@@ -251,3 +253,29 @@ def test_names_of_any_length_and_ending_come_back() -> None:
     prepared = Prepared(Items(), None, "", {}, arrays, 1.0)
     assert unpack_votes(prepared).items == items
     assert sum(array.nbytes for array in arrays.values()) < 501_000
+
+
+def test_a_log_is_loaded_once_for_all_protocols(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scans = []
+    scan = Log.scan
+    monkeypatch.setattr(Log, "scan", lambda self: scans.append(self.n) or scan(self))
+    sources = api.planned(suite(tmp_path), dataset=Log()).sources
+    assert len(sources) > 1
+    assert scans == [900]
+    for name, array in sources[0].arrays.items():
+        assert all(source.arrays[name] is array for source in sources)
+
+
+def test_votes_are_kept_while_their_data_set_lives_and_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, other = Log(n=50), Log(n=60)
+    first = votes_of(log)
+    assert votes_of(log) is first
+    assert len(votes_of(other).votes) == 60  # of the same fingerprint
+    again = votes_of(log)
+    assert again is not first
+    monkeypatch.setattr(Log, "fingerprint", lambda self: "cd" * 32)
+    assert votes_of(log).fingerprint == "cd" * 32
+    kept = weakref.ref(votes_of(log))
+    del log, first, again
+    gc.collect()
+    assert kept() is None

@@ -87,9 +87,12 @@ def test_workers_with_other_code_are_refused(
 
 
 def test_nobody_answers(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known before anything is compiled or written for the workers."""
     import rankbench.runner.cluster
 
     monkeypatch.setattr(rankbench.runner.cluster, "PATIENCE", 1)
+    for name in ("warm_up_all", "shared"):
+        monkeypatch.setattr(rankbench.runner.cluster, name, lambda *args: pytest.fail("too early"))
     with pytest.raises(ExecutorError, match="no Dask scheduler answers"):
         rankbench.run(suite, out=tmp_path / "out", executor="dask", address="tcp://127.0.0.1:9")
     with pytest.raises(SpecError, match="go together"):
