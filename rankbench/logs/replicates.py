@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,9 @@ from rankbench.logs.pairs import PairCounts
 __all__ = ["comparisons_of", "finite_scores", "replicates", "resampled", "scores_from_counts"]
 
 
-def comparisons_of(counts: PairCounts, cells: NDArray[np.float64] | None = None) -> Comparisons:
-    """Return at most three comparisons a pair with the counts' sums, ties as ties.
-
-    Parameters
-    ----------
-    counts : PairCounts
-    cells : ndarray of float64, shape (P, 3), optional
-        Other sums over the same pairs: won by `low`, by `high`, tied.
-    """
-    if cells is None:
-        cells = np.column_stack([counts.forward, counts.backward, counts.ties])
+def comparisons_of(counts: PairCounts) -> Comparisons:
+    """Return at most three comparisons a pair with the counts' sums, ties as ties."""
+    cells = np.column_stack([counts.forward, counts.backward, counts.ties])
     pair, cell = np.nonzero(cells)
     low, high = counts.low[pair], counts.high[pair]
     back = cell == 1
@@ -112,7 +105,7 @@ def resampled(data: PairCounts | ClusterCounts, repetitions: int, seed: int) -> 
 
 
 def replicates(
-    aggregate: Callable[[Comparisons, int], NDArray[np.float64]] | Aggregator,
+    aggregator: Aggregator,
     data: PairCounts | ClusterCounts,
     *,
     repetitions: int,
@@ -122,7 +115,7 @@ def replicates(
 
     Parameters
     ----------
-    aggregate : Aggregator or callable
+    aggregator : Aggregator
         Of comparisons; it must not depend on their order.
     data : PairCounts or ClusterCounts
     repetitions, seed : int
@@ -133,11 +126,11 @@ def replicates(
         See `resampled`.
     """
     counts = data.counts if isinstance(data, ClusterCounts) else data
-    call = aggregate.from_comparisons if isinstance(aggregate, Aggregator) else aggregate
     drawn = np.full((repetitions, counts.m), np.nan)
     for row, cells in zip(drawn, resampled(data, repetitions, seed), strict=True):
         try:
-            row[:] = finite_scores(call(comparisons_of(counts, cells), counts.m), counts.m)
+            forward, backward, ties = np.ascontiguousarray(cells.T)
+            row[:] = scores_from_counts(aggregator, replace(counts, forward=forward, backward=backward, ties=ties))
         except (ContenderDiverged, InputError):
             continue
     return drawn
