@@ -56,7 +56,7 @@ class Reader(Component):
 
     @abstractmethod
     def scan(self, path: Path) -> pl.LazyFrame:
-        """Return the table in the schema of items or of comparisons.
+        """Return one of the tables of `rankbench.data.schema`, checked.
 
         Errors of the content are raised when the frame is collected.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rankbench.data.readers.text import lines
 from rankbench.errors import InputError
 
 __all__ = ["check_lines"]
@@ -25,15 +26,9 @@ def check_lines(path: Path, separator: str) -> None:
         With its line: a stray quote, a quote that is never closed, or more fields than
         the header has.
     """
-    from rankbench.data.readers.text import chunks
-
     scanner = _Scanner(path, separator)
-    for chunk in chunks(path):
-        lines = chunk.data.decode("utf-8").split("\n")
-        if not lines[-1]:
-            lines.pop()
-        for offset, line in enumerate(lines):
-            scanner.feed(line.removesuffix("\r"), chunk.line + offset)
+    for number, line in lines(path):
+        scanner.feed(line.removesuffix("\r"), number)
     if scanner.quoted:
         raise scanner.error("a quote is opened here and never closed", scanner.opened)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankbench.data.readers.text import chunks
+from rankbench.data.readers.text import lines
 from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
-__all__ = ["Groups", "find_groups"]
+__all__ = ["Groups", "alone", "find_groups"]
 
 _DIGITS = 12
 
@@ -48,26 +48,27 @@ def find_groups(path: Path, allow_single: bool = False) -> Groups | None:
     return None
 
 
+def alone(query: str, path: Path, row: int) -> InputError:
+    """Return an error about a query, as it is to be shown, of one line."""
+    return InputError(
+        f"query {query} has one item, which cannot be ranked; remove it, or read the file as "
+        "letor:allow-single=true to leave such queries out later",
+        path=path,
+        row=row,
+    )
+
+
 def _sizes(path: Path, allow_single: bool) -> list[int]:
     sizes: list[int] = []
-    for chunk in chunks(path):
-        for offset, line in enumerate(chunk.data.decode("utf-8").split("\n")):
-            text = line.strip()
-            if not text:
-                continue
-            row = chunk.line + offset
-            if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS or int(text) == 0:
-                raise InputError(
-                    f"{shown(text)} is not the size of a query: a positive whole number", path=path, row=row
-                )
-            if text.lstrip("0") == "1" and not allow_single:
-                raise InputError(
-                    f"query {len(sizes) + 1} has one item, which cannot be ranked; remove it, or read the file as "
-                    "letor:allow-single=true to leave such queries out later",
-                    path=path,
-                    row=row,
-                )
-            sizes.append(int(text))
+    for row, line in lines(path):
+        text = line.strip()
+        if not text:
+            continue
+        if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS or int(text) == 0:
+            raise InputError(f"{shown(text)} is not the size of a query: a positive whole number", path=path, row=row)
+        if int(text) == 1 and not allow_single:
+            raise alone(str(len(sizes) + 1), path, row)
+        sizes.append(int(text))
     if not sizes:
         raise InputError("the file has no sizes", path=path)
     return sizes

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.data.readers.groups import Groups, find_groups
+from rankbench.data.readers.groups import Groups, alone, find_groups
 from rankbench.data.readers.kernels import letor as kernel
 from rankbench.data.readers.text import Chunk, chunks
 from rankbench.data.schema import items_schema
@@ -203,12 +203,7 @@ class _NamedQueries(_Queries):
 
     def end(self) -> None:
         if self.count == 1 and not self.allow_single:
-            raise InputError(
-                f"query {shown(self.current)} has one item, which cannot be ranked; remove it, or read the file as "
-                "letor:allow-single=true to leave such queries out later",
-                path=self.path,
-                row=self.line,
-            )
+            raise alone(shown(self.current), self.path, self.line)
 
 
 class _GroupedQueries(_Queries):

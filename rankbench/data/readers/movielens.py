@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.data.readers.base import Reader, existing
-from rankbench.data.readers.text import chunks
+from rankbench.data.readers.text import lines
 from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
@@ -27,7 +27,7 @@ GENRES = 19
 FIELDS = 5 + GENRES
 LOWEST, HIGHEST = 1, 5
 
-_RATING = re.compile(rb"([0-9]{1,9})\t([0-9]{1,9})\t(-?[0-9]{1,9})\t([0-9]{1,12})\r?\Z")
+_RATING = re.compile(r"([0-9]{1,9})\t([0-9]{1,9})\t(-?[0-9]{1,9})\t([0-9]{1,12})\r?\Z")
 _DATE = re.compile(r"[0-9]{1,2}-[A-Z][a-z]{2}-([0-9]{4})\Z")
 
 
@@ -46,7 +46,7 @@ class MovieLensReader(Reader):
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line is a rating, and movies stand beside the file."""
-        first = head.split(b"\n", 1)[0]
+        first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
         return _RATING.match(first) is not None and path.with_name("u.item").is_file()
 
     def scan(self, path: Path) -> pl.LazyFrame:
@@ -131,28 +131,26 @@ def _read_ratings(path: Path, movies: _Movies) -> NDArray[np.int64]:
     known = set(movies.numbers.tolist())
     seen: dict[tuple[int, int], int] = {}
     found: list[tuple[int, int, int]] = []
-    for chunk in chunks(path):
-        for offset, line in enumerate(chunk.data.split(b"\n")):
-            if not line.strip():
-                continue
-            row = chunk.line + offset
-            match = _RATING.match(line)
-            if match is None:
-                raise InputError(
-                    f"{shown(line.decode().strip())} is not a rating: user, movie, rating and time, whole numbers "
-                    "with tabs between them",
-                    path=path,
-                    row=row,
-                )
-            user, movie, rating = int(match[1]), int(match[2]), int(match[3])
-            if not LOWEST <= rating <= HIGHEST:
-                raise InputError(f"rating {rating} is not in {LOWEST} to {HIGHEST}", path=path, row=row)
-            if movie not in known:
-                raise InputError(f"movie {movie} is not in u.item", path=path, row=row)
-            before = seen.setdefault((user, movie), row)
-            if before != row:
-                raise InputError(f"user {user} has rated movie {movie} already, in line {before}", path=path, row=row)
-            found.append((user, movie, rating))
+    for row, line in lines(path):
+        if not line.strip():
+            continue
+        match = _RATING.match(line)
+        if match is None:
+            raise InputError(
+                f"{shown(line.strip())} is not a rating: user, movie, rating and time, whole numbers with tabs "
+                "between them",
+                path=path,
+                row=row,
+            )
+        user, movie, rating = int(match[1]), int(match[2]), int(match[3])
+        if not LOWEST <= rating <= HIGHEST:
+            raise InputError(f"rating {rating} is not in {LOWEST} to {HIGHEST}", path=path, row=row)
+        if movie not in known:
+            raise InputError(f"movie {movie} is not in u.item", path=path, row=row)
+        before = seen.setdefault((user, movie), row)
+        if before != row:
+            raise InputError(f"user {user} has rated movie {movie} already, in line {before}", path=path, row=row)
+        found.append((user, movie, rating))
     if not found:
         raise InputError("the file has no ratings", path=path)
     ratings = np.array(found, np.int64)

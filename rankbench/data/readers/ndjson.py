@@ -1,4 +1,4 @@
-"""Tables of items or comparisons as one JSON object a line."""
+"""Tables as one JSON object a line."""
 
 from __future__ import annotations
 
@@ -62,29 +62,24 @@ class NdjsonReader(Reader):
 
 def _check_lines(path: Path) -> None:
     """Raise for the first line that is not a JSON object; Polars does not say where it is."""
-    from rankbench.data.readers.text import chunks
+    from rankbench.data.readers.text import lines
 
-    rows = 0
-    for chunk in chunks(path):
-        for offset, line in enumerate(chunk.data.decode("utf-8").split("\n")):
-            if not line.strip():
-                continue
-            rows += 1
-            try:
-                found = json.loads(line, parse_constant=_no_constant)
-            except json.JSONDecodeError as error:
-                raise InputError(
-                    f"not JSON: {error.msg}", path=path, row=chunk.line + offset, column=error.colno
-                ) from error
-            except RecursionError as error:
-                raise InputError("the values are nested too deeply", path=path, row=chunk.line + offset) from error
-            except ValueError as error:
-                raise InputError(str(error), path=path, row=chunk.line + offset) from error
-            if not isinstance(found, dict):
-                raise InputError(
-                    f"a line must be a JSON object, not {type(found).__name__}", path=path, row=chunk.line + offset
-                )
-    if rows == 0:
+    empty = True
+    for row, line in lines(path):
+        if not line.strip():
+            continue
+        empty = False
+        try:
+            found = json.loads(line, parse_constant=_no_constant)
+        except json.JSONDecodeError as error:
+            raise InputError(f"not JSON: {error.msg}", path=path, row=row, column=error.colno) from error
+        except RecursionError as error:
+            raise InputError("the values are nested too deeply", path=path, row=row) from error
+        except ValueError as error:
+            raise InputError(str(error), path=path, row=row) from error
+        if not isinstance(found, dict):
+            raise InputError(f"a line must be a JSON object, not {type(found).__name__}", path=path, row=row)
+    if empty:
         raise InputError("the file has no rows", path=path)
 
 

@@ -1,4 +1,4 @@
-"""Tables of items or comparisons as Parquet: a file, or a folder made by ``data convert``."""
+"""Tables as Parquet: a file, or a folder made by ``data convert``."""
 
 from __future__ import annotations
 

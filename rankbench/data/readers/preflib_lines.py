@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.readers.text import chunks
+from rankbench.data.readers.text import lines
 from rankbench.data.schema import orders_schema
 from rankbench.data.shown import shown
 from rankbench.errors import InputError
@@ -51,21 +51,19 @@ class PreflibFile:
         rows: list[list[list[str]]] = []
         weights: list[float] = []
         line = 0
-        for chunk in chunks(self.path):
-            lines = chunk.data.decode("utf-8").split("\n")
-            for line, text in enumerate(lines if lines[-1] else lines[:-1], chunk.line):
-                content = text.strip()
-                if content.startswith("#"):
-                    self._header(content[1:].strip(), line)
-                elif content:
-                    if not self.ballots:
-                        self._begin(line)
-                    weight, places = self._ballot(content, line)
-                    rows.append(places)
-                    weights.append(weight)
-                if len(rows) == _BATCH:
-                    yield self._frame(rows, weights)
-                    rows, weights = [], []
+        for line, text in lines(self.path):
+            content = text.strip()
+            if content.startswith("#"):
+                self._header(content[1:].strip(), line)
+            elif content:
+                if not self.ballots:
+                    self._begin(line)
+                weight, places = self._ballot(content, line)
+                rows.append(places)
+                weights.append(weight)
+            if len(rows) == _BATCH:
+                yield self._frame(rows, weights)
+                rows, weights = [], []
         self._end(line)
         if rows:
             yield self._frame(rows, weights)

@@ -12,7 +12,7 @@ from typing import IO
 
 from rankbench.errors import InputError
 
-__all__ = ["BOM", "Chunk", "check_utf8", "chunks", "head"]
+__all__ = ["BOM", "Chunk", "chunks", "head", "lines"]
 
 BOM = b"\xef\xbb\xbf"
 _CHUNK = 8 << 20
@@ -99,19 +99,28 @@ def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
                     )
                 continue
             chunk = Chunk(rest + block[:end], line, path)
-            check_utf8(chunk)
+            _check_utf8(chunk)
             yield chunk
             line += chunk.data.count(b"\n")
             rest = block[end:]
     if rest:
         chunk = Chunk(rest, line, path)
-        check_utf8(chunk)
+        _check_utf8(chunk)
         yield chunk
     if empty:
         raise InputError("the file is empty", path=path)
 
 
-def check_utf8(chunk: Chunk) -> None:
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield number, from 1, and text of each line, without its newline; see `chunks` for errors."""
+    for chunk in chunks(path):
+        texts = chunk.data.decode("utf-8").split("\n")
+        if not texts[-1]:
+            texts.pop()
+        yield from enumerate(texts, chunk.line)
+
+
+def _check_utf8(chunk: Chunk) -> None:
     """Raise an `InputError` that points at the first byte that is not UTF-8."""
     if chunk.data.isascii():
         return

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from rankbench.data.clicks import OffList, Several
 from rankbench.data.readers.base import Reader, existing
+from rankbench.data.shown import shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,7 +77,7 @@ class YandexReader(Reader):
         from rankbench.errors import InputError
 
         schema = selections_schema(part=False)
-        rows, found = 0, False
+        found = False
         records: list[tuple[str, str, list[str], list[int]]] = []
 
         def frame() -> pl.DataFrame:
@@ -90,7 +91,6 @@ class YandexReader(Reader):
             for record in self._records(chunk):
                 records.append(record)
                 found = True
-                rows += 1
                 if len(records) == _BATCH:
                     yield frame()
         if not found:
@@ -113,7 +113,6 @@ class YandexReader(Reader):
 
     def _record(self, record: bytes, at: int, chunk: Chunk) -> tuple[str, list[str], list[int]]:
         """Return query, items and clicked positions of the record that begins at byte `at`."""
-        from rankbench.data.shown import shown
 
         def wrong(message: str, place: int) -> Exception:
             return chunk.error(f"{message}; a session is 'query TAB item,item,... : clicked , clicked'", at + place)
