@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError
 from rankbench.logs.bradley_terry import BradleyTerryFit
 from rankbench.logs.clusters import ClusterCounts
+from rankbench.logs.complete import fast_rows
 from rankbench.logs.pairs import PairCounts
 
 __all__ = ["bootstrap_bradley_terry"]
@@ -71,6 +72,9 @@ def bootstrap_bradley_terry(
         ends = np.concatenate([[0], np.cumsum(kept)])[starts]
         starts, cells, weights = ends, 3 * number[cells[kept] // 3] + cells[kept] % 3, weights[kept]
         counts = counts.select(inside)
+    rows = fast_rows(counts.starts, counts.high)
+    if rows.place is not None:
+        cells = 3 * rows.place[cells // 3] + cells % 3
     words = np.random.SeedSequence(seed).generate_state(4 * repetitions, np.uint64)
     states = words.astype(np.uint64, copy=False).reshape(-1, 4)
     scores = np.empty((repetitions, counts.m))
@@ -79,7 +83,7 @@ def bootstrap_bradley_terry(
         from rankbench.logs.kernels.bootstrap import refit
 
         refit(
-            states[part], starts, cells, weights, counts.starts, counts.high, 0.5 if fit.ties == "half" else 0.0,
+            states[part], starts, cells, weights, rows.starts, rows.high, 0.5 if fit.ties == "half" else 0.0,
             fit.ridge, fit.scales.of, fit.scales.sizes.astype(np.float64), fit.scores, tolerance, scores[part],
         )  # fmt: skip
 

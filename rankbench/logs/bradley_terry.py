@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import ContenderDiverged, InputError
+from rankbench.logs.complete import fast_rows
 from rankbench.logs.laplacian import Laplacian
 from rankbench.logs.pairs import PairCounts, TieRule
-from rankbench.logs.scales import Scales, connected, strongly_connected
+from rankbench.logs.scales import Scales, connected, strongly_connected, within
 
 __all__ = ["BradleyTerryFit", "check_ridge", "fit_bradley_terry"]
 
@@ -116,31 +117,24 @@ def fit_bradley_terry(
     if not len(counts):
         raise InputError("there are no comparisons to fit")
     scales = connected(counts) if ridge > 0 else strongly_connected(counts, ties)
-    inside = _within(counts, scales, ridge)
-    forward, backward = inside.wins(ties)
-    graph = Laplacian(inside.starts, inside.high, ridge, scales)
-    problem = _Problem(graph, forward, backward)
+    problem = _Problem(within(counts, scales, ridge), ridge, ties, scales)
     first = problem.guess() if start is None else np.array(start, np.float64)
     scores, step, iterations = problem.newton(scales.centered(first), tolerance)
     return BradleyTerryFit(counts.items, scales.centered(scores), scales, ridge, ties, step, iterations)
 
 
-def _within(counts: PairCounts, scales: Scales, ridge: float) -> PairCounts:
-    """Return the counts without pairs of two scales."""
-    if ridge > 0 or len(scales) == 1:
-        return counts
-    return counts.select(scales.of[counts.low] == scales.of[counts.high])
-
-
 class _Problem:
     """The penalized likelihood of pairs that lie within scales."""
 
-    def __init__(self, graph: Laplacian, forward: NDArray[np.float64], backward: NDArray[np.float64]) -> None:
+    def __init__(self, counts: PairCounts, ridge: float, ties: TieRule, scales: Scales) -> None:
         from rankbench.logs.kernels.likelihood import item_sums
 
-        self.graph, self.judged = graph, forward + backward
-        self.won, self.lost = np.zeros(graph.m), np.zeros(graph.m)
-        item_sums(graph.starts, graph.high, forward, backward, self.won, self.lost)
+        forward, backward = counts.wins(ties)
+        self.won, self.lost = np.zeros(counts.m), np.zeros(counts.m)
+        item_sums(counts.starts, counts.high, forward, backward, self.won, self.lost)
+        rows = fast_rows(counts.starts, counts.high)
+        self.judged = rows.spread(forward + backward)
+        self.graph = Laplacian(rows.starts, rows.high, ridge, scales)
         self.noise = _ROUNDING * float(np.linalg.norm(self.won + self.lost))
 
     def guess(self) -> NDArray[np.float64]:
