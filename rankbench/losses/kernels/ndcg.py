@@ -93,6 +93,10 @@ def ranked_ndcg(
     first = 0
     while first < top:
         last = ends[first]
+        if last == first + 1:
+            gained += gain_at(ranked[first], shift, unit, code) * params[HEADER + first]
+            first = last
+            continue
         factor, total = 0.0, 0.0
         for position in range(first, last):
             total += gain_at(ranked[position], shift, unit, code)

@@ -16,80 +16,9 @@ __all__ = ["ranked_pass"]
 _READ = types.Array(types.float64, 1, "C", readonly=True)
 _READ_MATRIX = types.Array(types.float64, 2, "C", readonly=True)
 _OFFSETS = types.Array(types.int64, 1, "C", readonly=True)
-_VECTOR = types.float64[::1]
-_INDEX = types.int64[::1]
 
 BLOCK = 32
 """Queries that are put in order before the losses look at them."""
-
-
-@njit(
-    types.void(_READ, types.int64, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR), cache=True, nogil=True, inline="always"
-)
-def _largest(
-    values: NDArray[np.float64],
-    k: int,
-    chosen: NDArray[np.int64],
-    places: NDArray[np.int64],
-    near: NDArray[np.float64],
-    maxima: NDArray[np.float64],
-    best: NDArray[np.float64],
-) -> None:
-    """Write the k largest values, k <= m, in descending order to `best`, shape (k,)."""
-    least = threshold(values, k, maxima)
-    count = above_only(values, least, chosen)
-    for i in range(count):
-        near[i] = values[chosen[i]]
-    # Where too few lie above the threshold, the others of the k largest are equal to it.
-    for at in range(min(count, k), k):
-        best[at] = least
-    place(near, count, places)
-    for i in range(count):
-        if places[i] < k:
-            best[places[i]] = near[i]
-
-
-@njit(
-    types.int64(_READ, _READ, types.int64, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _INDEX),
-    cache=True,
-    nogil=True,
-    inline="always",
-)
-def _in_order(
-    alpha: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    k: int,
-    chosen: NDArray[np.int64],
-    places: NDArray[np.int64],
-    near: NDArray[np.float64],
-    maxima: NDArray[np.float64],
-    ordered: NDArray[np.float64],
-    ranked: NDArray[np.float64],
-    ends: NDArray[np.int64],
-) -> int:
-    """Write the structure scores of the first items in the order of alpha, and the ends of their ties.
-
-    Returns how many they are, at least min(k, m); -1 if alpha has a nan.
-    """
-    m = alpha.shape[0]
-    missing = 0
-    for i in range(m):
-        missing += alpha[i] != alpha[i]
-    if missing:
-        return -1
-    top = min(k, m)
-    count = above(alpha, threshold(alpha, top, maxima), top, chosen)
-    for i in range(count):
-        near[i] = alpha[chosen[i]]
-    place(near, count, places)
-    for i in range(count):
-        ranked[places[i]] = scores[chosen[i]]
-        ordered[places[i]] = near[i]
-    end = count
-    for at in range(count - 1, -1, -1):
-        end = at + 1 if ordered[at] != ordered[min(at + 1, count - 1)] else end
-        ends[at] = end
-    return count
 
 
 @njit(
@@ -140,22 +69,52 @@ def ranked_pass(
     best, zero = np.empty((BLOCK, MOST)), np.empty(BLOCK, dtype=np.bool_)
     counts, maxima, scratch = np.empty(BLOCK, dtype=np.int64), np.empty(MOST), np.empty(work)
     queries = offsets.shape[0] - 1
+    # One long loop: calls with so many arrays as arguments cost as much as what they would do.
     for begin in range(0, queries, BLOCK):
         block = min(BLOCK, queries - begin)
         for b in range(block):
+            # The k largest structure scores, in descending order.
             scores = structures[offsets[begin + b] : offsets[begin + b + 1]]
-            _largest(scores, min(k, len(scores)), chosen, places, near, maxima, best[b])
+            top = min(k, len(scores))
+            least = threshold(scores, top, maxima)
+            count = above_only(scores, least, chosen)
+            for i in range(count):
+                near[i] = scores[chosen[i]]
+            # Where too few lie above the threshold, the others of the k largest are equal to it.
+            for at in range(min(count, top), top):
+                best[b, at] = least
+            place(near, count, places)
+            for i in range(count):
+                if places[i] < top:
+                    best[b, places[i]] = near[i]
             said = 0
             for i in range(len(scores)):
                 said += scores[i] != 0.0
             zero[b] = said == 0
         for c in range(alpha.shape[0]):
             for b in range(block):
-                start, stop = offsets[begin + b], offsets[begin + b + 1]
-                counts[b] = _in_order(
-                    alpha[c, start:stop], structures[start:stop], k, chosen, places, near, maxima, ordered,
-                    ranked[b], ends[b],
-                )  # fmt: skip
+                # The structure scores of the first items, at least k, in the order of alpha, and where their ties end.
+                mine = alpha[c, offsets[begin + b] : offsets[begin + b + 1]]
+                scores = structures[offsets[begin + b] : offsets[begin + b + 1]]
+                missing = 0
+                for i in range(len(mine)):
+                    missing += mine[i] != mine[i]
+                if missing:
+                    counts[b] = -1
+                    continue
+                top = min(k, len(mine))
+                count = above(mine, threshold(mine, top, maxima), top, chosen)
+                for i in range(count):
+                    near[i] = mine[chosen[i]]
+                place(near, count, places)
+                for i in range(count):
+                    ranked[b, places[i]] = scores[chosen[i]]
+                    ordered[places[i]] = near[i]
+                end = count
+                for at in range(count - 1, -1, -1):
+                    end = at + 1 if ordered[at] != ordered[min(at + 1, count - 1)] else end
+                    ends[b, at] = end
+                counts[b] = count
             # A typed list is slow to read: once a block, not once a query.
             for which in range(len(losses)):
                 loss, told = losses[which], params[which]
