@@ -11,6 +11,7 @@ unexport PYTHONHOME PYTHONPATH
 
 RANKBENCH := .venv/bin/rankbench
 PYTEST := .venv/bin/python -m pytest
+PUBLISHED := paper arena aggregators selection u-statistics
 # BLAS on one thread, with the kernels that rankbench chooses for this processor.
 ONE_THREAD := env -u OPENBLAS_CORETYPE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
@@ -30,11 +31,12 @@ demo: install ## a first leaderboard and a figure in seconds, in runs/demo/
 arena: install ## votes on 59 language models: which method, and which model; in runs/arena/
 	$(RANKBENCH) run --suite arena $(ARGS)
 
-leaderboards: paper arena ## run the suites paper and arena and publish them in leaderboards/
-	for suite in paper arena; do \
-	    rm -rf leaderboards/$$suite && mkdir -p leaderboards/$$suite && \
+leaderboards: install ## run the suites that are published, one after the other, into leaderboards/
+	for suite in $(PUBLISHED); do \
+	    $(RANKBENCH) run --suite $$suite $(ARGS) && \
+	    rm -rf leaderboards/$$suite && mkdir -p leaderboards/$$suite || exit 1; \
 	    for part in leaderboard.md leaderboard.csv units.csv figures run.json; do \
-	        cp -R runs/$$suite/$$part leaderboards/$$suite/ || exit 1; \
+	        test ! -e runs/$$suite/$$part || cp -R runs/$$suite/$$part leaderboards/$$suite/ || exit 1; \
 	    done; \
 	done
 
