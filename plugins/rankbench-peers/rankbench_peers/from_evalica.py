@@ -140,7 +140,7 @@ class EvalicaNewman(EvalicaRatios):
 class EvalicaEigen(EvalicaRatios):
     """evalica's eigenvector of the matrix of wins, which is the wrong way round.
 
-    In evalica 0.0.3 to 0.4.2 the matrix is transposed, so that an item's score is the sum of
+    In evalica 0.4.2 the matrix is transposed, so that an item's score is the sum of
     the scores of those it *lost* to, times losses: the worst item comes first. It is
     left so: what is measured is what evalica gives.
     """

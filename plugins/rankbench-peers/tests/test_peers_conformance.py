@@ -1,6 +1,4 @@
-"""rankbench's own checks of components, on every one that this package brings."""
-
-import pytest
+"""rankbench's own checks of components, on every one that this package brings; skipped without its peer."""
 
 from rankbench.testing import parametrize_with_checks
 from rankbench_peers.plugin import (
@@ -8,9 +6,6 @@ from rankbench_peers.plugin import (
     rankbench_register_methods,
     rankbench_register_suites,
 )
-
-for module in ("choix", "evalica", "lightgbm", "sklearn"):
-    pytest.importorskip(module)
 
 
 @parametrize_with_checks(

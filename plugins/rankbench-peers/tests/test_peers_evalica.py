@@ -120,12 +120,15 @@ def test_an_item_without_a_logarithm_is_a_divergence():
 
 
 def test_eigen_ranks_in_reverse():
-    """Four items, each pair compared ten times, the lower number wins eight: evalica 0.0.3 to 0.4.2."""
+    """Four items, each pair compared ten times, the lower number wins eight: evalica 0.4.2."""
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
     winners = np.array([i for i, _ in pairs] * 8 + [j for _, j in pairs] * 2, dtype=np.int32)
     losers = np.array([j for _, j in pairs] * 8 + [i for i, _ in pairs] * 2, dtype=np.int32)
     found = EvalicaEigen().aggregate(winners, losers, np.ones(60), 4)
     np.testing.assert_allclose(found, [0.2582, 0.3651, 0.5164, 0.7303], atol=1e-4)
+    for solver in ("pyo3", "naive"):
+        direct = evalica.eigen(winners.tolist(), losers.tolist(), [evalica.Winner.X] * 60, solver=solver).scores
+        np.testing.assert_allclose(direct[range(4)], found, atol=1e-6)
     # What an eigenvector of the wins gives is what evalica gives if every vote is turned around.
     turned = EvalicaEigen().aggregate(losers, winners, np.ones(60), 4)
     wins = np.where(np.triu(np.ones((4, 4)), 1) > 0, 8.0, 2.0) * (1 - np.eye(4))
