@@ -39,7 +39,7 @@ def test_every_pair_keeps_its_sum(graph: tuple[int, list[tuple[int, int]]]) -> N
     found = {(int(i), int(j)): g for i, j, g in zip(low, rows.high, rows.spread(sums), strict=True)}
     assert {pair: g for pair, g in found.items() if g} == dict(zip(pairs, sums, strict=True))
     assert list(found) == sorted(found)
-    assert len(found) == (m * (m - 1) // 2 if 2 * len(pairs) >= m * (m - 1) // 2 else len(pairs))
+    assert len(found) == (m * (m - 1) // 2 if len(pairs) >= 2 / 3 * (m * (m - 1) // 2) else len(pairs))
 
 
 @settings(deadline=None, max_examples=80)
@@ -89,7 +89,7 @@ def test_the_fit_and_its_resamples_do_not_depend_on_the_rows(monkeypatch: pytest
     some = counts.select(kept)
     assert fast_rows(some.starts, some.high).place is not None
     scores = []
-    for share in (0.5, 2.0):
+    for share in (0.1, 2.0):
         monkeypatch.setattr("rankbench.logs.complete._SHARE", share)
         fit = fit_bradley_terry(some)
         scores.append([fit.scores, bootstrap_bradley_terry(fit, some, repetitions=20)])
