@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rankbench.data.dataset import Dataset
-from rankbench.digest import blas_cores, code_digest, cpu_class, version
+from rankbench.digest import code_digest
 from rankbench.errors import SpecError, StoreError
-from rankbench.losses.base import Loss
 from rankbench.protocols.base import BlockTask, Prepared
-from rankbench.results.files import replace_file
 from rankbench.results.partial import partial
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
 from rankbench.results.store import Store
-from rankbench.runner.blocks import points
 from rankbench.runner.plan import Plan, make_plan
 from rankbench.runner.prepare import prepare
 from rankbench.runner.progress import Progress, Silent
+from rankbench.runner.record import suite_record, write_facts
 from rankbench.runtime import prepare as settle
 from rankbench.suites.load import load_suite
-from rankbench.suites.schema import Experiment, Suite
+from rankbench.suites.schema import Suite
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,8 +34,6 @@ DatasetChoice: TypeAlias = "str | Dataset | Sequence[str | Dataset]"
 
 _LONGEST_TIMEOUT = 1_000_000
 """Seconds; the system takes no more than 2^31 milliseconds."""
-
-LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
 
 @dataclass(frozen=True, repr=False)
@@ -214,7 +209,8 @@ def run(
         store = Store.open(directory)
         try:
             _check_folder(store, directory, made)
-            store.begin(_record(made), plan.members)
+            record = suite_record(made)
+            store.begin(record, plan.members)
             missing = _missing(store, plan.tasks)
             told.start(len(missing), len(plan.tasks) - len(missing))
             blocks: Iterable[BlockResult]
@@ -250,7 +246,7 @@ def run(
         "until_last_block": computed,
         "blocks_all_workers": busy,
     }
-    _write_facts(directory, made, len(missing), workers, seconds)
+    write_facts(directory, made, record, len(missing), workers, seconds)
     return results
 
 
@@ -272,16 +268,12 @@ def _check_folder(store: Store, directory: Path, made: Planned) -> None:
         return
     held = store.record()
     there = {(source.protocol.partition(":")[0], source.dataset) for source in held.sources}
-    wanted = {(source.protocol.name, _name(source)) for source in made.sources}
+    wanted = {(source.protocol.name, str(source.dataset or "")) for source in made.sources}
     if held.name != made.plan.suite.name or not (there <= wanted or wanted <= there):
         data = ", ".join(source.dataset or source.protocol for source in held.sources)
         raise StoreError(
             f"{directory} holds suite {held.name!r} on {data}; give another folder with --out, or remove it"
         )
-
-
-def _name(source: Prepared) -> str:
-    return str(source.dataset) if source.dataset else ""
 
 
 def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:
@@ -310,99 +302,3 @@ def _results(directory: Path, found: dict[str, pl.DataFrame]) -> Results:
     failed = found["rows"].filter(pl.col("status").is_in(sorted(FAILURES)))
     reasons = failed.unique("cell").group_by("reason").len().sort("reason")
     return Results(directory, found["leaderboard"], found["rows"], found["claims"], dict(reasons.iter_rows()))
-
-
-def _record(made: Planned) -> dict[str, Any]:
-    """Return what the journal keeps about the suite, see `SuiteRecord`."""
-    suite = made.plan.suite
-    return {
-        "name": suite.name,
-        "title": suite.title,
-        "seed": suite.seed,
-        "sources": [_source(made, index) for index in range(len(made.sources))],
-        "of": made.of,
-        "left_out": made.left_out,
-        "experiments": [_canonical(experiment, made) for experiment in suite.experiments],
-        "versions": {name: version(name) for name in (*LIBRARIES, *_packages(made))},
-        "cpu": cpu_class(),
-        "blas": blas_cores(),
-        "code_digest": code_digest(),
-    }
-
-
-def _packages(made: Planned) -> list[str]:
-    """Return the distributions that contenders declare to be computed by, sorted."""
-    kinds = {name: made.sources[index].protocol.contender for name, index in made.of.items()}
-    specs = {(kinds[member.experiment], member.spec) for member in made.plan.members}
-    return sorted({package for spec in specs for point in points(*spec) for package in point.all_packages()})
-
-
-def _source(made: Planned, index: int) -> dict[str, Any]:
-    prepared = made.sources[index]
-    protocol = prepared.protocol
-    directions = dict(protocol.metrics)
-    for experiment in made.plan.suite.experiments:
-        if made.of[experiment.name] == index and not protocol.metrics:
-            directions |= {str(loss): loss.direction for loss in _losses(experiment)}
-    return {
-        "protocol": str(protocol),
-        "dataset": _name(prepared),
-        "fingerprint": prepared.fingerprint,
-        "simulated": prepared.simulated,
-        "assumptions": prepared.assumptions(),
-        "notes": list(prepared.notes),
-        "splits": dict(prepared.splits),
-        "units": {split: list(names) for split, names in prepared.units.items()},
-        "counts": protocol.counts,
-        "test_share": prepared.test_share,
-        "pool": prepared.pool,
-        "layout": protocol.layout,
-        "words": protocol.words,
-        "directions": directions,
-    }
-
-
-def _losses(experiment: Experiment) -> list[Loss]:
-    from rankbench.plugin.manager import get
-
-    return [loss for text in experiment.losses if isinstance(loss := get("loss", text), Loss)]
-
-
-def _canonical(experiment: Experiment, made: Planned) -> dict[str, Any]:
-    """Return an experiment with its losses as cells name them."""
-    own = bool(made.sources[made.of[experiment.name]].protocol.metrics)
-    losses = list(experiment.losses) if own else [str(loss) for loss in _losses(experiment)]
-    return experiment.model_dump(mode="json") | {"losses": losses}
-
-
-def _write_facts(directory: Path, made: Planned, computed: int, workers: int, seconds: dict[str, float]) -> None:
-    """Write ``run.json``: what ran, on what, with what, and how long it took."""
-    record = _record(made)
-    plan = made.plan
-    kept = ("versions", "cpu", "blas", "code_digest", "seed")
-    facts = {
-        "suite": plan.suite.name,
-        **{key: record[key] for key in kept},
-        "sources": [
-            {
-                "protocol": source["protocol"],
-                "dataset": source["dataset"],
-                "dataset_sha256": source["fingerprint"],
-                "simulated": source["simulated"],
-                "notes": source["notes"],
-                "units": {split: len(names) for split, names in source["units"].items()},
-                "experiments": [name for name, of in made.of.items() if of == index],
-            }
-            for index, source in enumerate(record["sources"])
-        ],
-        "repetitions": {e.name: e.repetitions for e in plan.suite.experiments},
-        "n": {e.name: [made.sources[made.of[e.name]].scaled(n) for n in e.n] for e in plan.suite.experiments},
-        "blocks": {"computed": computed, "reused": len(plan.tasks) - computed},
-        "workers": workers,
-        "seconds": {name: round(value, 2) for name, value in seconds.items()},
-    }
-    text = json.dumps(facts, indent=2, sort_keys=True) + "\n"
-    try:
-        replace_file(directory / "run.json", text.encode())
-    except OSError as error:
-        raise StoreError(f"{directory}: cannot write run.json ({error}); the results are complete") from error

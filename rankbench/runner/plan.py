@@ -35,6 +35,7 @@ class Plan:
     Attributes
     ----------
     suite : Suite
+        Losses are as cells name them.
     members : list of Member
         Cells as experiments show them.
     tasks : list of BlockTask
@@ -116,6 +117,7 @@ def make_plan(
         add that fits no experiment.
     """
     members: list[Member] = []
+    named: list[Experiment] = []
     blocks: dict[tuple[BlockKey, int, tuple[str, ...]], dict[str, str]] = defaultdict(dict)
     experiments = added(suite.experiments, [sources[of[e.name]].protocol for e in suite.experiments], extra)
     chosen = [[fitting(e, entry, sources[of[e.name]].protocol) for entry in e.contenders] for e in experiments]
@@ -143,9 +145,10 @@ def make_plan(
                             Member(experiment.name, label, spec, config, key.n, declared, repetition, cell, order)
                         )
         _check_labels(experiment, labels)
+        named.append(experiment.model_copy(update={"losses": losses}))
     tasks = [BlockTask(key, source, losses, cells) for (key, source, losses), cells in blocks.items()]
     tasks.sort(key=lambda task: (task.key.repetition, task.source, task.key.n, task.losses))
-    return Plan(suite.model_copy(update={"experiments": tuple(experiments)}), members, tasks)
+    return Plan(suite.model_copy(update={"experiments": tuple(named)}), members, tasks)
 
 
 def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[object]]]]) -> None:

@@ -13,6 +13,7 @@ from rankbench import api
 from rankbench.errors import StoreError
 from rankbench.results import files
 from rankbench.results.files import replace_file
+from rankbench.runner.record import write_facts
 
 
 @pytest.fixture
@@ -89,13 +90,12 @@ def test_what_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def facts(monkeypatch: pytest.MonkeyPatch):
+def facts():
     """Write the facts of a run that ran nothing."""
-    kept = ("versions", "cpu", "blas", "code_digest", "seed")
-    monkeypatch.setattr(api, "_record", lambda made: dict.fromkeys(kept) | {"sources": []})
+    record = dict.fromkeys(("versions", "cpu", "blas", "code_digest", "seed")) | {"sources": []}
     plan = SimpleNamespace(suite=SimpleNamespace(name="paper", experiments=()), tasks=())
     made = api.Planned([], {}, plan)
-    return lambda folder: api._write_facts(folder, made, 0, 1, {"total": 1.234})
+    return lambda folder: write_facts(folder, made, record, 0, 1, {"total": 1.234})
 
 
 def test_facts_of_a_run_follow_no_planted_link(tmp_path: Path, facts) -> None:

@@ -9,7 +9,9 @@ from pydantic import ValidationError
 
 from rankbench import api
 from rankbench.errors import SpecError
+from rankbench.results.schema import SuiteRecord
 from rankbench.runner.plan import contenders
+from rankbench.runner.record import suite_record
 from rankbench.suites.schema import ContenderEntry
 
 
@@ -111,3 +113,14 @@ def test_nothing_need_be_held_out(tmp_path: Path) -> None:
     assert {split: len(units) for split, units in prepared.units.items()} == {"design": 20, "heldout": 0}
     assert prepared.arrays["heldout.x"].shape == (0, prepared.arrays["design.x"].shape[1])
     assert prepared.arrays["heldout.offsets"].tolist() == [0]
+
+
+def test_losses_are_called_in_the_record_as_cells_name_them(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    head, rest = CLAIM.format(n=200, heldout=20).split("repetitions = 1\n")
+    path.write_text(f'{head}repetitions = 1\nlosses = ["ndcg:gain=exp2,cutoff=5", "ndcg"]\n{rest}')
+    made = api.planned(str(path))
+    assert {task.losses for task in made.plan.tasks} == {("ndcg:cutoff=5", "ndcg")}
+    record = SuiteRecord.model_validate(suite_record(made))
+    assert record.experiments[0].losses == ("ndcg:cutoff=5", "ndcg")
+    assert record.sources[0].directions == {"ndcg:cutoff=5": "minimize", "ndcg": "minimize"}

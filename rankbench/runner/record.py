@@ -1,0 +1,124 @@
+"""What a run says of itself: the suite's record in its journal, and ``run.json``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rankbench.digest import blas_cores, code_digest, cpu_class, version
+from rankbench.errors import StoreError
+from rankbench.losses.base import Loss
+from rankbench.plugin import manager
+from rankbench.results.files import replace_file
+from rankbench.runner.blocks import points
+
+if TYPE_CHECKING:
+    from rankbench.api import Planned
+
+__all__ = ["LIBRARIES", "suite_record", "write_facts"]
+
+LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
+"""Whose versions are kept, beside those of the distributions that contenders declare."""
+
+
+def suite_record(made: Planned) -> dict[str, Any]:
+    """Return what the journal keeps about the suite, see `rankbench.results.schema.SuiteRecord`."""
+    suite = made.plan.suite
+    return {
+        "name": suite.name,
+        "title": suite.title,
+        "seed": suite.seed,
+        "sources": [_source(made, index) for index in range(len(made.sources))],
+        "of": made.of,
+        "left_out": made.left_out,
+        "experiments": [experiment.model_dump(mode="json") for experiment in suite.experiments],
+        "versions": {name: version(name) for name in (*LIBRARIES, *_packages(made))},
+        "cpu": cpu_class(),
+        "blas": blas_cores(),
+        "code_digest": code_digest(),
+    }
+
+
+def _packages(made: Planned) -> list[str]:
+    """Return the distributions that contenders declare to be computed by, sorted."""
+    kinds = {name: made.sources[index].protocol.contender for name, index in made.of.items()}
+    specs = {(kinds[member.experiment], member.spec) for member in made.plan.members}
+    return sorted({package for spec in specs for point in points(*spec) for package in point.all_packages()})
+
+
+def _source(made: Planned, index: int) -> dict[str, Any]:
+    prepared = made.sources[index]
+    protocol = prepared.protocol
+    directions = dict(protocol.metrics)
+    if not protocol.metrics:
+        own = [experiment for experiment in made.plan.suite.experiments if made.of[experiment.name] == index]
+        losses = {text: manager.get("loss", text) for experiment in own for text in experiment.losses}
+        directions |= {text: loss.direction for text, loss in losses.items() if isinstance(loss, Loss)}
+    return {
+        "protocol": str(protocol),
+        "dataset": str(prepared.dataset or ""),
+        "fingerprint": prepared.fingerprint,
+        "simulated": prepared.simulated,
+        "assumptions": prepared.assumptions(),
+        "notes": list(prepared.notes),
+        "splits": dict(prepared.splits),
+        "units": {split: list(names) for split, names in prepared.units.items()},
+        "counts": protocol.counts,
+        "test_share": prepared.test_share,
+        "pool": prepared.pool,
+        "layout": protocol.layout,
+        "words": protocol.words,
+        "directions": directions,
+    }
+
+
+def write_facts(
+    directory: Path, made: Planned, record: dict[str, Any], computed: int, workers: int, seconds: dict[str, float]
+) -> None:
+    """Write ``run.json``: what ran, on what, with what, and how long it took.
+
+    Parameters
+    ----------
+    directory : Path
+    made : Planned
+    record : dict
+        Its `suite_record`.
+    computed : int
+        Blocks that this run computed.
+    workers : int
+    seconds : dict of str to float
+
+    Raises
+    ------
+    StoreError
+        The file cannot be written.
+    """
+    plan = made.plan
+    kept = ("versions", "cpu", "blas", "code_digest", "seed")
+    facts = {
+        "suite": plan.suite.name,
+        **{key: record[key] for key in kept},
+        "sources": [
+            {
+                "protocol": source["protocol"],
+                "dataset": source["dataset"],
+                "dataset_sha256": source["fingerprint"],
+                "simulated": source["simulated"],
+                "notes": source["notes"],
+                "units": {split: len(names) for split, names in source["units"].items()},
+                "experiments": [name for name, of in made.of.items() if of == index],
+            }
+            for index, source in enumerate(record["sources"])
+        ],
+        "repetitions": {e.name: e.repetitions for e in plan.suite.experiments},
+        "n": {e.name: [made.sources[made.of[e.name]].scaled(n) for n in e.n] for e in plan.suite.experiments},
+        "blocks": {"computed": computed, "reused": len(plan.tasks) - computed},
+        "workers": workers,
+        "seconds": {name: round(value, 2) for name, value in seconds.items()},
+    }
+    text = json.dumps(facts, indent=2, sort_keys=True) + "\n"
+    try:
+        replace_file(directory / "run.json", text.encode())
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot write run.json ({error}); the results are complete") from error

@@ -1,0 +1,45 @@
+"""Equal contenders through the whole program: how often it calls them different."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import numpy as np
+
+import rankbench
+
+
+def test_nobody_declares_equal_contenders_different(tmp_path: Path) -> None:
+    """Two contenders of one law, under different names, through the whole program: 200 seeds."""
+    text = textwrap.dedent(
+        """
+        name = "null"
+        title = "Equal contenders"
+        seed = {seed}
+        dataset = "web10k-like:queries=64,features=8,seed={seed}"
+        protocol = "btl:design=30,heldout=30"
+        [[experiments]]
+        name = "null"
+        title = "Equal contenders"
+        n = [60]
+        repetitions = 4
+        contenders = [
+          {{ label = "one", use = "random-scores:stream=1" }},
+          {{ label = "two", use = "random-scores:stream=2" }},
+        ]
+        claims = [{{ id = "N", text = "They differ.", kind = "less", contrasts = [{{ a = "one", b = "two" }}] }}]
+        """
+    )
+    seeds, declared, ranked = 200, 0, 0
+    for seed in range(seeds):
+        (tmp_path / "null.toml").write_text(text.format(seed=seed))
+        results = rankbench.run(str(tmp_path / "null.toml"), out=tmp_path / f"{seed}")
+        held = results.claims.filter(split="heldout")
+        declared += held["verdict"][0] != "could not tell"
+        board = results.leaderboard.filter(split="heldout", metric="ndcg")
+        ranked += bool((board["rank_high"] != 2).any())
+    # 5% and three binomial standard deviations.
+    allowed = 0.05 * seeds + 3 * np.sqrt(seeds * 0.05 * 0.95)
+    assert declared <= allowed
+    assert ranked <= allowed
