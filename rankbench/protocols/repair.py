@@ -121,8 +121,7 @@ class Repair(Protocol):
             f"as many votes against as for are added to every pair, exponential with mean {self.items - 1} times that "
             "of a lead, and items are put in a random order; no population is picked or left out",
             "this law was chosen, before anything was trained, for how often the limit of (12) with the logistic phi "
-            "is wrong: on a fifth to a third of low-noise populations of four items; with uniform variables in the "
-            "place of exponential ones it is an eighth, with five items nearly half",
+            "is wrong: on about a third of low-noise populations of four items, and on half of those of five",
             "votes are independent and weigh the same; a population has one free score an item",
         ]
 

@@ -101,7 +101,8 @@ class Table1(Protocol):
             "Chosen knowing results on the real ratings: two definitions of features (a user's mean in the movie's "
             "genres, and which deviations make users similar), by comparing with an earlier program for the same "
             "experiment; and the seed of the suite table-1, which was changed because with the first one levels were "
-            "lower by .003 to .008. Differences were much the same: read them, not levels (docs/decisions/table-1.md)."
+            "lower by .003 to .008. Differences were much the same: read them, not levels. These comparisons were made "
+            "once, during development; no command makes them again (docs/decisions/table-1.md)."
         ]
         if self.features == "crossfit":
             notes.append(

@@ -4,7 +4,8 @@ Cochran and Cox [CC50]_: the quantiles of Student's t for draws and for queries,
 with weights that are the sources' shares of the variance. Few draws then give wide
 intervals only where draws are what the uncertainty comes from. Satterthwaite's single
 number of degrees of freedom calls equal contenders different too often when many pairs of
-them share few draws (11% instead of 5% for eight contenders and five draws).
+them share few draws (11% instead of 5% for eight contenders and five draws, measured once
+during development: docs/decisions/crossed-bootstrap.md).
 """
 
 from __future__ import annotations
