@@ -15,6 +15,7 @@ from rankbench.logs.clusters import count_clusters
 from rankbench.logs.count import count_pairs
 from rankbench.logs.covariance import covariance, sandwich
 from rankbench.logs.scan import count_log, count_log_clusters
+from rankbench.random import below
 
 M, N, JUDGES = 6, 900, 40
 
@@ -106,6 +107,35 @@ def test_resamples_of_two_clusters_are_all_there_are(log: Log) -> None:
     nearest = np.abs(found[:, None, :] - np.array(wanted)).max(axis=2)
     assert nearest.min(axis=1).max() < 1e-7
     assert set(nearest.argmin(axis=1)) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("groups", [N, 100])
+def test_units_are_drawn_with_replacement_from_the_stream(log: Log, groups: int) -> None:
+    """Judgments or clusters of 9: resampled here too, from the same stream."""
+    winners, losers, ties, _, _ = log
+    if groups == N:
+        counts = count_pairs(winners, losers, ties=ties, m=M)
+        cells = np.column_stack([counts.forward, counts.backward, counts.ties]).astype(np.int64)
+        pair, kind = np.divmod(np.repeat(np.arange(cells.size), cells.ravel()), 3)
+        first, second = counts.low[pair].astype(np.int64), counts.high[pair].astype(np.int64)
+        units = [
+            (np.array([j if k == 1 else i]), np.array([i if k == 1 else j]), np.array([k == 2]))
+            for i, j, k in zip(first, second, kind, strict=True)
+        ]
+        fit = fit_bradley_terry(counts, ridge=1.0)
+        found = bootstrap_bradley_terry(fit, counts, repetitions=3, seed=5, tolerance=1e-8)
+    else:
+        said = np.arange(N) % groups
+        data = count_clusters(winners, losers, said, ties=ties)
+        units = [(winners[said == g], losers[said == g], ties[said == g]) for g in map(int, data.clusters)]
+        fit = fit_bradley_terry(data.counts, ridge=1.0)
+        found = bootstrap_bradley_terry(fit, data, repetitions=3, seed=5, tolerance=1e-8)
+    states = np.random.SeedSequence(5).generate_state(12, np.uint64).astype(np.uint64).reshape(3, 4)
+    for state, scores in zip(states, found, strict=True):
+        chosen = [units[below(state, groups)] for _ in range(groups)]
+        resample = [np.concatenate(column) for column in zip(*chosen, strict=True)]
+        again = count_pairs(resample[0], resample[1], ties=resample[2], m=M)
+        np.testing.assert_allclose(scores, fit_bradley_terry(again, ridge=1.0).scores, atol=1e-7)
 
 
 def test_bootstrap_spread_is_the_sandwich_s(log: Log) -> None:
