@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rankbench.data.dataset import Dataset
 from rankbench.digest import code_digest
 from rankbench.errors import SpecError, StoreError
-from rankbench.protocols.base import BlockTask, Prepared
+from rankbench.protocols.base import BlockTask
 from rankbench.results.partial import partial
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
 from rankbench.results.store import Store
-from rankbench.runner.plan import Plan, make_plan
+from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runner.record import suite_record, write_facts
@@ -28,7 +28,7 @@ from rankbench.suites.schema import Suite
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Planned", "Results", "planned", "report", "run"]
+__all__ = ["Results", "planned", "report", "run"]
 
 DatasetChoice: TypeAlias = "str | Dataset | Sequence[str | Dataset]"
 
@@ -62,26 +62,6 @@ class Results:
 
     def __repr__(self) -> str:
         return f"<results of {self.rows.height} rows in {self.directory}>"
-
-
-@dataclass(frozen=True)
-class Planned:
-    """A suite with its data and its plan.
-
-    Attributes
-    ----------
-    sources : list of Prepared
-    of : dict of str to int
-        Index of each experiment's source.
-    plan : Plan
-    left_out : dict of str to str
-        Optional experiments that the data do not allow, and why.
-    """
-
-    sources: list[Prepared]
-    of: dict[str, int]
-    plan: Plan
-    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None, extra: Sequence[str] = ()) -> Planned:

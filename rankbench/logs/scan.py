@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import cast
 
 import numpy as np
 import polars as pl
@@ -21,31 +20,11 @@ from rankbench.logs.pairs import PairCounts
 from rankbench.logs.parquet import ParquetLog, is_parquet, parquet_log
 from rankbench.logs.parts import PART, Part, Said, Tree, counts_of, joined, pairs_of
 from rankbench.logs.runs import Run, relabelled
+from rankbench.logs.source import Log
 from rankbench.logs.stream import LogStream, log_schema, streamed
 from rankbench.logs.tables import ROWS, Piece
 
-__all__ = ["Log", "count_frame", "count_log", "count_log_clusters", "open_log", "parts"]
-
-Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
-"""A comparison log: a frame, or the path of a file or of a folder of shards."""
-
-
-def open_log(log: Log) -> pl.LazyFrame:
-    """Return a log as a lazy frame.
-
-    Parameters
-    ----------
-    log : LazyFrame, DataFrame or path
-        Parquet files are scanned as they are; other files, and folders of shards, go
-        through the reader that fits them, with its checks.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or no reader knows it.
-    """
-    found = _opened(log)
-    return found.frame() if isinstance(found, ParquetLog) else found
+__all__ = ["count_frame", "count_log", "count_log_clusters", "parts"]
 
 
 def _opened(log: Log) -> pl.LazyFrame | ParquetLog:

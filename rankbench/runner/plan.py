@@ -8,7 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rankbench.component import Component, build
 from rankbench.errors import SpecError, nearest
@@ -20,7 +20,7 @@ from rankbench.runner.additions import added
 from rankbench.spec import parse
 from rankbench.suites.schema import ContenderEntry, Experiment, Suite
 
-__all__ = ["Plan", "contenders", "fitting", "make_plan", "metric"]
+__all__ = ["Plan", "Planned", "contenders", "fitting", "make_plan", "metric"]
 
 LABEL_LENGTH = 200
 
@@ -46,6 +46,26 @@ class Plan:
     suite: Suite
     members: list[Member]
     tasks: list[BlockTask]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A suite with its data and its plan.
+
+    Attributes
+    ----------
+    sources : list of Prepared
+    of : dict of str to int
+        Index of each experiment's source.
+    plan : Plan
+    left_out : dict of str to str
+        Optional experiments that the data do not allow, and why.
+    """
+
+    sources: list[Prepared]
+    of: dict[str, int]
+    plan: Plan
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, str, list[Component]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankbench.digest import blas_cores, code_digest, cpu_class, version
 from rankbench.errors import StoreError
@@ -12,9 +12,7 @@ from rankbench.losses.base import Loss
 from rankbench.plugin import manager
 from rankbench.results.files import replace_file
 from rankbench.runner.blocks import points
-
-if TYPE_CHECKING:
-    from rankbench.api import Planned
+from rankbench.runner.plan import Planned
 
 __all__ = ["LIBRARIES", "suite_record", "write_facts"]
 

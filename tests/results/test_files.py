@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from rankbench import api
 from rankbench.errors import StoreError
 from rankbench.results import files
 from rankbench.results.files import replace_file
+from rankbench.runner.plan import Planned
 from rankbench.runner.record import write_facts
 
 
@@ -94,7 +94,7 @@ def facts():
     """Write the facts of a run that ran nothing."""
     record = dict.fromkeys(("versions", "cpu", "blas", "code_digest", "seed")) | {"sources": []}
     plan = SimpleNamespace(suite=SimpleNamespace(name="paper", experiments=()), tasks=())
-    made = api.Planned([], {}, plan)
+    made = Planned([], {}, plan)
     return lambda folder: write_facts(folder, made, record, 0, 1, {"total": 1.234})
 
 
