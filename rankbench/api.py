@@ -13,6 +13,7 @@ from rankbench.data.dataset import Dataset
 from rankbench.digest import code_digest
 from rankbench.errors import SpecError, StoreError
 from rankbench.protocols.base import BlockTask
+from rankbench.results.files import write_facts
 from rankbench.results.partial import partial
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
@@ -20,7 +21,7 @@ from rankbench.results.store import Store
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare
 from rankbench.runner.progress import Progress, Silent
-from rankbench.runner.record import suite_record, write_facts
+from rankbench.runner.record import run_facts, suite_record
 from rankbench.runtime import prepare as settle
 from rankbench.suites.load import load_suite
 from rankbench.suites.schema import Suite
@@ -226,7 +227,7 @@ def run(
         "until_last_block": computed,
         "blocks_all_workers": busy,
     }
-    write_facts(directory, made, record, len(missing), workers, seconds)
+    write_facts(directory, run_facts(made, record, len(missing), workers, seconds))
     return results
 
 

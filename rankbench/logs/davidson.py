@@ -22,6 +22,7 @@ from rankbench.logs.scales import Scales, connected, strongly_connected, within
 __all__ = ["DavidsonFit", "fit_davidson"]
 
 _STEPS = 200
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,10 @@ def fit_davidson(counts: PairCounts, *, ridge: float = 0.0, tolerance: float = 1
        D_{ij} = e^{s_i} + e^{s_j} + \nu e^{(s_i + s_j)/2}
 
     over the scores and :math:`\nu`, with the penalty :math:`\rho |s|^2 / 2`. With a ridge it is the
-    aggregator `davidson`. Without one, scores exist within the strongly connected components of "beat, or
-    tied with", as for `fit_bradley_terry`, and :math:`\nu` is estimated from the judgments within them.
+    aggregator `davidson`. Without one, scores are sought within the strongly connected components of "beat, or
+    tied with", as for `fit_bradley_terry`, and :math:`\nu` is estimated from the judgments within them; they
+    exist where the wins alone connect a component, but may not where it takes the ties: two items of which one
+    won and tied, but never lost, run apart until rounding stops them.
 
     Without ties :math:`\nu = 0` and the scores are those of Bradley-Terry; if all are ties,
     :math:`\nu = \infty` and all scores are 0.
@@ -80,7 +83,7 @@ def fit_davidson(counts: PairCounts, *, ridge: float = 0.0, tolerance: float = 1
     InputError
         A ridge that is negative or not finite, no pairs.
     ContenderDiverged
-        Rounding keeps the steps above the tolerance.
+        Rounding keeps the steps above the tolerance; without a ridge, there is no maximum.
     """
     check_ridge(ridge)
     if not len(counts):
@@ -101,20 +104,32 @@ class _Problem:
     """Minus the penalized log-likelihood in (s, log nu)."""
 
     def __init__(self, counts: PairCounts, graph: Laplacian) -> None:
-        self.graph, self.ties = graph, float(counts.ties.sum())
+        self.graph = graph
         self.judged = counts.forward + counts.backward + counts.ties
+        self.decisive = counts.forward + counts.backward
         self.lead = (counts.forward - counts.backward) / 2
+        self.ties = float(counts.ties.sum())
+        self.noise = _ROUNDING * float(np.linalg.norm(self.judged))
 
     def chances(
         self, scores: NDArray[np.float64], log_nu: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]:
-        """Return the chances of low, high and a tie, each (P,), and the objective."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the chances of low, high and a tie, each (P,)."""
         half = (scores[self.graph.low] - scores[self.graph.high]) / 2
         top = np.maximum(np.abs(half), log_nu)
         low, high, tie = np.exp(half - top), np.exp(-half - top), np.exp(log_nu - top)
         total = low + high + tie
-        value = self.judged @ (np.log(total) + top) - 2 * (self.lead @ half) - self.ties * log_nu
-        return low / total, high / total, tie / total, float(value + self.graph.ridge / 2 * scores @ scores)
+        return low / total, high / total, tie / total
+
+    def gradient(
+        self, scores: NDArray[np.float64], p: NDArray[np.float64], q: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], float, float]:
+        """Return the gradient in the scores, (m,), that in log nu, and the norm of both."""
+        slope = self.item_sums(self.judged * (p - q) / 2 - self.lead) + self.graph.ridge * scores
+        slope = self.graph.balanced(slope)
+        # Of what was decided, and not of the ties: where most are ties, 1 - r would lose all digits.
+        slope_nu = float((self.decisive - self.judged * (p + q)).sum())
+        return slope, slope_nu, float(np.hypot(np.linalg.norm(slope), slope_nu))
 
     def item_sums(self, pair: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of a number of each pair over an item's pairs, minus where it is `high`, (m,)."""
@@ -126,14 +141,15 @@ class _Problem:
     def newton(self, tolerance: float) -> tuple[NDArray[np.float64], float, float, int]:
         """Return the scores, log nu, the largest last change and the number of steps."""
         graph = self.graph
-        decisive = float(self.judged.sum()) - self.ties
-        scores, log_nu = np.zeros(graph.m), float(np.log(2 * self.ties / decisive))
+        scores, log_nu = np.zeros(graph.m), float(np.log(2 * self.ties / self.decisive.sum()))
+        p, q, r = self.chances(scores, log_nu)
+        slope, slope_nu, norm = self.gradient(scores, p, q)
         for iteration in range(1, _STEPS + 1):
-            p, q, r, value = self.chances(scores, log_nu)
-            slope = graph.balanced(self.item_sums(self.judged * (p - q) / 2 - self.lead) + graph.ridge * scores)
+            if norm <= self.noise:
+                return scores, log_nu, 0.0, iteration - 1
             bend = self.judged * (p + q - (p - q) ** 2) / 4
-            slope_nu, bend_nu = float(self.judged @ r) - self.ties, float(self.judged @ (r * (1 - r)))
             cross = graph.balanced(self.item_sums(-self.judged * r * (p - q) / 2))
+            bend_nu = float(self.judged @ (r * (p + q)))
             # Both solved to a relative 1e-10: the steps of log nu and of the scores hang together.
             one = graph.solve(bend, slope, 1e-10 * float(np.linalg.norm(slope)))
             other = graph.solve(bend, cross, 1e-10 * float(np.linalg.norm(cross)))
@@ -142,15 +158,18 @@ class _Problem:
             change = max(float(np.abs(step).max()), abs(step_nu))
             if change <= tolerance:
                 return scores - step, log_nu - step_nu, change, iteration
-            decrease = float(slope @ step) + slope_nu * step_nu
             length = 1.0
-            while self.chances(scores - length * step, log_nu - length * step_nu)[3] > (
-                value + abs(value) * 1e-14 - 1e-4 * length * decrease
-            ):
+            while True:
+                trial, trial_nu = scores - length * step, log_nu - length * step_nu
+                p, q, r = self.chances(trial, trial_nu)
+                slope, slope_nu, after = self.gradient(trial, p, q)
+                # Backtracking on the gradient's norm: sums of large weights hide small changes of the objective.
+                if after <= max((1 - 1e-4 * length) * norm, self.noise):
+                    break
                 length /= 2
                 if length < 1e-10:
                     raise ContenderDiverged(
                         f"Davidson: rounding keeps the scores from coming nearer than {change:.2g} to the maximum"
                     )
-            scores, log_nu = scores - length * step, log_nu - length * step_nu
+            scores, log_nu, norm = trial, trial_nu, after
         raise ContenderDiverged(f"Davidson: not at the maximum after {_STEPS} Newton steps")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.results.stats.holm import holm
+from rankbench.holm import holm
 
 __all__ = ["OneSided", "Position", "Repeats", "one_sided", "position_bias", "repeats"]
 

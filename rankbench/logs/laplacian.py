@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.errors import ContenderDiverged
 from rankbench.logs.scales import Scales
 
 __all__ = ["DENSE_SYSTEM", "Laplacian"]
@@ -16,6 +17,8 @@ DENSE_SYSTEM = 1500
 
 _PATIENCE = 80
 """Steps of conjugate gradients before the system is factorized."""
+
+_SINGULAR = "the scores run so far apart that the system for the next step is singular; a ridge keeps them together"
 
 
 class Laplacian:
@@ -51,6 +54,11 @@ class Laplacian:
             Sums to zero on every scale unless there is a ridge.
         enough : float
             Conjugate gradients stop at this residual; direct solutions are more precise.
+
+        Raises
+        ------
+        ContenderDiverged
+            The weights of some edges have vanished, so that the matrix is singular.
         """
         from rankbench.logs.kernels.likelihood import conjugate_gradients
 
@@ -90,7 +98,10 @@ class Laplacian:
 
         free = self.free()
         x = np.zeros(self.m)
-        x[free] = solve(self.dense(edge)[np.ix_(free, free)], rhs[free], assume_a="pos")
+        try:
+            x[free] = solve(self.dense(edge)[np.ix_(free, free)], rhs[free], assume_a="pos")
+        except np.linalg.LinAlgError as error:
+            raise ContenderDiverged(_SINGULAR) from error
         return self.balanced(x)
 
     def _sparse(self, edge: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -104,6 +115,9 @@ class Laplacian:
         free = self.free()
         inner = matrix[free][:, free].tocsc()
         x = np.zeros(self.m)
-        factors = splu(inner, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        try:
+            factors = splu(inner, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        except RuntimeError as error:
+            raise ContenderDiverged(_SINGULAR) from error
         x[free] = factors.solve(rhs[free])
         return self.balanced(x)

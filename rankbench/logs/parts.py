@@ -4,7 +4,7 @@ Part k holds the judgments ``k 2^24 .. (k + 1) 2^24 - 1`` of the log, however it
 files, batches and machines. Sums of weights depend on the order of additions: a part has its
 own numbering of items, so that it is counted to the same bytes wherever, and the tree's shape
 depends on the number of parts alone. Without weights sums are exact in any order, and
-one machine takes all of the log for one part.
+one machine takes all of the log for one part where it is not counted by judge.
 """
 
 from __future__ import annotations

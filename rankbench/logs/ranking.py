@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons
 from rankbench.logs.certainty import check_size, rank_ranges, score_intervals
-from rankbench.logs.replicates import finite_scores, scores_from_counts
+from rankbench.logs.replicates import finite_scores, scores_from_counts, solved_on_counts
 from rankbench.logs.units import Units, units_of_votes
 from rankbench.logs.votes import Votes
 
@@ -101,16 +101,17 @@ class PairSums:
 def scores_of(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
     """Return an aggregator's scores from the votes at `rows`, shape (m,).
 
-    Sums by pair are all that it is shown, unless it goes by the order of the votes.
+    It is shown the votes themselves, since it may count them; `bradley-terry` and `davidson` are
+    solved on sums by pair, however many items there are.
 
     Raises
     ------
     ContenderDiverged
         They are not one finite number an item.
     SpecError
-        There are more items than the aggregator can rank.
+        There are more items than the aggregator can rank, or its scores have another shape.
     """
-    if "sequential" not in aggregator.properties:
+    if solved_on_counts(aggregator):
         return scores_from_counts(aggregator, votes.counts(rows))
     m = len(votes.items)
     aggregator.check_size(m)
@@ -148,7 +149,9 @@ def rank_items(
     m = len(votes.items)
     if replicates and "irregular" not in aggregator.properties:
         check_size(m)
-    scores = scores_of(aggregator, votes)
+    # Made of sums by pair, as its resamples are; unless the order of votes counts.
+    sequential = "sequential" in aggregator.properties
+    scores = scores_of(aggregator, votes) if sequential else scores_from_counts(aggregator, votes.counts())
     scales = scales_of(votes)
     groups = clusters_of(votes, cluster)
     units = units_of_votes(votes, groups)

@@ -12,13 +12,13 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.davidson import Davidson
 from rankbench.data.queries import Comparisons
-from rankbench.errors import ContenderDiverged, InputError
+from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.logs.bradley_terry import fit_bradley_terry
 from rankbench.logs.clusters import ClusterCounts
 from rankbench.logs.davidson import fit_davidson
 from rankbench.logs.pairs import PairCounts
 
-__all__ = ["comparisons_of", "finite_scores", "replicates", "resampled", "scores_from_counts"]
+__all__ = ["comparisons_of", "finite_scores", "replicates", "resampled", "scores_from_counts", "solved_on_counts"]
 
 
 def comparisons_of(counts: PairCounts) -> Comparisons:
@@ -43,11 +43,20 @@ def finite_scores(scores: NDArray[np.float64], m: int) -> NDArray[np.float64]:
     ------
     ContenderDiverged
         They are not.
+    SpecError
+        They are of another shape.
     """
     found = np.asarray(scores, dtype=np.float64)
-    if found.shape != (m,) or not np.isfinite(found).all():
+    if found.shape != (m,):
+        raise SpecError(f"scores have shape {found.shape}, not ({m},)")
+    if not np.isfinite(found).all():
         raise ContenderDiverged("scores are not one finite number an item")
     return found
+
+
+def solved_on_counts(aggregator: Aggregator) -> bool:
+    """Return whether `scores_from_counts` has a solver of its own; not for what a plugin derives from these."""
+    return type(aggregator) in (BradleyTerry, Davidson)
 
 
 def scores_from_counts(aggregator: Aggregator, counts: PairCounts) -> NDArray[np.float64]:
@@ -69,9 +78,9 @@ def scores_from_counts(aggregator: Aggregator, counts: PairCounts) -> NDArray[np
     SpecError
         More items than the aggregator can rank.
     """
-    if isinstance(aggregator, BradleyTerry):
+    if type(aggregator) is BradleyTerry:
         return fit_bradley_terry(counts, ridge=aggregator.ridge).scores
-    if isinstance(aggregator, Davidson):
+    if type(aggregator) is Davidson:
         return fit_davidson(counts, ridge=aggregator.ridge).scores
     aggregator.check_size(counts.m)
     return finite_scores(aggregator.from_comparisons(comparisons_of(counts), counts.m), counts.m)

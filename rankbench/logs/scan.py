@@ -116,7 +116,7 @@ def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first:
     """Yield what is counted in each part of a log, one at least.
 
     Judgments without weights are counted to whole numbers, the same in any order: such a log is
-    one part.
+    one part, unless it is counted by judge (how many judges a part may have is limited).
 
     Parameters
     ----------
@@ -146,7 +146,8 @@ def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first:
         judges = CategoryCodes()
     stream = LogStream(frame, items, judge, judges, first)
     chunks = stream.chunks()
-    while part := _part(stream, itertools.islice(chunks, PART // ROWS if stream.weighted else None)):
+    size = PART // ROWS if stream.weighted or judge is not None else None
+    while part := _part(stream, itertools.islice(chunks, size)):
         yield part
 
 

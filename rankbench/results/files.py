@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from pathlib import Path
+from typing import Any
 
-__all__ = ["replace_file"]
+from rankbench.errors import StoreError
+
+__all__ = ["replace_file", "write_facts"]
 
 _DEVICES = (Path("/dev"), Path("/proc"))
 _FILES = (Path("/dev/shm"),)
@@ -64,3 +68,18 @@ def _is_device(path: Path) -> bool:
         return True
     where = path.parent.resolve()
     return any(map(where.is_relative_to, _DEVICES)) and not any(map(where.is_relative_to, _FILES))
+
+
+def write_facts(directory: Path, facts: dict[str, Any]) -> None:
+    """Write ``run.json``, last: the results are complete.
+
+    Raises
+    ------
+    StoreError
+        It cannot be written.
+    """
+    text = json.dumps(facts, indent=2, sort_keys=True) + "\n"
+    try:
+        replace_file(directory / "run.json", text.encode())
+    except OSError as error:
+        raise StoreError(f"{directory}: cannot write run.json ({error}); the results are complete") from error

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rankbench.holm import holm
 from rankbench.results.sample import Arm, Race, Sampler
 from rankbench.results.schema import Direction, Split
 from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws
-from rankbench.results.stats.holm import holm
 from rankbench.results.stats.ranks import rank_ranges
 
 __all__ = ["Standing", "best_first", "standings"]

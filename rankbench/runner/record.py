@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 from rankbench.digest import blas_cores, code_digest, cpu_class, version
-from rankbench.errors import StoreError
 from rankbench.losses.base import Loss
 from rankbench.plugin import manager
-from rankbench.results.files import replace_file
 from rankbench.runner.blocks import points
 from rankbench.runner.plan import Planned
 
-__all__ = ["LIBRARIES", "suite_record", "write_facts"]
+__all__ = ["LIBRARIES", "run_facts", "suite_record"]
 
 LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 """Whose versions are kept, beside those of the distributions that contenders declare."""
@@ -71,14 +67,13 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
     }
 
 
-def write_facts(
-    directory: Path, made: Planned, record: dict[str, Any], computed: int, workers: int, seconds: dict[str, float]
-) -> None:
-    """Write ``run.json``: what ran, on what, with what, and how long it took.
+def run_facts(
+    made: Planned, record: dict[str, Any], computed: int, workers: int, seconds: dict[str, float]
+) -> dict[str, Any]:
+    """Return what goes into ``run.json``: what ran, on what, with what, and how long it took.
 
     Parameters
     ----------
-    directory : Path
     made : Planned
     record : dict
         Its `suite_record`.
@@ -86,15 +81,10 @@ def write_facts(
         Blocks that this run computed.
     workers : int
     seconds : dict of str to float
-
-    Raises
-    ------
-    StoreError
-        The file cannot be written.
     """
     plan = made.plan
     kept = ("versions", "cpu", "blas", "code_digest", "seed")
-    facts = {
+    return {
         "suite": plan.suite.name,
         **{key: record[key] for key in kept},
         "sources": [
@@ -115,8 +105,3 @@ def write_facts(
         "workers": workers,
         "seconds": {name: round(value, 2) for name, value in seconds.items()},
     }
-    text = json.dumps(facts, indent=2, sort_keys=True) + "\n"
-    try:
-        replace_file(directory / "run.json", text.encode())
-    except OSError as error:
-        raise StoreError(f"{directory}: cannot write run.json ({error}); the results are complete") from error

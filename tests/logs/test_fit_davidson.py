@@ -30,6 +30,32 @@ def test_ridge_equals_the_aggregator(seed: int, m: int, n: int, ridge: float) ->
     assert fit.nu == pytest.approx(nu, rel=1e-8)
 
 
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 11), st.integers(3, 60), st.sampled_from([1e-6, 1.0]))
+def test_weights_of_many_orders_of_magnitude(seed: int, m: int, n: int, ridge: float) -> None:
+    """Sums of large weights round away small changes of the objective, but not of the gradient."""
+    rng = np.random.default_rng(seed)
+    winners = rng.integers(0, m, n)
+    losers = (winners + rng.integers(1, m, n)) % m
+    ties, weights = rng.random(n) < 0.4, 10 ** rng.uniform(-3, 6, n)
+    ties[:2] = [True, False]
+    fit = fit_davidson(count_pairs(winners, losers, weights=weights, ties=ties, m=m), ridge=ridge)
+    a, b, log_nu = fit.scores[winners], fit.scores[losers], np.log(fit.nu)
+    logits = np.column_stack([(a - b) / 2, (b - a) / 2, np.full(n, log_nu)])
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    lead = weights * ((chances[:, 0] - chances[:, 1]) / 2 - np.where(ties, 0.0, 0.5))
+    slope = np.bincount(winners, lead, m) - np.bincount(losers, lead, m) + ridge * fit.scores
+    assert np.abs(slope).max() <= 1e-10 * weights.sum()
+    assert abs(weights @ (chances[:, 2] - ties)) <= 1e-10 * weights.sum()
+
+
+def test_two_items_of_which_one_won_and_tied_but_never_lost_run_apart() -> None:
+    counts = count_pairs([0, 0], [1, 1], ties=[False, True])
+    assert np.ptp(fit_davidson(counts).scores) > 20
+    assert np.ptp(fit_davidson(counts, ridge=1.0).scores) < 1
+
+
 def test_plain_maximum_likelihood() -> None:
     rng = np.random.default_rng(0)
     winners = rng.integers(0, 5, 400)

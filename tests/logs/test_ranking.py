@@ -9,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankbench.aggregators import BradleyTerry, Davidson, Elo, Kemeny, WinRate
-from rankbench.errors import ContenderDiverged
+from rankbench.aggregators.base import Aggregator
+from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.logs.aggregate import aggregate
-from rankbench.logs.ranking import PairSums, rank_items, scales_of
+from rankbench.logs.ranking import PairSums, rank_items, scales_of, scores_of
 from rankbench.logs.units import effective, units_of_counts, units_of_votes
 from rankbench.logs.votes import Votes
+from rankbench.plugin.manager import component_class, names
 
 
 def log(winners, losers, m, judges=None, ties=None, weights=None) -> Votes:
@@ -48,6 +50,50 @@ def test_sums_by_pair_say_the_same(m: int, n: int, seed: int) -> None:
         whole = aggregator.from_comparisons(votes.comparisons(), m)
         summed = PairSums(votes.comparisons(), m).weighted(votes.weights)
         np.testing.assert_allclose(aggregator.from_comparisons(summed, m), whole, atol=1e-7)
+
+
+class Plain(WinRate):
+    """Wins, smoothed, of judgments that it counts itself."""
+
+    name = "plain"
+
+    def aggregate(self, winners, losers, weights, m):
+        won, lost = np.bincount(winners, minlength=m), np.bincount(losers, minlength=m)
+        return (won + 1) / (won + lost + 2)
+
+
+class Own(BradleyTerry):
+    """A plugin's aggregator that is derived from a built-in one."""
+
+    name = "own"
+
+    def aggregate(self, winners, losers, weights, m):
+        return np.arange(m, dtype=float)
+
+
+def test_who_counts_votes_is_shown_votes_and_not_their_sums() -> None:
+    rng = np.random.default_rng(4)
+    votes = drawn(rng.normal(size=6), 200, rng)
+    rows = np.flatnonzero(rng.random(200) < 0.7)
+    everyone = [component_class("aggregator", name) for name in names("aggregator")]
+    ours = [aggregator() for aggregator in everyone if aggregator.__module__.startswith("rankbench.")]
+    fitting = [a for a in ours if isinstance(a, Aggregator)]
+    fitting = [a for a in fitting if (a.judgments, a.structure) == ("comparisons", "scores") and not a.needs_truth]
+    assert len(fitting) > 10
+    for aggregator in [*fitting, Plain(), Own()]:
+        expected = aggregator.from_comparisons(votes.comparisons(rows), 6)
+        np.testing.assert_allclose(scores_of(aggregator, votes, rows), expected, atol=1e-7)
+
+
+def test_scores_of_another_shape_are_said_to_be() -> None:
+    class Longer(WinRate):
+        name = "longer"
+
+        def aggregate(self, winners, losers, weights, m):
+            return np.zeros(m + 1)
+
+    with pytest.raises(SpecError, match=r"shape \(4,\), not \(3,\)"):
+        scores_of(Longer(), log([0, 1], [1, 2], 3))
 
 
 def test_rank_ranges_cover_the_true_ranks_all_at_once() -> None:

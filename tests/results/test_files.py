@@ -11,9 +11,9 @@ import pytest
 
 from rankbench.errors import StoreError
 from rankbench.results import files
-from rankbench.results.files import replace_file
+from rankbench.results.files import replace_file, write_facts
 from rankbench.runner.plan import Planned
-from rankbench.runner.record import write_facts
+from rankbench.runner.record import run_facts
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def facts():
     record = dict.fromkeys(("versions", "cpu", "blas", "code_digest", "seed")) | {"sources": []}
     plan = SimpleNamespace(suite=SimpleNamespace(name="paper", experiments=()), tasks=())
     made = Planned([], {}, plan)
-    return lambda folder: write_facts(folder, made, record, 0, 1, {"total": 1.234})
+    return lambda folder: write_facts(folder, run_facts(made, record, 0, 1, {"total": 1.234}))
 
 
 def test_facts_of_a_run_follow_no_planted_link(tmp_path: Path, facts) -> None:

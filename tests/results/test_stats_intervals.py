@@ -17,7 +17,6 @@ from rankbench.results.stats.corrected_t import widened, widening
 from rankbench.results.stats.critical import Sources
 from rankbench.results.stats.draws import mean_intervals
 from rankbench.results.stats.equivalence import equivalent, not_equivalent
-from rankbench.results.stats.holm import holm
 from rankbench.results.stats.ranks import rank_ranges
 from rankbench.results.stats.simultaneous import Intervals, simultaneous
 from rankbench.results.stats.spread import pitman_morgan, sd_ratios
@@ -209,21 +208,6 @@ def test_sd_ratios_need_draws_and_spread() -> None:
     losses = effects(rng, 20, 20, 2)
     losses[:, :, 1] = 0.5
     assert np.isnan(sd_ratios(crossed(losses, 0, 100), np.array([[0, 1]])).lower[0])
-
-
-def test_holm_by_hand() -> None:
-    p = np.array([0.01, np.nan, 0.04, 0.03, 0.005])
-    np.testing.assert_allclose(holm(p), [0.03, np.nan, 0.06, 0.06, 0.02])
-    np.testing.assert_allclose(holm(np.array([0.6, 0.7])), [1, 1])
-    assert np.isnan(holm(np.array([np.nan]))).all()
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_is_between_p_and_bonferroni(values: list[float]) -> None:
-    p = np.array(values)
-    adjusted = holm(p)
-    assert (adjusted >= p).all()
-    assert (adjusted <= np.minimum(p * len(p), 1) + 1e-12).all()
 
 
 def corrected(differences: np.ndarray, test_share: float | None) -> Intervals:

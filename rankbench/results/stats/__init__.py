@@ -17,8 +17,6 @@ References
 .. [Pit39] E. J. G. Pitman, A note on normal correlation, Biometrika 31, 1939.
 .. [Mor39] W. A. Morgan, A test for the significance of the difference between the two
    variances in a sample from a normal bivariate population, Biometrika 31, 1939.
-.. [Holm79] S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian
-   Journal of Statistics 6, 1979.
 .. [NB03] C. Nadeau, Y. Bengio, Inference for the generalization error, Machine Learning
    52, 2003.
 """

@@ -1,4 +1,10 @@
-"""Holm's correction, for comparisons against a baseline that was named beforehand."""
+"""Holm's correction: of comparisons against a baseline that was named beforehand, and of judges.
+
+References
+----------
+.. [Holm79] S. Holm. A simple sequentially rejective multiple test procedure. Scandinavian Journal of
+   Statistics 6(2), 1979.
+"""
 
 from __future__ import annotations
 
