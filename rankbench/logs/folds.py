@@ -23,6 +23,11 @@ Grouping: TypeAlias = Literal["judge", "pair", "time"]
 Split: TypeAlias = Literal["judge", "pair", "time", "vote"]
 """What can be: single votes, where nothing coarser divides into folds."""
 
+_TOGETHER = {
+    "judge": "All votes of a judge are held out together.",
+    "pair": "Votes on one pair of items (and query) are held out together.",
+}
+
 _LARGEST = 0.2
 """Largest share of the votes that one judge may have: a fold's."""
 
@@ -53,7 +58,7 @@ def grouping_of(votes: Votes, grouping: Split) -> NDArray[np.int64]:
 
 
 def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, ...]]:
-    """Return what is held out together in every repetition, and why it is not what was wanted.
+    """Return what is held out together in every repetition, in words too, and why if it is not what was wanted.
 
     Folds by judge need ten judges (in effective number, see `rankbench.logs.units.effective`)
     of whom none has more than a fold's share of the votes: else folds are about single people,
@@ -83,11 +88,10 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, .
     if wanted == "judge":
         why = _few_judges(votes)
         if not why and _divides(votes, "judge"):
-            return "judge", ()
+            return "judge", (_TOGETHER["judge"],)
         notes.append(f"{why or 'Few judges cast a decisive vote'}: folds are not by judge.")
     if _divides(votes, "pair"):
-        together = "Votes on one pair of items (and query) are held out together."
-        return "pair", (*notes, together) if notes else ()
+        return "pair", (*notes, _TOGETHER["pair"])
     few = f"fewer than {FOLDS} pairs of items (and query) have a decisive vote"
     if wanted == "pair":
         raise SpecError(f"{few}: there are no folds by pair")
@@ -96,9 +100,10 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, .
 
 def _few_judges(votes: Votes) -> str:
     """Return why folds by judge would be about single people; empty if they would not."""
-    if votes.judges is None or votes.judges.max() == 0:
-        named = votes.judges is not None
-        return "All votes are of one judge" if named else "The log does not say who judged every vote"
+    if votes.judges is None:
+        return f"The log does not say who judged{' every vote' if votes.unsigned else ''}"
+    if votes.judges.max() == 0:
+        return "All votes are of one judge"
     sizes = np.bincount(votes.judges)
     count, share = effective(sizes), float(sizes.max() / sizes.sum())
     if count < ENOUGH:

@@ -64,6 +64,9 @@ class OwnLog(Protocol):
     tunes: ClassVar[bool] = True
 
     folds: Grouping = Field(default="judge", description="What is held out together: judge, pair or time.")
+    distinct: bool = Field(
+        default=False, description="With folds=pair: refuse a log of which folds by judge are by pair already."
+    )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Load the votes; n = 1 of the suite stands for all of them."""
@@ -71,6 +74,8 @@ class OwnLog(Protocol):
             raise SpecError(f"protocol {self.name!r} needs a log")
         log = votes_of(dataset)
         grouping, why = chosen_grouping(log.votes, self.folds)
+        if self.distinct and grouping == self.folds == "pair" and chosen_grouping(log.votes, "judge")[0] == "pair":
+            raise SpecError("the log has no folds by judge: those by pair stand in for them already")
         notes = (*log.notes, *why)
         if grouping == "time":
             notes = (

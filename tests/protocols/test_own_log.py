@@ -153,6 +153,18 @@ def test_a_log_without_judges_or_times_is_folded_by_pair_and_says_so(tmp_path: P
     assert "later is left out" in (tmp_path / "out" / "leaderboard.md").read_text()
 
 
+def test_folds_by_pair_are_left_out_where_they_stand_in_for_those_by_judge(tmp_path: Path) -> None:
+    for log, left_out in ((Log(judges=False), {"by-pair"}), (Log(), set())):
+        made = api.planned("own-log", dataset=log, reps=1)
+        assert set(made.left_out) == left_out
+        assert {"methods", "by-time", "ties", "items"} <= set(made.of)
+    why = api.planned("own-log", dataset=Log(judges=False), reps=1).left_out["by-pair"]
+    assert why == "the log has no folds by judge: those by pair stand in for them already"
+    # Who asks for them alone gets them.
+    notes = OwnLog(folds="pair").prepare(Log(judges=False), 1).notes
+    assert notes[-1] == "Votes on one pair of items (and query) are held out together."
+
+
 def test_scores_of_another_unit_do_not_change_a_contender(tmp_path: Path) -> None:
     text = SUITE.format(folds="").replace(
         'use = "elo:factor=400"', 'use = "bradley-terry:ridge=[0.1,1,10]", tune = true'
