@@ -129,7 +129,10 @@ def nearest(name: str, names: Iterable[str]) -> str:
         What would have been valid.
     """
     valid = sorted(names)
-    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; valid: {', '.join(valid)}" if valid else ""
+    return closest(name, valid) or (f"; valid: {', '.join(valid)}" if valid else "")
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the closest of `names`; empty if none is close: for names that are many."""
+    close = difflib.get_close_matches(name, sorted(names), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""

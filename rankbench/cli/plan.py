@@ -7,23 +7,36 @@ from collections import Counter
 
 import click
 
+from rankbench.cli.logs import log_options, with_log
+
 __all__ = ["plan"]
 
 
 @click.command()
-@click.option("--suite", default="paper", show_default=True, help="A suite by name, or a TOML file.")
+@click.option("--suite", show_default="paper", help="A suite by name, or a TOML file.")
+@log_options
 @click.option("--dataset", multiple=True, metavar="NAME", help="Another data set, for every experiment that takes it.")
 @click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions, others in proportion.")
 @click.option(
     "--with", "extra", multiple=True, metavar="CONTENDER", help="Add a contender, or kind=COMPONENT, wherever it fits."
 )
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
-def plan(suite: str, dataset: tuple[str, ...], reps: int | None, extra: tuple[str, ...], as_json: bool) -> None:
+def plan(
+    suite: str | None,
+    log: str | None,
+    columns: str,
+    reader: str,
+    dataset: tuple[str, ...],
+    reps: int | None,
+    extra: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Show what a run would do, without doing it."""
     from rankbench import api
     from rankbench.cli.tables import print_table, visible
 
-    made = api.planned(suite, dataset=dataset, reps=reps, extra=extra)
+    chosen, data = with_log(suite, dataset, log, columns, reader)
+    made = api.planned(chosen, dataset=data, reps=reps, extra=extra)
     planned = made.plan
     shown = Counter((m.experiment, m.n, m.label, m.spec) for m in planned.members)
     if as_json:
@@ -38,6 +51,7 @@ def plan(suite: str, dataset: tuple[str, ...], reps: int | None, extra: tuple[st
                 }
                 for source in made.sources
             ],
+            "left_out": made.left_out,
             "blocks": len(planned.tasks),
             "cells": sum(len(task.cells) for task in planned.tasks),
             "contenders": [
@@ -63,4 +77,6 @@ def plan(suite: str, dataset: tuple[str, ...], reps: int | None, extra: tuple[st
         click.echo(visible(f"{source.dataset or source.protocol}{': ' if sizes else ''}{sizes}"))
         for note in source.notes:
             click.echo(visible(f"  {note}"))
+    for name, why in made.left_out.items():
+        click.echo(visible(f"{name} is left out: {why}"))
     click.echo(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
-if TYPE_CHECKING:
-    from rankbench.data.dataset import Dataset
+from rankbench.cli.logs import log_options, with_log
 
 __all__ = ["run"]
 
@@ -19,14 +18,7 @@ REASON_LENGTH = 500
 
 @click.command()
 @click.option("--suite", show_default="paper", help="A suite by name, or a TOML file.")
-@click.option(
-    "--log",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Your own votes, ballots or clicks, judged by held-out ones: suite own-log or own-clicks on this file.",
-)
-@click.option("--columns", default="", metavar="ROLE=NAME,..", help="What the log's columns mean, as left=model_x.")
-@click.option("--reader", default="", help="Reader of the log, as csv; chosen by its ending by default.")
+@log_options
 @click.option(
     "--dataset",
     multiple=True,
@@ -48,7 +40,7 @@ REASON_LENGTH = 500
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
 def run(
     suite: str | None,
-    log: Path | None,
+    log: str | None,
     columns: str,
     reader: str,
     dataset: tuple[str, ...],
@@ -69,23 +61,14 @@ def run(
 
     from rankbench import api
     from rankbench.cli.tables import visible
-    from rankbench.errors import SpecError
     from rankbench.results.summary import summary
     from rankbench.runner.executors import available_cores
     from rankbench.runner.progress import Bar, Silent
 
     console = Console(stderr=True)
-    data: list[str | Dataset] = list(dataset)
-    if log is not None:
-        from rankbench.logs.dataset import log_file
-
-        own = log_file(log, columns=columns, reader=reader)
-        suite = suite or own.suite
-        data.append(own)
-    elif columns or reader:
-        raise SpecError("--columns and --reader say how to read a --log")
+    chosen, data = with_log(suite, dataset, log, columns, reader)
     results = api.run(
-        suite or "paper",
+        chosen,
         dataset=data,
         reps=reps,
         workers=workers or available_cores(),

@@ -13,12 +13,15 @@ from pydantic import Field
 from rankbench.data.dataset import Dataset
 from rankbench.data.schema import Table, table_of
 from rankbench.errors import SpecError
-from rankbench.logs.source import reader_for
+from rankbench.logs.source import dataset_named, reader_for
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["BallotsFile", "ClicksFile", "LogFile", "VotesFile", "log_file"]
+__all__ = ["SUITES", "BallotsFile", "ClicksFile", "LogFile", "VotesFile", "log_file", "own_log"]
+
+SUITES: dict[Table, str] = {"comparisons": "own-log", "orders": "own-log", "selections": "own-clicks"}
+"""The suite that asks which method suits such a log."""
 
 
 class LogFile(Dataset):
@@ -29,8 +32,6 @@ class LogFile(Dataset):
     """
 
     source: ClassVar[str] = "a file"
-    suite: ClassVar[str]
-    """The suite that asks which method suits such a log."""
     title: ClassVar[str] = "a log of one's own"
 
     path: Path = Field(description="The file, or a folder of shards.")
@@ -75,7 +76,6 @@ class VotesFile(LogFile):
 
     name: ClassVar[str] = "votes-file"
     table: ClassVar[Table] = "comparisons"
-    suite: ClassVar[str] = "own-log"
 
 
 class ClicksFile(LogFile):
@@ -83,7 +83,6 @@ class ClicksFile(LogFile):
 
     name: ClassVar[str] = "clicks-file"
     table: ClassVar[Table] = "selections"
-    suite: ClassVar[str] = "own-clicks"
 
 
 class BallotsFile(LogFile):
@@ -91,7 +90,6 @@ class BallotsFile(LogFile):
 
     name: ClassVar[str] = "ballots-file"
     table: ClassVar[Table] = "orders"
-    suite: ClassVar[str] = "own-log"
 
 
 def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFile:
@@ -117,3 +115,19 @@ def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFil
         if cls.table == table:
             return cls(path=place, columns=columns, reader=reader)
     raise SpecError(f"{place} holds {table}, not judgments: votes, clicks or ballots")
+
+
+def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
+    """Return what a user means by a log: a file (see `log_file`), or the data set of that name.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `log_file` and `rankbench.logs.source.dataset_named`.
+    """
+    dataset = dataset_named(log, columns=columns, reader=reader)
+    if dataset is None:
+        return log_file(log, columns=columns, reader=reader)
+    if dataset.table not in SUITES:
+        raise SpecError(f"data set {dataset!s} holds {dataset.table}, not judgments: votes, clicks or ballots")
+    return dataset

@@ -16,9 +16,10 @@ from rankbench.data.schema import Table, table_of
 from rankbench.errors import InputError, SpecError
 
 if TYPE_CHECKING:
+    from rankbench.data.dataset import Dataset
     from rankbench.logs.parquet import ParquetLog
 
-__all__ = ["Log", "LogSource", "open_source", "reader_for"]
+__all__ = ["Log", "LogSource", "dataset_named", "open_source", "reader_for"]
 
 T = TypeVar("T")
 Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
@@ -107,6 +108,35 @@ def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
     return found.model_copy(update={"columns": columns})
 
 
+def dataset_named(log: str, *, columns: str = "", reader: str = "") -> Dataset | None:
+    """Return the data set that a text names; None if it is the path of what is there.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set.
+    SpecError
+        A data set needs no columns and no reader; or its parameters are wrong.
+    """
+    from rankbench.data.dataset import Dataset
+    from rankbench.plugin import manager
+
+    path = Path(log)
+    if path.exists():
+        return None
+    known = manager.names("dataset")
+    name = log.split(":", 1)[0]
+    if name not in known:
+        # What has a folder or an ending was meant for a file.
+        existing(path, known if path.name == log and not path.suffix else ())
+    if columns or reader:
+        raise SpecError(f"{name!r} is a data set, which has its columns and reader; leave --columns and --reader out")
+    dataset = manager.get("dataset", log)
+    if not isinstance(dataset, Dataset):
+        raise SpecError(f"{log!r} is not a data set")
+    return dataset
+
+
 def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
     """Open a log.
 
@@ -130,14 +160,9 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         frame = checked(log.lazy(), columns=columns)
         return LogSource("log", None, table_of(frame.collect_schema(), None), frame)
     path = Path(log)
-    if isinstance(log, str) and not reader and not columns and not path.exists():
-        from rankbench.data.dataset import Dataset
-        from rankbench.plugin import manager
-
-        if log.split(":", 1)[0] in manager.names("dataset"):
-            dataset = manager.get("dataset", log)
-            if isinstance(dataset, Dataset):
-                return LogSource(log, None, dataset.table, dataset.scan())
+    dataset = dataset_named(log, columns=columns, reader=reader) if isinstance(log, str) else None
+    if dataset is not None:
+        return LogSource(str(log), None, dataset.table, dataset.scan())
     chosen = reader_for(path, columns=columns, reader=reader)
     frame = chosen.scan(path)
     table = table_of(frame.collect_schema(), path)

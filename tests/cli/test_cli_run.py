@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from rankbench.runner.plan import Planned
 
 def test_reasons_of_failures_are_short_and_plain(rankbench, monkeypatch):
     reason = "\x1b[2J[/red] [bold]broken" + "x" * 10_000
-    results = SimpleNamespace(directory=Path("out"), claims=pl.DataFrame(), failures={reason: 3})
+    results = SimpleNamespace(directory=Path("out"), claims=pl.DataFrame(), recommendation=[], failures={reason: 3})
     monkeypatch.setattr(api, "run", lambda *args, **kwargs: results)
     done = rankbench("run", "--suite", "demo")
     assert done.exit_code == 1
@@ -42,3 +43,54 @@ def test_a_timeout_is_a_number_of_seconds(rankbench, tmp_path, seconds):
     assert shown.exit_code == 2
     assert "a timeout is a number of seconds" in shown.stderr
     assert not (tmp_path / "out").exists()
+
+
+NO_TIMES = b"winner,loser\n" + b"a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 5
+
+
+def test_plan_takes_a_log_as_run_does_and_says_what_is_left_out(rankbench, tmp_path):
+    path = tmp_path / "votes.csv"
+    path.write_bytes(NO_TIMES)
+    shown = rankbench("plan", "--log", str(path), "--reps", "1")
+    assert shown.exit_code == 0, shown.output
+    assert "votes.csv" in shown.stdout
+    assert "by-time is left out: the log does not say when" in shown.stdout
+    assert "by-pair is left out: " in shown.stdout
+    facts = json.loads(rankbench("plan", "--log", str(path), "--json").stdout)
+    assert (facts["suite"], set(facts["left_out"])) == ("own-log", {"by-time", "by-pair"})
+    assert rankbench("plan", "--columns", "left=x").stderr.strip() == (
+        "error: --columns and --reader say how to read a --log"
+    )
+
+
+@pytest.mark.parametrize(("name", "suite"), [("llmfao", "own-log"), ("cascade-clicks:queries=5", "own-clicks")])
+def test_a_log_may_be_a_data_set(rankbench, monkeypatch, name, suite):
+    asked = []
+
+    def run(suite, *, dataset, **_):
+        asked.append((suite, [str(d) for d in dataset]))
+        return SimpleNamespace(directory=Path("out"), claims=pl.DataFrame(), recommendation=[], failures={"x": 1})
+
+    monkeypatch.setattr(api, "run", run)
+    assert rankbench("run", "--log", name).exit_code == 1
+    assert asked == [(suite, [name])]
+
+
+@pytest.mark.parametrize(
+    ("verb", "more", "said"),
+    [
+        (["run", "--log"], ["llmfoa"], "llmfoa: there is no such file or data set; did you mean 'llmfao'?"),
+        (["plan", "--log"], ["llmfoa"], "llmfoa: there is no such file or data set; did you mean 'llmfao'?"),
+        (["aggregate"], ["llmfoa"], "llmfoa: there is no such file or data set; did you mean 'llmfao'?"),
+        (["aggregate"], ["llmfoa.csv"], "llmfoa.csv: there is no such file"),
+        (["aggregate"], ["llmfao", "--reader", "csv"], "'llmfao' is a data set, which has its columns and reader"),
+        (["run", "--log"], ["web10k-like"], "data set web10k-like holds items, not judgments"),
+    ],
+)
+def test_what_is_no_log_is_said(rankbench, tmp_path, monkeypatch, verb, more, said):
+    monkeypatch.chdir(tmp_path)
+    shown = rankbench(*verb, *more)
+    assert shown.exit_code == 2
+    assert said in shown.stderr
+    assert len(shown.stderr) < 200
+    assert not list(tmp_path.iterdir())

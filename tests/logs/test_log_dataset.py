@@ -45,11 +45,10 @@ def votes(tmp_path: Path) -> Path:
 
 def test_the_table_is_known_by_what_is_in_it(tmp_path: Path, votes: Path) -> None:
     found = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
-    assert (type(found), found.table, found.suite, str(found)) == (VotesFile, "comparisons", "own-log", "votes.csv")
+    assert (type(found), found.table, str(found)) == (VotesFile, "comparisons", "votes.csv")
     clicks = tmp_path / "clicks.ndjson"
     clicks.write_text(json.dumps({"query_id": "q", "session_id": "1", "shown": ["a", "b"], "clicked": [1]}) + "\n")
     assert isinstance(rankbench.log_file(clicks), ClicksFile)
-    assert rankbench.log_file(clicks).suite == "own-clicks"
     ballots = tmp_path / "ballots.ndjson"
     ballots.write_text(json.dumps({"query_id": "q", "ranking": [["a"], ["b"]]}) + "\n")
     assert isinstance(rankbench.log_file(ballots), BallotsFile)

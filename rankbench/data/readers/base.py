@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from rankbench.component import Component
-from rankbench.errors import InputError, nearest
+from rankbench.errors import InputError, closest
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,8 +71,14 @@ class Reader(Component):
         yield from self.scan(path).collect_batches(maintain_order=True, engine="streaming")
 
 
-def existing(path: Path) -> Path:
+def existing(path: Path, datasets: Iterable[str] = ()) -> Path:
     """Return `path` if it is there and not empty.
+
+    Parameters
+    ----------
+    path : Path
+    datasets : iterable of str
+        Names of data sets, where it might have been one of these.
 
     Raises
     ------
@@ -81,8 +87,9 @@ def existing(path: Path) -> Path:
     """
     if not path.exists():
         siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        hint = nearest(path.name, siblings) if siblings else ""
-        raise InputError(f"there is no such file{hint if hint.startswith('; did') else ''}", path=path)
+        names = list(datasets)
+        what = "file or data set" if names else "file"
+        raise InputError(f"there is no such {what}{closest(path.name, [*siblings, *names])}", path=path)
     if not path.is_file() and not path.is_dir():
         raise InputError(
             "it is neither a regular file nor a folder (a pipe or device can be read only once); save it to a file",

@@ -1,0 +1,66 @@
+"""The options of ``run`` and ``plan`` for a log of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rankbench.data.dataset import Dataset
+
+__all__ = ["log_options", "with_log"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def log_options(command: F) -> F:
+    """Give a command ``--log``, ``--columns`` and ``--reader``, for `with_log`."""
+    options = [
+        click.option(
+            "--log",
+            metavar="FILE|NAME",
+            help="Your own votes, ballots or clicks, judged by held-out ones: suite own-log or own-clicks on this file "
+            "(or folder of shards, or data set).",
+        ),
+        click.option(
+            "--columns", default="", metavar="ROLE=NAME,..", help="What the log's columns mean, as left=model_x."
+        ),
+        click.option("--reader", default="", help="Reader of the log, as csv; chosen by its ending by default."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def with_log(
+    suite: str | None, dataset: Sequence[str], log: str | None, columns: str, reader: str
+) -> tuple[str, list[str | Dataset]]:
+    """Return the suite and the data sets that were asked for; the log is one of these.
+
+    Parameters
+    ----------
+    suite : str or None
+        None: the one for the log, or else ``paper``.
+    dataset : sequence of str
+    log : str or None
+    columns, reader : str
+        See `rankbench.logs.source.reader_for`.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `rankbench.logs.dataset.own_log`; or columns without a log.
+    """
+    from rankbench.errors import SpecError
+
+    data: list[str | Dataset] = list(dataset)
+    if log is None:
+        if columns or reader:
+            raise SpecError("--columns and --reader say how to read a --log")
+        return suite or "paper", data
+    from rankbench.logs.dataset import SUITES, own_log
+
+    own = own_log(log, columns=columns, reader=reader)
+    return suite or SUITES[own.table], [*data, own]
