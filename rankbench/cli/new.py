@@ -24,10 +24,11 @@ def plugin(name: str, kind: str) -> None:
 
     It passes its own checks as it is; replace the formulas by yours.
     """
-    from rankbench.scaffold import write_plugin
+    from rankbench.scaffold import of_this_python, write_plugin
 
     write_plugin(name, kind, Path())
-    click.echo(f"{name}/ is written. Next:\n\n  pip install -e {name}\n  rankbench check {name}\n  pytest {name}")
+    install, test = of_this_python("pip", "install", "-e", name), of_this_python("pytest", name)
+    click.echo(f"{name}/ is written. Next:\n\n  {install}\n  rankbench check {name}\n  {test}")
 
 
 @new.command("suite")

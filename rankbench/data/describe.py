@@ -42,6 +42,8 @@ class Sizes:
         return cls(int(values.min()), float(np.median(values)), float(values.mean()), int(values.max()))
 
     def __str__(self) -> str:
+        if self.smallest == self.largest:
+            return f"{self.smallest:,}"
         return f"{self.smallest:,} to {self.largest:,} (median {self.median:,.0f}, mean {self.mean:,.1f})"
 
 

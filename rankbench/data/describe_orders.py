@@ -63,7 +63,7 @@ class OrdersSummary:
             ("table", "orders"),
             ("ballots", f"{self.rows:,}, of {self.voters:,g} voters"),
             ("queries", f"{self.queries:,}"),
-            ("ballots per query", str(self.rows_per_query)),
+            *([("ballots per query", str(self.rows_per_query))] if self.queries > 1 else []),
             ("items per query", f"{self.items_per_query}, of which no ballot ranks {self.unranked:,} in all"),
             ("items on a ballot", str(self.ranked)),
             ("complete ballots", share(self.complete)),

@@ -77,7 +77,7 @@ class SelectionsSummary:
             ("table", "selections"),
             ("sessions", f"{self.sessions:,}"),
             ("queries", f"{self.queries:,}"),
-            ("sessions per query", str(self.sessions_per_query)),
+            *([("sessions per query", str(self.sessions_per_query))] if self.queries > 1 else []),
             ("items", f"{self.items:,} (an item counts once a query)"),
             ("items shown", str(self.shown)),
             ("positions clicked", ", ".join(by_number)),

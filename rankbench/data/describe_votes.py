@@ -85,7 +85,7 @@ class ComparisonsSummary:
             ("table", "comparisons"),
             ("rows", f"{self.rows:,}"),
             ("queries", f"{self.queries:,}"),
-            ("rows per query", str(self.rows_per_query)),
+            *([("rows per query", str(self.rows_per_query))] if self.queries > 1 else []),
             ("items", f"{self.items:,}"),
             ("ties", f"{self.ties:,} ({self.ties / self.rows:.1%})"),
             ("judges", "not given" if self.judges is None else f"{self.judges:,}"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from rankbench.plugin.kinds import KINDS, SUITE
 from rankbench.scaffold.names import Names
 from rankbench.scaffold.templates import filled, write_all
 
-__all__ = ["PLUGIN_KINDS", "write_plugin"]
+__all__ = ["PLUGIN_KINDS", "of_this_python", "write_plugin"]
 
 PLUGIN_KINDS = ("surrogate", "aggregator", "loss", "optimizer", "model", "method", "reader", "dataset", SUITE)
 """Kinds that there is a template for."""
@@ -30,6 +32,11 @@ CHECKED = {
     "method": "{cls}(), {cls}(ridge=1.0)",
     "dataset": "{cls}(queries=20), {cls}(queries=20, noise=0, seed=3)",
 }
+
+
+def of_this_python(*arguments: str) -> str:
+    """Return a shell command that runs a module with the Python that runs this: a bare ``pip`` may be another's."""
+    return shlex.join([sys.executable, "-m", *arguments])
 
 
 def write_plugin(name: str, kind: str, parent: Path) -> Path:

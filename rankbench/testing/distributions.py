@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 
-from rankbench.errors import SpecError, nearest
+from rankbench.errors import SpecError, closest
 from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE, normalized
 from rankbench.plugin.hookspecs import GROUP
 from rankbench.plugin.kinds import KINDS, SUITE, kind_of
 from rankbench.plugin.manager import OURSELVES
+from rankbench.scaffold import of_this_python
 from rankbench.spec import parse
 from rankbench.testing.isolated import Isolated, Lost, labelled
 from rankbench.testing.results import CheckResult
@@ -44,8 +45,9 @@ def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -
     SpecError
         There is nothing of that name, or several things.
     """
+    name = name.rstrip("/")  # a plugin's folder, as shells complete it
     spelled = {normalized(d): d for d in distributions()}
-    chosen = spelled.get(normalized(name.rstrip("/")))
+    chosen = spelled.get(normalized(name))
     if kind is None and chosen is not None:
         yield from _distribution(chosen, seconds)
         return
@@ -108,7 +110,11 @@ def _component(name: str, kind: str | None) -> tuple[str, str]:
     found = [k for k in kinds if bare in manager.names(k)]
     if not found:
         known = {n for k in kinds for n in manager.names(k)} | set(distributions())
-        raise SpecError(f"there is no plugin, component or suite {bare!r}{nearest(bare, known)}")
+        message = f"there is no plugin, component or suite {bare!r}{closest(bare, known)}"
+        if kind is None:
+            folder = bare if os.path.isdir(bare) else "FOLDER"
+            message += f" (a plugin must be installed: {of_this_python('pip', 'install', '-e', folder)})"
+        raise SpecError(message)
     if len(found) > 1:
         raise SpecError(f"{bare!r} names several things ({', '.join(found)}); say which with --kind")
     return found[0], str(manager.suites()[bare]) if found[0] == SUITE else name

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,8 +38,27 @@ def test_what_is_not_there_gets_the_nearest(rankbench):
     shown = rankbench("check", "regresion")
     assert shown.exit_code == 2
     assert shown.stderr.strip() == (
-        "error: there is no plugin, component or suite 'regresion'; did you mean 'regression'?"
+        "error: there is no plugin, component or suite 'regresion'; did you mean 'regression'? "
+        f"(a plugin must be installed: {shlex.quote(sys.executable)} -m pip install -e FOLDER)"
     )
+    shown = rankbench("check", "regresion", "--kind", "surrogate")
+    assert shown.stderr.strip().endswith("; did you mean 'regression'?")
+
+
+def test_a_plugin_that_is_not_installed_is_told_how(rankbench, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", "/some where/bin/python")
+    (tmp_path / "zq-zq").mkdir()
+    for name in ("zq-zq", "zq-zq/"):
+        shown = rankbench("check", name)
+        assert shown.exit_code == 2
+        assert shown.stderr.strip() == (
+            "error: there is no plugin, component or suite 'zq-zq' (a plugin must be installed: "
+            "'/some where/bin/python' -m pip install -e zq-zq)"
+        )
+    made = rankbench("new", "plugin", "my-own", "--kind", "loss").stdout
+    assert "\n  '/some where/bin/python' -m pip install -e my-own\n  rankbench check my-own\n" in made
+    assert made.endswith("\n  '/some where/bin/python' -m pytest my-own\n")
 
 
 def test_a_name_of_two_things_asks_for_the_kind(rankbench):

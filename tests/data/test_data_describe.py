@@ -25,6 +25,17 @@ def test_items():
     assert found.zeros == pytest.approx(3 / 18)
 
 
+def test_sizes_of_one_query_are_not_said_twice():
+    votes = {"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]}
+    for queries, said in ((["q"] * 3, None), (["q", "q", "r"], "1 to 2 (median 2, mean 1.5)"), (list("qrs"), "1")):
+        found = describe(validate_comparisons(pl.LazyFrame({"query_id": queries, **votes})))
+        assert dict(found.lines()).get("rows per query") == said
+        assert found.as_dict()["rows_per_query"]["largest"] == max(map(queries.count, queries))
+    for queries in (["q"] * 3, ["q", "q", "r"]):
+        ballots = pl.LazyFrame({"query_id": queries, "ranking": [[["a"], ["b"]]] * 3})
+        assert ("ballots per query" in dict(describe(ballots).lines())) == (len(set(queries)) > 1)
+
+
 def test_facts_do_not_depend_on_the_batches():
     random = np.random.default_rng(0)
     n = 250_000
