@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rankbench.results.sample import Arm, Race
 from rankbench.results.schema import Source
-from rankbench.results.stats.contrasts import FEWEST
+from rankbench.results.stats.contrasts import FEWEST, too_few
 from rankbench.results.text import count, markdown, sentence
 
 __all__ = ["footnotes", "troubles"]
@@ -134,6 +134,6 @@ def _thin(race: Race, source: Source) -> list[str]:
             "One repetition: intervals and ranks are over queries alone. They hold for these draws and say nothing "
             "about others."
         ]
-    if 1 < len(race.repetitions) < FEWEST:
-        return [f"Fewer than {FEWEST} repetitions: hardly any contenders can be told apart."]
+    if too_few(len(race.repetitions)):
+        return [f"Fewer than {FEWEST} repetitions: no intervals of means, and hardly any contenders can be told apart."]
     return []

@@ -11,7 +11,7 @@ import numpy as np
 from rankbench.holm import holm
 from rankbench.results.sample import Arm, Race, Sampler
 from rankbench.results.schema import Direction, Split
-from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws
+from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws, too_few
 from rankbench.results.stats.ranks import rank_ranges
 
 __all__ = ["Standing", "best_first", "standings"]
@@ -82,6 +82,7 @@ def _rows(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Stand
         sample = sampler.sample(racing, metric, split, race.repetitions)
         over_draws = sampler.intervals(racing, metric, split, race.repetitions)
         identity = np.eye(len(racing))
+        few = too_few(len(race.repetitions))
         for i, arm in enumerate(racing):
             single = contrasts(sample, identity[:, [i]])
             found[arm.member.label] = {
@@ -91,8 +92,8 @@ def _rows(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Stand
                 "lower": over_draws.lower[i],
                 "upper": over_draws.upper[i],
                 "se_queries": single.se[0],
-                "lower_queries": single.lower[0],
-                "upper_queries": single.upper[0],
+                "lower_queries": NAN if few else single.lower[0],
+                "upper_queries": NAN if few else single.upper[0],
                 "repetitions": len(race.repetitions),
             }
         _ranks(sampler, race, metric, split, found)

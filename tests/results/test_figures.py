@@ -13,6 +13,7 @@ import synthetic
 
 from rankbench.results.figures import draw
 from rankbench.results.figures.curves import draw_curves
+from rankbench.results.figures.dots import draw_dots
 from rankbench.results.figures.growth import draw_growth
 from rankbench.results.figures.lines import line_names, lines, matches, parameter_value
 from rankbench.results.figures.risk import draw_risk
@@ -189,3 +190,16 @@ def test_growth_is_drawn_by_its_kind(samplers: dict[str, Sampler]) -> None:
     sampler_of = Sampler.__new__(Sampler)
     sampler_of.__dict__.update(sampler.__dict__, experiment=changed)
     assert set(draw(sampler_of)) == {"g.svg", "g.png"}
+
+
+def test_few_repetitions_have_no_bands_and_say_so(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    plan.repetitions = 3
+    plan.extra = {"figures": [{"file": "f", "kind": "dots", "title": "Methods"}]}
+    synthetic.write(tmp_path, [plan])
+    with Journal(tmp_path) as journal:
+        record = journal.record()
+        sampler = Sampler(journal, record, record.experiments[0], journal.members(), journal.cells())
+        canvas = draw_dots(sampler, sampler.experiment.figures[0])
+    assert canvas.get_suptitle() == "Methods\nsimulated data; no intervals: 3 repetitions, fewer than 4"
+    assert all(len(line.get_xdata()) == 1 for line in canvas.axes[0].get_lines())

@@ -212,7 +212,9 @@ def test_two_repetitions_tell_little(tmp_path: Path) -> None:
     plan = drawn()
     plan.repetitions = 2
     report(synthetic.write(tmp_path, [plan]))
-    assert "Fewer than 4 repetitions" in (tmp_path / "leaderboard.md").read_text()
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "Fewer than 4 repetitions: no intervals of means, and hardly any" in text
+    assert re.search(r"\| \*\*regression k=inf\*\* \| 0\.\d{4} \| — \| — \|", text)
 
 
 def test_a_plan_without_results(tmp_path: Path) -> None:

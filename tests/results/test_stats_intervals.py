@@ -42,6 +42,15 @@ def test_one_draw_has_no_interval() -> None:
     assert np.isnan([found.lower[0], found.upper[0], found.se[0], found.sd[0]]).all()
 
 
+def test_few_draws_have_no_interval_of_a_mean() -> None:
+    values = np.random.default_rng(0).random((4, 3))
+    for draws in (2, 3):
+        found = mean_intervals(values[:draws])
+        assert np.isnan([found.lower, found.upper]).all()
+        np.testing.assert_allclose(found.se, stats.sem(values[:draws]))
+    assert np.isfinite(mean_intervals(values).lower).all()
+
+
 def test_paired_difference_over_draws_is_the_paired_t_test() -> None:
     losses = np.random.default_rng(0).random((9, 20, 2))
     found = contrasts_over_draws(crossed(losses, 0), DIFFERENCE)

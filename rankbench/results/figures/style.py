@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankbench.results.sample import Race, Sampler
+from rankbench.results.stats.contrasts import FEWEST, too_few
 from rankbench.results.text import plain
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
         bands = "95% intervals" if source.layout == "ranking" else "exact"
     elif not counts or counts[-1] < 2:
         bands = f"no bands: {words} repetition"
+    elif too_few(counts[-1]):
+        bands = f"no intervals: {words} repetitions, fewer than {FEWEST}"
     elif source.test_share is not None:
         bands = f"{figure.level:.0%} intervals of the corrected resampled t ({words} runs)"
     else:

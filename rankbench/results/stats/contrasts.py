@@ -9,10 +9,18 @@ from rankbench.results.stats.bootstrap import Crossed
 from rankbench.results.stats.critical import Sources
 from rankbench.results.stats.simultaneous import Intervals, simultaneous
 
-__all__ = ["FEWEST", "contrasts", "contrasts_over_draws", "pairs"]
+__all__ = ["FEWEST", "contrasts", "contrasts_over_draws", "pairs", "too_few"]
 
 FEWEST = 4
 """Fewer units than this do not show how large a share of several variances is theirs."""
+
+
+def too_few(draws: int) -> bool:
+    """Return whether draws are several, but fewer than `FEWEST`: no mean is shown with an interval then.
+
+    Two or three values have Student's t go where no value can be: a share below 0 or above 1.
+    """
+    return 1 < draws < FEWEST
 
 
 def pairs(arms: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:

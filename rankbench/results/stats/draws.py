@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from rankbench.results.stats.contrasts import too_few
+
 __all__ = ["MeanIntervals", "mean_intervals"]
 
 
 @dataclass(frozen=True)
 class MeanIntervals:
-    """Means with their t intervals; nan where one draw alone gives no interval.
+    """Means with their t intervals; nan where draws are too few for one (`too_few`), or one alone.
 
     Attributes
     ----------
@@ -47,5 +49,5 @@ def mean_intervals(
         return MeanIntervals(mean, missing, missing, missing, missing)
     sd = values.std(axis=0, ddof=1)
     se = widening * sd / np.sqrt(draws)
-    half = stdtrit(draws - 1, 0.5 + level / 2) * se
+    half = np.full(mean.shape, np.nan) if too_few(draws) else stdtrit(draws - 1, 0.5 + level / 2) * se
     return MeanIntervals(mean, sd, se, mean - half, mean + half)
