@@ -15,6 +15,7 @@ from rankbench.errors import SpecError, StoreError
 from rankbench.protocols.base import BlockTask
 from rankbench.results.files import write_facts
 from rankbench.results.partial import partial
+from rankbench.results.report import Report
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
 from rankbench.results.store import Store
@@ -51,6 +52,8 @@ class Results:
         The rows of ``results.parquet``.
     claims : DataFrame
         The suite's declared claims and what became of them, a row for each contrast.
+    recommendation : list of str
+        Which method to use, a sentence each, in Markdown; empty where the suite does not ask.
     failures : dict of str to int
         Number of cells that ended in ``error`` or ``timeout``, by reason.
     """
@@ -59,6 +62,7 @@ class Results:
     leaderboard: pl.DataFrame
     rows: pl.DataFrame
     claims: pl.DataFrame
+    recommendation: list[str]
     failures: dict[str, int]
 
     def __repr__(self) -> str:
@@ -221,7 +225,7 @@ def run(
         finally:
             store.close()
         told.say("leaderboard and figures")
-        results = _results(directory, make_report(directory).frames)
+        results = _results(directory, make_report(directory))
     seconds = {
         "total": time.perf_counter() - started,
         "until_last_block": computed,
@@ -274,12 +278,20 @@ def report(directory: Path | str) -> Results:
     StoreError
         The folder holds no results of a run.
     """
-    return _results(Path(directory), make_report(directory).frames)
+    return _results(Path(directory), make_report(directory))
 
 
-def _results(directory: Path, found: dict[str, pl.DataFrame]) -> Results:
+def _results(directory: Path, made: Report) -> Results:
     import polars as pl
 
+    found = made.frames
     failed = found["rows"].filter(pl.col("status").is_in(sorted(FAILURES)))
     reasons = failed.unique("cell").group_by("reason").len().sort("reason")
-    return Results(directory, found["leaderboard"], found["rows"], found["claims"], dict(reasons.iter_rows()))
+    return Results(
+        directory,
+        found["leaderboard"],
+        found["rows"],
+        found["claims"],
+        made.recommendation,
+        dict(reasons.iter_rows()),
+    )

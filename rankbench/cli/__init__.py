@@ -115,5 +115,5 @@ def _import(verb: Verb) -> click.Command:
 def main() -> None:
     """Run every contender on exactly the same judgments, and tell which ranks better.
 
-    Start with `rankbench run --suite paper`.
+    Start with `rankbench run --suite demo`.
     """

@@ -79,7 +79,7 @@ def run(
         out=out,
         progress=Bar(console) if console.is_terminal else Silent(),
     )
-    Console().print(summary(results.directory, results.claims))
+    Console().print(summary(results.directory, results.claims, results.recommendation))
     for reason, count in results.failures.items():
         shown = visible(reason)
         shown = shown if len(shown) <= REASON_LENGTH else shown[:REASON_LENGTH] + "…"

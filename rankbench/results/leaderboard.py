@@ -6,10 +6,12 @@ experiment with its figure and its tables, and how all of it was made.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rankbench.results.analysis import Analysis, Section
 from rankbench.results.evidence import claims_markdown
 from rankbench.results.footnotes import footnotes, troubles
-from rankbench.results.recommendation import recommendations
+from rankbench.results.recommendation import Recommendation, markdown_section
 from rankbench.results.schema import SuiteRecord
 from rankbench.results.sources import details, facts, grouped, overview
 from rankbench.results.tables import exact_tables, intervals_tables, race_title, ranking_tables
@@ -18,8 +20,8 @@ from rankbench.results.text import code, count, markdown, sentence
 __all__ = ["leaderboard_markdown"]
 
 
-def leaderboard_markdown(analysis: Analysis) -> str:
-    """Return the leaderboard of a suite as Markdown, ending in a line feed."""
+def leaderboard_markdown(analysis: Analysis, recommended: Sequence[Recommendation] = ()) -> str:
+    """Return the leaderboard of a suite, with what is recommended, as Markdown, ending in a line feed."""
     record = analysis.record
     groups = grouped(analysis)
     parts = [
@@ -27,7 +29,7 @@ def leaderboard_markdown(analysis: Analysis) -> str:
         *(facts(groups[0]) if len(groups) == 1 else overview(groups)),
         *_left_out(record),
         *_progress(analysis),
-        *recommendations(analysis),
+        *markdown_section(recommended),
         *claims_markdown(analysis),
         *_how_to_read(record),
         *(part for section in analysis.sections for part in _experiment(section)),

@@ -13,6 +13,7 @@ from rankbench.results.figures import draw
 from rankbench.results.files import replace_file
 from rankbench.results.journal import Journal
 from rankbench.results.leaderboard import leaderboard_markdown
+from rankbench.results.recommendation import recommendations
 from rankbench.results.standings import Standing
 from rankbench.results.table import leaderboard_csv
 from rankbench.results.units import units_csv
@@ -36,10 +37,13 @@ class Report(NamedTuple):
         there are exact numbers or rankings, and the figures.
     frames : dict of str to polars.DataFrame
         See `frames`.
+    recommendation : list of str
+        Which method to use, a sentence each, in Markdown; empty where the suite does not ask.
     """
 
     paths: list[Path]
     frames: dict[str, pl.DataFrame]
+    recommendation: list[str]
 
 
 def report(directory: Path | str) -> Report:
@@ -66,8 +70,9 @@ def report(directory: Path | str) -> Report:
     folder = Path(directory)
     with Journal(folder) as journal:
         analysis, rows = analyze(journal), results_frame(journal)
+        recommended = recommendations(analysis)
         contents: dict[str, bytes] = {
-            "leaderboard.md": leaderboard_markdown(analysis).encode(),
+            "leaderboard.md": leaderboard_markdown(analysis, recommended).encode(),
             "leaderboard.csv": leaderboard_csv(_rows(analysis)).encode(),
             "results.parquet": parquet_bytes(rows),
         }
@@ -81,7 +86,7 @@ def report(directory: Path | str) -> Report:
         _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})
     except OSError as error:
         raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
-    return Report(paths, _frames(analysis, rows))
+    return Report(paths, _frames(analysis, rows), [line for one in recommended for line in one.answer])
 
 
 def frames(directory: Path | str) -> dict[str, pl.DataFrame]:

@@ -1,11 +1,13 @@
-"""What a run says at its end: the claims and where to read on."""
+"""What a run says at its end: the claims, which method to use, and where to read on."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankbench.results.evidence import LATE
+from rankbench.results.report import FIGURES, SUFFIXES
 from rankbench.results.schema import SPLITS
 from rankbench.results.store import REPORTED
 from rankbench.results.text import numbered, plain
@@ -17,17 +19,20 @@ if TYPE_CHECKING:
 __all__ = ["summary"]
 
 
-def summary(directory: Path, claims: pl.DataFrame) -> RenderableType:
-    """Return the verdicts on a run's claims, if it declared any, and its files.
+def summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str] = ()) -> RenderableType:
+    """Return the verdicts on a run's claims, if it declared any, what it recommends, and its files.
 
     Parameters
     ----------
     directory : Path
     claims : DataFrame
         As `rankbench.results.report.frames` returns them.
+    recommendation : sequence of str
+        Sentences in Markdown, from `rankbench.results.report.Report`.
     """
     import polars as pl
     from rich.console import Group
+    from rich.markdown import Markdown
     from rich.table import Table
     from rich.text import Text
 
@@ -49,6 +54,12 @@ def summary(directory: Path, claims: pl.DataFrame) -> RenderableType:
             cells = (str(claim), str(text), *(str(verdicts.get(split, "—")) for split in splits))
             table.add_row(*(Text(plain(cell)) for cell in cells))
         parts.append(table)
-    files = [path for path in (directory / name for name in REPORTED) if path.exists()]
-    figures = sorted((directory / "figures").glob("*.png"))
-    return Group(*parts, *(Text(plain(str(path))) for path in (*files, *figures)))
+    parts += [Markdown(sentence) for sentence in recommendation]
+    files = [str(path) for path in (directory / name for name in REPORTED) if path.exists()]
+    figures = directory / FIGURES
+    drawn = sum(path.suffix in SUFFIXES for path in figures.glob("*"))
+    if drawn:
+        files.append(f"{figures}/ ({drawn} file{'s' if drawn != 1 else ''})")
+    if files and not recommendation:
+        files[0] = f"open {files[0]}"
+    return Group(*parts, *(Text(plain(line)) for line in files))

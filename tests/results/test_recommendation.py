@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import synthetic
 from synthetic import Contender, Plan
 
 from rankbench.results.analysis import analyze
 from rankbench.results.journal import Journal
-from rankbench.results.recommendation import _no_better_than_a_coin, recommendations
+from rankbench.results.recommendation import (
+    _no_better_than_a_coin,
+    _without_intervals,
+    markdown_section,
+    recommendations,
+)
 from rankbench.results.standings import Standing
 
 
@@ -24,18 +31,24 @@ def said(folder: Path, contenders: list[Contender], *others: Plan, **extra: obje
     )
     synthetic.write(folder, [plan, *others], {"heldout": 1}, test_share=0.2)
     with Journal(folder) as journal:
-        return "\n".join(recommendations(analyze(journal)))
+        return "\n".join(markdown_section(recommendations(analyze(journal))))
 
 
-def of_votes(folder: Path, metrics: tuple[str, ...], effects: dict[str, float]) -> str:
+def of_votes(folder: Path, metrics: tuple[str, ...], effects: dict[str, float], repetitions: int = 10) -> str:
     """Return the recommendation where losses of the first metric are about .45 and these effects."""
     contenders = [quiet(label, effect, 0.001) for label, effect in effects.items()]
     plan = Plan(
-        "m", contenders, n=(200_000,), repetitions=10, baseline="base", losses=metrics, extra={"recommend": True}
+        "m",
+        contenders,
+        n=(200_000,),
+        repetitions=repetitions,
+        baseline="base",
+        losses=metrics,
+        extra={"recommend": True},
     )
     synthetic.write(folder, [plan], {"heldout": 1}, test_share=0.2)
     with Journal(folder) as journal:
-        return "\n".join(recommendations(analyze(journal)))
+        return "\n".join(markdown_section(recommendations(analyze(journal))))
 
 
 @pytest.mark.parametrize(("metric", "coin"), [("disagreement", 0.5), ("log-loss", math.log(2))])
@@ -62,6 +75,23 @@ def test_a_choice_that_is_a_coin_among_others_that_are_not(tmp_path: Path) -> No
     rows["log-loss"][1] = _standing("b", "log-loss", math.log(2), math.log(2))
     found = _no_better_than_a_coin("a", "**a**", rows, section)
     assert found == ["No method predicts these votes better than a coin."]
+
+
+@pytest.mark.parametrize("upper", [0.6, math.nan])
+def test_means_on_the_right_side_are_no_coins_but_may_not_be_shown_to_be_none(upper: float) -> None:
+    rows = {"disagreement": [replace(_standing(label, "disagreement", 0.1, 0.3), upper=upper) for label in "ab"]}
+    section = SimpleNamespace(sampler=SimpleNamespace(source=SimpleNamespace(test_share=0.2, counts="votes")))
+    found = _no_better_than_a_coin("a", "**a**", rows, section)
+    assert found == ["No method is shown to predict these votes better than a coin."]
+
+
+def test_two_runs_have_no_intervals_of_means(tmp_path: Path) -> None:
+    text = of_votes(tmp_path, ("disagreement",), {"base": -0.1, "best": -0.2}, repetitions=2)
+    assert text.splitlines()[1] == "- No method is shown to predict these judgments better than a coin."
+    assert re.search(r"- \*\*best\*\*: its `disagreement` on .* is 0\.\d{4}, -0\.1\d{3} against base\.\n", text)
+    assert "[" not in text
+    assert "will do" not in text
+    assert "will both do" not in text
 
 
 def _standing(label: str, metric: str, lower: float, upper: float) -> Standing:
@@ -116,6 +146,31 @@ def test_no_method_is_better_than_the_baseline(tmp_path: Path) -> None:
     text = said(tmp_path, [quiet("base", 0, 0.05), quiet("other", -0.004, 0.05)])
     assert text.startswith("## Recommendation\n- No method is shown to be better than **base**.\n")
     assert "Use **" not in text
+    both = "base and other will both do, as far as these 10 runs show: with nothing to choose by, take the baseline"
+    assert f"- {both}, **base**.\n" in text
+
+
+def test_any_of_those_that_are_not_told_apart_in_either_metric_will_do(tmp_path: Path) -> None:
+    contenders = [quiet("base", 0, 0.05), quiet("other", -0.004, 0.05), quiet("third", 0.001, 0.05)]
+    text = said(tmp_path / "1", [*contenders, quiet("worse", 0.4, 0.05)])
+    (line,) = re.findall(r"- Any of (.*) will do, as far as", text)
+    assert sorted(re.split(", | and ", line)) == ["base", "other", "third"]
+    # Where the choice is better than the baseline there is something to choose by.
+    assert " do, as far as" not in said(tmp_path / "2", [quiet("base", 0.2, 0.001), quiet("best", 0, 0.001)])
+
+
+def test_a_choice_whose_scores_have_no_intervals_says_so() -> None:
+    def ranking(label: str, lower: list[float]) -> SimpleNamespace:
+        arm = SimpleNamespace(done=frozenset({0}), member=SimpleNamespace(label=label))
+        source = SimpleNamespace(layout="ranking", shown_splits=lambda: ("design",))
+        sampler = SimpleNamespace(
+            source=source, races=[SimpleNamespace(arms=[arm])], values=lambda arm, metric, split: np.array(lower)
+        )
+        return SimpleNamespace(sections=[SimpleNamespace(sampler=sampler)])
+
+    assert "no intervals" in _without_intervals("a", ranking("a", [math.nan, math.nan]))
+    assert _without_intervals("a", ranking("a", [math.nan, 0.1])) == ""
+    assert _without_intervals("b", ranking("a", [math.nan, math.nan])) == ""
 
 
 def test_where_the_choice_was_not_run_nothing_was_checked(tmp_path: Path) -> None:

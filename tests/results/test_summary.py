@@ -80,5 +80,9 @@ def test_files_that_are_there_are_listed(tmp_path: Path) -> None:
     console = Console(width=400, color_system=None)
     with console.capture() as captured:
         console.print(summary(tmp_path, pl.DataFrame()))
-    names = ("leaderboard.md", "units.csv", "figures/a.png")
-    assert captured.get().splitlines() == [str(tmp_path / name) for name in names]
+    names = ("leaderboard.md", "units.csv", "figures/ (2 files)")
+    paths = [f"{tmp_path}/{name}" for name in names]
+    assert captured.get().splitlines() == [f"open {paths[0]}", *paths[1:]]
+    with console.capture() as captured:
+        console.print(summary(tmp_path, pl.DataFrame(), ["Use **a\\_b** (`a`).", "No `x` is better."]))
+    assert [line.rstrip() for line in captured.get().splitlines()] == ["Use a_b (a).", "No x is better.", *paths]
