@@ -44,12 +44,13 @@ def plan(
             "suite": planned.suite.name,
             "sources": [
                 {
+                    "experiments": [name for name, of in made.of.items() if of == index],
                     "protocol": str(source.protocol),
                     "dataset": str(source.dataset) if source.dataset else "",
                     "units": {split: len(names) for split, names in source.units.items()},
                     "notes": list(source.notes),
                 }
-                for source in made.sources
+                for index, source in enumerate(made.sources)
             ],
             "left_out": made.left_out,
             "blocks": len(planned.tasks),
@@ -68,13 +69,14 @@ def plan(
         ("experiment", "contender", "repetitions", "n", "spec"),
         [(e, label, str(count), " ".join(ns), spec) for (e, label, spec, count), ns in rows.items()],
     )
-    for source in made.sources:
+    for index, source in enumerate(made.sources):
+        experiments = ", ".join(name for name, of in made.of.items() if of == index)
         sizes = ", ".join(
             f"{len(names)} {source.splits[split].partition(' (')[0].lower()}"
             for split, names in source.units.items()
             if source.test_share is None
         )
-        click.echo(visible(f"{source.dataset or source.protocol}{': ' if sizes else ''}{sizes}"))
+        click.echo(visible(f"{experiments}: {source.dataset or source.protocol}{', ' if sizes else ''}{sizes}"))
         for note in source.notes:
             click.echo(visible(f"  {note}"))
     for name, why in made.left_out.items():
