@@ -181,7 +181,7 @@ def test_published_parts_leave_one_draw_of_all_sessions(monkeypatch, tmp_path):
     parts = ["train"] * 300 + ["test"] * 100
     rows = [(f"q{i % 20}", str(i), ["a", "b"], [2, 1][: rng.integers(3)], part) for i, part in enumerate(parts)]
     monkeypatch.setattr(Log, "rows", rows)
-    results = rankbench.run("own-clicks", dataset=Log(), reps=3, out=tmp_path)
+    results = rankbench.run("own-clicks", dataset=Log(), reps=4, out=tmp_path)
     whole, sample = (results.leaderboard.fill_nan(None).filter(n=n) for n in (300, 75))
     assert whole["repetitions"].to_list() == whole["planned"].to_list() == [1] * 5
     assert whole["lower"].null_count() == whole["upper"].null_count() == 5
@@ -189,9 +189,9 @@ def test_published_parts_leave_one_draw_of_all_sessions(monkeypatch, tmp_path):
     assert (whole["upper_queries"] - whole["lower_queries"]).min() > 0
     text = (tmp_path / "leaderboard.md").read_text()
     assert "All 300 sessions that there are, so that every draw is the same" in text
-    # Draws of 75 share sessions: their interval over draws is wider by sqrt(1 + 3 (75/300) / (1 - 75/300)).
+    # Draws of 75 share sessions: their interval over draws is wider by sqrt(1 + 4 (75/300) / (1 - 75/300)).
     row = sample.row(0, named=True)
-    half = 4.303 * row["sd"] / math.sqrt(3) * math.sqrt(2)
+    half = 3.1824 * row["sd"] / math.sqrt(4) * math.sqrt(1 + 4 / 3)
     assert (row["upper"] - row["lower"]) / 2 == pytest.approx(half, rel=1e-3)
     assert row["se_queries"] > row["se"] * 0.5
 

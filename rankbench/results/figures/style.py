@@ -87,7 +87,8 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
     elif not counts or counts[-1] < 2:
         bands = f"no bands: {words} repetition"
     elif too_few(counts[-1]):
-        bands = f"no intervals: {words} repetitions, fewer than {FEWEST}"
+        times = "runs" if source.test_share is not None else "repetitions"
+        bands = f"no intervals: {words} {times}, fewer than {FEWEST}"
     elif source.test_share is not None:
         bands = f"{figure.level:.0%} intervals of the corrected resampled t ({words} runs)"
     else:
