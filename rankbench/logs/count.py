@@ -99,7 +99,7 @@ class Counter:
         self.settle()
         tables = only_tables(self.halves)
         if tables:
-            return tables[0].run(*tables[1:]).padded(m)
+            return tables[0].run(tables[1]).padded(m)
         runs = [thread.submit(half.run) for thread, half in zip(self.threads, self.halves, strict=True)]
         return merged([run.result() for run in runs], m, 3 if self.halves[0].tied else 2)
 

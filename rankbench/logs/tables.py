@@ -47,7 +47,7 @@ class DenseTable:
         cells = (2 if tied or weighted else 1) * m * m
         self.sums = np.zeros(cells if weighted else 0)
         self.counts = np.zeros(0 if weighted else cells, np.uint16)
-        self.carry = np.zeros(0 if weighted else cells, np.uint32)
+        self.carry = np.zeros(0 if weighted else cells + 1, np.uint32)
 
     def add(self, piece: Piece) -> int:
         """Count a piece; return its first row that cannot be counted, or -1."""
@@ -60,29 +60,26 @@ class DenseTable:
             return int(count_tied(piece.winners, piece.losers, piece.ties, self.m, self.counts, self.carry))
         return int(count(piece.winners, piece.losers, self.m, self.counts, self.carry))
 
-    def add_to(self, sums: NDArray[np.float64]) -> None:
-        """Add what was counted to `sums`, flat."""
+    def sum(self) -> NDArray[np.float64] | NDArray[np.uint16]:
+        """Return what was counted, flat: the table itself where nothing was carried."""
         if self.weighted:
-            sums += self.sums
-            return
-        sums += self.counts
-        if self.carry.any():
-            sums += 65536.0 * self.carry
+            return self.sums
+        return self.counts + 65536.0 * self.carry[:-1] if self.carry[-1] else self.counts
 
-    def run(self, *others: DenseTable) -> Run:
-        """Return the sums of this table and of others of its kind."""
-        from rankbench.logs.kernels.dense import dense_rows, fill_rows
+    def run(self, other: DenseTable | None = None) -> Run:
+        """Return the sums of this table and perhaps of another one of its kind and size."""
+        from rankbench.logs.kernels.dense import gather
 
-        sums = np.zeros((2 if self.tied or self.weighted else 1) * self.m**2)
-        for table in (self, *others):
-            table.add_to(sums)
-        planes = sums.reshape(-1, self.m, self.m)
-        ties = planes[1] if self.tied else np.zeros((0, 0))
-        starts = np.zeros(self.m + 1, np.int64)
-        dense_rows(planes[0], ties, starts)
-        high, cells = np.empty(int(starts[-1]), np.int32), np.empty((int(starts[-1]), 3 if self.tied else 2))
-        fill_rows(planes[0], ties, starts, high, cells)
-        return Run(starts, high, cells)
+        first = self.sum()
+        second = first[:0] if other is None else other.sum()
+        if first.dtype != second.dtype:
+            first, second = first.astype(np.float64), second.astype(np.float64)
+        # Room for all pairs: memory that is not written to is not taken.
+        pairs = self.m * (self.m - 1) // 2
+        starts = np.empty(self.m + 1, np.int64)
+        high, cells = np.empty(pairs + 1, np.int32), np.empty((pairs + 1, 3 if self.tied else 2))
+        gather(first, second, self.m, self.tied, starts, high, cells)
+        return Run(starts, high[: starts[-1]], cells[: starts[-1]])
 
 
 class Sorter:

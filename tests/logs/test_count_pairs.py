@@ -14,6 +14,7 @@ from rankbench.logs import tables
 from rankbench.logs.count import count_pairs
 from rankbench.logs.pairs import PairCounts
 from rankbench.logs.scan import count_log
+from rankbench.logs.tables import ROWS
 
 
 def naive(
@@ -116,6 +117,20 @@ def test_a_weighted_log_gives_the_same_bytes_however_it_is_cut(way: str) -> None
     once, again = count_log(log), count_log(pieces)
     assert once.forward.tobytes() == again.forward.tobytes()
     assert once.backward.tobytes() == again.backward.tobytes()
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_count_that_is_nothing_but_carries(tied: bool) -> None:
+    """The first thread counts 2^19 times the same, eight times 2^16; the second a few others."""
+    n = ROWS + 3
+    winners, losers = np.zeros(n, np.int32), np.ones(n, np.int32)
+    winners[ROWS:], losers[ROWS:] = [2, 1, 0], [0, 2, 2]
+    ties = np.arange(n) >= n - 1
+    counts = count_pairs(winners, losers, ties=ties if tied else None, m=4)
+    assert list(zip(counts.low, counts.high, strict=True)) == [(0, 1), (0, 2), (1, 2)]
+    assert counts.forward.tolist() == [ROWS, 0 if tied else 1, 1]
+    assert counts.backward.tolist() == [0, 1, 0]
+    assert counts.ties.tolist() == [0, 1 if tied else 0, 0]
 
 
 def test_carries_beyond_sixteen_bits() -> None:

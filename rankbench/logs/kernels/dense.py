@@ -5,16 +5,18 @@ entry ``m^2 + i m + j`` what was tied, i named first. What counts stops at the f
 and returns its number, or -1; the rows before it are in the table.
 
 Counts have 16 bits, so that more of the table stays in cache, and a second table that is hardly
-ever touched for the carries.
+ever touched for the carries; its last entry, one more than the first table has, is their number.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["count", "count_tied", "dense_rows", "fill_rows", "weigh"]
+__all__ = ["count", "count_tied", "gather", "weigh"]
 
 _READ = types.Array(types.int32, 1, "C", readonly=True)
 _FLAGS = types.Array(types.uint8, 1, "C", readonly=True)
@@ -46,6 +48,7 @@ def count(
         table[at] = counted
         if counted == 0:
             carry[at] += np.uint32(1)
+            carry[len(carry) - 1] += np.uint32(1)
     return -1
 
 
@@ -69,6 +72,7 @@ def count_tied(
         table[at] = counted
         if counted == 0:
             carry[at] += np.uint32(1)
+            carry[len(carry) - 1] += np.uint32(1)
     return -1
 
 
@@ -91,45 +95,67 @@ def weigh(
     return -1
 
 
-@njit(types.float64(_TABLE, types.int64, types.int64), cache=True, nogil=True, inline="always")
-def _tied(ties: NDArray[np.float64], i: int, j: int) -> float:
-    """Return what was tied between i and j; `ties` is empty where nothing was."""
-    return float(ties[i, j] + ties[j, i]) if ties.shape[0] else 0.0
-
-
-@njit(types.void(_TABLE, _TABLE, _STARTS), cache=True, nogil=True)
-def dense_rows(wins: NDArray[np.float64], ties: NDArray[np.float64], starts: NDArray[np.int64]) -> None:
-    """Write where the rows of the observed pairs start, ``starts`` of shape (m + 1,), zero on entry."""
-    m = wins.shape[0]
-    for begin in range(0, m, _STRIP):
-        end = min(begin + _STRIP, m)
-        for j in range(begin + 1, m):
-            for i in range(begin, min(end, j)):
-                starts[i + 1] += wins[i, j] + wins[j, i] + _tied(ties, i, j) > 0.0
-    for i in range(m):
-        starts[i + 1] += starts[i]
-
-
-@njit(types.void(_TABLE, _TABLE, _STARTS, _INDEX, _TABLE), cache=True, nogil=True)
-def fill_rows(
-    wins: NDArray[np.float64],
-    ties: NDArray[np.float64],
+@njit(
+    [
+        types.void(table, table, types.int64, types.bool_, _STARTS, _INDEX, _TABLE)
+        for table in (types.Array(types.uint16, 1, "C", readonly=True), _FLOATS)
+    ],
+    cache=True,
+    nogil=True,
+)
+def gather(
+    first: NDArray[Any],
+    second: NDArray[Any],
+    m: int,
+    tied: bool,
     starts: NDArray[np.int64],
     high: NDArray[np.int32],
     cells: NDArray[np.float64],
 ) -> None:
-    """Write the observed pairs, sorted, to arrays of length ``starts[m]``; `cells` has a third column for ties."""
-    m = wins.shape[0]
-    place = starts.copy()
+    """Write the observed pairs of the sum of two tables, sorted.
+
+    Parameters
+    ----------
+    first, second : ndarray of uint16 or float64
+        Tables without carries; `second` may have length 0.
+    m : int
+    tied : bool
+        Whether they have entries for ties.
+    starts : ndarray of int64, shape (m + 1,)
+        On return where the rows start, ``starts[m]`` the number P of pairs.
+    high : ndarray of int32, shape (Q + 1,)
+        ``Q >= P``: one entry behind the last pair is overwritten.
+    cells : ndarray of float64, shape (Q + 1, 2), or (Q + 1, 3) with ties
+    """
+    both, plane = len(second) > 0, m * m
+    # What is written below the diagonal, turned for some rows at a time, so that rows are read along.
+    back, ties = np.empty((_STRIP, m)), np.empty((_STRIP, m))
+    row, tie = np.empty(m), np.empty(m)
+    at = 0
+    starts[0] = 0
     for begin in range(0, m, _STRIP):
         end = min(begin + _STRIP, m)
         for j in range(begin + 1, m):
             for i in range(begin, min(end, j)):
-                there, back, both = wins[i, j], wins[j, i], _tied(ties, i, j)
-                if there + back + both > 0.0:
-                    at = place[i]
-                    place[i] = at + 1
-                    high[at] = j
-                    cells[at, 0], cells[at, 1] = there, back
-                    if ties.shape[0]:
-                        cells[at, 2] = both
+                back[i - begin, j] = first[j * m + i] + (second[j * m + i] if both else 0.0)
+                if tied:
+                    ties[i - begin, j] = first[plane + j * m + i] + (second[plane + j * m + i] if both else 0.0)
+        for i in range(begin, end):
+            for j in range(i + 1, m):
+                row[j] = first[i * m + j]
+                tie[j] = 0.0
+            if both:
+                for j in range(i + 1, m):
+                    row[j] += second[i * m + j]
+            if tied:
+                for j in range(i + 1, m):
+                    tie[j] = ties[i - begin, j] + first[plane + i * m + j]
+                    tie[j] += second[plane + i * m + j] if both else 0.0
+            for j in range(i + 1, m):
+                # Written in any case, and overwritten where nothing was judged: no branch to mispredict.
+                high[at] = j
+                cells[at, 0], cells[at, 1] = row[j], back[i - begin, j]
+                if tied:
+                    cells[at, 2] = tie[j]
+                at += row[j] + back[i - begin, j] + tie[j] > 0.0
+            starts[i + 1] = at
