@@ -77,11 +77,19 @@ class Counter:
         InputError
             A judgment of this chunk, or of an earlier one, that cannot be counted; its row.
         """
+        rows = sum(map(len, chunk))
+        if self.rows + rows < ROWS:
+            # All there is: a thread would take longer to start than this takes to count.
+            bad = self.halves[0].add(chunk, m)
+            if bad >= 0:
+                raise row_error(chunk, bad, self.first + bad + 1, self.names())
+            self.rows += rows
+            return
         while len(self.waiting) >= _WAITING:
             self._settle_first()
         turn = self.rows // ROWS % 2
         self.waiting.append((self.threads[turn].submit(self.halves[turn].add, chunk, m), self.rows, chunk))
-        self.rows += sum(map(len, chunk))
+        self.rows += rows
 
     def settle(self) -> None:
         """Wait for all that was added; see `add` for what is raised."""
@@ -97,11 +105,14 @@ class Counter:
     def total(self, m: int) -> Run:
         """Return the sums over all chunks; see `add` for what is raised."""
         self.settle()
+        cells = 3 if self.halves[0].tied else 2
+        if self.rows < ROWS:
+            return merged([self.halves[0].run()], m, cells)
         tables = only_tables(self.halves)
         if tables:
             return tables[0].run(tables[1]).padded(m)
         runs = [thread.submit(half.run) for thread, half in zip(self.threads, self.halves, strict=True)]
-        return merged([run.result() for run in runs], m, 3 if self.halves[0].tied else 2)
+        return merged([run.result() for run in runs], m, cells)
 
 
 def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str]) -> InputError:
