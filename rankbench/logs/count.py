@@ -100,6 +100,8 @@ class Counter:
         future, first, chunk = self.waiting.popleft()
         bad = future.result()
         if bad >= 0:
+            # The first row that is wrong is the one to name: nobody must ask for later ones.
+            self.waiting.clear()
             raise row_error(chunk, bad, self.first + first + bad + 1, self.names())
 
     def total(self, m: int) -> Run:

@@ -51,7 +51,7 @@ class Laplacian:
         edge : ndarray of float64, shape (P,)
             Weight of each edge.
         rhs : ndarray of float64, shape (m,)
-            Sums to zero on every scale unless there is a ridge.
+            Sums to zero on every scale.
         enough : float
             Conjugate gradients stop at this residual; direct solutions are more precise.
 
@@ -71,8 +71,11 @@ class Laplacian:
         return self._dense(edge, rhs) if self.m <= DENSE_SYSTEM else self._sparse(edge, rhs)
 
     def balanced(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what of a vector, (m,), the matrix can reach: without a ridge it sums to zero on every scale."""
-        return vector if self.ridge > 0 else self.scales.centered(vector)
+        """Return a vector, (m,), that sums to zero on every scale, as gradients and steps do but for rounding.
+
+        Along what is left out only the ridge holds: rounding there would be divided by it.
+        """
+        return self.scales.centered(vector)
 
     def diagonal(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the diagonal of ``L + ridge I``, shape (m,)."""

@@ -99,6 +99,9 @@ class Sorter:
         self.m = m
         to = slice(self.rows, self.rows + len(piece))
         bad = int(pack(piece.winners, piece.losers, piece.ties, piece.weights, m, self.keys[to]))
+        if bad >= 0:
+            # What was not packed must not be sorted, should another chunk be waiting.
+            return bad
         if self.weighted:
             self.weights[to] = piece.weights
         self.rows += len(piece)

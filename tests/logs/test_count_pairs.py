@@ -219,3 +219,25 @@ def test_comparisons_have_the_same_sums() -> None:
     np.testing.assert_allclose(matrix, expected)
     decisive = counts.comparisons("drop")
     assert decisive.weights.sum() == pytest.approx(weights[~ties].sum())
+
+
+@pytest.mark.parametrize("m", [30, 100])
+def test_the_first_of_several_bad_rows_is_named_and_nothing_unpacked_is_sorted(
+    monkeypatch: pytest.MonkeyPatch, m: int
+) -> None:
+    for module in ("count", "scan", "stream"):
+        monkeypatch.setattr(f"rankbench.logs.{module}.ROWS", 64)
+    monkeypatch.setattr(tables, "BUFFER", 8 * 64)
+    monkeypatch.setattr(tables, "DENSE_ITEMS", 40)
+    rng = np.random.default_rng(m)
+    for first in (3, 64 * 5 + 1, 64 * 14 + 6):
+        winners = rng.integers(0, m, 64 * 40).astype(np.int32)
+        losers = ((winners + rng.integers(1, m, len(winners))) % m).astype(np.int32)
+        later = [first, *(first + rng.integers(1, len(winners) - first, 5))]
+        losers[later] = winners[later]
+        with pytest.raises(InputError, match="with itself") as error:
+            count_pairs(winners, losers, m=m)
+        assert error.value.row == first + 1
+        with pytest.raises(InputError, match="with itself") as error:
+            count_log(pl.DataFrame({"winner": winners, "loser": losers}))
+        assert error.value.row == first + 1

@@ -147,3 +147,15 @@ def test_a_general_minimizer_agrees() -> None:
 def test_bad_ridges(ridge: float) -> None:
     with pytest.raises(InputError, match="ridge"):
         fit_bradley_terry(count_pairs([0], [1]), ridge=ridge)
+
+
+@pytest.mark.parametrize("exponent", range(0, 98, 3))
+def test_weights_of_any_size_with_a_ridge(exponent: int) -> None:
+    """Rounding along the direction that only the ridge holds must not be divided by it."""
+    weights = np.array([3, 2, 1, 2, 1.0])
+    winners, losers = [0, 1, 2, 2, 0], [1, 2, 0, 1, 2]
+    plain = fit_bradley_terry(count_pairs(winners, losers, weights=weights)).scores
+    found = fit_bradley_terry(count_pairs(winners, losers, weights=weights * 10.0**exponent), ridge=1.0).scores
+    assert found.sum() == pytest.approx(0, abs=1e-12)
+    if exponent >= 9:
+        np.testing.assert_allclose(found, plain, atol=1e-8)

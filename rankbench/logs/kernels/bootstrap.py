@@ -91,8 +91,7 @@ def _newton(
     gradient, ahead, step, trial = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
     curvature, spare = np.empty(pairs), np.empty(pairs)
     gradient_and_curvature(starts, high, judged, won, ridge, scores, gradient, curvature)
-    if ridge == 0.0:
-        _center(gradient, scale, sizes)
+    _center(gradient, scale, sizes)
     norm = math.sqrt((gradient * gradient).sum())
     first = norm
     noise = 1e-15 * math.sqrt(((won + lost) * (won + lost)).sum())
@@ -101,8 +100,7 @@ def _newton(
             return True
         enough = max(min(0.1, norm / first), 1e-12) * norm
         conjugate_gradients(starts, high, curvature, ridge, gradient, enough, 10 * m, step)
-        if ridge == 0.0:
-            _center(step, scale, sizes)
+        _center(step, scale, sizes)
         if np.abs(step).max() <= tolerance:
             scores -= step
             return True
@@ -111,8 +109,7 @@ def _newton(
             for i in range(m):
                 trial[i] = scores[i] - length * step[i]
             gradient_and_curvature(starts, high, judged, won, ridge, trial, ahead, spare)
-            if ridge == 0.0:
-                _center(ahead, scale, sizes)
+            _center(ahead, scale, sizes)
             after = math.sqrt((ahead * ahead).sum())
             if after <= max((1.0 - 1e-4 * length) * norm, noise):
                 break
