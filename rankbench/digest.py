@@ -187,8 +187,8 @@ def _roots(module: str) -> list[Path]:
 
 
 def version(library: str) -> str:
-    """Return the version of an installed distribution, or ``"missing"``."""
+    """Return the version of an installed distribution, or ``"missing"``; nothing can have a name that is none."""
     try:
         return importlib.metadata.version(library)
-    except importlib.metadata.PackageNotFoundError:
+    except (importlib.metadata.PackageNotFoundError, ValueError):
         return "missing"

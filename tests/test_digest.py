@@ -165,3 +165,4 @@ def test_it_is_a_hash_and_names_the_cpu():
 
 def test_a_version_that_is_not_there_says_so():
     assert digest.version("no-such-distribution-anywhere") == "missing"
+    assert digest.version("") == "missing"

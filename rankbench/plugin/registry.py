@@ -14,6 +14,7 @@ from rankbench.plugin.kinds import KINDS, SUITE
 __all__ = ["Origin", "Registry"]
 
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
+_DISTRIBUTION = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?\Z", re.ASCII | re.IGNORECASE)  # PEP 508
 _RESERVED = frozenset({"inf", "true", "false"})  # values in the contender grammar
 
 
@@ -64,6 +65,7 @@ class Registry:
         source = getattr(found, "source", None)
         if not isinstance(source, str) or not source.strip():
             raise PluginError(f"{where} does not say its source (paper and equation, or where it is described)")
+        _check_packages(found.packages, f"{where}.packages")
         if inspect.isabstract(found):
             missing = ", ".join(sorted(found.__abstractmethods__))
             raise PluginError(f"{where} does not implement {missing}")
@@ -143,6 +145,14 @@ def _name(name: object, what: str) -> str:
             else f"{what} is missing; give a kebab-case name such as 'mean-log-odds'"
         )
     return name
+
+
+def _check_packages(packages: object, what: str) -> None:
+    if not isinstance(packages, tuple):
+        raise PluginError(f"{what} is {packages!r}, not a tuple of distributions such as ('numpy',), with its comma")
+    for package in packages:
+        if not isinstance(package, str) or not _DISTRIBUTION.match(package):
+            raise PluginError(f"{what} has {package!r}, which is not the name of a distribution such as 'numpy'")
 
 
 def _clash(kind: str, name: str, first: Origin, second: Origin) -> str:

@@ -23,6 +23,27 @@ def test_a_source_must_be_said(entry, model, source):
     assert "does not say its source" in loaded.statuses[0].causes[0]
 
 
+@pytest.mark.parametrize(
+    ("packages", "words"),
+    [
+        ("numpy", "is 'numpy', not a tuple of distributions such as ('numpy',)"),
+        (["numpy"], "is ['numpy'], not a tuple"),
+        (frozenset({""}), "not a tuple"),
+        (("numpy", ""), "has '', which is not the name of a distribution"),
+        (("scikit_learn>=1",), "has 'scikit_learn>=1', which is not the name"),
+        (("numpy\n",), "is not the name"),
+        (("-numpy",), "is not the name"),
+        ((3,), "has 3, which is not the name"),
+    ],
+)
+def test_packages_must_be_names_of_distributions(entry, model, packages, words):
+    loaded = load([entry(models=lambda: [model("bad", packages=packages), model("good", packages=("a", "B_c.d-2"))])])
+    assert loaded.registry.names("model") == ["good"]
+    (cause,) = loaded.statuses[0].causes
+    assert ".packages " in cause
+    assert words in cause
+
+
 def test_one_bad_component_does_not_take_its_neighbours_along(entry, model):
     loaded = load([entry(models=lambda: [model("one"), int, model("two")])])
     assert loaded.registry.names("model") == ["one", "two"]
