@@ -12,6 +12,7 @@ import hashlib
 import inspect
 import json
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
@@ -83,6 +84,10 @@ class Component(BaseModel):
     packages : tuple of str
         Distributions of others that compute it; leaderboards print their versions. A
         component that misses one raises `SpecError` when it is used, and is skipped.
+    compiled_forms : mapping of str to tuple of str
+        Set by the kind's base class: methods that offer a compiled form, with the plain
+        methods that it stands for. A subclass that overrides a plain one does not inherit
+        the compiled form, which would be another formula.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=True)
@@ -92,6 +97,15 @@ class Component(BaseModel):
     source: ClassVar[str]
     properties: ClassVar[frozenset[Property]] = frozenset()
     packages: ClassVar[tuple[str, ...]] = ()
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
+        """Put the kind's own method, which offers nothing, where a compiled form would be another formula."""
+        for method, plain in cls.compiled_forms.items():
+            declared = _declared(cls, method)
+            if any(_declared(cls, name)[0] < declared[0] for name in plain):
+                setattr(cls, method, vars(cls.__mro__[declared[-1]])[method])
 
     @classmethod
     def summary(cls) -> str:
@@ -166,6 +180,11 @@ class Component(BaseModel):
             reason = first["msg"].removeprefix("Value error, ")
             at = f", parameter {where!r}" if where else ""
             raise SpecError(f"{cls.kind} {cls.name!r}{at}: {reason}") from error
+
+
+def _declared(cls: type, method: str) -> list[int]:
+    """Return the places in the method resolution order that have a method of their own."""
+    return [at for at, base in enumerate(cls.__mro__) if method in vars(base)] or [len(cls.__mro__)]
 
 
 def _plain(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -34,13 +35,14 @@ class Loss(Component):
     """
 
     kind: ClassVar[str] = "loss"
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("value",), "ranked_kernel": ("value",)}
     structure: ClassVar[StructureKind] = "scores"
     direction: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     range: ClassVar[tuple[float, float]]
 
     @abstractmethod
     def value(self, alpha: NDArray[np.float64], structure: NDArray[np.float64]) -> float:
-        """Return the loss of one query's scores alpha, shape (m,)."""
+        """Return the loss of one query's scores alpha, shape (m,); both arrays may be read-only."""
 
     def bounds(self) -> tuple[float, float]:
         """Return the smallest and largest possible value with these parameters."""

@@ -27,7 +27,7 @@ def evaluate(
     """Return the loss of every contender on every query.
 
     Losses with a kernel are computed without the interpreter and without the GIL; a new
-    kernel does not recompile the pass. The others run in a Python loop.
+    kernel does not recompile the pass. The others run in a Python loop, on read-only arrays.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ def evaluate(
     InputError
         Shapes that do not fit each other or the loss.
     """
-    alpha = _writable(alpha)
+    kernel = loss.kernel()
+    alpha = _read_only(alpha) if kernel is None else _writable(alpha)
     offsets = np.ascontiguousarray(offsets, dtype=np.int64)
     _check(loss, alpha, structures, offsets)
     out = np.empty((alpha.shape[0], len(offsets) - 1))
-    kernel = loss.kernel()
     work = np.zeros(kernel.work(int(np.diff(offsets).max(initial=0))) if kernel else 0)
     if callable(structures):
         for q in range(out.shape[1]):
@@ -72,6 +72,7 @@ def evaluate(
             out,
         )
     else:
+        structures = _read_only(structures)
         for q, (start, stop) in enumerate(itertools.pairwise(offsets)):
             for c in range(len(alpha)):
                 out[c, q] = loss.value(alpha[c, start:stop], structures[start:stop])
@@ -148,6 +149,13 @@ def _writable(array: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.require(array, np.float64, ["C", "W"])
 
 
+def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a view that a loss cannot write to: what it writes for one contender is not the next one's truth."""
+    view = np.ascontiguousarray(array, np.float64).view()
+    view.flags.writeable = False
+    return view
+
+
 def _judge_matrix(
     loss: Loss,
     kernel: Kernel | None,
@@ -164,6 +172,7 @@ def _judge_matrix(
             f"a query of {stop - start} items needs an adjacency matrix of that size, not {adjacency.shape}"
         )
     if kernel is None:
+        adjacency = _read_only(adjacency)
         for c in range(len(alpha)):
             out[c] = loss.value(alpha[c, start:stop], adjacency)
         return

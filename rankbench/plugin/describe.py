@@ -147,13 +147,18 @@ def compiled(cls: type[Component]) -> bool | None:
         return None
     overridden = []
     for method in KERNELS:
-        declared = [base for base in cls.__mro__ if method in vars(base)]
-        if declared:
-            overridden.append(len(declared) > 1)
+        if hasattr(cls, method):
+            overridden.append(_overrides(cls, method))
     for plain_form, method in REPLACED.items():
-        if sum(plain_form in vars(base) for base in cls.__mro__) > 1:
-            overridden.append(sum(method in vars(base) for base in cls.__mro__) > 1)
+        if hasattr(cls, plain_form) and _overrides(cls, plain_form):
+            overridden.append(_overrides(cls, method))
     return all(overridden) if overridden else None
+
+
+def _overrides(cls: type[Component], method: str) -> bool:
+    """Return whether a method is another one than that of the outermost class that has it."""
+    declared = [vars(base)[method] for base in cls.__mro__ if method in vars(base)]
+    return getattr(cls, method) is not declared[-1]
 
 
 def plain(value: Any) -> object:

@@ -159,8 +159,8 @@ def losses_of(
     """Return each loss of C contenders on Q queries, shape (C, Q), or what is wrong with it.
 
     Built-in losses of scores are computed in one pass; if that fails, one by one, so that the
-    one at fault is named. Foreign losses are always by themselves, and come last: what one does
-    to the arrays that it gets is seen by no built-in one.
+    one at fault is named. Foreign losses are always by themselves, and come last, on scores
+    that they cannot write to (kernels get a copy): what one does to them is seen by no other.
 
     Parameters
     ----------
@@ -178,9 +178,12 @@ def losses_of(
         rows = guarded(lambda: evaluate_all(together, alphas, truth("scores"), offsets))
         if not isinstance(rows, Exception):
             found = {str(loss): values for loss, values in zip(together, rows, strict=True)}
+    shared = alphas.view()
+    shared.flags.writeable = False
     for at in sorted(range(len(losses)), key=foreign.__getitem__):
         if str(losses[at]) not in found:
-            found[str(losses[at])] = guarded(partial(_by_itself, losses[at], alphas, truth, offsets))
+            lent = shared if foreign[at] else alphas
+            found[str(losses[at])] = guarded(partial(_by_itself, losses[at], lent, truth, offsets))
     for metric, values in found.items():
         if isinstance(values, Exception):
             found[metric] = ContenderFailed(f"loss {metric}: {reason(values)}")

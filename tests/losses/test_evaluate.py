@@ -3,7 +3,7 @@ import pytest
 
 from rankbench.errors import InputError
 from rankbench.losses import ERR, NDCG, PairwiseDisagreement, Precision
-from rankbench.losses.evaluate import evaluate
+from rankbench.losses.evaluate import evaluate, evaluate_all
 
 OFFSETS = np.array([0, 4, 5, 30, 130])
 
@@ -66,6 +66,91 @@ def test_arrays_that_may_not_be_written_to_are_read(drawn):
     for array in (alpha, s):
         array.setflags(write=False)
     np.testing.assert_array_equal(evaluate(NDCG(), alpha, s, OFFSETS), expected)
+
+
+class Answer(NDCG):
+    """Another formula than the compiled form that it would inherit."""
+
+    name = "answer"
+
+    def value(self, alpha, structure):
+        return 42.0
+
+
+class Discounted:
+    """A mixin, no component."""
+
+    def value(self, alpha, structure):
+        return 42.0
+
+
+class Mixed(Discounted, NDCG):
+    name = "mixed"
+
+
+class FromAnswer(Answer):
+    name = "from-answer"
+
+
+class Both(NDCG):
+    """It brings its own compiled form, which therefore stands."""
+
+    name = "both"
+
+    def value(self, alpha, structure):
+        return 42.0
+
+    def kernel(self):
+        return ERR().kernel()
+
+
+@pytest.mark.parametrize("loss", [Answer(), Answer(cutoff=3), Mixed(cutoff=3), FromAnswer()], ids=repr)
+def test_an_overridden_formula_is_not_computed_by_the_inherited_kernel(loss, drawn):
+    alpha, s = drawn
+    assert loss.kernel() is None
+    assert loss.ranked_kernel() is None
+    assert (evaluate(loss, alpha, s, OFFSETS) == 42).all()
+    assert (evaluate_all([loss, NDCG(cutoff=3)], alpha, s, OFFSETS)[0] == 42).all()
+    assert NDCG(cutoff=3).ranked_kernel() is not None
+
+
+def test_an_overridden_formula_with_its_own_kernel_is_compiled(drawn):
+    alpha, s = drawn
+    np.testing.assert_array_equal(evaluate(Both(), alpha, s, OFFSETS), evaluate(ERR(), alpha, s, OFFSETS))
+    assert Both(cutoff=3).ranked_kernel() is None
+
+
+class Overwriting(NDCG):
+    """Writes what the next contender would be judged by."""
+
+    name = "overwriting"
+    which: int = 0
+
+    def value(self, alpha, structure):
+        (alpha, structure)[self.which][:] = 9
+        return 0.0
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_interpreted_losses_cannot_write_to_scores_or_truth(which, drawn):
+    alpha, s = drawn
+    with pytest.raises(ValueError, match="read-only"):
+        evaluate(Overwriting(which=which), alpha, s, OFFSETS)
+    assert alpha.flags.writeable
+    assert s.flags.writeable
+
+
+class OverwritingMatrix(PairwiseDisagreement):
+    name = "overwriting-matrix"
+
+    def value(self, alpha, structure):
+        structure[:] = 9
+        return 0.0
+
+
+def test_interpreted_losses_cannot_write_to_matrices(drawn):
+    with pytest.raises(ValueError, match="read-only"):
+        evaluate(OverwritingMatrix(), drawn[0], lambda q: np.ones((np.diff(OFFSETS)[q],) * 2), OFFSETS)
 
 
 @pytest.mark.parametrize(

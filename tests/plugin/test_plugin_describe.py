@@ -11,6 +11,7 @@ from pydantic import Field
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.component import Order
+from rankbench.losses import NDCG
 from rankbench.losses.base import Loss
 from rankbench.methods.base import Method
 from rankbench.models.base import Model
@@ -118,9 +119,18 @@ class WhollyCompiledPair(ReweighedPair):
         raise NotImplementedError
 
 
+class OtherNDCG(NDCG):
+    name = "other-ndcg"
+
+    def value(self, alpha, structure):
+        raise NotImplementedError
+
+
 @pytest.mark.parametrize(
     ("cls", "expected"),
     [
+        (NDCG, True),
+        (OtherNDCG, False),
         (Interpreted, False),
         (Compiled, True),
         (Grandchild, True),

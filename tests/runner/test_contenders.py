@@ -6,10 +6,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from numba import njit
 from runner_blocks import make_queries
 
 from rankbench.data.btl import preference_matrix
 from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.kernels import LOSS, Kernel
 from rankbench.losses import NDCG
 from rankbench.losses.base import Loss
 from rankbench.losses.evaluate import evaluate
@@ -38,20 +40,69 @@ def alphas() -> np.ndarray:
     return drawn
 
 
-class Spoiling(Loss):
-    """Overwrites what it is given."""
+class Foreign(Loss):
+    """Says a number, or fails."""
 
-    name: ClassVar[str] = "spoiling"
+    name: ClassVar[str] = "foreign"
     source: ClassVar[str] = "test"
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     says: float = 0.5
 
     def value(self, alpha: np.ndarray, structure: np.ndarray) -> float:
-        alpha[:] = 0
-        structure[:] = 0
         if self.says < 0:
             raise RuntimeError("no luck")
         return self.says
+
+
+class Total(Foreign):
+    """Depends on all that it is given."""
+
+    name: ClassVar[str] = "total"
+
+    def value(self, alpha: np.ndarray, structure: np.ndarray) -> float:
+        return float(alpha.sum() + structure.sum())
+
+
+class Spoiling(Foreign):
+    """Overwrites the scores."""
+
+    name: ClassVar[str] = "spoiling"
+
+    def value(self, alpha: np.ndarray, structure: np.ndarray) -> float:
+        alpha[:] = 0
+        return 0.5
+
+
+class SpoilingTruth(Foreign):
+    """Overwrites what the next contender is judged against."""
+
+    name: ClassVar[str] = "spoiling-truth"
+
+    def value(self, alpha: np.ndarray, structure: np.ndarray) -> float:
+        structure[:] = 0
+        return 0.5
+
+
+class SpoilingEdges(SpoilingTruth):
+    """Overwrites a matrix."""
+
+    name: ClassVar[str] = "spoiling-edges"
+    structure: ClassVar[str] = "edges"
+
+
+class SpoilingInMachineCode(Foreign):
+    """Overwrites the scores in its compiled form."""
+
+    name: ClassVar[str] = "spoiling-in-machine-code"
+
+    def kernel(self) -> Kernel:
+        return Kernel(_spoil)
+
+
+@njit(LOSS)
+def _spoil(alpha, structure, params, work):
+    alpha[:] = 0
+    return 0.5
 
 
 def test_losses_are_those_of_one_by_one(alphas: np.ndarray) -> None:
@@ -69,18 +120,26 @@ def test_a_loss_is_the_same_bytes_whatever_others_there_are(alphas: np.ndarray) 
         assert np.array_equal(losses_of([loss], alphas, truth, QUERIES.offsets)[str(loss)], together[str(loss)])
 
 
-def test_a_foreign_loss_spoils_nobody(alphas: np.ndarray) -> None:
-    expected = losses_of(losses(*SPECS), alphas.copy(), truth, QUERIES.offsets)
-    found = losses_of([Spoiling(), *losses(*SPECS)], alphas, truth, QUERIES.offsets)
-    assert next(iter(found)) == "spoiling"
-    assert (found.pop("spoiling") == 0.5).all()
+@pytest.mark.parametrize("spoiling", [Spoiling, SpoilingTruth, SpoilingEdges, SpoilingInMachineCode])
+def test_a_foreign_loss_spoils_nobody(alphas: np.ndarray, spoiling: type[Loss]) -> None:
+    kept, others = alphas.copy(), [*losses(*SPECS), Total()]
+    expected = losses_of(others, kept, truth, QUERIES.offsets)
+    found = losses_of([spoiling(), *others], alphas, truth, QUERIES.offsets)
+    assert next(iter(found)) == spoiling.name
+    own = found.pop(spoiling.name)
+    if spoiling is SpoilingInMachineCode:
+        assert (own == 0.5).all()
+    else:
+        assert isinstance(own, ContenderFailed)
+        assert str(own) == f"loss {spoiling.name}: ValueError: assignment destination is read-only"
+    assert np.array_equal(alphas, kept)
     for metric, values in expected.items():
         assert np.array_equal(found[metric], values)
 
 
 @pytest.mark.parametrize(("says", "words"), [(-1.0, "RuntimeError: no luck"), (np.inf, "not a finite number")])
 def test_the_foreign_loss_at_fault_is_named(alphas: np.ndarray, says: float, words: str) -> None:
-    bad = Spoiling(says=says)
+    bad = Foreign(says=says)
     found = losses_of([*losses("ndcg"), bad], alphas, truth, QUERIES.offsets)
     assert isinstance(found[str(bad)], ContenderFailed)
     assert str(found[str(bad)]) == f"loss {bad!s}: {words}"
@@ -102,8 +161,8 @@ def test_the_built_in_loss_at_fault_is_named(alphas: np.ndarray, monkeypatch: py
 
 def test_scores_that_a_loss_cannot_judge_fail_the_contender() -> None:
     outcomes = {"a": manager.get("method", "random-scores").fit(_block())}
-    rows = judge(outcomes, QUERIES, [*losses("ndcg"), Spoiling(says=-1.0)], truth)
-    assert str(outcomes["a"]) == "loss spoiling:says=-1: RuntimeError: no luck"
+    rows = judge(outcomes, QUERIES, [*losses("ndcg"), Foreign(says=-1.0)], truth)
+    assert str(outcomes["a"]) == "loss foreign:says=-1: RuntimeError: no luck"
     assert list(rows["a"]) == ["ndcg"]
 
 
