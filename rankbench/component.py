@@ -104,7 +104,7 @@ class Component(BaseModel):
         """Put the kind's own method, which offers nothing, where a compiled form would be another formula."""
         for method, plain in cls.compiled_forms.items():
             declared = _declared(cls, method)
-            if any(_declared(cls, name)[0] < declared[0] for name in plain):
+            if len(declared) > 1 and any(_declared(cls, name)[0] < declared[0] for name in plain):
                 setattr(cls, method, vars(cls.__mro__[declared[-1]])[method])
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import ClassVar
 import pytest
 
 from rankbench.aggregators.base import Aggregator
-from rankbench.component import build
+from rankbench.component import Component, build
 from rankbench.errors import SpecError
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
@@ -86,3 +86,37 @@ def test_what_does_not_fit_is_refused_with_help(text: str, said: str) -> None:
     with pytest.raises(SpecError) as caught:
         ERM.from_spec(parse(text))
     assert said in str(caught.value)
+
+
+def compiled_forms() -> list[tuple[type[Component], str, str]]:
+    """Return every built-in class that has a compiled form of its own, with the plain methods that it stands for."""
+    classes = [manager.component_class(kind, name) for kind, name in components()]
+    return [
+        (cls, method, plain)
+        for cls in classes
+        for method, plains in cls.compiled_forms.items()
+        if sum(method in vars(base) for base in cls.__mro__) > 1
+        for plain in plains
+    ]
+
+
+@pytest.mark.parametrize(("cls", "method", "plain"), compiled_forms())
+def test_who_overrides_the_plain_form_does_not_inherit_the_compiled_one(cls, method: str, plain: str) -> None:
+    def other(self: object, *arguments: object) -> object:
+        return getattr(super(cls, self), plain)(*arguments)
+
+    offers_nothing = vars(next(base for base in reversed(cls.__mro__) if method in vars(base)))[method]
+    assert getattr(type("Same", (cls,), {"__module__": __name__}), method) is getattr(cls, method)
+    assert getattr(cls, method) is not offers_nothing
+    lower = type("Other", (cls,), {"__module__": __name__, plain: other})
+    assert getattr(lower, method) is offers_nothing
+    assert getattr(type("Lowest", (lower,), {"__module__": __name__}), method) is offers_nothing
+
+
+def test_compiled_forms_are_those_of_every_kind_that_has_them() -> None:
+    methods = {(cls.kind, method) for cls, method, _ in compiled_forms()}
+    assert methods == {
+        *(("aggregator", "kernel"), ("loss", "kernel"), ("loss", "ranked_kernel"), ("optimizer", "kernel")),
+        *(("surrogate", f"{name}_kernel") for name in ("target", "gradient", "edges")),
+        ("surrogate", "phi_kernels"),
+    }

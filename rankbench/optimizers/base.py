@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -76,6 +77,8 @@ class Optimizer(Component):
 
 class StepOptimizer(Optimizer):
     """An optimizer that sees one stochastic gradient at a time."""
+
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("step",)}
 
     @abstractmethod
     def step(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -33,6 +34,10 @@ class ScoreSurrogate(Surrogate):
     can work on mean targets. Solvers take any one at ``k=inf``.
     """
 
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "target_kernel": ("target",),
+        "gradient_kernel": ("value_and_gradient",),
+    }
     structure: ClassVar[StructureKind] = "scores"
 
     @abstractmethod
@@ -81,6 +86,10 @@ class PairwiseSurrogate(Surrogate):
     factor and an offset: ``sum_ij w'_ij phi(alpha_i - alpha_j - o_ij)``.
     """
 
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "phi_kernels": ("phi", "dphi", "ddphi"),
+        "edges_kernel": ("edges",),
+    }
     structure: ClassVar[StructureKind] = "edges"
 
     @abstractmethod
