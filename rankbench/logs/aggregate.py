@@ -105,7 +105,7 @@ def aggregate(
     SpecError
         An unknown method, one that does not fit the log, or intervals that it cannot have.
     ContenderDiverged
-        The method has no finite scores for this log.
+        The method has no finite scores for this log, or they are too far apart.
     ExecutorError
         The cluster cannot be used, or its workers do not see the log.
     """
@@ -183,8 +183,8 @@ def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) ->
         raise SpecError(f"{aggregator.name!r} depends on the order of the votes, which cannot be split; {here}")
     if source.parquet is None:
         raise SpecError(
-            f"a cluster counts votes in Parquet with names of items as text, and {source.name} is something else: "
-            f"convert it (rankbench data convert LOG FOLDER) and give the folder, or {here}"
+            f"a cluster counts votes in Parquet with names of items and judges as text, and {source.name} is something "
+            f"else: convert it (rankbench data convert LOG FOLDER) and give the folder, or {here}"
         )
 
 

@@ -107,7 +107,7 @@ def scores_of(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64] | No
     Raises
     ------
     ContenderDiverged
-        They are not one finite number an item.
+        They are not one finite number an item, or too far apart: see `finite_scores`.
     SpecError
         There are more items than the aggregator can rank, or its scores have another shape.
     """
@@ -140,7 +140,7 @@ def rank_items(
     Raises
     ------
     ContenderDiverged
-        Scores are not finite.
+        Scores are not finite, or too far apart, of the log or of a resample.
     InputError
         More items than intervals can compare.
     SpecError

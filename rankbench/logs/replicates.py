@@ -18,7 +18,19 @@ from rankbench.logs.clusters import ClusterCounts
 from rankbench.logs.davidson import fit_davidson
 from rankbench.logs.pairs import PairCounts
 
-__all__ = ["comparisons_of", "finite_scores", "replicates", "resampled", "scores_from_counts", "solved_on_counts"]
+__all__ = [
+    "LARGEST_SCORE",
+    "comparisons_of",
+    "finite_scores",
+    "replicates",
+    "resampled",
+    "scores_from_counts",
+    "solved_on_counts",
+]
+
+
+LARGEST_SCORE = 1e100
+"""Larger scores have differences, or squares of them, that are not finite."""
 
 
 def comparisons_of(counts: PairCounts) -> Comparisons:
@@ -37,12 +49,12 @@ def comparisons_of(counts: PairCounts) -> Comparisons:
 
 
 def finite_scores(scores: NDArray[np.float64], m: int) -> NDArray[np.float64]:
-    """Return scores of shape (m,) that are finite.
+    """Return scores of shape (m,) that are finite, as are their differences and the squares of these.
 
     Raises
     ------
     ContenderDiverged
-        They are not.
+        They are not, or are beyond `LARGEST_SCORE`.
     SpecError
         They are of another shape.
     """
@@ -51,6 +63,11 @@ def finite_scores(scores: NDArray[np.float64], m: int) -> NDArray[np.float64]:
         raise SpecError(f"scores have shape {found.shape}, not ({m},)")
     if not np.isfinite(found).all():
         raise ContenderDiverged("scores are not one finite number an item")
+    if (np.abs(found) > LARGEST_SCORE).any():
+        most = float(np.abs(found).max())
+        raise ContenderDiverged(
+            f"scores are too far apart, or from 0: one is {most:.1e}, at most {LARGEST_SCORE:g} may be"
+        )
     return found
 
 

@@ -121,9 +121,11 @@ def sentence(text: str) -> str:
 
 
 def number(value: float, digits: int = 4, *, sign: bool = False) -> str:
-    """Return `value` with fixed digits; a dash for nan, never a negative zero."""
+    """Return `value` with fixed digits, from 1e15 with an exponent; a dash for nan, never a negative zero."""
     if math.isnan(value):
         return "—"
+    if abs(value) >= 1e15:
+        return f"{value:{'+' if sign else ''}.{digits}e}"
     text = f"{value:{'+' if sign else ''}.{digits}f}"
     if float(text) == 0:
         return f"{0:.{digits}f}"

@@ -13,6 +13,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.logs.aggregate import aggregate
 from rankbench.logs.ranking import PairSums, rank_items, scales_of, scores_of
+from rankbench.logs.replicates import LARGEST_SCORE
 from rankbench.logs.units import effective, units_of_counts, units_of_votes
 from rankbench.logs.votes import Votes
 from rankbench.plugin.manager import component_class, names
@@ -149,6 +150,36 @@ def test_scores_that_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(WinRate, "from_comparisons", lambda self, said, m: np.full(m, np.nan))
     with pytest.raises(ContenderDiverged):
         rank_items(log([0, 1], [1, 0], 2), WinRate())
+
+
+@pytest.mark.parametrize("most", [1e101, 1.7e308])
+def test_scores_whose_differences_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch, most: float) -> None:
+    votes = log([0, 1, 0, 1], [1, 0, 1, 0], 2)
+    monkeypatch.setattr(WinRate, "from_comparisons", lambda self, said, m: np.array([most, -most]))
+    said = f"too far apart, or from 0: one is {most:.1e}".replace("+", r"\+")
+    with pytest.raises(ContenderDiverged, match=said):
+        scores_of(WinRate(), votes)
+    with pytest.raises(ContenderDiverged, match=said):
+        rank_items(votes, WinRate(), replicates=0)
+    # Of resamples too.
+    monkeypatch.setattr("rankbench.logs.ranking.scores_from_counts", lambda *_: np.zeros(2))
+    with pytest.raises(ContenderDiverged, match="too far apart"):
+        rank_items(votes, WinRate(), replicates=50)
+
+
+@pytest.mark.filterwarnings("error")
+def test_intervals_of_the_largest_scores_are_numbers() -> None:
+    class Far(WinRate):
+        name = "far"
+
+        def from_comparisons(self, said, m):
+            return LARGEST_SCORE * super().from_comparisons(said, m)
+
+    votes = drawn(np.linspace(0, 1, 4), 200, np.random.default_rng(2))
+    found = rank_items(votes, Far(), replicates=50)
+    unit = rank_items(votes, WinRate(), replicates=50)
+    np.testing.assert_allclose(found.lower / LARGEST_SCORE, unit.lower, rtol=1e-6)
+    np.testing.assert_array_equal(found.high, unit.high)
 
 
 def test_equal_items_are_hardly_ever_told_apart_in_small_logs() -> None:

@@ -175,6 +175,17 @@ def test_scores_of_another_unit_do_not_change_a_contender(tmp_path: Path) -> Non
     assert by_label["Bradley-Terry"] == by_label["Elo"]
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_scores_too_far_apart_have_diverged(tmp_path: Path) -> None:
+    text = SUITE.format(folds="").replace('use = "elo:factor=400"', 'use = "elo:factor=1e308"')
+    (tmp_path / "far.toml").write_text(
+        text.replace('use = "bradley-terry" }]', 'use = "elo:factor=1e308", label = "far" }]')
+    )
+    found = rankbench.run(str(tmp_path / "far.toml"), dataset=Log(), reps=5, out=tmp_path / "out").rows
+    for experiment, label in (("methods", "Elo"), ("items", "far")):
+        assert set(found.filter(experiment=experiment, contender=label)["status"]) == {"diverged"}
+
+
 @pytest.mark.parametrize(
     ("use", "said"),
     [

@@ -293,6 +293,8 @@ def test_text_from_outside_stays_on_one_line_without_control_characters(text: st
 def test_numbers() -> None:
     assert [number(v) for v in (0.12345, -1e-9, float("nan"), -0.5)] == ["0.1235", "0.0000", "—", "-0.5000"]
     assert number(0.5, sign=True) == "+0.5000"
+    assert [number(v) for v in (-1e15, 12345678e90, 999e12)] == ["-1.0000e+15", "1.2346e+97", "999000000000000.0000"]
+    assert number(2e15, 2, sign=True) == "+2.00e+15"
     assert interval(-0.1, 0.2, 2, sign=True) == "[-0.10, +0.20]"
     assert interval(float("nan"), 0.2) == "—"
 
