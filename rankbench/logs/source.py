@@ -182,7 +182,9 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
         return None
     log = parquet_log(path, roles)
     schema = log.frame().collect_schema()
-    names = all(schema[name] in (pl.String, pl.Categorical, pl.Enum) for name in ("winner", "loser"))
+    texts = (pl.String, pl.Categorical, pl.Enum)
+    names = all(schema[name] in texts for name in ("winner", "loser"))
+    judge = "judge" not in schema or schema["judge"] in texts or schema["judge"].is_integer()
     weight = "weight" not in schema or schema["weight"].is_numeric()
-    fits = names and weight and schema.get("tie", pl.Boolean()) == pl.Boolean
+    fits = names and judge and weight and schema.get("tie", pl.Boolean()) == pl.Boolean
     return log if fits else None

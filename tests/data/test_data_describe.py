@@ -1,10 +1,16 @@
+import re
+from datetime import date
+
 import numpy as np
 import polars as pl
 import pytest
 
+import rankbench
 from rankbench.data.describe import describe
 from rankbench.data.schema import validate_comparisons, validate_items
 from rankbench.errors import InputError
+from rankbench.logs.source import open_source
+from rankbench.logs.votes import load_votes
 
 
 def test_items():
@@ -90,3 +96,59 @@ def test_comparisons():
 def test_an_empty_table():
     with pytest.raises(InputError, match="no rows"):
         describe(pl.LazyFrame(schema={"query_id": pl.String, "winner": pl.String, "loser": pl.String}))
+
+
+def judged(tmp_path, judges):
+    """Write votes in Parquet, one of each judge on the same pair."""
+    path = tmp_path / "votes.parquet"
+    pl.DataFrame({"winner": ["p"] * len(judges), "loser": ["q"] * len(judges), "judge": judges}).write_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("judges", "said"),
+    [
+        (pl.Series([[1], [2]]), "List(Int64)"),
+        (pl.Series([b"\xff", b"a"]), "Binary"),
+        (pl.Series([{"a": 1}, {"a": 2}]), "Struct"),
+        (pl.Series([0.5, 1.5]), "Float64"),
+    ],
+)
+def test_judges_that_are_no_names_are_refused_by_all_that_read_a_log(tmp_path, judges, said):
+    path = judged(tmp_path, judges)
+    source = open_source(path)
+    errors = []
+    for use in (
+        lambda: source.counted(describe),
+        lambda: rankbench.aggregate(path, intervals="judges"),
+        lambda: rankbench.aggregate(path),
+        lambda: load_votes(source.frame),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)) as error:
+            use()
+        errors.append(str(error.value))
+    assert len(set(errors)) == 1
+    assert errors[0].startswith(f"{path}:1 [judge]: the column holds {said}")
+
+
+@pytest.mark.parametrize(
+    "judges",
+    [
+        pl.Series([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 2)]),
+        pl.Series([False, True, True]),
+        pl.Series(["1.50", "2.50", "2.50"]).cast(pl.Decimal(10, 2)),
+        pl.Series([-7, 2**40, 2**40]),
+        pl.Series(["u", "v", "v"], dtype=pl.Categorical),
+    ],
+)
+def test_judges_that_convert_to_names_are_taken_by_all_that_read_a_log(tmp_path, judges):
+    path = judged(tmp_path, judges)
+    source = open_source(path)
+    found = source.counted(describe)
+    assert (found.judges, found.repeats.votes) == (2, 1)
+    votes = load_votes(source.frame)
+    assert votes.judges.tolist() == [0, 1, 1]
+    text = judged(tmp_path, judges.cast(pl.String))
+    expected = rankbench.aggregate(text, intervals="judges", replicates=20).table
+    path = judged(tmp_path, judges)
+    assert rankbench.aggregate(path, intervals="judges", replicates=20).table.equals(expected)
