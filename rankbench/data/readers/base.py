@@ -7,6 +7,7 @@ reader needs no second look.
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -83,8 +84,16 @@ def existing(path: Path, datasets: Iterable[str] = ()) -> Path:
     Raises
     ------
     InputError
-        There is no such file, it has no bytes, or it is a pipe or a device.
+        There is no such file, it has no bytes, it is a pipe or a device, or its path is not UTF-8.
     """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:
+        # Polars takes paths as UTF-8 only; so do people, hence the escapes.
+        raise InputError(
+            "the path is not UTF-8; rename the file or its folder",
+            path=os.fsencode(path).decode(errors="backslashreplace"),
+        ) from error
     if not path.exists():
         siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         names = list(datasets)
