@@ -28,6 +28,9 @@ __all__ = ["OwnLog"]
 INNER = 3
 """Folds within the training part, on which parameters and links are chosen."""
 
+SMALLEST = 1e-100
+"""Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
+
 
 class OwnLog(Protocol):
     r"""Repeated cross-validation on a log of votes, or on the comparisons that ballots imply.
@@ -209,4 +212,5 @@ def _outcomes(scores: NDArray[np.float64], votes: Votes, rows: NDArray[np.int64]
     from rankbench.logs.links import Outcomes
 
     margins = scores[votes.winners[rows]] - scores[votes.losers[rows]]
+    margins[np.abs(margins) < SMALLEST] = 0.0
     return Outcomes(margins, votes.weights[rows], votes.ties[rows])

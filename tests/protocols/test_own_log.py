@@ -176,6 +176,16 @@ def test_scores_of_another_unit_do_not_change_a_contender(tmp_path: Path) -> Non
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_scores_that_hardly_differ_are_equal(tmp_path: Path) -> None:
+    text = SUITE.format(folds="").replace('use = "elo:factor=400"', 'use = "elo:factor=1e-309"')
+    (tmp_path / "near.toml").write_text(text)
+    found = rankbench.run(str(tmp_path / "near.toml"), dataset=Log(), reps=5, out=tmp_path / "out").rows
+    rows = found.filter(experiment="methods", contender="Elo")
+    assert set(rows["status"]) == {"done"}
+    assert set(rows.filter(metric="disagreement")["value"]) == {0.5}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_scores_too_far_apart_have_diverged(tmp_path: Path) -> None:
     text = SUITE.format(folds="").replace('use = "elo:factor=400"', 'use = "elo:factor=1e308"')
     (tmp_path / "far.toml").write_text(
@@ -183,7 +193,9 @@ def test_scores_too_far_apart_have_diverged(tmp_path: Path) -> None:
     )
     found = rankbench.run(str(tmp_path / "far.toml"), dataset=Log(), reps=5, out=tmp_path / "out").rows
     for experiment, label in (("methods", "Elo"), ("items", "far")):
-        assert set(found.filter(experiment=experiment, contender=label)["status"]) == {"diverged"}
+        rows = found.filter(experiment=experiment, contender=label)
+        assert set(rows["status"]) == {"diverged"}
+        assert all("too far apart" in reason for reason in rows["reason"])
 
 
 @pytest.mark.parametrize(
