@@ -235,7 +235,7 @@ def bootstrap(folder: Path, worker: Worker, votes: Path) -> list[Result]:
         return bootstrap_bradley_terry(fit_bradley_terry(counts), counts, repetitions=1000)
 
     title = f"1000 bootstrap fits of Bradley-Terry, llmfao ({len(log)} votes, {len(names)} items)"
-    return [race(Contest(title, "a loop over evalica", "evalica_bootstrap", "votes", ours, 20.0, 5), worker)]
+    return [race(Contest(title, "a loop over evalica", "evalica_bootstrap", "votes", ours, 20.0, 9), worker)]
 
 
 def rounded(value: float) -> str:

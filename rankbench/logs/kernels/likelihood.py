@@ -7,6 +7,7 @@ The pairs are rows of a sparse upper triangle (`rankbench.logs.pairs`). The loss
 with n_ij all that was judged between i and j, and won_i all that i won: only n is needed
 in the inner loops. Where the pairs of a row are those with consecutive items, the loop over
 them has no index and no division that Python would check: the compiler makes vectors of it.
+Elsewhere indices are unsigned: a negative one would be looked for, to count it from the end.
 """
 
 from __future__ import annotations
@@ -114,14 +115,13 @@ def gradient_and_curvature(
                 gradient[i] += _total(part)
                 continue
             mine = 0.0
-            for e in range(row.start, row.stop):
-                j = high[e]
-                p_j = power[j]
-                share = judged[e] / (p_i + p_j)
-                expected = share * p_i
-                curvature[e] = expected * (p_j / (p_i + p_j))
-                mine += expected
-                gradient[j] += share * p_j
+            for e in range(np.uint64(row.start), np.uint64(row.stop)):
+                j = np.uint64(high[e])
+                inverse = 1.0 / (p_i + power[j])
+                share = judged[e] * inverse
+                curvature[e] = share * p_i * (power[j] * inverse)
+                mine += share * p_i
+                gradient[j] += share * power[j]
             gradient[i] += mine
         return
     for i in range(m):
@@ -173,7 +173,7 @@ def conjugate_gradients(
                 theirs[k] += mine[k]
         else:
             for k in range(len(mine)):
-                inverse[high[starts[i] + k]] += mine[k]
+                inverse[np.uint64(high[starts[i] + k])] += mine[k]
     r, p, q, flows = rhs.copy(), np.empty(m), np.empty(m), np.empty(m)
     norm, rho = 0.0, 0.0
     for i in range(m):
@@ -198,10 +198,11 @@ def conjugate_gradients(
                 q[i] += _total(flow)
                 continue
             total = 0.0
-            for e in range(row.start, row.stop):
-                one = edge[e] * (p_i - p[high[e]])
+            for e in range(np.uint64(row.start), np.uint64(row.stop)):
+                j = np.uint64(high[e])
+                one = edge[e] * (p_i - p[j])
                 total += one
-                q[high[e]] -= one
+                q[j] -= one
             q[i] += total
         bend = 0.0
         for i in range(m):
