@@ -73,8 +73,7 @@ def bootstrap_bradley_terry(
         starts, cells, weights = ends, 3 * number[cells[kept] // 3] + cells[kept] % 3, weights[kept]
         counts = counts.select(inside)
     rows = fast_rows(counts.starts, counts.high)
-    if rows.place is not None:
-        cells = 3 * rows.place[cells // 3] + cells % 3
+    cells = 3 * rows.places()[cells // 3] + cells % 3
     words = np.random.SeedSequence(seed).generate_state(4 * repetitions, np.uint64)
     states = words.astype(np.uint64, copy=False).reshape(-1, 4)
     scores = np.empty((repetitions, counts.m))

@@ -133,7 +133,7 @@ class _Problem:
         self.won, self.lost = np.zeros(counts.m), np.zeros(counts.m)
         item_sums(counts.starts, counts.high, forward, backward, self.won, self.lost)
         rows = fast_rows(counts.starts, counts.high)
-        self.judged = rows.spread(forward + backward)
+        self.judged = rows.judged(forward, backward)
         self.graph = Laplacian(rows.starts, rows.high, ridge, scales)
         self.noise = _ROUNDING * float(np.linalg.norm(self.won + self.lost))
 
@@ -161,7 +161,7 @@ class _Problem:
             if norm <= self.noise:
                 return scores, 0.0, iteration - 1
             # Solved loosely far away and ever more tightly near by: quadratic convergence [EW94]_.
-            step = self.graph.solve(curvature, gradient, max(min(0.1, norm / first), 1e-12) * norm)
+            step = self.graph.solve(curvature, gradient, max(min(0.01, norm / first), 1e-12) * norm)
             change = float(np.abs(step).max())
             if change <= tolerance:
                 return scores - step, change, iteration

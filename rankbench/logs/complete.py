@@ -22,21 +22,31 @@ class Rows:
     starts : ndarray of int64, shape (m + 1,)
     high : ndarray of int32, shape (P',)
         Sorted in every row, as `PairCounts` keeps them.
-    place : ndarray of int64, shape (P,), or None
-        Where each of the pairs that were given stands among them; None where nothing was added.
+    given : (ndarray, ndarray) or None
+        `starts` and `high` of the pairs that were given, P of them; None where nothing was added.
     """
 
     starts: NDArray[np.int64]
     high: NDArray[np.int32]
-    place: NDArray[np.int64] | None
+    given: tuple[NDArray[np.int64], NDArray[np.int32]] | None
 
-    def spread(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a number of each given pair as one of each pair here, shape (P',): 0 for those that were added."""
-        if self.place is None:
-            return sums
+    def judged(self, forward: NDArray[np.float64], backward: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sums of two numbers of each given pair, shape (P',): 0 for the pairs that were added."""
+        if self.given is None:
+            return forward + backward
+        from rankbench.logs.kernels.complete import spread
+
         result = np.zeros(len(self.high))
-        result[self.place] = sums
+        spread(*self.given, forward, backward, result)
         return result
+
+    def places(self) -> NDArray[np.int64]:
+        """Return where each of the pairs that were given stands among them, shape (P,)."""
+        if self.given is None:
+            return np.arange(len(self.high))
+        starts, high = self.given
+        low = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return self.starts[low] + high - low - 1
 
 
 def fast_rows(starts: NDArray[np.int64], high: NDArray[np.int32]) -> Rows:
@@ -55,6 +65,6 @@ def fast_rows(starts: NDArray[np.int64], high: NDArray[np.int32]) -> Rows:
         return Rows(starts, high, None)
     from rankbench.logs.kernels.complete import complete
 
-    all_starts, all_high, place = np.empty(m + 1, np.int64), np.empty(pairs, np.int32), np.empty(len(high), np.int64)
-    complete(starts, high, all_starts, all_high, place)
-    return Rows(all_starts, all_high, place)
+    all_starts, all_high = np.empty(m + 1, np.int64), np.empty(pairs, np.int32)
+    complete(all_starts, all_high)
+    return Rows(all_starts, all_high, (starts, high))

@@ -36,9 +36,10 @@ def test_every_pair_keeps_its_sum(graph: tuple[int, list[tuple[int, int]]]) -> N
     rows = fast_rows(*rows_of(pairs, m))
     sums = np.arange(1.0, len(pairs) + 1)
     low = np.repeat(np.arange(m), np.diff(rows.starts))
-    found = {(int(i), int(j)): g for i, j, g in zip(low, rows.high, rows.spread(sums), strict=True)}
+    found = {(int(i), int(j)): g for i, j, g in zip(low, rows.high, rows.judged(sums / 4, sums * 3 / 4), strict=True)}
     assert {pair: g for pair, g in found.items() if g} == dict(zip(pairs, sums, strict=True))
     assert list(found) == sorted(found)
+    assert [list(found)[place] for place in rows.places()] == pairs
     assert len(found) == (m * (m - 1) // 2 if len(pairs) >= 2 / 3 * (m * (m - 1) // 2) else len(pairs))
 
 
@@ -87,7 +88,7 @@ def test_the_fit_and_its_resamples_do_not_depend_on_the_rows(monkeypatch: pytest
     counts = count_pairs(a, b, ties=rng.random(400) < 0.3 if ties else None, m=12)
     kept = np.arange(len(counts)) % 4 > 0
     some = counts.select(kept)
-    assert fast_rows(some.starts, some.high).place is not None
+    assert fast_rows(some.starts, some.high).given is not None
     scores = []
     for share in (0.1, 2.0):
         monkeypatch.setattr("rankbench.logs.complete._SHARE", share)

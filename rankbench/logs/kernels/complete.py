@@ -6,36 +6,38 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["complete"]
+__all__ = ["complete", "spread"]
 
 _READ_ROWS = types.Array(types.int64, 1, "C", readonly=True)
 _READ_INDEX = types.Array(types.int32, 1, "C", readonly=True)
+_READ = types.Array(types.float64, 1, "C", readonly=True)
 
 
-@njit(types.void(_READ_ROWS, _READ_INDEX, types.int64[::1], types.int32[::1], types.int64[::1]), cache=True, nogil=True)
-def complete(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    all_starts: NDArray[np.int64],
-    all_high: NDArray[np.int32],
-    place: NDArray[np.int64],
-) -> None:
-    """Write the rows of all pairs of m items, and the place among them of each given pair.
-
-    Parameters
-    ----------
-    starts, high : ndarray, shapes (m + 1,) and (P,)
-        The given pairs.
-    all_starts, all_high : ndarray, shapes (m + 1,) and (m (m - 1) / 2,)
-    place : ndarray of int64, shape (P,)
-    """
+@njit(types.void(types.int64[::1], types.int32[::1]), cache=True, nogil=True)
+def complete(starts: NDArray[np.int64], high: NDArray[np.int32]) -> None:
+    """Write the rows of all pairs of m items: `starts`, (m + 1,), and `high`, (m (m - 1) / 2,)."""
     m = len(starts) - 1
     begin = 0
     for i in range(m):
-        all_starts[i] = begin
+        starts[i] = begin
         for j in range(i + 1, m):
-            all_high[begin + j - i - 1] = j
-        for e in range(starts[i], starts[i + 1]):
-            place[e] = begin + high[e] - i - 1
+            high[begin + j - i - 1] = j
         begin += m - i - 1
-    all_starts[m] = begin
+    starts[m] = begin
+
+
+@njit(types.void(_READ_ROWS, _READ_INDEX, _READ, _READ, types.float64[::1]), cache=True, nogil=True)
+def spread(
+    starts: NDArray[np.int64],
+    high: NDArray[np.int32],
+    forward: NDArray[np.float64],
+    backward: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write ``forward + backward`` of the given pairs to their places in the rows of all pairs."""
+    m = len(starts) - 1
+    begin = 0
+    for i in range(m):
+        for e in range(starts[i], starts[i + 1]):
+            out[begin + high[e] - i - 1] = forward[e] + backward[e]
+        begin += m - i - 1
