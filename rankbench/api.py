@@ -103,7 +103,7 @@ def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None,
         raise SpecError(f"the data allow no experiment of suite {loaded.name!r}: {why}")
     loaded = loaded.model_copy(update={"experiments": tuple(kept)})
     plan = make_plan(loaded, found.sources, found.of, code_digest(), extra)
-    return Planned(found.sources, found.of, plan, found.left_out)
+    return Planned(found.sources, found.of, found.left_out, plan)
 
 
 def _several(dataset: DatasetChoice) -> list[str | Dataset]:

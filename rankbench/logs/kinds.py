@@ -67,7 +67,7 @@ def kind_of(source: LogSource, intervals: Intervals | Literal["auto"] | None, ag
     if intervals != "judges" and not several:
         if intervals == "sandwich":
             return Kind("sandwich", False)
-        long = facts["rows"] > _LONG and isinstance(aggregator, BradleyTerry)
+        long = facts["rows"] > _LONG and type(aggregator) is BradleyTerry
         return Kind("sandwich" if long else "bootstrap", False)
     # Votes that stay in memory, in their order, are not counted by judge.
     if facts["rows"] > MOST_CELLS and "sequential" not in aggregator.properties:

@@ -85,7 +85,7 @@ def rank_votes(source: LogSource, wanted: Wanted) -> tuple[ItemRanking, list[str
     if "sequential" in wanted.aggregator.properties:
         return _in_order(source, wanted, kind.intervals)
     data = _data(source, wanted, kind)
-    if isinstance(wanted.aggregator, BradleyTerry):
+    if type(wanted.aggregator) is BradleyTerry:
         return _bradley_terry(data, wanted, kind.intervals)
     if kind.intervals == "sandwich":
         raise SpecError("there are sandwich intervals for bradley-terry only; take bootstrap or judges")

@@ -8,7 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rankbench.component import Component, build
 from rankbench.errors import SpecError, nearest
@@ -17,6 +17,7 @@ from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.results.schema import BlockKey, Member
 from rankbench.runner.additions import added
+from rankbench.runner.prepare import Sources
 from rankbench.spec import parse
 from rankbench.suites.schema import ContenderEntry, Experiment, Suite
 
@@ -49,23 +50,15 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Planned:
+class Planned(Sources):
     """A suite with its data and its plan.
 
     Attributes
     ----------
-    sources : list of Prepared
-    of : dict of str to int
-        Index of each experiment's source.
     plan : Plan
-    left_out : dict of str to str
-        Optional experiments that the data do not allow, and why.
     """
 
-    sources: list[Prepared]
-    of: dict[str, int]
     plan: Plan
-    left_out: dict[str, str] = field(default_factory=dict)
 
 
 def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, str, list[Component]]]:

@@ -29,7 +29,7 @@ def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):
     member = SimpleNamespace(experiment="one", n=5, label="[red]a[/b]\x1b[2J", spec="erm")
     planned = SimpleNamespace(members=[member], tasks=[], suite=SimpleNamespace(name="s"))
     source = SimpleNamespace(notes=("note [/x]\x1b[2J",), dataset="data\x1b[2J", protocol=None, units={})
-    monkeypatch.setattr(api, "planned", lambda *args, **kwargs: Planned([source], {"one": 0, "two": 1}, planned))
+    monkeypatch.setattr(api, "planned", lambda *args, **kwargs: Planned([source], {"one": 0, "two": 1}, {}, planned))
     done = rankbench("plan")
     assert done.exit_code == 0
     assert "\x1b" not in done.output

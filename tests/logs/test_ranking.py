@@ -86,6 +86,14 @@ def test_who_counts_votes_is_shown_votes_and_not_their_sums() -> None:
         np.testing.assert_allclose(scores_of(aggregator, votes, rows), expected, atol=1e-7)
 
 
+def test_aggregate_runs_what_a_plugin_derives_from_a_built_in_aggregator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankbench.plugin.manager.get", lambda kind, text: Own())
+    frame = pl.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
+    assert aggregate(frame, "own").table["score"].to_list() == [2.0, 1.0, 0.0]
+    with pytest.raises(SpecError, match="sandwich intervals for bradley-terry only"):
+        aggregate(frame, "own", intervals="sandwich")
+
+
 def test_scores_of_another_shape_are_said_to_be() -> None:
     class Longer(WinRate):
         name = "longer"

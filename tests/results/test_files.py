@@ -94,7 +94,7 @@ def facts():
     """Write the facts of a run that ran nothing."""
     record = dict.fromkeys(("versions", "cpu", "blas", "code_digest", "seed")) | {"sources": []}
     plan = SimpleNamespace(suite=SimpleNamespace(name="paper", experiments=()), tasks=())
-    made = Planned([], {}, plan)
+    made = Planned([], {}, {}, plan)
     return lambda folder: write_facts(folder, run_facts(made, record, 0, 1, {"total": 1.234}))
 
 
