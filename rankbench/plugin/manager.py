@@ -1,7 +1,9 @@
 """Loads plugins once a process, keeps a record of each, and looks components up.
 
 A broken plugin never takes the program down: what is wrong with it is recorded, and
-whatever else it brought works. ``RANKBENCH_STRICT_PLUGINS=1`` raises instead; ``RANKBENCH_BLOCK_PLUGINS`` names those
+whatever else it brought works. One that asks for another version of rankbench is broken
+as a whole, and not imported: what it computes with this one was never promised.
+``RANKBENCH_STRICT_PLUGINS=1`` raises instead; ``RANKBENCH_BLOCK_PLUGINS`` names those
 that are not to be imported.
 """
 
@@ -33,6 +35,7 @@ __all__ = [
     "component_class",
     "get",
     "load",
+    "maybe_theirs",
     "names",
     "origin",
     "plugins",
@@ -160,6 +163,9 @@ class _Loading:
         self.causes.append(cause)
 
     def register(self) -> None:
+        if why := self.excluded():
+            self.broken(why)
+            return
         try:
             plugin = self.entry.load()
         # A plugin that exits, interrupts or raises what is no Exception while it is
@@ -184,6 +190,14 @@ class _Loading:
                     self.call(caller.name, implementation)
         if not callers:
             self.broken(f"{self.entry.value!r} implements no hook; decorate its functions with @rankbench.hookimpl")
+
+    def excluded(self) -> str:
+        """Return why the distribution is not for this rankbench; ours is always."""
+        if self.entry.dist is None or self.origin.distribution == OURSELVES:
+            return ""
+        from rankbench.plugin.requirements import unmet
+
+        return unmet(self.entry.dist, importlib.metadata.version(OURSELVES))
 
     def call(self, hook: str, implementation: pluggy.HookImpl) -> None:
         """Call one hook by itself, so that one that fails takes no other with it."""
@@ -290,10 +304,13 @@ def component_class(kind: str, name: str) -> type[Component]:
     try:
         return plugins().registry.component_class(kind, name)
     except SpecError as error:
-        broken = sorted({s.distribution for s in statuses() if s.status == "broken"})
-        if not broken:
-            raise
-        raise SpecError(f"{error} (broken plugins: {', '.join(broken)}; see `rankbench plugins`)") from None
+        raise SpecError(f"{error}{maybe_theirs()}") from None
+
+
+def maybe_theirs() -> str:
+    """Return what to add to a message about a name that nothing has: " (broken plugins: ...)"; "" if none is broken."""
+    broken = sorted({s.distribution for s in statuses() if s.status == "broken"})
+    return f" (broken plugins: {', '.join(broken)}; see `rankbench plugins`)" if broken else ""
 
 
 def names(kind: str) -> list[str]:

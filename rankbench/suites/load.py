@@ -72,7 +72,7 @@ def find_suite(name: str) -> Path:
         return Path(name)
     files = manager.suites()
     if name not in files:
-        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}")
+        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.maybe_theirs()}")
     return files[name]
 
 

@@ -17,6 +17,7 @@ from rankbench.plugin.hookspecs import hookimpl
 class FakeDistribution:
     name: str
     version: str
+    requires: list[str] | None = None
 
 
 @dataclass
@@ -47,9 +48,9 @@ def _wrapped(function: Callable[[], object]) -> Callable[[], object]:
 def entry():
     """Make an entry point whose plugin has these hooks (``models=function``)."""
 
-    def make(name="fake", distribution="thirdparty", version="1.2", load=None, **hooks):
+    def make(name="fake", distribution="thirdparty", version="1.2", load=None, requires=None, **hooks):
         module = _plugin(hooks)
-        return FakeEntryPoint(name, load or (lambda: module), FakeDistribution(distribution, version))
+        return FakeEntryPoint(name, load or (lambda: module), FakeDistribution(distribution, version, requires))
 
     return make
 

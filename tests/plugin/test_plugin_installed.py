@@ -39,11 +39,14 @@ def hello():
 """
 
 
-def distribution(site: Path, name: str, version: str, entry_points: str, **modules: str) -> None:
+def distribution(site: Path, name: str, version: str, entry_points: str, *requires: str, **modules: str) -> None:
     """Install a distribution as an installer would leave it behind."""
     info = site / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        + "".join(f"Requires-Dist: {r}\n" for r in requires)
+    )
     (info / "entry_points.txt").write_text(textwrap.dedent(entry_points))
     for module, source in modules.items():
         (site / f"{module}.py").write_text(source)
@@ -162,3 +165,25 @@ def test_nothing_of_this_imports_numba(site):
         check=True,
     )
     assert shown.stdout == "False\n"
+
+
+def test_a_plugin_for_another_rankbench_is_not_ok(rankbench, site):
+    entry = """
+        [rankbench]
+        later = some_later
+        """
+    source = GOOD.replace("halved", "later")
+    distribution(site, "later-plugin", "0.3", entry, "numpy>=2", "rankbench>=97,<98", some_later=source)
+    found = json.loads(rankbench("plugins", "--json").stdout)["plugins"]
+    (later,) = (plugin for plugin in found if plugin["entry_point"] == "later")
+    assert (later["status"], later["components"]) == ("broken", [])
+    (cause,) = later["causes"]
+    assert cause.startswith("it asks for rankbench <98,>=97, and ")
+    assert "install a release of it that allows" in cause
+    shown = rankbench("check", "later-plugin")
+    assert shown.returncode == 1, shown.stderr
+    assert "it asks for rankbench" in " ".join(shown.stdout.split())
+    for words in (("info", "later"), ("check", "later"), ("plan", "--suite", "later")):  # what is missing may be theirs
+        shown = rankbench(*words)
+        assert shown.returncode == 2
+        assert "(broken plugins: bad-plugin, later-plugin; see `rankbench plugins`)" in shown.stderr

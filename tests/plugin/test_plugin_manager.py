@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import ClassVar
 
 import pytest
@@ -212,3 +213,47 @@ def test_strict_mode_raises_when_the_import_fails(entry):
     with pytest.raises(PluginError, match="cannot import") as caught:
         load([entry(load=raising(ImportError("gone")))], strict=True)
     assert isinstance(caught.value.__cause__, ImportError)
+
+
+@pytest.mark.parametrize(
+    ("requires", "ok"),
+    [
+        (None, True),
+        ([], True),
+        (["numpy>=99"], True),
+        (["rankbench"], True),
+        (["RankBench>=0.0.1"], True),
+        (["rankbench>=97"], False),
+        (["Rank_Bench<0.0.1"], True),  # another distribution
+        (["rankbench[dask]<0.0.1"], False),
+        (["rankbench!={installed}"], False),
+        (["rankbench=={installed}"], True),
+        (["rankbench>=97; extra == 'later'"], True),
+        (["rankbench>=97; python_version < '3'"], True),
+        (["rankbench>=97; python_version > '3'"], False),
+        (["rankbench >> 1"], False),
+    ],
+)
+def test_requirements_decide_whether_a_plugin_is_for_this_rankbench(requires, ok, entry, model):
+    installed = version("rankbench")
+    asked = None if requires is None else [text.format(installed=installed) for text in requires]
+    plugins = load([entry(requires=asked, models=lambda: [model()])])
+    (status,) = plugins.statuses
+    assert status.status == ("ok" if ok else "broken")
+    assert status.components == (("model/doubled",) if ok else ())
+    if not ok:
+        assert installed in status.causes[0] or "cannot be read" in status.causes[0]
+        with pytest.raises(PluginError, match="is broken: it"):
+            load([entry(requires=asked, models=lambda: [model()])], strict=True)
+
+
+def test_a_pre_release_of_rankbench_is_held_to_the_same_bounds():
+    from rankbench.plugin.requirements import unmet
+
+    class Fake:
+        requires: ClassVar[list[str]] = ["rankbench>=0.1,<0.2"]
+
+    assert unmet(Fake(), "0.1.1.dev3") == ""
+    assert unmet(Fake(), "0.1") == ""
+    assert "0.2.0rc1 is installed" in unmet(Fake(), "0.2.0rc1")
+    assert "0.0.9 is installed" in unmet(Fake(), "0.0.9")
