@@ -6,7 +6,7 @@ memory beyond the names of its queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from rankbench.data.order_checks import OrdersCheck
 from rankbench.data.readers.source import UNREADABLE, io_source
 from rankbench.data.schema import comparisons_schema, orders_schema, selections_schema, table_of
 from rankbench.data.selection_checks import SelectionsCheck
+from rankbench.data.times import TimeReading, time_reading
 from rankbench.errors import InputError
 
 __all__ = ["checked"]
@@ -56,7 +57,7 @@ def checked(
     Raises
     ------
     InputError
-        A missing column, at once; anything about rows, later.
+        A missing column, or one of a wrong type, at once; anything about rows, later.
     """
     source = _Source(raw, path, diagnose)
     schema = source.schema()
@@ -81,7 +82,10 @@ def checked(
         start = partial(OrdersCheck, result, path, header)
     else:
         result = comparisons_schema(schema)
-        start = partial(ComparisonsCheck, result, path, header, roles)
+        times = source.times(roles) if "time" in result else None
+        if times is not None:
+            result["time"] = times.dtype
+        start = partial(ComparisonsCheck, result, path, header, roles, times)
 
     def batches() -> Iterator[pl.DataFrame]:
         check = start()
@@ -119,6 +123,15 @@ class _Source:
         except UNREADABLE as error:
             raise self.unreadable(error) from error
         return int(lengths.item() or 0) if lengths.height else 0
+
+    def times(self, roles: Mapping[str, str]) -> TimeReading:
+        """Return what the times are taken for."""
+        try:
+            return time_reading(self.raw, "time")
+        except UNREADABLE as error:
+            raise self.unreadable(error) from error
+        except InputError as error:
+            raise InputError(error.message, path=self.path, column=roles.get("time", "time")) from error
 
     def unreadable(self, error: BaseException) -> InputError:
         if self.diagnose is not None:

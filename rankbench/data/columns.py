@@ -55,6 +55,8 @@ SAID = "said"
 def parse_columns(text: str) -> dict[str, str]:
     """Return columns by role from ``left=model_x,right=model_y,winner=choice``.
 
+    A role without a name, ``time=``, is one that no column has, whatever columns are called.
+
     Raises
     ------
     InputError
@@ -64,7 +66,7 @@ def parse_columns(text: str) -> dict[str, str]:
     for part in text.split(","):
         role, equals, name = part.partition("=")
         role, name = role.strip(), name.strip()
-        if not equals or not name:
+        if not equals:
             raise InputError(f"columns are given as role=name, not {part!r}; roles: {', '.join(ROLES)}")
         if role not in ROLES:
             raise InputError(f"there is no role {role!r} of columns{nearest(role, ROLES)}")
@@ -82,7 +84,7 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
     names : iterable of str
         All columns; capitals and surrounding spaces do not matter for guesses.
     given : mapping of str to str, optional
-        Columns by role; they are not guessed.
+        Columns by role; they are not guessed. Of an empty name: no column has this role.
 
     Raises
     ------
@@ -95,7 +97,7 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
         by_name.setdefault(name.strip().lower(), name)
     found = dict(given or {})
     for role, name in found.items():
-        if name not in columns:
+        if name and name not in columns:
             raise InputError(f"there is no column {name!r} for the {role}{nearest(name, columns)}", column=name)
     taken = set(found.values())
     for role, usual in ROLES.items():
@@ -104,6 +106,7 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
             match = next(free, None)
             if match is not None:
                 found[role] = match
+    found = {role: name for role, name in found.items() if name}
     if "winner" in found and "loser" in found:
         return {role: name for role, name in found.items() if role not in ("left", "right")}
     if {"winner", "left", "right"} <= set(found):

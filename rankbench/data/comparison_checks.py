@@ -10,17 +10,26 @@ import polars as pl
 from rankbench.data.check import Check
 from rankbench.data.columns import SAID
 from rankbench.data.schema import COMPARISONS
+from rankbench.data.shown import shown
+from rankbench.data.times import TimeReading
 from rankbench.errors import InputError
 
 __all__ = ["ComparisonsCheck"]
 
 
 class ComparisonsCheck(Check):
-    """Comparisons: two different items, a positive weight."""
+    """Comparisons: two different items, a positive weight, times of one reading."""
 
-    def __init__(self, schema: pl.Schema, path: Path | None, header: int, roles: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        schema: pl.Schema,
+        path: Path | None,
+        header: int,
+        roles: Mapping[str, str],
+        times: TimeReading | None,
+    ) -> None:
         super().__init__(path, header)
-        self.schema = schema
+        self.schema, self.times = schema, times
         self.names = {"query_id": roles.get("query", ""), SAID: roles.get("winner", "")} | dict(roles)
 
     def error(self, message: str, row: int, column: str) -> InputError:
@@ -38,10 +47,23 @@ class ComparisonsCheck(Check):
             columns.append(self.weight(frame))
         if "judge" in self.schema:
             columns.append(self.cast(frame["judge"], pl.String(), nulls=True))
-        if "time" in self.schema:
-            columns.append(frame["time"])
+        if self.times is not None:
+            columns.append(self.time(frame, self.times))
         if "tie" in self.schema:
             columns.append(self.cast(frame["tie"], pl.Boolean()))
         if "first" in self.schema:
             columns.append(self.cast(frame["first"], pl.Boolean()))
         return pl.DataFrame(columns, schema=self.schema)
+
+    def time(self, frame: pl.DataFrame, times: TimeReading) -> pl.Series:
+        """Return the column ``time``, in its type; times may be missing."""
+        read = frame.select(times.expression("time").alias("time"))["time"]
+        given = frame["time"]
+        missing = given.is_null()
+        if given.dtype == pl.String:
+            missing |= given.str.strip_chars() == ""
+        wrong = read.is_null() & ~missing
+        if wrong.any():
+            row = int(wrong.arg_true()[0])
+            raise self.error(times.refusal(shown(given[row])), row, "time")
+        return read

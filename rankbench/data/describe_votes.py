@@ -34,6 +34,10 @@ class ComparisonsSummary:
         None if the table does not say who judged.
     weight : tuple of float, optional
         Smallest and largest; None if unweighted.
+    time : tuple of str, optional
+        The first and the last; None if the table does not say when.
+    untimed : int
+        Votes without a time; if there are any, there is no order of time.
     pairs : int
         Different pairs of items that were compared, in whatever query.
     pairs_observed : float
@@ -62,6 +66,8 @@ class ComparisonsSummary:
     ties: int
     judges: int | None
     weight: tuple[float, float] | None
+    time: tuple[str, str] | None
+    untimed: int
     pairs: int
     pairs_observed: float
     components: list[int]
@@ -90,6 +96,7 @@ class ComparisonsSummary:
             ("ties", f"{self.ties:,} ({self.ties / self.rows:.1%})"),
             ("judges", "not given" if self.judges is None else f"{self.judges:,}"),
             ("weights", "none" if self.weight is None else f"{self.weight[0]:g} to {self.weight[1]:g}"),
+            ("time", self._time()),
             ("pairs observed", f"{self.pairs:,} ({self.pairs_observed:.1%} of all)"),
             ("connected", self._connected()),
             ("strongly connected", self._strongly()),
@@ -101,6 +108,12 @@ class ComparisonsSummary:
             ("items called alike", _some([" = ".join(map(shown, group)) for group in self.lookalikes])),
             ("odd names", _some([shown(name) for name in self.odd_names])),
         ]
+
+    def _time(self) -> str:
+        if self.time is None:
+            return "not given"
+        missing = f"; missing in {self.untimed:,} rows, so that there is no order of time  !" if self.untimed else ""
+        return f"{self.time[0]} to {self.time[1]}{missing}"
 
     def _connected(self) -> str:
         if self.component_count == 1:
@@ -190,6 +203,8 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
         ties=facts.get("ties", 0),
         judges=facts.get("judges"),
         weight=(facts["lightest"], facts["heaviest"]) if "weight" in schema else None,
+        time=None if facts.get("earliest") is None else (str(facts["earliest"]), str(facts["latest"])),
+        untimed=facts.get("untimed", 0),
         pairs=len(counts),
         pairs_observed=len(counts) / (m * (m - 1) / 2),
         components=sorted(components.tolist(), reverse=True)[:20],
@@ -213,4 +228,11 @@ def _wanted(schema: pl.Schema) -> list[pl.Expr]:
         wanted.append(pl.col("judge").drop_nulls().n_unique().alias("judges"))
     if "weight" in schema:
         wanted += [pl.col("weight").min().alias("lightest"), pl.col("weight").max().alias("heaviest")]
+    if "time" in schema:
+        time = pl.col("time")
+        wanted += [
+            time.min().alias("earliest"),
+            time.max().alias("latest"),
+            time.null_count().alias("untimed"),
+        ]
     return wanted

@@ -94,7 +94,7 @@ class ParquetLog:
         return sum(file.rows for file in self.files)
 
     def frame(self) -> pl.LazyFrame:
-        """Return the whole log; what is in its rows has not been checked."""
+        """Return the whole log; what is in its rows has not been checked, so that times may be texts."""
         return _read_as(pl.scan_parquet([file.path for file in self.files], glob=False), self.roles)
 
     def cut(self, first: int, count: int) -> Rows:

@@ -52,5 +52,7 @@ class ParquetReader(Reader):
         from rankbench.data.manifest import Manifest
 
         if existing(path).is_dir():
-            return Manifest.load(path).scan(path)
+            shards = Manifest.load(path).scan(path)
+            # Shards that were made before times were typed hold texts.
+            return checked(shards, path=path) if shards.collect_schema().get("time") == pl.String else shards
         return checked(pl.scan_parquet(path, glob=False), path=path, columns=self.columns)

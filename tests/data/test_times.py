@@ -1,0 +1,179 @@
+"""Times of votes: one reading for a column, and one order however the log is stored."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankbench.data.columns import guess, parse_columns
+from rankbench.data.convert import convert
+from rankbench.data.describe_votes import describe_votes
+from rankbench.data.readers.base import choose_reader
+from rankbench.data.readers.csv import CsvReader
+from rankbench.data.schema import validate_comparisons
+from rankbench.errors import InputError
+from rankbench.logs.folds import split
+from rankbench.logs.votes import load_votes
+
+EAST = timezone(timedelta(hours=5, minutes=30))
+
+
+def csv(folder: Path, times: list[str]) -> Path:
+    path = folder / "votes.csv"
+    path.write_text("winner,loser,time\n" + "".join(f"a,b,{time}\n" for time in times))
+    return path
+
+
+def order(path: Path) -> list[int]:
+    times = load_votes(choose_reader(path).scan(path)).times
+    assert times is not None
+    return times.tolist()
+
+
+@pytest.mark.parametrize(
+    ("times", "dtype", "values"),
+    [
+        (["10", "2", "+3", "-1"], pl.Int64(), [10, 2, 3, -1]),
+        (["1700000000000000001", "1700000000000000000"], pl.Int64(), [1700000000000000001, 1700000000000000000]),
+        (["10", "2.5", "1e1", ".5"], pl.Float64(), [10.0, 2.5, 10.0, 0.5]),
+        (["2024-01-10", "2023/12/31"], pl.Date(), [date(2024, 1, 10), date(2023, 12, 31)]),
+        (
+            ["2024-01-10 09:30", "2024-01-10T09:05:07.25"],
+            pl.Datetime("us"),
+            [datetime(2024, 1, 10, 9, 30), datetime(2024, 1, 10, 9, 5, 7, 250_000)],
+        ),
+        (
+            ["2024-01-10T09:30:00Z", "2024-01-10 10:00:00+05:30", "2024-01-10 04:00 UTC", "2024-01-10 01:00-0330"],
+            pl.Datetime("us", "UTC"),
+            [
+                datetime(2024, 1, 10, 9, 30, tzinfo=UTC),
+                datetime(2024, 1, 10, 10, tzinfo=EAST),
+                datetime(2024, 1, 10, 4, tzinfo=UTC),
+                datetime(2024, 1, 10, 4, 30, tzinfo=UTC),
+            ],
+        ),
+        (["", "5", '""', "4"], pl.Int64(), [None, 5, None, 4]),
+    ],
+)
+def test_what_texts_are_read_as(tmp_path: Path, times: list[str], dtype: pl.DataType, values: list[object]) -> None:
+    frame = CsvReader().scan(csv(tmp_path, times)).collect()
+    assert (frame["time"].dtype, frame["time"].to_list()) == (dtype, values)
+
+
+@pytest.mark.parametrize(
+    ("times", "row", "said"),
+    [
+        (["1", "2024-01-01"], 3, "'2024-01-01' is not one of numbers"),
+        (["1", "2", "3.5", "noon"], 5, "'noon' is not one of numbers"),
+        (["2024-01-01", "20240102"], 3, "'20240102' is not one of dates"),
+        (["2024-01-01", "2024-01-01 10:00"], 3, "is not one of dates"),
+        (["2024-01-01 10:00", "2024-01-01 10:00Z"], 3, "is not one of date-times without a zone"),
+        (["2024-01-01 10:00Z", "2024-01-01 10:00"], 3, "is not one of date-times with a zone"),
+        (["2024-01-01", "2024-02-30"], 3, "is not one of dates"),
+        (["31/12/2023"], 2, "neither a number nor an ISO date"),
+        (["nan"], 2, "neither a number nor an ISO date"),
+        (["1", "inf"], 3, "is not one of numbers"),
+    ],
+)
+def test_a_column_that_mixes_readings_is_refused(tmp_path: Path, times: list[str], row: int, said: str) -> None:
+    path = csv(tmp_path, times)
+    with pytest.raises(InputError, match=said) as caught:
+        CsvReader().scan(path).collect()
+    assert str(caught.value).startswith(f"{path}:{row} [time]: ")
+    assert "--columns time=" in str(caught.value)
+    # What it says to do does it.
+    assert "time" not in CsvReader(columns="time=").scan(path).collect().columns
+
+
+def test_a_role_without_a_name_is_nobody_s() -> None:
+    assert guess(["winner", "loser", "date"], parse_columns("time=")) == {"winner": "winner", "loser": "loser"}
+    with pytest.raises(InputError, match="need a winner"):
+        guess(["winner", "loser"], parse_columns("winner="))
+
+
+@pytest.mark.parametrize("values", [[True, False], [[1], [2]], [b"1", b"2"], [timedelta(1), None]])
+def test_types_that_are_no_times(values: list[object]) -> None:
+    frame = pl.LazyFrame({"query_id": ["q", "q"], "winner": ["a", "a"], "loser": ["b", "b"], "when": values})
+    known = frame.rename({"when": "time"})
+    if isinstance(values[0], timedelta):
+        assert validate_comparisons(known).collect()["time"].to_list() == values
+    else:
+        with pytest.raises(InputError, match=r"\[time\]: the column holds"):
+            validate_comparisons(known)
+
+
+def test_a_time_that_is_not_a_number_has_no_place_in_the_order() -> None:
+    frame = {"query_id": ["q", "q"], "winner": ["a", "a"], "loser": ["b", "b"], "time": [1.0, float("nan")]}
+    with pytest.raises(InputError, match=r"row 2 \[time\]: time nan"):
+        validate_comparisons(pl.LazyFrame(frame))
+
+
+STAMP = st.datetimes(datetime(1999, 1, 1), datetime(2030, 1, 1))
+WRITTEN = {
+    "whole numbers": (st.integers(-1000, 10**13), str),
+    "numbers": (st.floats(-1e6, 1e12, allow_nan=False), repr),
+    "dates": (st.dates(date(1900, 1, 1)), str),
+    "date-times": (STAMP, lambda t: t.isoformat(sep=" ", timespec="microseconds")),
+    "zones": (st.datetimes(datetime(1999, 1, 1), timezones=st.sampled_from([UTC, EAST])), lambda t: t.isoformat()),
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+@settings(deadline=None, max_examples=15)
+@given(data=st.data())
+def test_the_order_is_that_of_what_was_written_in_every_format(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject
+) -> None:
+    values, write = WRITTEN[kind]
+    times = data.draw(st.lists(values, min_size=2, max_size=12))
+    expected = [sorted(set(times)).index(time) for time in times]
+    folder = tmp_path_factory.mktemp("times")
+    texts = [write(time) for time in times]
+    path = csv(folder, texts)
+    assert order(path) == expected
+    rows = [{"winner": "a", "loser": "b", "time": text} for text in texts]
+    lines = folder / "votes.ndjson"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert order(lines) == expected
+    stored = folder / "votes.parquet"
+    pl.DataFrame(rows).write_parquet(stored)
+    assert order(stored) == expected
+    stored = folder / "typed.parquet"
+    pl.DataFrame({"winner": "a", "loser": "b", "time": times}).write_parquet(stored)
+    assert order(stored) == expected
+    convert(path, folder / "shards", shards=2)
+    # All votes are of one query, so that shards keep their order.
+    assert order(folder / "shards") == expected
+
+
+def test_times_as_texts_in_old_shards_are_read_too(tmp_path: Path) -> None:
+    convert(csv(tmp_path, ["10", "9", "11"]), tmp_path / "old", shards=1)
+    shard, manifest = tmp_path / "old" / "shard-00000.parquet", tmp_path / "old" / "manifest.json"
+    pl.read_parquet(shard).with_columns(pl.col("time").cast(pl.String)).write_parquet(shard)
+    manifest.write_text(manifest.read_text().replace('"time": "Int64"', '"time": "String"'))
+    assert order(tmp_path / "old") == [1, 0, 2]
+
+
+def test_folds_by_time_learn_from_lower_numbers(tmp_path: Path) -> None:
+    times = np.random.default_rng(0).permutation(120) + 5
+    votes = load_votes(CsvReader().scan(csv(tmp_path, [str(time) for time in times])))
+    for repetition in range(5):
+        train, test = split(votes, "time", repetition, np.random.default_rng(0))
+        assert times[train].max() < times[test].min()
+
+
+def test_describe_says_from_when_to_when(tmp_path: Path) -> None:
+    found = describe_votes(CsvReader().scan(csv(tmp_path, ["10", "9", "11"])))
+    assert (found.time, found.untimed) == (("9", "11"), 0)
+    assert dict(found.lines())["time"] == "9 to 11"
+    found = describe_votes(CsvReader().scan(csv(tmp_path, ["2024-01-02", "", "2024-01-01"])))
+    assert dict(found.lines())["time"].startswith("2024-01-01 to 2024-01-02; missing in 1 rows")
+    found = describe_votes(CsvReader(columns="time=").scan(tmp_path / "votes.csv"))
+    assert dict(found.lines())["time"] == "not given"
