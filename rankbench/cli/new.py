@@ -19,16 +19,20 @@ def new() -> None:
 @new.command("plugin")
 @click.argument("name")
 @click.option("--kind", required=True, type=click.Choice(KINDS), help="What the plugin brings.")
-def plugin(name: str, kind: str) -> None:
+@click.option("--compiled", is_flag=True, help="With kernels for numba; of a surrogate, aggregator, loss or optimizer.")
+def plugin(name: str, kind: str, compiled: bool) -> None:
     """Write an installable plugin with one component into the new folder NAME.
 
     It passes its own checks as it is; replace the formulas by yours.
     """
     from rankbench.scaffold import of_this_python, write_plugin
 
-    write_plugin(name, kind, Path())
+    write_plugin(name, kind, Path(), compiled=compiled)
     install, test = of_this_python("pip", "install", "-e", name), of_this_python("pytest", name)
-    click.echo(f"{name}/ is written. Next:\n\n  {install}\n  rankbench check {name}\n  {test}")
+    click.echo(
+        f"{name}/ is written. Next:\n\n  {install}\n  rankbench check {name}\n  {test}\n"
+        f"\nand before others install it:\n\n  rankbench check {name} --wheel"
+    )
 
 
 @new.command("suite")

@@ -1,4 +1,4 @@
-"""``rankbench new plugin``: an installable package with one component."""
+"""``rankbench new plugin``: an installable distribution, a package folder with one component."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ from rankbench.plugin.kinds import KINDS, SUITE
 from rankbench.scaffold.names import Names
 from rankbench.scaffold.templates import filled, write_all
 
-__all__ = ["PLUGIN_KINDS", "of_this_python", "write_plugin"]
+__all__ = ["COMPILED_KINDS", "PLUGIN_KINDS", "of_this_python", "write_plugin"]
 
 PLUGIN_KINDS = ("surrogate", "aggregator", "loss", "optimizer", "model", "method", "reader", "dataset", SUITE)
 """Kinds that there is a template for."""
+
+COMPILED_KINDS = ("surrogate", "aggregator", "loss", "optimizer")
+"""Those of them that have a compiled form, and a template for it."""
 
 IMPORTS = {
     "optimizer": "import numpy as np\nfrom {module} import {cls}\n\nfrom rankbench.optimizers.penalties import Penalty",
@@ -39,7 +42,7 @@ def of_this_python(*arguments: str) -> str:
     return shlex.join([sys.executable, "-m", *arguments])
 
 
-def write_plugin(name: str, kind: str, parent: Path) -> Path:
+def write_plugin(name: str, kind: str, parent: Path, *, compiled: bool = False) -> Path:
     """Write a plugin that installs, loads and passes its own checks.
 
     Parameters
@@ -51,6 +54,8 @@ def write_plugin(name: str, kind: str, parent: Path) -> Path:
         One of `PLUGIN_KINDS`.
     parent : Path
         Folder to write it into.
+    compiled : bool
+        With the compiled form, in a module of its own.
 
     Returns
     -------
@@ -60,25 +65,26 @@ def write_plugin(name: str, kind: str, parent: Path) -> Path:
     Raises
     ------
     SpecError
-        A kind without a template, or a name that cannot be used or is taken.
+        A kind without a template or, if asked for, without a compiled form; a name that cannot be used or is taken.
     InputError
         The folder is there already or cannot be written; nothing was written.
     """
     if kind not in PLUGIN_KINDS:
         raise SpecError(f"there is no template for the kind {kind!r}{nearest(kind, PLUGIN_KINDS)}")
+    if compiled and kind not in COMPILED_KINDS:
+        raise SpecError(f"a {kind} has no compiled form ({', '.join(COMPILED_KINDS)} have); leave --compiled out")
     names = Names.of(name)
     if names.component in manager.names(kind):
         owner = manager.origin(kind, names.component)
         raise SpecError(f"{kind} {names.component!r} is registered by {owner}; choose another name")
     target = parent / name
-    write_all(target, _files(names, kind))
+    write_all(target, _files(names, kind, compiled))
     return target
 
 
-def _files(names: Names, kind: str) -> dict[str, str]:
+def _files(names: Names, kind: str, compiled: bool) -> dict[str, str]:
     cls = names.class_name
     spoken = {"module": names.module, "cls": cls}
-    major, minor, *_ = version("rankbench").split(".")
     plural = KINDS[kind].plural if kind in KINDS else "suites"
     values = {
         "DISTRIBUTION": names.distribution,
@@ -87,23 +93,33 @@ def _files(names: Names, kind: str) -> dict[str, str]:
         "CLASS": cls,
         "KIND": kind,
         "PLURAL": plural,
-        "VERSION": f"{major}.{minor}",
-        "NEXT": f"{major}.{int(minor) + 1}" if major == "0" else str(int(major) + 1),
-        "SOURCES": names.module if kind == SUITE else f"{names.module}.py",
+        "REQUIRES": _requires(compiled),
+        "OPTION": " --compiled" if compiled else "",
+        "KERNELS": f" `{names.module}/kernels.py` has the compiled form." if compiled else "",
         "IMPORTS": IMPORTS.get(kind, "import numpy as np\nfrom {module} import {cls}").format(**spoken),
         "CHECKED": CHECKED.get(kind, "{cls}()").format(**spoken),
         "WHERE": names.component,
     }
     values["USE"] = filled(f"{kind}/use.md.in", values).rstrip()
     files = {name: filled(f"common/{name}.in", values) for name in ("pyproject.toml", "README.md")}
-    test = f"tests/test_{names.module}.py"
+    test, package = f"tests/test_{names.module}.py", names.module
     if kind == SUITE:
-        files[f"{names.module}/__init__.py"] = filled("suite/module.py.in", values)
-        files[f"{names.module}/{names.component}.toml"] = filled("suite/suite.toml.in", values)
+        files[f"{package}/__init__.py"] = filled("suite/module.py.in", values)
+        files[f"{package}/{names.component}.toml"] = filled("suite/suite.toml.in", values)
         files[test] = filled("suite/test.py.in", values)
-    else:
-        files[f"{names.module}.py"] = filled(f"{kind}/module.py.in", values)
-        files[test] = (
-            filled("common/test.py.in", values | {"TESTS": filled(f"{kind}/tests.in", values)}).rstrip() + "\n"
-        )
+        return files
+    files[f"{package}/__init__.py"] = filled("common/init.py.in", values)
+    files[f"{package}/{kind}.py"] = filled(f"{kind}/module.py.in", values)
+    if compiled:
+        files[f"{package}/{kind}.py"] += filled(f"{kind}/compiled.in", values)
+        files[f"{package}/kernels.py"] = filled(f"{kind}/kernels.py.in", values)
+    files[test] = filled("common/test.py.in", values | {"TESTS": filled(f"{kind}/tests.in", values)}).rstrip() + "\n"
     return files
+
+
+def _requires(compiled: bool) -> str:
+    """Return the plugin's dependencies, as the elements of a TOML list."""
+    major, minor, *_ = version("rankbench").split(".")
+    following = f"{major}.{int(minor) + 1}" if major == "0" else str(int(major) + 1)
+    wanted = [f"rankbench>={major}.{minor},<{following}", "numpy>=2.2", *(["numba>=0.63"] if compiled else [])]
+    return ", ".join(f'"{requirement}"' for requirement in wanted)

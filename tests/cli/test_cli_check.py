@@ -11,6 +11,7 @@ import pytest
 
 from rankbench.cli.new import KINDS
 from rankbench.scaffold import PLUGIN_KINDS
+from rankbench.testing import CheckResult
 
 
 def test_a_component_with_its_parameters(rankbench):
@@ -58,7 +59,8 @@ def test_a_plugin_that_is_not_installed_is_told_how(rankbench, tmp_path, monkeyp
         )
     made = rankbench("new", "plugin", "my-own", "--kind", "loss").stdout
     assert "\n  '/some where/bin/python' -m pip install -e my-own\n  rankbench check my-own\n" in made
-    assert made.endswith("\n  '/some where/bin/python' -m pytest my-own\n")
+    assert "\n  '/some where/bin/python' -m pytest my-own\n" in made
+    assert made.endswith("\nand before others install it:\n\n  rankbench check my-own --wheel\n")
 
 
 def test_a_name_of_two_things_asks_for_the_kind(rankbench):
@@ -69,6 +71,35 @@ def test_a_name_of_two_things_asks_for_the_kind(rankbench):
 
 def test_new_offers_the_kinds_that_have_templates():
     assert KINDS == PLUGIN_KINDS
+
+
+def test_new_writes_a_compiled_form_where_there_is_one(rankbench, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert rankbench("new", "plugin", "my-own", "--kind", "loss", "--compiled").exit_code == 0
+    assert (tmp_path / "my-own" / "my_own" / "kernels.py").is_file()
+    shown = rankbench("new", "plugin", "another", "--kind", "model", "--compiled")
+    assert shown.exit_code == 2
+    assert "a model has no compiled form" in shown.stderr
+    assert not (tmp_path / "another").exists()
+
+
+def test_a_wheel_is_checked_as_a_whole(rankbench, monkeypatch):
+    from rankbench.testing import wheel
+
+    asked = []
+
+    def check_wheel(name, *, seconds):
+        asked.append((name, seconds))
+        yield CheckResult("plugin/mine", "wheel-is-built", "passed")
+        yield CheckResult("plugin/mine", "wheel-holds-what-it-imports", "failed", "it lacks kernels")
+
+    monkeypatch.setattr(wheel, "check_wheel", check_wheel)
+    shown = rankbench("check", "some/mine", "--wheel", "--timeout", "7")
+    assert (shown.exit_code, asked) == (1, [("some/mine", 7.0)])
+    assert "it lacks kernels" in shown.stdout
+    shown = rankbench("check", "some/mine", "--wheel", "--kind", "model")
+    assert shown.exit_code == 2
+    assert "leave --kind out" in shown.stderr
 
 
 @pytest.mark.parametrize("arguments", [("plugin", "my-own", "--kind", "loss"), ("suite", "my-own")])

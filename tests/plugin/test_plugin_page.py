@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import subprocess
 import sys
 import textwrap
 import types
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,7 @@ from rankbench.testing.catalog import all_checks
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+TOML = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
 PUBLIC = re.findall(r"^\| `(rankbench[a-z_.]*)` \| .* \|$", PAGE, flags=re.MULTILINE)
 """The modules of the table under *What may be imported*."""
 SOURCES = sorted((ROOT / "plugins").rglob("*.py"))
@@ -81,10 +84,11 @@ def test_a_private_import_would_be_noticed(tmp_path):
 
 def test_its_compiled_form_equals_the_plain_one():
     plain, kernels, method = PYTHON[0], PYTHON[1], PYTHON[2]
-    modules = {name: types.ModuleType(name) for name in ("squared_margin", "squared_margin_kernels")}
+    modules = {name: types.ModuleType(name) for name in ("squared_margin", "squared_margin.kernels")}
+    modules["squared_margin"].__path__ = []
     sys.modules |= modules
     try:
-        exec(compile(kernels, "docs/plugins.md", "exec"), vars(modules["squared_margin_kernels"]))
+        exec(compile(kernels, "docs/plugins.md", "exec"), vars(modules["squared_margin.kernels"]))
         exec(compile(plain, "docs/plugins.md", "exec"), vars(modules["squared_margin"]))
         namespace = dict(vars(modules["squared_margin"]))
         exec(textwrap.dedent(method), namespace)
@@ -96,6 +100,24 @@ def test_its_compiled_form_equals_the_plain_one():
         for name in modules:
             del sys.modules[name]
     assert results["compiled-surrogate-equals-numpy"].status == "passed"
+
+
+def test_the_wheel_of_its_example_holds_the_kernels(tmp_path):
+    pytest.importorskip("hatchling", reason="the build backend is part of requirements/dev.txt")
+    package = tmp_path / "squared_margin"
+    package.mkdir()
+    (package / "__init__.py").write_text(PYTHON[0].rstrip() + "\n", encoding="utf-8")
+    (package / "kernels.py").write_text(PYTHON[1], encoding="utf-8")
+    (project,) = (text for text in TOML if "[build-system]" in text)
+    (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "--directory", "dist"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert {"squared_margin/__init__.py", "squared_margin/kernels.py"} <= set(names)
+    for path in re.findall(r"`(squared_margin/\w+\.py)`", PAGE):
+        assert path in names
 
 
 def test_its_tests_run(tmp_path):

@@ -14,20 +14,21 @@ import pytest
 
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin.manager import load
-from rankbench.scaffold import PLUGIN_KINDS, write_plugin, write_suite
+from rankbench.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_plugin, write_suite
 from rankbench.scaffold.templates import write_all
 from rankbench.suites.load import load_suite
 from rankbench.testing import check_component
 
 ROOT = Path(__file__).resolve().parents[2]
+WRITTEN = [(kind, False) for kind in PLUGIN_KINDS] + [(kind, True) for kind in COMPILED_KINDS]
 
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
     """Write a plugin and make its module importable."""
 
-    def write(kind: str) -> Path:
-        folder = write_plugin(f"rankbench-made-{kind}", kind, tmp_path)
+    def write(kind: str, compiled: bool) -> Path:
+        folder = write_plugin(f"rankbench-made-{kind}", kind, tmp_path, compiled=compiled)
         monkeypatch.syspath_prepend(str(folder))
         return folder
 
@@ -36,9 +37,9 @@ def written(tmp_path, monkeypatch):
         del sys.modules[module]
 
 
-@pytest.mark.parametrize("kind", PLUGIN_KINDS)
-def test_as_written_it_loads_and_does_what_it_declares(kind, written):
-    folder = written(kind)
+@pytest.mark.parametrize(("kind", "compiled"), WRITTEN)
+def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
+    folder = written(kind, compiled)
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == f"rankbench-made-{kind}"
     ((name, module),) = project["entry-points"]["rankbench"].items()
@@ -52,21 +53,25 @@ def test_as_written_it_loads_and_does_what_it_declares(kind, written):
     results = check_component(brought)
     assert [str(result) for result in results if not result.ok] == []
     assert sum(result.executed for result in results) >= 3
+    assert any(result.check.startswith("compiled-") and result.executed for result in results) == compiled
 
 
-@pytest.mark.parametrize("kind", PLUGIN_KINDS)
-def test_nothing_is_left_to_fill_in(kind, written):
-    folder = written(kind)
+@pytest.mark.parametrize(("kind", "compiled"), WRITTEN)
+def test_nothing_is_left_to_fill_in(kind, compiled, written):
+    folder = written(kind, compiled)
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert {"pyproject.toml", "README.md", f"tests/test_rankbench_made_{kind}.py"} < files
+    package = f"rankbench_made_{kind}"
+    assert {"pyproject.toml", "README.md", f"tests/test_{package}.py", f"{package}/__init__.py"} < files
+    assert (f"{package}/kernels.py" in files) == compiled
+    assert ("numba" in (folder / "pyproject.toml").read_text(encoding="utf-8")) == compiled
     for path in folder.rglob("*"):
         if path.is_file() and path.suffix != ".pyc":
             assert re.findall(r"@[A-Z]+@", path.read_text(encoding="utf-8")) == [], path
 
 
-@pytest.mark.parametrize("kind", PLUGIN_KINDS)
-def test_our_own_rules_find_nothing_in_it(kind, written):
-    folder = written(kind)
+@pytest.mark.parametrize(("kind", "compiled"), WRITTEN)
+def test_our_own_rules_find_nothing_in_it(kind, compiled, written):
+    folder = written(kind, compiled)
     for command in (["check", "--ignore", "D,I001,RUF012,E501"], ["check", "--select", "F,E9,B,UP"]):
         shown = subprocess.run(
             [sys.executable, "-m", "ruff", *command, "--config", str(ROOT / "pyproject.toml"), str(folder)],
@@ -100,6 +105,13 @@ def test_our_own_rules_find_nothing_in_it(kind, written):
 def test_names_that_cannot_be_used_are_refused(name, complaint, tmp_path):
     with pytest.raises(SpecError, match=complaint):
         write_plugin(name, "surrogate", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kind_without_a_compiled_form_says_so(tmp_path):
+    for kind in set(PLUGIN_KINDS) - set(COMPILED_KINDS):
+        with pytest.raises(SpecError, match=f"a {kind} has no compiled form"):
+            write_plugin("my-own", kind, tmp_path, compiled=True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -160,7 +172,10 @@ def environment(tmp_path):
 
 @pytest.mark.long
 def test_one_of_each_kind_is_installed_checked_and_tested(environment, tmp_path):
-    folders = [write_plugin(f"rankbench-made-{kind}", kind, tmp_path) for kind in PLUGIN_KINDS]
+    folders = [
+        write_plugin(f"rankbench-made-{kind}{'-compiled' * compiled}", kind, tmp_path, compiled=compiled)
+        for kind, compiled in WRITTEN
+    ]
     editable = [word for folder in folders for word in ("-e", str(folder))]
     install = ["pip", "install", "--no-index", "--no-deps", "--no-build-isolation", "--quiet", *editable]
     subprocess.run([environment, "-m", *install], check=True)

@@ -1,0 +1,217 @@
+"""Checking the wheel of a plugin: what others install, and not the folder that its author works in."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from email.parser import Parser
+from importlib.machinery import all_suffixes
+from importlib.metadata import PackageNotFoundError, distribution, version
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from rankbench.errors import InputError, SpecError, closest
+from rankbench.plugin.blocked import normalized
+from rankbench.scaffold import of_this_python
+from rankbench.testing.distributions import distributions
+from rankbench.testing.environment import Environment
+from rankbench.testing.results import CheckResult
+
+__all__ = ["check_wheel"]
+
+PROGRAM = "from rankbench.cli import main; main(prog_name='rankbench')"
+
+SAID = 800
+"""Characters of what a failed build said that are shown, its last ones."""
+
+
+def check_wheel(name: str, *, seconds: float = 120.0) -> Iterator[CheckResult]:
+    """Build a plugin's wheel, install it into an environment of its own, and check what it brings there.
+
+    The environment has everything that this one has but the plugin itself, so that what the
+    wheel lacks is missing. No network is needed.
+
+    Parameters
+    ----------
+    name : str
+        The plugin's folder, or the name of a distribution that is installed from a folder.
+    seconds : float
+        For one check.
+
+    Raises
+    ------
+    SpecError
+        There is no such folder, or what building needs is not installed here.
+    InputError
+        The folder's ``pyproject.toml`` cannot be read.
+    """
+    folder = _source(name)
+    _need_builder(folder)
+    with tempfile.TemporaryDirectory(prefix="rankbench-wheel-", ignore_cleanup_errors=True) as scratch:
+        built = _pip("wheel", "--no-build-isolation", "--wheel-dir", scratch, str(folder))
+        wheels = list(Path(scratch).glob("*.whl"))
+        if built.returncode or len(wheels) != 1:
+            yield _result(f"plugin/{folder.name}", "wheel-is-built", _tail(built.stderr + built.stdout))
+            return
+        with zipfile.ZipFile(wheels[0]) as archive:
+            called = _called(archive)
+            lacking = _lacking(archive, folder)
+        label = f"plugin/{called}"
+        yield _result(label, "wheel-is-built", "")
+        yield _result(label, "wheel-holds-what-it-imports", "; ".join(lacking))
+        environment = Environment.make(Path(scratch) / "environment")
+        installed = _pip("--python", str(environment.python), "install", str(wheels[0]))
+        yield _result(label, "wheel-is-installed", _tail(installed.stderr) if installed.returncode else "")
+        if not installed.returncode:
+            environment.see_this_one(hiding=called, source=folder)
+            yield from _checked(environment, label, called, seconds)
+
+
+def _source(name: str) -> Path:
+    """Return the folder that a wheel can be built from."""
+    folder = Path(name)
+    if (folder / "pyproject.toml").is_file():
+        return folder.resolve()
+    for known in distributions():
+        if normalized(known) == normalized(name):
+            url = json.loads(distribution(known).read_text("direct_url.json") or "{}").get("url", "")
+            folder = Path(url2pathname(urlsplit(url).path))
+            if url.startswith("file:") and (folder / "pyproject.toml").is_file():
+                return folder
+            raise SpecError(
+                f"{known} was not installed from a folder that is here; name the one with its pyproject.toml"
+            )
+    raise SpecError(
+        f"{name!r} is neither a folder with a pyproject.toml nor an installed plugin{closest(name, distributions())}"
+    )
+
+
+def _need_builder(folder: Path) -> None:
+    """Raise unless pip and what the folder's ``[build-system]`` requires are installed: nothing is downloaded."""
+    from packaging.requirements import InvalidRequirement, Requirement
+
+    path = folder / "pyproject.toml"
+    try:
+        with path.open("rb") as file:
+            wanted = tomllib.load(file).get("build-system", {}).get("requires", ["setuptools"])
+        asked = [Requirement(text) for text in wanted]
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, InvalidRequirement) as error:
+        raise InputError(str(error), path=path) from error
+    if importlib.util.find_spec("pip") is None:
+        raise SpecError(f"building a wheel needs pip, which is not installed here: {of_this_python('ensurepip')}")
+    missing = [str(requirement) for requirement in asked if not _is_met(requirement)]
+    if missing:
+        raise SpecError(
+            f"building {folder.name} needs {' and '.join(missing)}, as its pyproject.toml says: "
+            f"{of_this_python('pip', 'install', *missing)}"
+        )
+
+
+def _is_met(requirement: Any) -> bool:
+    if requirement.marker and not requirement.marker.evaluate():
+        return True
+    try:
+        return bool(requirement.specifier.contains(version(requirement.name), prereleases=True))
+    except PackageNotFoundError:
+        return False
+
+
+def _pip(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run pip without a network, and without the user's settings for it."""
+    options = ["--isolated", "--disable-pip-version-check", "--quiet"]
+    verb = next(place for place, word in enumerate(arguments) if word in ("wheel", "install"))
+    command = [*options, *arguments[: verb + 1], "--no-index", "--no-deps", *arguments[verb + 1 :]]
+    return subprocess.run([sys.executable, "-m", "pip", *command], capture_output=True, text=True, check=False)
+
+
+def _called(archive: zipfile.ZipFile) -> str:
+    """Return the name of a wheel's distribution."""
+    (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA") and name.count("/") == 1)
+    return str(Parser().parsestr(archive.read(metadata).decode("utf-8"))["Name"])
+
+
+def _lacking(archive: zipfile.ZipFile, folder: Path) -> list[str]:
+    """Return what modules of the wheel import that stands in the folder, but not in the wheel."""
+    held = {_module(name) for name in archive.namelist()}
+    found: dict[str, str] = {}
+    for name in archive.namelist():
+        if not name.endswith(".py") or ".dist-info/" in name or ".data/" in name:
+            continue
+        for module in _imported(archive.read(name), _package(name)):
+            if module not in held and _stands_in(folder, module):
+                found.setdefault(module, _module(name))
+    return [
+        f"it lacks {module}, which {by} imports: put it into the package, or name it in pyproject.toml"
+        for module, by in sorted(found.items())
+    ]
+
+
+def _module(name: str) -> str:
+    """Return the dotted name of a module by its path in a wheel."""
+    path = PurePosixPath(name)
+    suffix = next((ending for ending in sorted(all_suffixes(), key=len, reverse=True) if name.endswith(ending)), "")
+    parts = [*path.parts[:-1], path.name.removesuffix(suffix)]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _package(name: str) -> list[str]:
+    """Return the package that relative imports of a module start from."""
+    return list(PurePosixPath(name).parts[:-1])
+
+
+def _imported(source: bytes, package: list[str]) -> Iterator[str]:
+    """Yield the dotted names of all that may be modules among what a file imports."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):  # installing or importing it will say so
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            start = ".".join([*base, *([node.module] if node.module else [])])
+            yield start
+            yield from (f"{start}.{alias.name}" for alias in node.names)
+
+
+def _stands_in(folder: Path, module: str) -> bool:
+    """Return whether a module's file is in the folder, and it is no other distribution's."""
+    parts = module.split(".")
+    for root in (folder, folder / "src"):
+        place = root.joinpath(*parts)
+        if place.with_name(f"{place.name}.py").is_file() or (place / "__init__.py").is_file():
+            break
+    else:
+        return False
+    known = importlib.util.find_spec(parts[0])
+    return known is None or known.origin is None or Path(known.origin).resolve().is_relative_to(folder)
+
+
+def _checked(environment: Environment, label: str, called: str, seconds: float) -> Iterator[CheckResult]:
+    """Yield what `rankbench check` finds in the environment."""
+    arguments = ["check", called, "--json", "--timeout", str(seconds)]
+    done = environment.run("-c", PROGRAM, *arguments)
+    try:
+        results = json.loads(done.stdout)["results"]
+    except ValueError:
+        yield _result(label, "loads", _tail(done.stderr) or f"checking it ended with exit code {done.returncode}")
+        return
+    yield from (CheckResult(**result) for result in results)
+
+
+def _tail(text: str) -> str:
+    return text.strip()[-SAID:]
+
+
+def _result(label: str, check: str, failure: str) -> CheckResult:
+    return CheckResult(label, check, "failed" if failure else "passed", failure)
