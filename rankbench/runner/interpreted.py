@@ -86,14 +86,11 @@ class Interpreted:
         self.sums.draws[half, q] += 1
         low, high = self.block.design.offsets[q : q + 2]
         self.sums.targets[half, :, low:high] += targets
-        first = 0
-        for o, last in enumerate(self.sums.orders):
-            if last < self.block.comparisons.counts[q]:
-                between = slice(first, int(last))
-                weights = self.scratch.weights[between]
-                for counts, items in ((self.sums.wins, self.scratch.winners), (self.sums.losses, self.scratch.losers)):
-                    counts[half, o, low:high] += np.bincount(items[between], weights, high - low)
-                first = int(last)
+        for o, k in enumerate(self.sums.orders):
+            if k < self.block.comparisons.counts[q]:
+                winners, losers, weights = self._sample(int(k))
+                np.add.at(self.sums.wins[half, o, low:high], winners, weights)
+                np.add.at(self.sums.losses[half, o, low:high], losers, weights)
 
     def _surrogate(
         self, contender: ERM, alpha: NDArray[np.float64], targets: NDArray[np.float64], q: int

@@ -156,13 +156,13 @@ def mean_target(
     if not (counts > k).any():
         return MeanTarget(complete, None)
     each = np.maximum(np.repeat(sums.draws, sizes, axis=1), 1)
-    upto = int(np.searchsorted(sums.orders, int(k))) + 1
+    order = int(np.searchsorted(sums.orders, int(k)))
     share = np.repeat(k / np.maximum(counts, 1), sizes)
     means, spreads = [], []
     for halves, expected in (
         (sums.targets[:, row], 0.0),
-        (sums.wins[:, :upto].sum(axis=1), share * _weight_of(queries, comparisons, comparisons.winners)),
-        (sums.losses[:, :upto].sum(axis=1), share * _weight_of(queries, comparisons, comparisons.losers)),
+        (sums.wins[:, order], share * _weight_of(queries, comparisons, comparisons.winners)),
+        (sums.losses[:, order], share * _weight_of(queries, comparisons, comparisons.losers)),
     ):
         means.append(halves.sum(axis=0) / each.sum(axis=0) - expected)
         spreads.append(0.5 * (halves[0] / each[0] - halves[1] / each[1]))

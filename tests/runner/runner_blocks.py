@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from rankbench.data.btl import draw_comparisons, prefix
@@ -23,3 +26,9 @@ def make_queries(sizes: list[int], d: int = 5, seed: int = 0) -> Queries:
 def make_block(sizes: list[int], n: int, d: int = 5, seed: int = 0) -> Block:
     queries = make_queries(sizes, d, seed)
     return Block(queries, prefix(draw_comparisons(queries, n, [seed, 1]), n), n, 0, (seed, 7, 0, n))
+
+
+def reweighted(block: Block, weights: Sequence[float]) -> Block:
+    """Give the judgments these weights, in turn."""
+    said = block.comparisons
+    return replace(block, comparisons=replace(said, weights=np.resize(np.array(weights), len(said))))

@@ -6,8 +6,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
-from runner_blocks import make_block
+from runner_blocks import make_block, reweighted
 from sklearn.linear_model import ElasticNet
 
 from rankbench.data.btl import limit_scores
@@ -117,6 +119,28 @@ def test_order_of_contenders_changes_nothing(wide: Block) -> None:
     backwards = fit_composed(wide, contenders(SPECS[::-1]))
     for spec in SPECS:
         same(backwards[spec], together[spec])
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@given(
+    own=st.sampled_from([2, 5, 12]),
+    others=st.sets(st.sampled_from([1, 2, 3, 4, 7, 11, 30]), max_size=4),
+    weights=st.lists(st.sampled_from([0.1, 0.3, 0.7, 1 / 3, 5.9]), min_size=1, max_size=5),
+)
+@settings(max_examples=15, deadline=None)
+def test_orders_of_neighbors_change_nothing_where_weights_round(
+    compiled: bool, own: int, others: set[int], weights: list[float]
+) -> None:
+    """Sums of weights such as .1 depend on where they are cut: a contender's own order decides, nobody else's."""
+    block = reweighted(make_block([25, 31], 80, seed=2), weights)
+    draws = 2000 if compiled else 120
+    spec = f"erm:k={own},draws={draws}"
+    specs = [spec, *(f"erm:k={k},draws={draws}" for k in others), f"erm:k=9,{STEP},draws={draws}"]
+    with pytest.MonkeyPatch.context() as patch:
+        if not compiled:
+            patch.setattr(composed, "is_compiled", lambda contender: False)
+        together = fit_composed(block, contenders(specs))
+        same(fit_composed(block, contenders([spec]))[spec], together[spec])
 
 
 def test_solo_equals_lockstep_at_the_size_of_the_paper() -> None:

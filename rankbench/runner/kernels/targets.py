@@ -101,8 +101,9 @@ class Sums(NamedTuple):
     orders : ndarray of int64, shape (K,)
         The finite orders, increasing.
     wins, losses : ndarray of float64, shape (2, K, N)
-        Weight that an item won or lost in the judgments of a sample *between* the order
-        before and this one: control variates for the targets, whose means are known.
+        Weight that an item won or lost in the first k judgments of a sample: control
+        variates for the targets, whose means are known. Every order adds up its own
+        judgments: rounding would tell whose orders the parts of a shared sum were cut at.
     """
 
     targets: Any
@@ -222,16 +223,14 @@ def add_targets(judged: Judged, q: int, scratch: Scratch, sums: Sums) -> None:
     for p in range(sums.targets.shape[1]):
         for i in range(judged.items[q + 1] - low):
             sums.targets[half, p, low + i] += scratch.targets[p, i]
-    first = 0
     for o in range(sums.orders.shape[0]):
-        last = sums.orders[o]
-        if last >= n_q:
+        k = sums.orders[o]
+        if k >= n_q:
             return
         wins, losses = sums.wins[half, o], sums.losses[half, o]
-        for t in range(first, last):
+        for t in range(k):
             wins[low + scratch.winners[t]] += scratch.weights[t]
             losses[low + scratch.losers[t]] += scratch.weights[t]
-        first = last
 
 
 @njit(cache=True, nogil=True)
