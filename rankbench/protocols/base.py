@@ -135,6 +135,9 @@ class Protocol(Component):
         needs none.
     metrics : dict of str to Direction
         Its own metrics. Empty: contenders are judged by loss components.
+    curves : dict of str to (Split, Direction)
+        Split and direction of the curves that it records itself. Curves that are not named
+        are the methods' own, of what they minimize on the design units.
     splits : dict of Split to str
         The sets of units that contenders are judged on, with a title for each.
     counts : str
@@ -158,6 +161,7 @@ class Protocol(Component):
     contender: ClassVar[str] = "method"
     table: ClassVar[Table | None] = "items"
     metrics: ClassVar[dict[str, Direction]] = {}
+    curves: ClassVar[dict[str, tuple[Split, Direction]]] = {}
     splits: ClassVar[dict[Split, str]]
     counts: ClassVar[str] = "judgments"
     test_share: ClassVar[float | None] = None

@@ -70,7 +70,9 @@ class Answer:
     Attributes
     ----------
     split : Split or None
-        None for claims about curves, which are about the design queries' judgments.
+        None for claims about curves, which have no losses of units.
+    about : Split
+        The same; for curves the split that the protocol declares for them.
     by_draws : Verdict
         What the intervals over draws alone say.
     notes : tuple of str
@@ -83,6 +85,7 @@ class Answer:
     experiment: str
     claim: Claim
     split: Split | None
+    about: Split
     verdict: Verdict
     by_draws: Verdict
     findings: tuple[Finding, ...]
@@ -117,7 +120,7 @@ def _without_held(answer: Answer) -> Answer:
 def _answer(sampler: Sampler, claim: Claim, split: Split, resolved: list[Resolved], notes: tuple[str, ...]) -> Answer:
     arms = _arms(sampler, resolved)
     repetitions = _shared(arms)
-    empty = Answer(sampler.experiment.name, claim, split, "could not tell", "could not tell", (), 0, notes)
+    empty = Answer(sampler.experiment.name, claim, split, split, "could not tell", "could not tell", (), 0, notes)
     if not resolved or not repetitions:
         return empty
     column = {arm.key: i for i, arm in enumerate(arms)}
@@ -153,7 +156,8 @@ def _coincide(sampler: Sampler, claim: Claim, resolved: list[Resolved], notes: t
     """Compare mean curves by their ratio at given steps, over draws."""
     arms = _arms(sampler, resolved)
     repetitions = _shared(arms)
-    empty = Answer(sampler.experiment.name, claim, None, "could not tell", "could not tell", (), 0, notes)
+    about, _ = sampler.source.curve(claim.metric)
+    empty = Answer(sampler.experiment.name, claim, None, about, "could not tell", "could not tell", (), 0, notes)
     if not resolved or not repetitions:
         return empty
     values: dict[ArmKey, NDArray[np.float64]] = {}

@@ -32,9 +32,7 @@ def claims_markdown(analysis: Analysis) -> list[str]:
     splits = [split for split in SPLITS if any(split in s.sampler.source.shown_splits() for s in analysis.sections)]
     titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
     words = {
-        split: " / ".join(
-            dict.fromkeys(titles[a.experiment].short(split) for a in found if (a.split or "design") == split)
-        )
+        split: " / ".join(dict.fromkeys(titles[a.experiment].short(split) for a in found if a.about == split))
         for split in splits
     }
     splits = [split for split in splits if words[split]]
@@ -106,7 +104,7 @@ def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> str:
     claim = answers[0].claim
     cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)}"]
     for split in splits:
-        answer = next((a for a in answers if (a.split or "design") == split), None)
+        answer = next((a for a in answers if a.about == split), None)
         cells.append("—" if answer is None else _words(answer))
     return "| " + " | ".join(cells) + " |"
 

@@ -104,6 +104,7 @@ def _rows(
             value = None if math.isnan(mean) else mean
             rows.append((*head, split, metric, source.direction(metric), None, value, *tail))
     for metric, curve in journal.curves(member.cell).items():
+        split, direction = source.curve(metric)
         for step, at in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
-            rows.append((*head, "design", metric, "minimize", step, None if math.isnan(at) else at, *tail))
+            rows.append((*head, split, metric, direction, step, None if math.isnan(at) else at, *tail))
     return rows

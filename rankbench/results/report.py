@@ -102,7 +102,7 @@ def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
     dict of str to polars.DataFrame
         ``rows``: those of ``results.parquet``. ``leaderboard``: those of
         ``leaderboard.csv``, not rounded. ``claims``: a row for each contrast of each claim;
-        claims about curves have no split, their ``units`` are those of the design split.
+        claims about curves have no ``split``, ``about`` is the one that the protocol declares for the curve.
 
     Raises
     ------
@@ -126,7 +126,8 @@ def _frames(analysis: Analysis, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
             "text": answer.claim.text,
             "kind": answer.claim.kind,
             "split": answer.split,
-            "units": section.sampler.source.short(answer.split or "design"),
+            "about": answer.about,
+            "units": section.sampler.source.short(answer.about),
             "verdict": answer.verdict,
             "by_draws": answer.by_draws,
             "contrast": finding.text if finding else None,

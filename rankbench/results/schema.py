@@ -302,6 +302,8 @@ class Source(BaseModel):
         What values of a metric are called, where they stand for words.
     directions : dict of str to Direction
         By metric; one that is not named is minimized.
+    curves : dict of str to (Split, Direction)
+        By metric of a curve; see `Source.curve` for one that is not named.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -320,6 +322,7 @@ class Source(BaseModel):
     layout: Layout = "race"
     words: dict[str, dict[float, str]] = {}
     directions: dict[str, Direction] = {}
+    curves: dict[str, tuple[Split, Direction]] = {}
 
     def shown_splits(self) -> tuple[Split, ...]:
         """Return the splits that have units, in the order in which they are shown."""
@@ -351,6 +354,14 @@ class Source(BaseModel):
     def direction(self, metric: str) -> Direction:
         """Return whether less or more of `metric` is better."""
         return self.directions.get(metric, "minimize")
+
+    def curve(self, metric: str) -> tuple[Split, Direction]:
+        """Return what a curve was recorded on, and which way is better.
+
+        One that the protocol does not declare is a method's own, of its objective on the
+        judgments that it learned from: design, minimized.
+        """
+        return self.curves.get(metric, ("design", "minimize"))
 
 
 class SuiteRecord(BaseModel):

@@ -38,9 +38,7 @@ def summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str]
 
     parts: list[RenderableType] = []
     if claims.height:
-        # Claims about curves are about the design units' judgments.
-        claims = claims.with_columns(pl.col("split").fill_null("design"))
-        units = {split: claims.filter(split=split)["units"].unique(maintain_order=True) for split in SPLITS}
+        units = {split: claims.filter(about=split)["units"].unique(maintain_order=True) for split in SPLITS}
         splits = [split for split in SPLITS if len(units[split])]
         table = Table("claim", "", show_lines=False)
         # As Text: brackets in a title or a claim are no markup.
@@ -50,7 +48,7 @@ def summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str]
         said = pl.when(late).then(pl.col("text") + f" ({LATE})").otherwise("text")
         groups = claims.with_columns(text=said).group_by("claim", "text", maintain_order=True)
         for (claim, text), rows in sorted(groups, key=lambda group: numbered(str(group[0][0]))):
-            verdicts = {row["split"]: row["verdict"] for row in rows.iter_rows(named=True)}
+            verdicts = {row["about"]: row["verdict"] for row in rows.iter_rows(named=True)}
             cells = (str(claim), str(text), *(str(verdicts.get(split, "—")) for split in splits))
             table.add_row(*(Text(plain(cell)) for cell in cells))
         parts.append(table)

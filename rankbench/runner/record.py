@@ -64,6 +64,7 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
         "layout": protocol.layout,
         "words": protocol.words,
         "directions": directions,
+        "curves": dict(protocol.curves),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ from rankbench.errors import SpecError
 from rankbench.methods.base import Method
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
-from rankbench.results.schema import CellResult
+from rankbench.results.schema import CellResult, Curve
 from rankbench.results.units import UNIT_COLUMNS
 
 
@@ -63,6 +64,17 @@ class Splits(Protocol):
         return found[:-1] if len(found) > 2 else found
 
 
+class Curved(Splits):
+    """The same with two curves, one of which is declared."""
+
+    name = "curved"
+    curves: ClassVar = {"found": ("heldout", "maximize")}
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        curve = Curve(np.array([1, 10]), np.array([0.5, 1.0]))
+        return [replace(cell, curves={"found": curve, "own": curve}) for cell in super().execute(prepared, task)]
+
+
 class Exact(Protocol):
     """Numbers that are what they are."""
 
@@ -90,7 +102,7 @@ class Exact(Protocol):
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     registry = manager.Registry()
-    for kind, cls in (("protocol", Splits), ("protocol", Exact), ("method", Toy)):
+    for kind, cls in (("protocol", Splits), ("protocol", Curved), ("protocol", Exact), ("method", Toy)):
         registry.add(kind, cls, manager.Origin("third", "1.0", "x"))
     loaded = manager.load(manager.importlib.metadata.entry_points(group="rankbench"))
     for name in ("random-scores", "erm"):
@@ -252,6 +264,16 @@ def test_with_puts_a_component_wherever_it_fits(tmp_path: Path) -> None:
 def test_what_fits_nowhere_is_an_error(tmp_path: Path, extra: str, said: str) -> None:
     with pytest.raises(SpecError, match=said):
         api.planned(suite(tmp_path, ITEMS), extra=[extra])
+
+
+def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path: Path) -> None:
+    rows = rankbench.run(suite(tmp_path, SPLIT.replace('"splits"', '"curved"')), out=tmp_path / "out").rows
+    curves = rows.filter(pl.col("step").is_not_null())
+    assert set(curves.select("metric", "split", "direction").unique().rows()) == {
+        ("found", "heldout", "maximize"),
+        ("own", "design", "minimize"),
+    }
+    assert set(rows.filter(pl.col("step").is_null())["direction"]) == {"minimize"}
 
 
 def test_rows_name_the_protocol_and_the_data(tmp_path: Path) -> None:

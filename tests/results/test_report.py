@@ -179,6 +179,29 @@ def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> Non
     assert re.search(r"C9\b.* did not hold +│ did not hold ", shown)
 
 
+def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.contenders += [Contender(f"SGD k={k}", {"k": k}, curves=True) for k in (1, 10)]
+    plan.extra["claims"] = [
+        {"id": "C8", "text": "They coincide", "kind": "coincide", "margin": 0.5, "metric": "exact-gap-last",
+         "steps": [1000], "contrasts": [{"a": "SGD k=1", "b": "SGD k=10"}]},
+    ]  # fmt: skip
+    declared = {"exact-gap-last": ("heldout", "maximize")}
+    report(synthetic.write(tmp_path, [plan], {"heldout": 30}, curves=declared))
+    rows = pl.read_parquet(tmp_path / "results.parquet").filter(pl.col("step").is_not_null())
+    found = rows.select("metric", "split", "direction").unique().sort("metric").rows()
+    others = sorted(set(rows["metric"]) - {"exact-gap-last"})
+    assert others
+    wanted = [(metric, "design", "minimize") for metric in others] + [("exact-gap-last", "heldout", "maximize")]
+    assert found == sorted(wanted)
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "| claim | held-out queries |" in text
+    assert "**C8** They coincide. | **held** (over draws) |" in text
+    console = Console(file=io.StringIO(), width=120)
+    console.print(summary(tmp_path, frames(tmp_path)["claims"]))
+    assert re.search(r"C8\b.* held ", console.file.getvalue())
+
+
 def test_real_data_is_not_called_simulated(tmp_path: Path) -> None:
     plan = drawn()
     report(synthetic.write(tmp_path, [plan], simulated=False, assumptions=[]))

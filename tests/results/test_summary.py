@@ -15,7 +15,15 @@ from rankbench.results.summary import summary
 def shown(claims: list[tuple[str, str, str]], origin: str = "beforehand") -> str:
     frame = pl.DataFrame(
         [
-            {"claim": c, "text": t, "split": "design", "units": "design queries", "verdict": v, "origin": origin}
+            {
+                "claim": c,
+                "text": t,
+                "split": "design",
+                "about": "design",
+                "units": "design queries",
+                "verdict": v,
+                "origin": origin,
+            }
             for c, t, v in claims
         ]
     )

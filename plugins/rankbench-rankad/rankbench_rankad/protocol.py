@@ -41,6 +41,7 @@ class Anomaly(Protocol):
         "detection-rate": "maximize",
         "false-alarm-rate": "minimize",
     }
+    curves: ClassVar[dict[str, tuple[Split, Direction]]] = {"roc": ("heldout", "maximize")}
     splits: ClassVar[dict[Split, str]] = {
         "heldout": "Held-out points (nominal ones that nobody learned from, anomalies)"
     }

@@ -161,3 +161,8 @@ def test_roc_and_its_area_are_scikit_learns(ties):
     alarms, found, _ = roc_curve(anomalous, -scores, drop_intermediate=False)
     np.testing.assert_allclose(detected_at(scores, anomalous), np.interp(PER_MILLE / 1000, alarms, found))
     assert auc(scores, anomalous) == pytest.approx(roc_auc_score(anomalous, -scores))
+
+
+def test_every_curve_is_declared_on_held_out_points(prepared):
+    (cell,) = prepared.protocol.execute(prepared, task("isolation-forest"))
+    assert Anomaly.curves == dict.fromkeys(cell.curves, ("heldout", "maximize"))

@@ -23,13 +23,19 @@ def contenders_and_tables_exist(subject: Subject) -> None:
 
 @check("protocol")
 def judged_on_something(subject: Subject) -> None:
-    """There is at least one split with a title; metrics say which way is better."""
+    """There is at least one split with a title; metrics and curves say which way is better, curves on which split."""
     it = subject.it
     if not it.splits or not all(isinstance(title, str) and title.strip() for title in it.splits.values()):
         raise CheckFailed("`splits` names no set of units to judge on, or leaves out its title")
     for metric, direction in it.metrics.items():
         if direction not in ("minimize", "maximize"):
             raise CheckFailed(f"metric {metric!r} has the direction {direction!r}, neither 'minimize' nor 'maximize'")
+    for metric, (split, direction) in it.curves.items():
+        if split not in it.splits or direction not in ("minimize", "maximize"):
+            raise CheckFailed(
+                f"the curve {metric!r} is of the split {split!r} and the direction {direction!r}; name one of "
+                f"{', '.join(it.splits)}, and 'minimize' or 'maximize'"
+            )
     if it.test_share is not None and not 0 < it.test_share < 1:
         raise CheckFailed(f"`test_share` is {it.test_share}, not a share")
 
