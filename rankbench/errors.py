@@ -10,8 +10,11 @@ class                   exit  when
 `ChecksumError`            2  a file is not the one that its data card describes
 `LicenseError`             2  restricted data without ``--accept-license``
 `PluginError`              2  a plugin broke a contract (raised in strict mode)
+`ExecutorError`            2  no scheduler or no workers there, or they have other code
 `StoreError`               3  a result store is locked, or not one of ours
 ======================  ====  =========================================================
+
+`rankbench.cli.exits` has what the exit codes mean.
 """
 
 from __future__ import annotations

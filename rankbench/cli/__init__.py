@@ -1,8 +1,6 @@
 """The command line: a thin shell over the Python interface, one verb a file.
 
-``rankbench --help`` imports no verb and no plugin. Exit codes: 0 all is well; 1 cells of
-a run failed; 2 something that was given cannot be used; 3 a result store cannot be used;
-130 interrupted. `rankbench.errors` says which error means which.
+``rankbench --help`` imports no verb and no plugin. `rankbench.cli.exits` has the exit codes.
 """
 
 from __future__ import annotations
@@ -13,11 +11,10 @@ from typing import Any
 
 import click
 
+from rankbench.cli.exits import EPILOG, INTERRUPTED, with_exit_codes
 from rankbench.cli.verbs import SHORT_HELPS, Verb, find, verbs
 
 __all__ = ["Commands", "main"]
-
-INTERRUPTED = 130
 
 
 class Commands(click.Group):
@@ -107,10 +104,10 @@ def _import(verb: Verb) -> click.Command:
         raise PluginError(f"{which} cannot be imported: {said(error)}") from error
     if not isinstance(command, click.Command):
         raise PluginError(f"{which} is not a click command: {verb.target}")
-    return command
+    return with_exit_codes(command) if verb.built_in else command
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(None, "-V", "--version", package_name="rankbench", message="%(prog)s %(version)s")
 def main() -> None:
     """Run every contender on exactly the same judgments, and tell which ranks better.

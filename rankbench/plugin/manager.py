@@ -262,7 +262,7 @@ def get(kind: str, text: str | Spec) -> Component:
     ----------
     kind : str
         ``aggregator``, ``surrogate``, ``loss``, ``optimizer``, ``model``, ``method``,
-        ``reader`` or ``dataset``.
+        ``protocol``, ``reader`` or ``dataset``.
     text : str or Spec
         ``name`` or ``name:param=value,...``.
 

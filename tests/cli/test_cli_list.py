@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import KINDS
+from rankbench.plugin.kinds import KINDS, SUITE
 
 
 def test_everything_registered_is_listed(rankbench):
@@ -123,3 +124,9 @@ def test_foreign_control_characters_are_not_printed(rankbench, monkeypatch):
         assert r"Looks \x1b[31mred\x07 and \x9b31mred." in shown.stdout
         as_json = rankbench(*arguments, "--json").stdout
         assert not set(as_json) & {"\x1b", "\x07", "\x9b"}
+
+
+def test_the_help_names_every_kind(rankbench):
+    text = " ".join(rankbench("list", "--help").stdout.split())
+    listed = text.partition("KIND is one of ")[2].partition(", in the singular")[0]
+    assert re.split(r", | and ", listed) == [*KINDS, SUITE]
