@@ -109,12 +109,12 @@ def verify(name: str | None) -> None:
     from rankbench.data.fetch import find, locate
 
     if name is not None:
-        locate(_card(name), fresh=True)
+        locate(_card(name))
         click.echo(f"{name}: ok")
         return
     here = [card for card in _cards().values() if find(card) is not None]
     for card in here:
-        locate(card, fresh=True)
+        locate(card)
         click.echo(f"{card.name}: ok")
     if not here:
         click.echo("no data set is here; see `rankbench data list`")

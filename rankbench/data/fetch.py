@@ -2,13 +2,13 @@
 
 Files are looked for beside the cards (those that are shipped), in the folder that
 ``RANKBENCH_DATA`` names, below the card's name, and then in the user's cache. Nothing is used
-whose sha256 is not the card's.
+whose sha256 is not the card's: the sum is computed each time that the files are asked for, since
+a size and a time of change say nothing about contents.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 import tempfile
@@ -57,14 +57,8 @@ def find(card: Card) -> Path | None:
     return folder if all((folder / file.path).is_file() for file in card.files) else None
 
 
-def locate(card: Card, *, fresh: bool = False) -> list[Path]:
-    """Return the verified path of each of a card's files, in the card's order.
-
-    Parameters
-    ----------
-    card : Card
-    fresh : bool
-        Read the files again even if they seem unchanged.
+def locate(card: Card) -> list[Path]:
+    """Return the path of each of a card's files, in the card's order, after reading them all for their sums.
 
     Raises
     ------
@@ -77,7 +71,7 @@ def locate(card: Card, *, fresh: bool = False) -> list[Path]:
     if folder is None:
         raise InputError(f"the data set {card.name} is not here; {_how(card)}")
     for file in card.files:
-        verify_file(folder / file.path, file.sha256, fresh=fresh)
+        verify_file(folder / file.path, file.sha256)
     return [folder / file.path for file in card.files]
 
 
@@ -91,56 +85,23 @@ def _how(card: Card) -> str:
     return f"run `rankbench data get {card.name}{flag}`, or {by_hand}"
 
 
-def verify_file(path: Path, sha256: str, *, fresh: bool = False) -> None:
-    """Check a file's sum; a file that has not changed since is not read again unless `fresh`.
+def verify_file(path: Path, sha256: str) -> None:
+    """Check a file's sum.
 
     Raises
     ------
     ChecksumError
         With the sum that was expected and the one that was found.
     """
-    stat = path.stat()
-    key, state = str(path.resolve()), [stat.st_size, stat.st_mtime_ns]
-    known = _verified().get(key)
-    if fresh or known is None or known[:2] != state:
-        from rankbench.data.convert import sha256_of
+    from rankbench.data.convert import sha256_of
 
-        known = [*state, sha256_of(path)]
-        _remember(key, known)
-    if known[2] != sha256:
+    found = sha256_of(path)
+    if found != sha256:
         raise ChecksumError(
-            f"not the file that the data card describes: sha256 should be {sha256}, but is {known[2]}; "
+            f"not the file that the data card describes: sha256 should be {sha256}, but is {found}; "
             "fetch the file again",
             path=path,
         )
-
-
-def _verified() -> dict[str, list[int | str]]:
-    """Return the sums that were computed before: path to size, time of change, sha256."""
-    try:
-        found = json.loads((cache_folder() / "verified.json").read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    return {key: entry for key, entry in found.items() if _is_entry(entry)}
-
-
-def _is_entry(entry: object) -> bool:
-    """Return whether this is a size, a time of change and a sha256."""
-    return isinstance(entry, list) and [type(part) for part in entry] == [int, int, str]
-
-
-def _remember(key: str, entry: list[int | str]) -> None:
-    folder = cache_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=folder, prefix=".verified.")
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(_verified() | {key: entry}, file, indent=0)
-        os.replace(name, folder / "verified.json")
-    except OSError:
-        return  # a cache that cannot be written only costs time
 
 
 def fetch(card: Card, *, accept_license: bool = False) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -48,27 +47,15 @@ class LogFile(Dataset):
     def fingerprint(self) -> str:
         """Return the sha256 of the file, and of how it was read where that was said.
 
-        A file that has not changed since, by its size and time, is not read again.
+        The file is read each time: its size and time of change say nothing about its content.
         """
+        from rankbench.data.convert import sha256_of
+
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
-        digests = [_digest(file.resolve(), _state(file)) for file in files if file.is_file()]
+        digests = [sha256_of(file) for file in files if file.is_file()]
         if len(digests) == 1 and not self.columns and not self.reader:
             return digests[0]
         return hashlib.sha256(json.dumps([digests, self.columns, self.reader]).encode()).hexdigest()
-
-
-def _state(file: Path) -> tuple[int, int]:
-    stat = file.stat()
-    return stat.st_size, stat.st_mtime_ns
-
-
-# For this process alone: nobody else shall learn where the log lies.
-@lru_cache(maxsize=1 << 17)
-def _digest(file: Path, state: tuple[int, int]) -> str:
-    """Return the sha256 of a file in this state."""
-    from rankbench.data.convert import sha256_of
-
-    return sha256_of(file)
 
 
 class VotesFile(LogFile):

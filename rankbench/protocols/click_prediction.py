@@ -18,6 +18,7 @@ from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.protocols.selections import few_sessions
+from rankbench.protocols.votes import unchanged
 from rankbench.results.schema import CellResult, Direction, Split
 from rankbench.runner.contenders import failed
 from rankbench.runner.isolation import ContenderFailed, guarded, lent_judgments
@@ -108,9 +109,10 @@ class ClickPrediction(Protocol):
             raise SpecError(f"protocol {self.name!r}: a session is one selection; several must not be 'all'")
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a data set of selections")
-        table = dataset.scan().collect(engine="streaming")
-        parts = set(table["part"]) if "part" in table.columns else set()
         fingerprint = dataset.fingerprint()
+        table = dataset.scan().collect(engine="streaming")
+        unchanged(dataset, fingerprint)
+        parts = set(table["part"]) if "part" in table.columns else set()
         log = load_selections(table.lazy(), several=self.several, off_list=self.off_list)
         if {"train", "test"} <= parts:
             return self._published(dataset, fingerprint, log)

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
+from rankbench.errors import InputError
 from rankbench.logs.ranking import scales_of
 from rankbench.logs.votes import Votes, load_votes, votes_of_ballots
 from rankbench.protocols.base import Prepared, pack
 
-__all__ = ["Loaded", "misfit_of", "pack_votes", "unpack_votes", "votes_of"]
+__all__ = ["Loaded", "misfit_of", "pack_votes", "unchanged", "unpack_votes", "votes_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,16 +51,29 @@ def votes_of(dataset: Dataset) -> Loaded:
     Raises
     ------
     InputError
-        There are none, or they are about one item.
+        There are none, or they are about one item; or the file changed while it was read.
     """
     fingerprint = dataset.fingerprint()
     for known, loaded in _latest:
         if known() is dataset and loaded.fingerprint == fingerprint:
             return loaded
     votes, notes = _load(dataset)
+    unchanged(dataset, fingerprint)
     loaded = Loaded(votes, notes, pack_votes(votes), fingerprint)
     _latest[:] = [(weakref.ref(dataset, lambda _: _latest.clear()), loaded)]
     return loaded
+
+
+def unchanged(dataset: Dataset, fingerprint: str) -> None:
+    """Refuse data whose content is not what it was before they were read.
+
+    Raises
+    ------
+    InputError
+        The fingerprint is another one now: somebody writes to the file.
+    """
+    if dataset.fingerprint() != fingerprint:
+        raise InputError(f"{dataset!s} changed while it was read; run again when nobody writes to it, or on a copy")
 
 
 def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:

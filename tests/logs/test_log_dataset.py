@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import pytest
 import rankbench
 from rankbench.errors import InputError, SpecError
 from rankbench.logs.dataset import BallotsFile, ClicksFile, VotesFile
+from rankbench.protocols import votes as protocol_votes
 from rankbench.protocols.base import Prepared
+from rankbench.protocols.votes import votes_of
 from rankbench.runner.prepare import protocol_of
 from rankbench.runner.share import open_shared, shared
 
@@ -93,16 +96,32 @@ def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:
     assert "votes.csv" in (here.directory / "leaderboard.md").read_text()
 
 
-def test_a_file_is_read_again_only_when_it_changed(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankbench.data import convert
+def rewritten(path: Path, old: str, new: str) -> None:
+    """Replace text in a file by as much text, and put its time of change back."""
+    before = path.stat()
+    path.write_text(path.read_text().replace(old, new, 1))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
 
-    read = []
-    sha256_of = convert.sha256_of
-    monkeypatch.setattr(convert, "sha256_of", lambda file: read.append(file) or sha256_of(file))
+
+def test_another_content_of_the_same_size_and_time_is_another_log(votes: Path) -> None:
     log = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
-    first = log.fingerprint()
-    assert (log.fingerprint(), len(read)) == (first, 1)
-    with votes.open("a") as file:
-        file.write("0,1,0,3\n")
+    first, loaded = log.fingerprint(), votes_of(log)
+    line = votes.read_text().splitlines()[1]
+    rewritten(votes, line, line[:-1] + ("1" if line[-1] != "1" else "2"))
     assert log.fingerprint() != first
-    assert len(read) == 2
+    assert votes_of(log) is not loaded
+
+
+def test_a_log_that_changes_while_it_is_read_is_refused(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
+    load = protocol_votes.load_votes
+
+    def grown(frame: object) -> object:
+        with votes.open("a") as file:
+            file.write("0,1,0,3\n")
+        return load(frame)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(protocol_votes, "load_votes", grown)
+    with pytest.raises(InputError, match=r"votes\.csv changed while it was read; run again when nobody writes to it"):
+        votes_of(log)
