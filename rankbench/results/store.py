@@ -21,8 +21,10 @@ import numpy as np
 from pydantic import ValidationError
 
 from rankbench.errors import StoreError
-from rankbench.results.journal import FILE, Journal, block_digest
-from rankbench.results.schema import ANSWERS, BlockResult, CellResult, Member, SuiteRecord, problem_with
+from rankbench.results.contents import members_digest
+from rankbench.results.journal import FILE, Journal
+from rankbench.results.schema import BlockResult, CellResult, Member, SuiteRecord, problem_with
+from rankbench.results.seals import Value, real, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,11 +99,14 @@ class Store(Journal):
         if twice:
             raise StoreError(f"{self.path}: the plan shows {twice[0]} twice; give the contenders different labels")
         rows = [(m.experiment, m.label, m.spec, json.dumps(m.config, sort_keys=True), *astuple(m)[4:]) for m in members]
+        suite = (text, members_digest(rows))
         with self._transaction():
             self.connection.execute("DELETE FROM suite")
             self.connection.execute("DELETE FROM members")
-            self.connection.execute("INSERT INTO suite VALUES (?)", (text,))
+            self.connection.execute("INSERT INTO suite VALUES (?, ?)", suite)
             self.connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self.connection.execute("UPDATE head SET plan = ?", (sealed("suite", *suite),))
+        self.contents.plan(text, rows)
         self._record = record
 
     def record(self) -> SuiteRecord:
@@ -112,13 +117,7 @@ class Store(Journal):
 
     def known(self, cell_ids: Iterable[str]) -> set[str]:
         """Return those of `cell_ids` that have an answer: done, diverged or skipped."""
-        asked = "SELECT status FROM cells WHERE cell = ?"
-        with self.guarded():
-            return {
-                cell
-                for cell in cell_ids
-                if any(status in ANSWERS for (status,) in self.connection.execute(asked, (cell,)))
-            }
+        return self.contents.answered.intersection(cell_ids)
 
     def commit(self, block: BlockResult) -> None:
         """Store a block in one transaction.
@@ -141,34 +140,30 @@ class Store(Journal):
             problem = problem_with(cell, source.sizes() if source else None)
             if problem is not None:
                 raise StoreError(f"cell {cell.cell}: {problem}")
-        key = block.key
+        often, times = Counter(cell.cell for cell in new).most_common(1)[0]
+        if times > 1:
+            raise StoreError(f"cell {often}: the block has it {times} times")
+        key, number = block.key, self.contents.blocks + 1
+        values = (number, key.protocol, key.dataset, int(key.n), int(key.repetition), int(key.seed))
+        row = (*values, real(block.seconds))
+        stored: list[tuple[str, int, tuple[Value, ...], str]] = []
         with self._transaction():
-            cursor = self.connection.execute(
-                "INSERT INTO blocks (protocol, dataset, n, repetition, seed, seconds, digest) "
-                "VALUES (?, ?, ?, ?, ?, ?, '')",
-                (key.protocol, key.dataset, key.n, key.repetition, key.seed, float(block.seconds)),
-            )
-            number = cursor.lastrowid
-            if number is None:
-                raise StoreError(f"{self.path}: the block got no number; run again")
-            for cell in new:
-                self._insert(number, cell)
-            digest = block_digest(self.connection, number)
-            self.connection.execute("UPDATE blocks SET digest = ? WHERE block = ?", (digest, number))
+            for table, rows in _rows(number, new).items():
+                stored += [(table, *self._insert(table, values)) for values in rows]
+            digest = sealed("blocks", *row, self.contents.digest, *(seal for *_, seal in stored))
+            self.connection.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, digest))
+            self.connection.execute("UPDATE head SET blocks = ?, digest = ?", (number, digest))
+        for one in stored:
+            self.contents.add(*one)
+        self.contents.blocks, self.contents.digest = number, digest
 
-    def _insert(self, block: int, cell: CellResult) -> None:
-        insert = self.connection.execute
-        info = json.dumps({name: float(value) for name, value in cell.info.items()}, sort_keys=True)
-        insert(
-            "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?)",
-            (block, cell.cell, cell.status, cell.reason, float(cell.optimality), info),
-        )
-        for (metric, split), losses in sorted(cell.losses.items()):
-            data = np.asarray(losses, dtype="<f8").tobytes()
-            insert("INSERT INTO losses VALUES (?, ?, ?, ?, ?)", (block, cell.cell, metric, split, data))
-        for metric, curve in sorted(cell.curves.items()):
-            steps, values = np.asarray(curve.steps, "<i8").tobytes(), np.asarray(curve.values, "<f8").tobytes()
-            insert("INSERT INTO curves VALUES (?, ?, ?, ?, ?)", (block, cell.cell, metric, steps, values))
+    def _insert(self, table: str, values: tuple[Value, ...]) -> tuple[int, tuple[Value, ...], str]:
+        """Store a row under its digest; return its place, its values and the digest."""
+        seal, marks = sealed(table, *values), ", ".join("?" * (len(values) + 1))
+        row = self.connection.execute(f"INSERT INTO {table} VALUES ({marks})", (*values, seal)).lastrowid
+        if row is None:
+            raise StoreError(f"{self.path}: a row of {table} got no number; run again")
+        return row, values, seal
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -180,6 +175,20 @@ class Store(Journal):
             except BaseException:
                 self.connection.rollback()
                 raise
+
+
+def _rows(block: int, cells: Sequence[CellResult]) -> dict[str, list[tuple[Value, ...]]]:
+    """Return a block's rows by table, in the order in which the journal reads them again."""
+    rows: dict[str, list[tuple[Value, ...]]] = {"cells": [], "losses": [], "curves": []}
+    for cell in cells:
+        info = json.dumps({name: float(value) for name, value in cell.info.items()}, sort_keys=True)
+        rows["cells"].append((block, cell.cell, cell.status, cell.reason, real(cell.optimality), info))
+        for (metric, split), losses in sorted(cell.losses.items()):
+            rows["losses"].append((block, cell.cell, metric, split, np.asarray(losses, dtype="<f8").tobytes()))
+        for metric, curve in sorted(cell.curves.items()):
+            steps, values = np.asarray(curve.steps, "<i8").tobytes(), np.asarray(curve.values, "<f8").tobytes()
+            rows["curves"].append((block, cell.cell, metric, steps, values))
+    return rows
 
 
 def _check_foreign(folder: Path) -> None:

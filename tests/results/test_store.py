@@ -88,10 +88,8 @@ def test_a_block_costs_the_same_however_long_the_journal_is(tmp_path: Path) -> N
         said: list[str] = []
         store.connection.set_trace_callback(said.append)
         store.commit(BlockResult(KEY, [done("c")], 1.0))
-        assert not [statement for statement in said if "FROM suite" in statement]
-        read = [statement for statement in said if statement.startswith("SELECT")]
-        assert read
-        assert all("WHERE cell = 'c'" in statement or "WHERE block = 1" in statement for statement in read)
+        # One cell with losses on two splits, its block, and the head; nothing is read again.
+        assert [statement.split()[0] for statement in said] == ["BEGIN", *["INSERT"] * 4, "UPDATE", "COMMIT"]
 
 
 def test_the_plan_of_an_earlier_run_is_known(tmp_path: Path) -> None:
@@ -200,6 +198,9 @@ def test_a_reader_does_not_need_the_lock(tmp_path: Path) -> None:
         begin(store, member("c"))
         with Journal(tmp_path) as journal:
             store.commit(BlockResult(KEY, [done("c")], 1.0))
+            assert journal.progress() == (0, 1)  # it is of the moment when it was opened
+            assert journal.losses("c", "ndcg", "design") is None
+        with Journal(tmp_path) as journal:
             assert journal.progress() == (1, 1)
 
 
@@ -245,9 +246,16 @@ def test_another_version(tmp_path: Path) -> None:
         "DELETE FROM losses WHERE split = 'design'",
         "UPDATE blocks SET repetition = 3",
         "UPDATE curves SET steps = data",
+        "UPDATE suite SET json = replace(json, '200', '210')",
+        "UPDATE suite SET members = ''",
+        "UPDATE members SET spec = 'erm:draws=5100'",
+        "UPDATE members SET cell = 'd'",
+        "DELETE FROM members",
+        "UPDATE head SET digest = plan",
+        "UPDATE head SET blocks = 2",
     ],
 )
-def test_a_changed_block_is_detected(tmp_path: Path, change: str) -> None:
+def test_whatever_changed_is_detected(tmp_path: Path, change: str) -> None:
     curve = Curve(np.array([1, 10]), np.array([0.1, 0.2]))
     with Store.open(tmp_path) as store:
         begin(store, member("c"))
@@ -255,18 +263,72 @@ def test_a_changed_block_is_detected(tmp_path: Path, change: str) -> None:
     with sqlite3.connect(tmp_path / FILE) as connection:
         assert connection.execute(change).rowcount
     connection.close()
-    with pytest.raises(StoreError, match="digest differs"):
-        Store.open(tmp_path)
-    with pytest.raises(StoreError, match="digest differs"):
+    table = change.split()[2 if change.startswith("DELETE") else 1]
+    named = "blocks" if change == "DELETE FROM losses WHERE split = 'design'" else table
+    for opened in (Store.open, Journal):
+        with pytest.raises(StoreError, match=rf"{FILE}: table {named}: .*digest differs.*run again"):
+            opened(tmp_path)
+
+
+@pytest.mark.parametrize("lost", ["suite", "head"])
+def test_a_lost_row_is_detected(tmp_path: Path, lost: str) -> None:
+    synthetic.write(tmp_path, [synthetic.small()])
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute(f"DELETE FROM {lost}")
+    connection.close()
+    for opened in (Store.open, Journal):
+        with pytest.raises(StoreError, match=f"table {lost}: it has 0 rows, not one"):
+            opened(tmp_path)
+
+
+def test_the_last_blocks_are_missed(tmp_path: Path) -> None:
+    """All rows of a block and the block itself are gone: what is left agrees with itself."""
+    synthetic.write(tmp_path, [synthetic.small()])
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        for table in ("cells", "losses", "curves", "blocks"):
+            connection.execute(f"DELETE FROM {table} WHERE block = (SELECT max(block) FROM blocks)")
+    connection.close()
+    with pytest.raises(StoreError, match="table head: it says that there are 12 blocks, and there are 11"):
         Journal(tmp_path)
+
+
+def test_what_is_read_is_looked_at_again(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [done("c", curves={"gap": Curve(np.array([1, 10]), np.zeros(2))})], 1.0))
+    with Journal(tmp_path) as journal:
+        with sqlite3.connect(tmp_path / FILE) as connection:
+            connection.execute("UPDATE losses SET data = zeroblob(length(data)), metric = 'err'")
+            connection.execute("DELETE FROM curves")
+        connection.close()
+        with pytest.raises(StoreError, match="table losses: row 1 is not what was stored: its digest differs"):
+            journal.losses("c", "ndcg", "design")
+        with pytest.raises(StoreError, match="table curves: row 1 is not what was stored"):
+            journal.curves("c")
+
+
+def test_a_journal_has_no_index_that_could_lead_astray(tmp_path: Path) -> None:
+    Store.open(tmp_path).close()
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        kinds = connection.execute("SELECT DISTINCT type FROM sqlite_master").fetchall()
+    connection.close()
+    assert kinds == [("table",)]
+
+
+def test_a_cell_twice_in_a_block_is_refused(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        with pytest.raises(StoreError, match="cell c: the block has it 2 times"):
+            store.commit(BlockResult(KEY, [done("c"), done("c", 0.25)], 1.0))
+        assert store.known(["c"]) == set()
 
 
 @pytest.mark.parametrize(
     "added",
     [
-        "INSERT INTO cells VALUES (99, 'd', 'done', '', 0.0, '{}')",
-        "INSERT INTO losses SELECT 99, cell, metric, split, zeroblob(length(data)) FROM losses",
-        "INSERT INTO curves SELECT 99, cell, metric, steps, data FROM curves",
+        "INSERT INTO cells VALUES (99, 'd', 'done', '', 0.0, '{}', '')",
+        "INSERT INTO losses SELECT 99, cell, metric, split, zeroblob(length(data)), seal FROM losses",
+        "INSERT INTO curves SELECT 99, cell, metric, steps, data, seal FROM curves",
         "DELETE FROM blocks",
     ],
 )
