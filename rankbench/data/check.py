@@ -11,7 +11,7 @@ import polars as pl
 from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
-__all__ = ["LONGEST_NAME", "QUOTED", "TOO_LONG", "Check", "too_long"]
+__all__ = ["BOOLEANS", "LONGEST_NAME", "QUOTED", "TOO_LONG", "Check", "too_long"]
 
 LONGEST_NAME = 10_000
 """Most characters of a name: what is longer is no name but a misread column."""
@@ -19,7 +19,8 @@ LONGEST_NAME = 10_000
 QUOTED = 400
 """Most characters of a type, or of what Polars says, that an error quotes."""
 
-_BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+"""Truth values as texts, in small letters."""
 
 
 class Check(ABC):
@@ -61,7 +62,7 @@ class Check(ABC):
             raise self.error(f"the column holds {str(column.dtype)[:QUOTED]}, not single values", 0, column.name)
         if dtype == pl.Boolean and column.dtype != pl.Boolean:
             text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
-            result = text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
+            result = text.replace_strict(BOOLEANS, default=None, return_dtype=pl.Boolean)
         else:
             try:
                 result = column.cast(dtype, strict=False)

@@ -21,6 +21,7 @@ from rankbench.data.order_checks import OrdersCheck
 from rankbench.data.readers.source import UNREADABLE, io_source
 from rankbench.data.schema import comparisons_schema, orders_schema, selections_schema, table_of
 from rankbench.data.selection_checks import SelectionsCheck
+from rankbench.data.sides import decided
 from rankbench.data.times import TimeReading, time_reading
 from rankbench.errors import InputError
 
@@ -57,7 +58,8 @@ def checked(
     Raises
     ------
     InputError
-        A missing column, or one of a wrong type, at once; anything about rows, later.
+        A missing column, one of a wrong type, or a winner's column that is ambiguous, at once; anything else
+        about rows, later.
     """
     source = _Source(raw, path, diagnose)
     schema = source.schema()
@@ -65,7 +67,7 @@ def checked(
     if columns or not ("query_id" in schema and {"label", "shown", "ranking"} & set(schema)):
         found = guess(schema, parse_columns(columns) if columns else None)
         if found is not None:
-            roles = found
+            roles = source.decided(found, header)
             source = _Source(as_comparisons(raw, roles), path, diagnose)
             schema = source.schema()
     table = table_of(schema, path)
@@ -123,6 +125,16 @@ class _Source:
         except UNREADABLE as error:
             raise self.unreadable(error) from error
         return int(lengths.item() or 0) if lengths.height else 0
+
+    def decided(self, roles: dict[str, str], header: int) -> dict[str, str]:
+        """Return the roles with what the winner's column holds."""
+        try:
+            return decided(self.raw, roles)
+        except UNREADABLE as error:
+            raise self.unreadable(error) from error
+        except InputError as error:
+            row = None if error.row is None else header + error.row
+            raise InputError(error.message, path=self.path, row=row, column=error.column) from error
 
     def times(self, roles: Mapping[str, str]) -> TimeReading:
         """Return what the times are taken for."""

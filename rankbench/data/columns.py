@@ -2,7 +2,7 @@
 
 Two shapes are known: a column of winners and one of losers; or two columns of items and
 one that says which of the two won, by its side (``left``, ``model_a``, ``a``) or by its name, or
-that neither did (``tie``, ``draw``, ``both``).
+that neither did (``tie``, ``draw``, ``both``): `rankbench.data.sides`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from rankbench.data.shown import listed
+from rankbench.data.sides import of_two_sides
 from rankbench.errors import InputError, nearest
 
-__all__ = ["ROLES", "SAID", "as_comparisons", "guess", "parse_columns"]
+__all__ = ["ROLES", "as_comparisons", "guess", "parse_columns"]
 
 ROLES: dict[str, tuple[str, ...]] = {
     "winner": ("winner", "won", "result", "outcome", "choice", "vote", "preference"),
@@ -27,29 +28,13 @@ ROLES: dict[str, tuple[str, ...]] = {
     "weight": ("weight",),
     "tie": ("tie", "tied"),
     "first": ("first",),
+    "side": (),
+    "item": (),
 }
-"""What a column may be, and the names that it usually has, the likeliest first."""
+"""What a column may be, and the names that it usually has, the likeliest first.
 
-LEFT = ("left", "a", "model_a", "item_a", "player_a", "first", "1")
-RIGHT = ("right", "b", "model_b", "item_b", "player_b", "second", "2")
-TIED = (
-    "tie",
-    "tied",
-    "ties",
-    "draw",
-    "both",
-    "neither",
-    "equal",
-    "same",
-    "tie (bothbad)",
-    "bothbad",
-    "both_bad",
-    "0.5",
-)
-"""What a winner's column may say instead of a name, in small letters."""
-
-SAID = "said"
-"""Column of what the winner's column said, where that is neither of the two items nor a tie."""
+``side`` and ``item`` are a winner's column that holds sides, or names of items: they are only given.
+"""
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -99,6 +84,11 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
     for role, name in found.items():
         if name and name not in columns:
             raise InputError(f"there is no column {name!r} for the {role}{nearest(name, columns)}", column=name)
+    said = [role for role in ("side", "item") if found.get(role)]
+    for role in said:
+        if found.setdefault("winner", found[role]) != found[role] or len(said) > 1:
+            raise InputError("one column says who won: give it as winner, side or item", column=found[role])
+        found["loser"] = ""
     taken = set(found.values())
     for role, usual in ROLES.items():
         if role not in found:
@@ -110,7 +100,9 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
     if "winner" in found and "loser" in found:
         return {role: name for role, name in found.items() if role not in ("left", "right")}
     if {"winner", "left", "right"} <= set(found):
-        return {role: name for role, name in found.items() if role not in ("loser", "tie", "first")}
+        if given and given.get("first"):
+            raise InputError("who stood first is known from left and right; leave first out", column=given["first"])
+        return {role: name for role, name in found.items() if role not in ("loser", "first")}
     if given:
         raise InputError(
             "votes need a winner and a loser, or two items (left and right) and a winner; "
@@ -123,13 +115,14 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
     """Return a log of votes with the columns of the schema of comparisons, checked later.
 
     A log without queries is one query, called ``all``. Where the log has sides there are, beside
-    the schema's columns, ``first``, whether the winner stood on the left, and `SAID`.
+    the schema's columns, ``first``, whether the winner stood on the left, and what
+    `rankbench.data.sides` wants refused.
 
     Parameters
     ----------
     raw : LazyFrame
     columns : mapping of str to str
-        Columns by role, as `guess` returns them.
+        Columns by role, as `rankbench.data.sides.decided` returns them.
     """
     query = pl.col(columns["query"]) if "query" in columns else pl.lit("all")
     chosen = [query.alias("query_id")]
@@ -137,27 +130,7 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
         chosen += [pl.col(columns["winner"]).alias("winner"), pl.col(columns["loser"]).alias("loser")]
         kept = ["weight", "judge", "time", "tie", "first"]
     else:
-        left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
-        word = said.str.strip_chars().str.to_lowercase()
-        side = (
-            pl.when(said == left)
-            .then(pl.lit("left"))
-            .when(said == right)
-            .then(pl.lit("right"))
-            .when(word.is_in([*LEFT, columns["left"].lower()]))
-            .then(pl.lit("left"))
-            .when(word.is_in([*RIGHT, columns["right"].lower()]))
-            .then(pl.lit("right"))
-            .when(word.is_in(list(TIED)))
-            .then(pl.lit("tie"))
-        )
-        chosen += [
-            pl.when(side.is_in(["left", "tie"])).then(left).when(side == "right").then(right).alias("winner"),
-            pl.when(side.is_in(["left", "tie"])).then(right).when(side == "right").then(left).alias("loser"),
-            (side == "tie").fill_null(False).alias("tie"),
-            (side != "right").fill_null(False).alias("first"),
-            pl.when(side.is_null()).then(said.fill_null("")).alias(SAID),
-        ]
+        chosen += of_two_sides(raw, columns)
         kept = ["weight", "judge", "time"]
     chosen += [pl.col(columns[role]).alias(role) for role in kept if role in columns]
     return raw.select(chosen)

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.data.check import Check
-from rankbench.data.columns import SAID
 from rankbench.data.schema import COMPARISONS
 from rankbench.data.shown import shown
+from rankbench.data.sides import CONTRADICTED, MARKED, SAID
 from rankbench.data.times import TimeReading
 from rankbench.errors import InputError
 
@@ -30,7 +30,8 @@ class ComparisonsCheck(Check):
     ) -> None:
         super().__init__(path, header)
         self.schema, self.times = schema, times
-        self.names = {"query_id": roles.get("query", ""), SAID: roles.get("winner", "")} | dict(roles)
+        winner, tie = roles.get("winner", ""), roles.get("tie", "")
+        self.names = {"query_id": roles.get("query", ""), SAID: winner, CONTRADICTED: winner, MARKED: tie} | dict(roles)
 
     def error(self, message: str, row: int, column: str) -> InputError:
         """Return an error that names the column as the log does."""
@@ -38,8 +39,15 @@ class ComparisonsCheck(Check):
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `Check.convert`."""
+        if MARKED in frame.columns:
+            self.cast(frame[MARKED], pl.Boolean(), nulls=True)
+            against = (
+                f"the winner is {{}}, but the column {shown(self.names[MARKED])} says otherwise; mend one of the two"
+            )
+            self.refuse(frame[CONTRADICTED].is_not_null(), frame[CONTRADICTED], against)
         if SAID in frame.columns:
-            self.refuse(frame[SAID].is_not_null(), frame[SAID], "{} is neither of the two items, nor a side, nor a tie")
+            what = "sides" if "side" in self.names else "items"
+            self.refuse(frame[SAID].is_not_null(), frame[SAID], f"{{}} is neither of the two {what}, nor a tie")
         columns = [self.cast(frame[name], pl.String()) for name in COMPARISONS]
         winner, loser = columns[1], columns[2]
         self.refuse(winner == loser, winner, "item {} is compared with itself")

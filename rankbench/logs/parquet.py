@@ -9,10 +9,11 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.columns import SAID, as_comparisons
+from rankbench.data.columns import as_comparisons
 from rankbench.data.manifest import MANIFEST, Manifest
 from rankbench.data.readers.base import existing
 from rankbench.data.readers.source import UNREADABLE
+from rankbench.data.sides import CONTRADICTED, MARKED, SAID
 from rankbench.errors import InputError
 
 __all__ = ["ROW", "ParquetFile", "ParquetLog", "Rows", "is_parquet", "parquet_log"]
@@ -80,7 +81,7 @@ class ParquetLog:
     files : tuple of ParquetFile
         Without empty ones.
     roles : mapping of str to str, or None
-        Columns by role, as `rankbench.data.columns.guess` returns them; None: they have the
+        Columns by role, as `rankbench.data.sides.decided` returns them; None: they have the
         schema's names.
     """
 
@@ -121,7 +122,7 @@ class ParquetLog:
 
 
 def _read_as(raw: pl.LazyFrame, roles: Mapping[str, str] | None) -> pl.LazyFrame:
-    return raw if roles is None else as_comparisons(raw, roles).drop(SAID, strict=False)
+    return raw if roles is None else as_comparisons(raw, roles).drop(SAID, CONTRADICTED, MARKED, strict=False)
 
 
 def parquet_log(path: Path, roles: Mapping[str, str] | None = None) -> ParquetLog:

@@ -173,18 +173,20 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
 def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     """Return comparisons in Parquet without checks; None if types have to be converted."""
     from rankbench.data.columns import guess, parse_columns
+    from rankbench.data.sides import decided
     from rankbench.logs.parquet import parquet_log
 
     if path.is_dir():
         return parquet_log(path)
-    roles = guess(pl.scan_parquet(path, glob=False).collect_schema(), parse_columns(columns) if columns else None)
-    if roles is None:
+    raw = pl.scan_parquet(path, glob=False)
+    types = raw.collect_schema()
+    roles = guess(types, parse_columns(columns) if columns else None)
+    if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
         return None
-    log = parquet_log(path, roles)
+    log = parquet_log(path, decided(raw, roles))
     schema = log.frame().collect_schema()
     texts = (pl.String, pl.Categorical, pl.Enum)
     names = all(schema[name] in texts for name in ("winner", "loser"))
     judge = "judge" not in schema or schema["judge"] in texts or schema["judge"].is_integer()
     weight = "weight" not in schema or schema["weight"].is_numeric()
-    fits = names and judge and weight and schema.get("tie", pl.Boolean()) == pl.Boolean
-    return log if fits else None
+    return log if names and judge and weight else None

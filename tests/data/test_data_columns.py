@@ -9,6 +9,7 @@ import pytest
 
 from rankbench.data.columns import as_comparisons, guess, parse_columns
 from rankbench.data.readers.csv import CsvReader
+from rankbench.data.sides import decided
 from rankbench.errors import InputError
 
 
@@ -84,7 +85,7 @@ def test_what_a_winner_may_be_called(said: str, winner: str, loser: str, tie: bo
     raw = pl.LazyFrame({"model_a": ["x"], "model_b": ["y"], "winner": [said]})
     columns = guess(raw.collect_schema())
     assert columns is not None
-    row = as_comparisons(raw, columns).collect().row(0, named=True)
+    row = as_comparisons(raw, decided(raw, columns)).collect().row(0, named=True)
     assert (row["query_id"], row["winner"], row["loser"], row["tie"], row["first"]) == (
         "all",
         winner,

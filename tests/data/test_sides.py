@@ -1,0 +1,186 @@
+"""What a winner's column says: one meaning of a word in a whole column, and no column ignored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankbench.data.readers.csv import CsvReader
+from rankbench.errors import InputError
+from rankbench.logs.aggregate import aggregate
+from rankbench.logs.source import open_source
+
+Rows = list[tuple[str, ...]]
+
+
+def csv(folder: Path, rows: Rows, header: str = "model_a,model_b,winner") -> Path:
+    path = folder / "votes.csv"
+    path.write_text("".join(line + "\n" for line in (header, *(",".join(row) for row in rows))))
+    return path
+
+
+def read(path: Path, columns: str = "") -> Rows:
+    frame = CsvReader(columns=columns).scan(path).collect()
+    return frame.select("winner", "loser", "tie").rows()
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # `a` is a side in the first row, so it is one in the second, whoever is called so.
+        ([("x", "y", "a"), ("b", "a", "a")], [("x", "y", False), ("b", "a", False)]),
+        # `c` is an item's name, so `a` is one too.
+        ([("c", "a", "c"), ("b", "a", "a")], [("c", "a", False), ("a", "b", False)]),
+        # Both readings say the same.
+        ([("a", "b", "a"), ("a", "b", "b")], [("a", "b", False), ("b", "a", False)]),
+        # Among sides a tie is a tie, though an item is called so.
+        ([("x", "y", "left"), ("tie", "x", "tie")], [("x", "y", False), ("tie", "x", True)]),
+        (
+            [("1", "2", "1"), ("3", "2", "1"), ("2", "1", "2")],
+            [("1", "2", False), ("3", "2", False), ("1", "2", False)],
+        ),
+    ],
+)
+def test_a_word_has_one_meaning_in_a_column(tmp_path: Path, rows: Rows, expected: Rows) -> None:
+    assert read(csv(tmp_path, rows)) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "row", "as_sides", "as_items"),
+    [
+        (
+            [("a", "b", "a"), ("b", "a", "a")],
+            3,
+            [("a", "b", False), ("b", "a", False)],
+            [("a", "b", False), ("a", "b", False)],
+        ),
+        ([("2", "1", "1")], 2, [("2", "1", False)], [("1", "2", False)]),
+        ([("tie", "x", "tie")], 2, [("tie", "x", True)], [("tie", "x", False)]),
+        (
+            [("a", "x", "a"), ("same", "a", "same")],
+            3,
+            [("a", "x", False), ("same", "a", True)],
+            [("a", "x", False), ("same", "a", False)],
+        ),
+    ],
+)
+def test_what_may_be_both_is_refused_with_the_columns_that_decide(
+    tmp_path: Path, rows: Rows, row: int, as_sides: Rows, as_items: Rows
+) -> None:
+    path = csv(tmp_path, rows)
+    with pytest.raises(InputError, match="may be meant as") as caught:
+        read(path)
+    said = str(caught.value)
+    assert said.startswith(f"{path}:{row} [winner]: ")
+    for columns, expected in (("side=winner", as_sides), ("item=winner", as_items)):
+        assert f"--columns {columns}" in said
+        assert read(path, columns) == expected
+
+
+def test_an_item_called_like_a_tie_is_refused_among_names(tmp_path: Path) -> None:
+    path = csv(tmp_path, [("x", "y", "x"), ("both", "y", "both")])
+    with pytest.raises(InputError, match="'both' may be meant as"):
+        read(path)
+    assert read(path, "item=winner") == [("x", "y", False), ("both", "y", False)]
+
+
+def test_sides_and_names_in_one_column_are_refused(tmp_path: Path) -> None:
+    path = csv(tmp_path, [("x", "y", "x"), ("x", "y", "right")])
+    with pytest.raises(
+        InputError, match=r"'right' is a side, but .* the name of an item in other rows \(first 'x'\)"
+    ) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:3 [winner]")
+    with pytest.raises(InputError, match="'x' is neither of the two sides"):
+        read(path, "side=winner")
+    with pytest.raises(InputError, match="'right' is neither of the two items"):
+        read(path, "item=winner")
+
+
+@pytest.mark.parametrize("columns", ["side=winner,item=winner", "side=winner,winner=model_a", "first=first"])
+def test_columns_that_contradict_one_another(tmp_path: Path, columns: str) -> None:
+    path = csv(tmp_path, [("x", "y", "x", "1")], "model_a,model_b,winner,first")
+    with pytest.raises(InputError, match=r"one column says who won|leave first out"):
+        read(path, columns)
+
+
+HEADER = "left,right,winner,tie"
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (("x", "y", "left", "false"), ("x", "y", False)),
+        (("x", "y", "tie", "true"), ("x", "y", True)),
+        (("x", "y", "", "yes"), ("x", "y", True)),
+        (("x", "y", "right", ""), ("y", "x", False)),
+        (("x", "y", "tie", ""), ("x", "y", True)),
+    ],
+)
+def test_a_column_of_ties_beside_sides_is_used(tmp_path: Path, row: tuple[str, ...], expected: tuple[object]) -> None:
+    path = csv(tmp_path, [row], HEADER)
+    assert read(path) == [expected]
+    assert read(path, "tie=tie") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (("x", "y", "left", "true"), "the winner is 'left', but the column 'tie' says otherwise"),
+        (("x", "y", "y", "1"), "the winner is 'y', but the column 'tie' says otherwise"),
+        (("x", "y", "tie", "false"), "the winner is 'tie', but the column 'tie' says otherwise"),
+        (("x", "y", "", "false"), "neither of the two"),
+        (("x", "y", "left", "perhaps"), "'perhaps' is not a truth value"),
+    ],
+)
+def test_a_column_of_ties_that_contradicts_is_refused(tmp_path: Path, row: tuple[str, ...], said: str) -> None:
+    path = csv(tmp_path, [("x", "y", "tie", "true"), row], HEADER)
+    with pytest.raises(InputError, match=said) as caught:
+        read(path)
+    assert f"{path}:3 [" in str(caught.value)
+    # Without that column it is what the winner's column says.
+    if row[2]:
+        assert read(path, "tie=")[1][2] is (row[2] == "tie")
+
+
+ITEMS = st.sampled_from(["a", "b", "1", "left", "tie", "x"])
+WORDS = st.sampled_from(["a", "b", "left", "right", "tie", "x", "1", "2"])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(ITEMS, ITEMS, WORDS).filter(lambda row: row[0] != row[1]), min_size=1, max_size=5))
+def test_parquet_without_checks_reads_what_csv_does(tmp_path_factory: pytest.TempPathFactory, rows: Rows) -> None:
+    folder = tmp_path_factory.mktemp("sides")
+    path = csv(folder, rows)
+    stored = folder / "votes.parquet"
+    pl.DataFrame(rows, schema=["model_a", "model_b", "winner"], orient="row").write_parquet(stored)
+    try:
+        expected = read(path)
+    except InputError as error:
+        refused = error
+        with pytest.raises(InputError) as caught:
+            open_source(stored).frame.collect()
+    else:
+        source = open_source(stored)
+        assert source.parquet is not None
+        for frame in (source.frame, source.parquet.frame()):
+            assert frame.select("winner", "loser", "tie").collect().rows() == expected
+        return
+    # The header of a CSV file is a row.
+    assert (caught.value.message, caught.value.row) == (refused.message, (refused.row or 0) - 1)
+
+
+def test_the_unchecked_path_sees_contradictions_too(tmp_path: Path) -> None:
+    path = tmp_path / "votes.parquet"
+    pl.DataFrame(
+        {"left": ["x", "x"], "right": ["y", "y"], "winner": ["left", "right"], "tie": [False, True]}
+    ).write_parquet(path)
+    with pytest.raises(InputError, match=r"votes\.parquet:2 \[winner\]: the winner is 'right', but"):
+        aggregate(path, "borda")
+    # By the winner's column alone each won once.
+    found = aggregate(path, "borda", columns="tie=").table
+    assert found["score"][0] == found["score"][1]
