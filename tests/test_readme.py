@@ -13,15 +13,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.M | re.S)
-
-
-def commands(program: str) -> list[str]:
-    return re.findall(rf"^    (?:\S*/)?{program} (.*?)(?: {{2,}}#.*)?$", README, re.M)
 
 
 def make_targets() -> set[str]:
@@ -56,20 +53,58 @@ def test_links_lead_somewhere(document: Path) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("line", commands("rankbench"))
-def test_commands_and_options_exist(line: str) -> None:
+def shown_commands() -> list[tuple[str, str]]:
+    """Return (document, arguments) of every `rankbench` command in a block of code or in backticks."""
+    found = []
+    for document in PAGES:
+        text = document.read_text(encoding="utf-8")
+        fenced = "\n".join(re.findall(r"^```(?:console)?\n(.*?)^```$", text, re.M | re.S))
+        indented = "\n".join(line[4:] for line in text.splitlines() if line.startswith("    "))
+        lines = re.findall(r"^(?:\$ )?(?:\S*/)?rankbench (.*?)(?: {2,}.*)?$", f"{fenced}\n{indented}", re.M)
+        inline = re.findall(r"`(?:\S*/)?rankbench ([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.S))
+        names = document.relative_to(ROOT).as_posix()
+        found += [(names, " ".join(words.split())) for words in dict.fromkeys([*lines, *inline])]
+    return found
+
+
+@pytest.mark.parametrize(("document", "line"), shown_commands())
+def test_commands_and_options_exist(document: str, line: str) -> None:
     from rankbench.cli import main
 
     command: click.Command = main
     with click.Context(main) as context:
-        for word in line.split():
+        for word in re.sub(r"[\[\]]", " ", line).split():
             if word.startswith("--"):
                 options = {name for parameter in command.get_params(context) for name in parameter.opts}
-                assert word in options, f"{command.name} has no {word}"
-            elif isinstance(command, click.Group):
+                assert word.partition("=")[0] in options, f"{command.name} has no {word}"
+            elif isinstance(command, click.Group) and word.islower():
                 found = command.get_command(context, word)
                 assert found is not None, f"there is no command {word!r}"
                 command = found
+
+
+def test_commands_are_found_in_every_page_that_shows_some() -> None:
+    pages = {document for document, _ in shown_commands()}
+    assert {"README.md", "docs/logs.md", "docs/data.md", "docs/plugins.md", "docs/suites.md"} <= pages
+    assert ("docs/data.md", "data convert SRC DST [--shards 16] [--reader SPEC] [--force]") in shown_commands()
+
+
+def shown_contenders() -> list[tuple[str, str]]:
+    found = []
+    for document in PAGES:
+        text = document.read_text(encoding="utf-8")
+        specs = [*re.findall(r"^    (erm:\S*)", text, re.M), *re.findall(r"`(erm:[^`]*)`", text)]
+        specs += re.findall(r'"(erm:[^"]*)"', text)
+        found += [(document.relative_to(ROOT).as_posix(), spec) for spec in dict.fromkeys(specs)]
+    return found
+
+
+@pytest.mark.parametrize(("document", "spec"), shown_contenders())
+def test_contenders_that_are_shown_can_be_made(document: str, spec: str) -> None:
+    from rankbench.component import build
+    from rankbench.methods.erm import ERM
+
+    assert build(ERM, spec)
 
 
 def test_the_contender_in_the_readme_is_valid() -> None:
@@ -120,3 +155,29 @@ def test_ci_runs_the_test_command_of_the_readme_and_lint() -> None:
         pytest.skip("a source archive has no .ci")
     assert os.access(script, os.X_OK)
     assert "for target in test lint;" in script.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", ["logs", "data"])
+def test_python_examples_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    pairs = [rng.permutation(4)[:2] for _ in range(300)]
+    votes = pl.DataFrame(
+        {
+            "winner": [f"m{max(pair) if rng.random() < 0.7 else min(pair)}" for pair in pairs],
+            "judge": [f"j{number % 20}" for number in range(300)],
+        }
+    )
+    losers = [f"m{pair.sum() - int(winner[1])}" for pair, winner in zip(pairs, votes["winner"], strict=True)]
+    votes = votes.with_columns(loser=pl.Series(losers))
+    votes.write_csv(tmp_path / "votes.csv")
+    votes.write_parquet(tmp_path / "votes.parquet")
+    (tmp_path / "log.txt").write_text("".join(f"{i % 3} qid:{i // 4} 1:{i} 2:{i * i}\n" for i in range(12)))
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert examples
+    for example in examples:
+        if "tcp://" not in example:  # a cluster is not at hand
+            exec(example, {"rankbench": __import__("rankbench")})
