@@ -15,11 +15,12 @@ import math
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic import BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from rankbench.errors import SpecError, nearest
 from rankbench.spec import Spec, Value, expand, parse
+from rankbench.typed import Typed
 
 __all__ = ["Component", "JudgmentKind", "Order", "Property", "StructureKind", "build"]
 
@@ -68,7 +69,7 @@ Order = Annotated[float, BeforeValidator(_order)]
 """Order k of a U-statistic: a positive integer, or ``inf`` for all of a query's judgments."""
 
 
-class Component(BaseModel):
+class Component(Typed):
     """Base of all components.
 
     Attributes

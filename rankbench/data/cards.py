@@ -12,10 +12,11 @@ from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
 from rankbench.data.dataset import Dataset
 from rankbench.errors import InputError
+from rankbench.typed import Typed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,7 +36,7 @@ _Inside = Annotated[str, AfterValidator(_inside)]
 _Url = Annotated[str, Field(pattern=r"^https?://")]
 
 
-class _Strict(BaseModel):
+class _Strict(Typed):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from rankbench.errors import InputError
+from rankbench.typed import Typed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +19,7 @@ __all__ = ["MANIFEST", "Manifest", "Shard", "Source"]
 MANIFEST = "manifest.json"
 
 
-class _Strict(BaseModel):
+class _Strict(Typed):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from rankbench.typed import Typed
 
 __all__ = ["Claim", "ContenderEntry", "Contrast", "Experiment", "Figure", "Panel", "Suite"]
 
@@ -25,7 +27,7 @@ Count = Annotated[int, Field(strict=True, ge=1, lt=2**40)]
 Counts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_distinct)]
 
 
-class _Strict(BaseModel):
+class _Strict(Typed):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
