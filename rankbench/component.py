@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from rankbench.errors import SpecError, nearest
+from rankbench.returned import Promise, checked
 from rankbench.spec import Spec, Value, expand, parse
 from rankbench.typed import Typed
 
@@ -89,6 +90,9 @@ class Component(Typed):
         Set by the kind's base class: methods that offer a compiled form, with the plain
         methods that it stands for. A subclass that overrides a plain one does not inherit
         the compiled form, which would be another formula.
+    promises : mapping of str to Promise
+        Set by the kind's base class: methods that return numbers. What such a method of a
+        class that is not built in returns instead is a `PluginError`, wherever it is called.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=True)
@@ -99,14 +103,31 @@ class Component(Typed):
     properties: ClassVar[frozenset[Property]] = frozenset()
     packages: ClassVar[tuple[str, ...]] = ()
     compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    promises: ClassVar[Mapping[str, Promise]] = {}
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
+        """Look at what a new class overrides: compiled forms that are another formula, numbers that it promises."""
+        cls._drop_other_formulas()
+        cls._keep_promises()
+
+    @classmethod
+    def _drop_other_formulas(cls) -> None:
         """Put the kind's own method, which offers nothing, where a compiled form would be another formula."""
         for method, plain in cls.compiled_forms.items():
             declared = _declared(cls, method)
             if len(declared) > 1 and any(_declared(cls, name)[0] < declared[0] for name in plain):
                 setattr(cls, method, vars(cls.__mro__[declared[-1]])[method])
+
+    @classmethod
+    def _keep_promises(cls) -> None:
+        """Check what the methods of a class that is not built in return, where they return numbers."""
+        for method, promise in cls.promises.items():
+            owner = cls.__mro__[_declared(cls, method)[0]]
+            function = vars(owner)[method]
+            foreign = not owner.__module__.startswith("rankbench.") and inspect.isfunction(function)
+            if foreign and not hasattr(function, "keeps"):
+                setattr(cls, method, checked(function, promise))
 
     @classmethod
     def summary(cls) -> str:

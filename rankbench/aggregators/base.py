@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rankbench.component import Component, JudgmentKind, StructureKind
 from rankbench.errors import SpecError
+from rankbench.returned import Promise
 
 if TYPE_CHECKING:
     from rankbench.data.queries import Comparisons, Orders, Selections
@@ -43,6 +44,9 @@ class Aggregator(Component):
 
     kind: ClassVar[str] = "aggregator"
     compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("aggregate",)}
+    promises: ClassVar[Mapping[str, Promise]] = dict.fromkeys(
+        ("aggregate", "from_comparisons", "from_selections", "from_orders", "from_labels"), "array"
+    )
     judgments: ClassVar[JudgmentKind] = "comparisons"
     structure: ClassVar[StructureKind] = "scores"
     needs_truth: ClassVar[bool] = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,6 +13,7 @@ from pydantic import Field
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.component import JudgmentKind, Property
+from rankbench.returned import Promise
 
 if TYPE_CHECKING:
     from rankbench.data.queries import Selections
@@ -89,6 +91,7 @@ class SelectionAggregator(Aggregator):
         See `ClickModel`.
     """
 
+    promises: ClassVar[Mapping[str, Promise]] = {**Aggregator.promises, "estimate": "arrays"}
     judgments: ClassVar[JudgmentKind] = "selections"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
     stops: ClassVar[bool] = False

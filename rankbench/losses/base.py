@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.component import Component, StructureKind
 from rankbench.losses.bayes import BayesRisk, enumerated, weights_of
+from rankbench.returned import Promise
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -36,6 +37,7 @@ class Loss(Component):
 
     kind: ClassVar[str] = "loss"
     compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("value",), "ranked_kernel": ("value",)}
+    promises: ClassVar[Mapping[str, Promise]] = {"value": "number", "expected": "number"}
     structure: ClassVar[StructureKind] = "scores"
     direction: ClassVar[Literal["minimize", "maximize"]] = "minimize"
     range: ClassVar[tuple[float, float]]

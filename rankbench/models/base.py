@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component
+from rankbench.returned import Promise
 
 __all__ = ["Model"]
 
@@ -17,6 +19,7 @@ class Model(Component):
     """A feature map psi; scores are ``alpha_i = <theta, psi(x_i)>``, linear in theta."""
 
     kind: ClassVar[str] = "model"
+    promises: ClassVar[Mapping[str, Promise]] = {"features": "array"}
 
     @abstractmethod
     def features(self, x: NDArray[np.float32]) -> NDArray[np.float32]:

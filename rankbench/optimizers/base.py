@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component, Property
+from rankbench.returned import Promise
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -79,6 +80,7 @@ class StepOptimizer(Optimizer):
     """An optimizer that sees one stochastic gradient at a time."""
 
     compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("step",)}
+    promises: ClassVar[Mapping[str, Promise]] = {"step": "array"}
 
     @abstractmethod
     def step(

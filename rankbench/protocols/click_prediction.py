@@ -20,6 +20,7 @@ from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.protocols.selections import few_sessions
 from rankbench.protocols.votes import unchanged
 from rankbench.results.schema import CellResult, Direction, Split
+from rankbench.returned import numbers
 from rankbench.runner.contenders import failed
 from rankbench.runner.isolation import ContenderFailed, guarded, lent_judgments
 from rankbench.runner.seeds import block_entropy, draw_entropy
@@ -212,7 +213,7 @@ class ClickPrediction(Protocol):
         model = aggregator.fit(lent_judgments(block), offsets)
         # A copy without clicks: nobody predicts what it has seen.
         blind = replace(lent_judgments(test), clicked=np.zeros(len(test.items), np.bool_))
-        chances = np.asarray(model.probabilities(blind, offsets), np.float64)
+        chances = np.asarray(numbers(model.probabilities(blind, offsets), "predictions"), np.float64)
         if chances.shape != test.items.shape or not np.isfinite(chances).all():
             raise ContenderFailed(f"predictions are not {len(test.items)} finite numbers")
         losses = click_log_loss(chances, test, self.mix)

@@ -18,6 +18,7 @@ from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.protocols.selections import few_sessions
 from rankbench.results.schema import CellResult, Split
+from rankbench.returned import numbers
 from rankbench.runner.contenders import failed, losses_of
 from rankbench.runner.isolation import ContenderFailed, guarded, lent_judgments
 from rankbench.runner.seeds import draw_entropy
@@ -120,7 +121,7 @@ def _scores(
 
     log = lent_judgments(log)
     if isinstance(aggregator, SelectionAggregator):
-        scores = aggregator.fit(log, offsets.copy()).scores
+        scores = numbers(aggregator.fit(log, offsets.copy()).scores, "scores")
         if np.shape(scores) != (int(offsets[-1]),):
             raise ContenderFailed(f"scores have shape {np.shape(scores)}, not ({int(offsets[-1])},)")
         return np.array(scores, np.float64)

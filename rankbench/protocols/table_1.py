@@ -23,6 +23,7 @@ from rankbench.methods.base import Block, Fitted, Method
 from rankbench.methods.pair_risk import PairRisk
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Direction, Split
+from rankbench.returned import numbers
 from rankbench.runner.blocks import points
 from rankbench.runner.contenders import answer, failed, fit
 from rankbench.runner.isolation import ContenderFailed, guarded, lent
@@ -238,7 +239,7 @@ class _Trial:
         ContenderFailed
             There is not one for each item.
         """
-        scores = np.asarray(fitted.score(lent(self.queries)), dtype=np.float64)
+        scores = np.asarray(numbers(fitted.score(lent(self.queries)), "scores"), dtype=np.float64)
         if scores.shape != self.queries.labels.shape:
             raise ContenderFailed(f"scores have shape {scores.shape}, not {self.queries.labels.shape}")
         if not np.isfinite(scores).all():

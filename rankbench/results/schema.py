@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
+from rankbench.returned import trouble_with
 from rankbench.suites.schema import Experiment
 
 __all__ = [
@@ -211,7 +212,8 @@ def _problem_with_facts(cell: CellResult) -> str | None:
     if len(cell.info) > MOST_NAMED or not all(_is_name(name) for name in cell.info):
         return f"its facts are more than {MOST_NAMED}, or have names that are not text"
     for name, value in (("optimality", cell.optimality), *cell.info.items()):
-        if not isinstance(value, float | int | np.number | np.bool_) or isinstance(value, np.complexfloating):
+        flag = isinstance(value, bool | np.bool_) and name != "optimality"
+        if not (flag or type(value) in (int, float)) and trouble_with(value, "number"):
             return f"{name} is not a number but a {type(value).__name__}"
         try:
             float(value)
@@ -230,7 +232,12 @@ def _is_name(said: object) -> bool:
 
 
 def _numbers(array: object) -> bool:
-    return isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind in "iuf"
+    return (
+        isinstance(array, np.ndarray)
+        and not isinstance(array, np.ma.MaskedArray)
+        and array.ndim == 1
+        and array.dtype.kind in "iuf"
+    )
 
 
 @dataclass(frozen=True)

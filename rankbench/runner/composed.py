@@ -20,6 +20,7 @@ from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProble
 from rankbench.optimizers.scores import ScoreProblem
 from rankbench.random import seed_state
 from rankbench.results.schema import Curve
+from rankbench.returned import numbers
 from rankbench.runner.features import feature_matrix, stored_features
 from rankbench.runner.interpreted import Interpreted, is_compiled
 from rankbench.runner.kernels.columns import WINDOW, Path
@@ -231,7 +232,8 @@ class _Fits:
     def _fitted(
         self, contender: ERM, fit: Fit, info: dict[str, float], curves: dict[str, Curve] | None = None
     ) -> Fitted:
-        theta = fit.theta
+        theta = numbers(fit.theta, f"optimizer {contender.optimizer.name!r}, theta")
+        iterations = float(numbers(fit.iterations, f"optimizer {contender.optimizer.name!r}, iterations", "number"))
         if not np.isfinite(theta).all():
             raise ContenderDiverged("parameters are not finite")
         return Fitted(
@@ -240,7 +242,7 @@ class _Fits:
             theta,
             fit.optimality,
             fit.converged,
-            info | {"iterations": float(fit.iterations)},
+            info | {"iterations": iterations},
             curves or {},
         )
 

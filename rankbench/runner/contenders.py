@@ -18,6 +18,7 @@ from rankbench.methods.base import Block, Fitted, Method
 from rankbench.methods.erm import ERM
 from rankbench.plugin import manager
 from rankbench.results.schema import CellResult, Split
+from rankbench.returned import numbers
 from rankbench.runner.features import feature_matrix
 from rankbench.runner.isolation import ContenderFailed, guarded, is_ours, lent, lent_block, problem_with, reason
 
@@ -108,7 +109,7 @@ def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dic
 
 
 def _own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
-    return np.array(fitted.score(lent(queries)), dtype=np.float64)
+    return np.array(numbers(fitted.score(lent(queries)), "scores"), dtype=np.float64)
 
 
 def judge(

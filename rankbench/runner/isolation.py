@@ -18,6 +18,7 @@ from rankbench.data.queries import Comparisons, Orders, Queries, Selections
 from rankbench.errors import RankbenchError
 from rankbench.methods.base import Block, Fitted
 from rankbench.plugin.foreign import said
+from rankbench.returned import trouble_with
 
 __all__ = [
     "ContenderFailed",
@@ -119,15 +120,23 @@ def problem_with(fitted: object) -> str:
         return "score is not callable"
     if (fitted.model is None) != (fitted.theta is None):
         return "model and theta come together"
-    if fitted.theta is not None and not (isinstance(fitted.theta, np.ndarray) and fitted.theta.ndim == 1):
-        return "theta is not a vector"
-    if not isinstance(fitted.optimality, (int, float, np.floating)):
-        return f"optimality is {type(fitted.optimality).__name__}, not a number"
+    if fitted.theta is not None:
+        if not isinstance(fitted.theta, np.ndarray) or fitted.theta.ndim != 1:
+            return "theta is not a vector"
+        if trouble := trouble_with(fitted.theta):
+            return f"theta is {trouble}"
+    if trouble := trouble_with(fitted.optimality, "number"):
+        return f"optimality is {trouble}"
+    if not isinstance(fitted.converged, bool | np.bool_):
+        return f"converged is {type(fitted.converged).__name__}, not true or false"
     if not isinstance(fitted.info, dict) or not all(
-        isinstance(k, str) and isinstance(v, (int, float, np.number)) for k, v in fitted.info.items()
+        isinstance(k, str) and (isinstance(v, bool | np.bool_) or not trouble_with(v, "number"))
+        for k, v in fitted.info.items()
     ):
         return "info is not a dict of str to float"
     for name, curve in fitted.curves.items():
+        if trouble := trouble_with(curve.steps) or trouble_with(curve.values):
+            return f"curve {name!r} is {trouble}"
         if np.ndim(curve.steps) != 1 or np.shape(curve.steps) != np.shape(curve.values):
             return f"curve {name!r} has {np.shape(curve.steps)} steps and {np.shape(curve.values)} values"
     return ""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component, StructureKind
+from rankbench.returned import Promise
 
 if TYPE_CHECKING:
     from rankbench.kernels import Kernel
@@ -37,6 +38,11 @@ class ScoreSurrogate(Surrogate):
     compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "target_kernel": ("target",),
         "gradient_kernel": ("value_and_gradient",),
+    }
+    promises: ClassVar[Mapping[str, Promise]] = {
+        "target": "array",
+        "value_and_gradient": "number and array",
+        "hessian": "array",
     }
     structure: ClassVar[StructureKind] = "scores"
 
@@ -89,6 +95,10 @@ class PairwiseSurrogate(Surrogate):
     compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "phi_kernels": ("phi", "dphi", "ddphi"),
         "edges_kernel": ("edges",),
+    }
+    promises: ClassVar[Mapping[str, Promise]] = {
+        **dict.fromkeys(("phi", "dphi", "ddphi"), "array"),
+        "edges": "arrays",
     }
     structure: ClassVar[StructureKind] = "edges"
 
