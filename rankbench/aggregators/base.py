@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.aggregators.zeros import GUARDS
 from rankbench.component import Component, JudgmentKind, StructureKind
 from rankbench.errors import SpecError
 from rankbench.returned import Promise
@@ -24,6 +25,9 @@ MOST_DENSE = 4000
 
 class Aggregator(Component):
     """A structure function: k judgments of one query's m items to one structure.
+
+    Judgments of weight 0 are left out before `aggregate`, `from_comparisons` and `from_orders` of any class are
+    called; where all weights are 0 there is an `InputError`. Compiled forms are given positive weights alone.
 
     Attributes
     ----------
@@ -51,6 +55,14 @@ class Aggregator(Component):
     structure: ClassVar[StructureKind] = "scores"
     needs_truth: ClassVar[bool] = False
     most_items: ClassVar[int | None] = None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
+        """Put the rule about weights of 0 before the class's own methods, a plugin's too."""
+        super().__pydantic_init_subclass__(**kwargs)
+        for method, guard in GUARDS.items():
+            if method in vars(cls):
+                setattr(cls, method, guard(vars(cls)[method]))
 
     def check_size(self, m: int) -> None:
         """Refuse more items than `most_items`, before anything is allocated.

@@ -46,7 +46,7 @@ class LimitScores(Aggregator):
         raise TypeError(f"aggregator {self.name!r} works on labels, not on judgments; call from_labels")
 
     def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the limit scores of m >= 2 items, shape (m,)."""
+        """Return the limit scores of m items, shape (m,); 0 for one alone, the empty sum."""
         m = len(labels)
-        scores: NDArray[np.float64] = (m * labels - labels.sum()) / (m - 1)
+        scores: NDArray[np.float64] = (m * labels - labels.sum()) / max(m - 1, 1)
         return scores

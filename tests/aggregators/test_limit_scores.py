@@ -37,3 +37,8 @@ def test_truth_and_judgments_are_not_confused():
         LimitScores().aggregate(*one)
     with pytest.raises(TypeError, match="works on judgments"):
         Borda().from_labels(np.zeros(2))
+
+
+def test_one_item_alone_has_score_zero():
+    with np.errstate(all="raise"):
+        assert LimitScores().from_labels(np.array([3.0])).tolist() == [0.0]
