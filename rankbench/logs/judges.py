@@ -10,9 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.holm import holm
-
-__all__ = ["OneSided", "Position", "Repeats", "one_sided", "position_bias", "repeats"]
+__all__ = ["OneSided", "Position", "Repeats", "position_bias", "repeats"]
 
 LEVEL = 0.05
 _SAMPLE = 1 << 21
@@ -41,7 +39,7 @@ class Position:
 
 @dataclass(frozen=True)
 class OneSided:
-    """A judge who favors a side.
+    """A judge whose share of votes for the left is not what the other judges let expect.
 
     Attributes
     ----------
@@ -49,7 +47,7 @@ class OneSided:
     votes, left : int
         Decisive votes, and those for the left.
     p : float
-        Two-sided, exact binomial, after Holm's adjustment for all judges.
+        Two-sided, against the other judges, after Holm's adjustment for all: `rankbench.logs.one_sided`.
     """
 
     judge: str
@@ -120,7 +118,7 @@ def position_bias(table: pl.LazyFrame) -> tuple[Position | None, list[OneSided] 
     position = Position(int(votes.sum()), share, lower, upper, by_judge)
     if not known.any():
         return position, None
-    return position, one_sided(sides.filter(pl.col("judge").is_not_null()), share)
+    return position, _accused(sides.filter(pl.col("judge").is_not_null()))
 
 
 def _wilson(n: int, k: int) -> tuple[float, float]:
@@ -139,31 +137,17 @@ def _clustered(votes: NDArray[np.int64], left: NDArray[np.int64]) -> tuple[float
     return max(0.0, float(share) - half), min(1.0, float(share) + half)
 
 
-def one_sided(sides: pl.DataFrame, share: float) -> list[OneSided]:
-    """Return the judges whose share of votes for the left is not that of all, the likeliest by chance last.
+def _accused(sides: pl.DataFrame) -> list[OneSided]:
+    """Return the judges of ``judge, votes, left`` who are one-sided, the likeliest by chance last."""
+    from rankbench.logs.one_sided import one_sided
 
-    An exact binomial test for each judge against the share of all votes, adjusted by
-    Holm's method, at 5%.
-
-    Parameters
-    ----------
-    sides : DataFrame
-        ``judge, votes, left``, a row for each judge.
-    share : float
-    """
-    from scipy.special import bdtr
-
-    votes, left = (sides[name].to_numpy().astype(np.int64) for name in ("votes", "left"))
-    below = bdtr(left, votes, share)
-    above = 1.0 - np.where(left > 0, bdtr(np.maximum(left - 1, 0), votes, share), 0.0)
-    p: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(below, np.maximum(above, 0.0)))
-    order = np.argsort(p, kind="stable")
-    adjusted = holm(p)
+    votes, left = (sides[name].to_numpy().astype(np.float64) for name in ("votes", "left"))
+    p = one_sided(votes, left, LEVEL)
     rows: list[dict[str, Any]] = sides.to_dicts()
     return [
-        OneSided(str(rows[i]["judge"]), int(rows[i]["votes"]), int(rows[i]["left"]), float(value))
-        for i, value in zip(order.tolist(), adjusted[order].tolist(), strict=True)
-        if value < LEVEL
+        OneSided(str(rows[i]["judge"]), int(rows[i]["votes"]), int(rows[i]["left"]), float(p[i]))
+        for i in np.argsort(p, kind="stable").tolist()
+        if p[i] < LEVEL
     ]
 
 
