@@ -31,6 +31,11 @@ INNER = 3
 SMALLEST = 1e-100
 """Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
 
+EXPOSED = (
+    "Folds by pair hide no other vote, nor later ones: where winning decides who is compared again, as in a knockout, "
+    "how often an item was compared gives outcomes away."
+)
+
 
 class OwnLog(Protocol):
     r"""Repeated cross-validation on a log of votes, or on the comparisons that ballots imply.
@@ -79,7 +84,7 @@ class OwnLog(Protocol):
         grouping, why = chosen_grouping(log.votes, self.folds)
         if self.distinct and grouping == self.folds == "pair" and chosen_grouping(log.votes, "judge")[0] == "pair":
             raise SpecError("the log has no folds by judge: those by pair stand in for them already")
-        notes = (*log.notes, *why)
+        notes = (*log.notes, *([EXPOSED] if grouping == "pair" else []), *why)
         if grouping == "time":
             notes = (
                 *notes,

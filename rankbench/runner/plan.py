@@ -158,7 +158,9 @@ def make_plan(
                             Member(experiment.name, label, spec, config, key.n, declared, repetition, cell, order)
                         )
         _check_labels(experiment, labels)
-        named.append(experiment.model_copy(update={"losses": losses}))
+        canonical = dict(zip(experiment.losses, losses, strict=True))
+        margin = {canonical[text]: value for text, value in experiment.margin.items()}
+        named.append(experiment.model_copy(update={"losses": losses, "margin": margin}))
     tasks = [BlockTask(key, source, losses, cells) for (key, source, losses), cells in blocks.items()]
     tasks.sort(key=lambda task: (task.key.repetition, task.source, task.key.n, task.losses))
     return Plan(suite.model_copy(update={"experiments": tuple(named)}), members, tasks)

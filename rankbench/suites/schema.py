@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
@@ -25,6 +26,7 @@ def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
 # Below 2^40, so that products with a data set's sizes stay within 64 bits.
 Count = Annotated[int, Field(strict=True, ge=1, lt=2**40)]
 Counts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_distinct)]
+Margin = Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)]
 
 
 class _Strict(Typed):
@@ -184,10 +186,15 @@ class Experiment(_Strict):
     optional : bool
         Left out, with a note, where the data do not allow it.
     recommend : bool
-        A recommendation in words is drawn from its standings.
-    margin : float
-        A difference in the headline metric that would not matter to the reader of the
-        recommendation.
+        A recommendation in words is drawn from its standings, against the baseline.
+    margin : dict of str to float
+        By metric, a difference that would not matter to the reader of the recommendation, in (0, 10]. The
+        recommendation goes by the headline and by these metrics; methods are called alike
+        only if each of them has a margin. A number is that of the headline.
+    purpose : str
+        What the recommendation is for, as ``predict clicks``: what the metrics judge.
+    caveats : tuple of str
+        What its reader must bear in mind.
     """
 
     name: Name
@@ -196,7 +203,9 @@ class Experiment(_Strict):
     dataset: str = ""
     optional: bool = False
     recommend: bool = False
-    margin: float = Field(default=0.01, gt=0, le=10, allow_inf_nan=False)
+    margin: dict[str, Margin] = {}
+    purpose: str = ""
+    caveats: tuple[str, ...] = ()
     n: Counts = (1,)
     repetitions: int = Field(default=1, ge=1, le=1_000_000)
     losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)
@@ -204,6 +213,23 @@ class Experiment(_Strict):
     contenders: tuple[ContenderEntry, ...] = Field(min_length=1)
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_the_headline(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or not isinstance(data.get("margin"), int | float):
+            return data
+        losses = data.get("losses") or cls.model_fields["losses"].default
+        return {**data, "margin": {losses[0]: data["margin"]}}
+
+    @model_validator(mode="after")
+    def _has_what_it_recommends_by(self) -> Self:
+        if self.recommend and not self.baseline:
+            raise ValueError("a recommendation compares with a baseline: name one, or leave recommend out")
+        unknown = [metric for metric in self.margin if metric not in self.losses]
+        if unknown:
+            raise ValueError(f"margin: {unknown[0]!r} is not among the losses")
+        return self
 
 
 class Suite(_Strict):

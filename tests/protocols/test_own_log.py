@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 from pathlib import Path
 
@@ -123,10 +124,13 @@ def test_held_out_losses_are_those_of_the_truth_nearly(results: rankbench.Result
 def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> None:
     text = (results.directory / "leaderboard.md").read_text()
     section = text.split("## Recommendation")[1].split("\n## ")[0]
-    assert "No method is shown to be better than **win rate**." in section
-    assert "**Bradley-Terry** (`bradley-terry:ridge=[0.1,1,10]`)" in section or "**win rate** (`win-rate`)" in section
+    assert "No method is shown to be better than **win rate**, the baseline, in `disagreement`" in section
+    assert re.search(
+        r"`disagreement` on votes that were held out: the best mean, of \*\*.*\*\*, 0\.\d{4} \(95%", section
+    )
     assert "Elo" in section
-    assert "best of 3 contenders" in section
+    assert "best mean of 3 contenders" in section
+    assert re.search(r"In `later` \(5 runs\), `disagreement`: the best mean is that of \*\*win-rate\*\*", section)
     assert "judges like these" in section
 
 
@@ -243,6 +247,7 @@ def test_few_or_dominant_judges_do_not_cost_the_results(tmp_path: Path, dominant
     recommended = text.split("## Recommendation")[1].split("\n## ")[0]
     assert "folds are not by judge." in recommended
     assert "- Bear in mind: Votes on one pair of items (and query) are held out together." in recommended
+    assert "- Bear in mind: Folds by pair hide no other vote, nor later ones" in recommended
     assert "Few judges: " in text
     # By time there are five runs, however many are asked for.
     assert "later: n = 900, 5 runs" in text or "later: n = 900, 2 runs" in text

@@ -126,3 +126,28 @@ def test_files_that_break_the_reader_are_no_suite_files(tmp_path: Path, text: st
 def test_paths_that_cannot_be_are_no_suite_files() -> None:
     with pytest.raises(InputError, match="not a suite file"):
         load_suite("a\x00.toml")
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [("margin = 0.02", {"ndcg": 0.02}), ("margin = { ndcg = 0.02, err = 1 }", {"ndcg": 0.02, "err": 1.0}), ("", {})],
+)
+def test_margins_of_a_recommendation_are_by_metric(tmp_path: Path, said: str, expected: dict[str, float]) -> None:
+    """A number is that of the headline: runs of before say it so."""
+    text = (TOP + EXPERIMENT).replace("repetitions = 1", f'repetitions = 1\nlosses = ["ndcg", "err"]\n{said}')
+    assert load_suite(write(tmp_path, text)).experiments[0].margin == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("margin = { ndcg = 0.0 }", r"margin\.ndcg: "),
+        ("margin = { ndcg = nan }", r"margin\.ndcg: "),
+        ("margin = { err = 0.1 }", "'err' is not among the losses"),
+        ("recommend = true", "a recommendation compares with a baseline"),
+    ],
+)
+def test_a_recommendation_needs_what_it_goes_by(tmp_path: Path, said: str, why: str) -> None:
+    text = (TOP + EXPERIMENT).replace("repetitions = 1", f"repetitions = 1\n{said}")
+    with pytest.raises(SpecError, match=why):
+        load_suite(write(tmp_path, text))
