@@ -13,6 +13,7 @@ from rankbench.data.shown import cut, shown
 from rankbench.errors import InputError
 
 if TYPE_CHECKING:
+    from rankbench.logs.findings import Findings
     from rankbench.logs.judges import OneSided, Position, Repeats
     from rankbench.logs.majority import Majority
 
@@ -87,6 +88,10 @@ class ComparisonsSummary:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return name and value of each fact, for people."""
+        from rankbench.logs.findings import named
+
+        found = self._findings()
+        alike = [" = ".join(map(shown, group)) for group in self.lookalikes]
         return [
             ("table", "comparisons"),
             ("rows", f"{self.rows:,}"),
@@ -102,11 +107,11 @@ class ComparisonsSummary:
             ("strongly connected", self._strongly()),
             ("majority", self._majority()),
             ("Condorcet winner", "none" if self.majority.winner is None else cut(self.majority.winner)),
-            ("left wins", self._position()),
-            ("one-sided judges", self._one_sided()),
-            ("votes cast again", self._repeats()),
-            ("items called alike", _some([" = ".join(map(shown, group)) for group in self.lookalikes])),
-            ("odd names", _some([shown(name) for name in self.odd_names])),
+            ("left wins", _marked(found.left_wins(), found.sided())),
+            ("one-sided judges", _marked(found.one_sided_judges(), bool(self.one_sided))),
+            ("votes cast again", _marked(found.cast_again(), self.repeats is not None and self.repeats.votes > 0)),
+            ("items called alike", _marked(named(alike), bool(alike))),
+            ("odd names", _marked(named([shown(name) for name in self.odd_names]), bool(self.odd_names))),
         ]
 
     def _time(self) -> str:
@@ -139,39 +144,14 @@ class ComparisonsSummary:
             f"{found.decided:,} pairs decided; {found.cycles:,} of {found.triples:,} triples are cycles ({share:.1%})"
         )
 
-    def _position(self) -> str:
-        if self.position is None:
-            return "not known: no columns left and right, or no decisive vote"
-        found = self.position
-        verdict = "" if found.lower <= 0.5 <= found.upper else "  !"
-        clustered = ", by judge" if found.by_judge else ""
-        return (
-            f"{found.share:.1%} of {found.votes:,} decisive votes "
-            f"(95%: {found.lower:.1%} to {found.upper:.1%}{clustered}){verdict}"
-        )
+    def _findings(self) -> Findings:
+        from rankbench.logs.findings import Findings
 
-    def _one_sided(self) -> str:
-        if self.one_sided is None:
-            return "not known"
-        return _some([f"{shown(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.one_sided])
-
-    def _repeats(self) -> str:
-        if self.repeats is None:
-            return "not known: the log does not say who judged"
-        about = "" if self.repeats.sampled == 1 else "about "
-        if not self.repeats.votes:
-            return "none"
-        return (
-            f"{about}{self.repeats.votes:,.0f}, by the same judge on the same pair and query; "
-            f"{about}{self.repeats.contradictions:,.0f} times the judge said something else  !"
-        )
+        return Findings(self.position, self.one_sided, self.repeats)
 
 
-def _some(texts: list[str]) -> str:
-    if not texts:
-        return "none"
-    more = f" and {len(texts) - _MOST:,} more" if len(texts) > _MOST else ""
-    return f"{len(texts):,}: {', '.join(texts[:_MOST])}{more}  !"
+def _marked(text: str, suspicious: bool) -> str:
+    return f"{text}  !" if suspicious else text
 
 
 def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> ComparisonsSummary:

@@ -10,11 +10,10 @@ import numpy as np
 import polars as pl
 
 from rankbench.aggregators.base import Aggregator
-from rankbench.data.shown import shown as quoted
 from rankbench.errors import InputError, SpecError
 from rankbench.logs.certainty import check_size
+from rankbench.logs.findings import find, name_notes
 from rankbench.logs.kinds import Intervals
-from rankbench.logs.lookalikes import lookalikes
 from rankbench.logs.ranking import ItemRanking
 from rankbench.logs.source import Log, LogSource, open_source
 from rankbench.logs.votes_ranking import Wanted, irregular, rank_votes, ranked, resampled_ranking
@@ -23,7 +22,6 @@ from rankbench.spec import parse
 __all__ = ["Aggregation", "aggregate"]
 
 _MOST_NOTES = 5
-_MOST_NAMES = 100_000
 
 
 @dataclass(frozen=True)
@@ -143,9 +141,9 @@ def aggregate(
         if not tables:
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
         table = pl.concat(tables)
-    notes += _alike(table)
+    found = _findings(source, table["item"].unique().to_list())
     spec = parse(method)
-    return Aggregation(table, str(spec if plain else aggregator), _shortened(notes))
+    return Aggregation(table, str(spec if plain else aggregator), (*_shortened(notes), *found))
 
 
 def _aggregator(method: str) -> tuple[Aggregator, bool]:
@@ -278,15 +276,12 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
     ]
 
 
-def _alike(table: pl.DataFrame) -> list[str]:
-    """Say which items people would take for one another; of very many nobody reads the names."""
-    names = table["item"].unique()
-    groups = lookalikes(names) if len(names) <= _MOST_NAMES else []
-    if not groups:
-        return []
-    shown = "; ".join(" = ".join(map(quoted, group[:3])) for group in groups[:3])
-    more = f"; and {len(groups) - 3} groups more" if len(groups) > 3 else ""
-    return [f"items that look alike are taken for different ones: {shown}{more} (rankbench data describe lists them)"]
+def _findings(source: LogSource, names: list[str]) -> list[str]:
+    """Return what is suspicious about a log that could be ranked; see ``rankbench data describe``."""
+    if source.table != "comparisons":
+        return name_notes(names)
+    frame = source.frame if source.parquet is None else source.parquet.frame()
+    return [*find(frame).notes(), *name_notes(names)]
 
 
 def _shortened(notes: list[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.errors import InputError
+from rankbench.logs.findings import find, name_notes
 from rankbench.logs.ranking import scales_of
 from rankbench.logs.votes import Votes, load_votes, votes_of_ballots
 from rankbench.protocols.base import Prepared, pack
@@ -81,8 +82,10 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
         votes = votes_of_ballots(dataset.scan())
         notes = ["Ballots stand for the comparisons that they imply; a ballot is a judge."]
     else:
-        votes = load_votes(dataset.scan())
-        notes = []
+        table = dataset.scan().collect(engine="streaming").lazy()
+        votes = load_votes(table)
+        notes = [_sentence(note) for note in find(table, whole=True).notes()]
+    notes += [_sentence(note) for note in name_notes(votes.items)]
     tied = float(votes.weights[votes.ties].sum() / votes.weights.sum())
     judges = "judges unknown" if votes.judges is None else f"{votes.judges.max() + 1:,} judges"
     if votes.unsigned:
@@ -99,6 +102,10 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
         )
     notes.append(f"{len(votes):,} votes on {len(votes.items):,} items, {tied:.0%} ties, {judges}.")
     return votes, tuple(notes)
+
+
+def _sentence(note: str) -> str:
+    return f"{note[:1].upper()}{note[1:]}."
 
 
 def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:

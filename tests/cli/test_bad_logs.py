@@ -120,7 +120,7 @@ def test_items_that_would_look_the_same_are_told_apart(rankbench, tmp_path: Path
         found = [line.split(" | ")[1] for line in printed.stdout.splitlines()[2 : 2 + len(names)]]
     assert len(set(found)) == len(names)
     assert "\u200b" not in printed.stdout
-    assert "note: items that look alike are taken for different ones: " in printed.stderr
+    assert "note: items called alike are taken for different ones: " in printed.stderr
     assert "'a' = 'a\\u200b'" in printed.stderr
 
 
