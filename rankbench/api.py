@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -14,6 +14,7 @@ from rankbench.digest import code_digest
 from rankbench.errors import SpecError, StoreError
 from rankbench.protocols.base import BlockTask
 from rankbench.results.files import write_facts
+from rankbench.results.notices import Notice
 from rankbench.results.partial import partial
 from rankbench.results.report import Report
 from rankbench.results.report import report as make_report
@@ -56,6 +57,10 @@ class Results:
         Which method to use, a sentence each, in Markdown; empty where the suite does not ask.
     failures : dict of str to int
         Number of cells that ended in ``error`` or ``timeout``, by reason.
+    skipped : dict of str to int
+        Number of cells of contenders that could not take part, by reason.
+    notices : list of Notice
+        What was skipped, diverged, failed or left out of a figure, a sentence each.
     """
 
     directory: Path
@@ -64,6 +69,8 @@ class Results:
     claims: pl.DataFrame
     recommendation: list[str]
     failures: dict[str, int]
+    skipped: dict[str, int]
+    notices: list[Notice]
 
     def __repr__(self) -> str:
         return f"<results of {self.rows.height} rows in {self.directory}>"
@@ -285,13 +292,18 @@ def _results(directory: Path, made: Report) -> Results:
     import polars as pl
 
     found = made.frames
-    failed = found["rows"].filter(pl.col("status").is_in(sorted(FAILURES)))
-    reasons = failed.unique("cell").group_by("reason").len().sort("reason")
+
+    def reasons(statuses: Collection[str]) -> dict[str, int]:
+        cells = found["rows"].filter(pl.col("status").is_in(sorted(statuses))).unique("cell")
+        return dict(cells.group_by("reason").len().sort("reason").iter_rows())
+
     return Results(
         directory,
         found["leaderboard"],
         found["rows"],
         found["claims"],
         made.recommendation,
-        dict(reasons.iter_rows()),
+        reasons(FAILURES),
+        reasons({"skipped"}),
+        made.notices,
     )

@@ -10,7 +10,8 @@ INTERRUPTED = 130
 
 MEANINGS = {
     0: "all is well",
-    1: "something failed: a contender of a run, a check, or this machine (a file, memory)",
+    1: "something failed: a contender of a run (with run --strict also one that was skipped), a check, "
+    "or this machine (a file, memory)",
     2: "something that was given cannot be used: an option, a name, a file, a plugin",
     3: "the folder of a run's results is in use or cannot be used",
     INTERRUPTED: "interrupted",

@@ -15,9 +15,15 @@ def report(directory: Path) -> None:
     """Make leaderboards and figures again from stored rows.
 
     Nothing is computed anew: everything comes from the journal of the run in DIRECTORY,
-    which may still be going on. The same journal gives the same bytes.
+    which may still be going on. The same journal gives the same bytes. What was skipped,
+    diverged, failed or left out of a figure is said on standard error.
     """
+    from rich.console import Console
+
+    from rankbench.cli.notices import print_notices
     from rankbench.results.report import report as write
 
-    for path in write(directory).paths:
+    made = write(directory)
+    for path in made.paths:
         click.echo(path)
+    print_notices(Console(stderr=True), made.notices)

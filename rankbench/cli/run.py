@@ -12,9 +12,6 @@ from rankbench.cli.logs import log_options, with_log
 
 __all__ = ["run"]
 
-REASON_LENGTH = 500
-"""Characters of a failure's reason that are shown; all of it is in the results."""
-
 
 @click.command()
 @click.option("--suite", show_default="paper", help="A suite by name, or a TOML file.")
@@ -37,6 +34,7 @@ REASON_LENGTH = 500
     metavar="CONTENDER",
     help="Add a contender; or, as in surrogate=NAME, a component in the place of the built-in ones, wherever it fits.",
 )
+@click.option("--strict", is_flag=True, help="A contender that was skipped is an error: exit with 1.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
 def run(
     suite: str | None,
@@ -50,17 +48,20 @@ def run(
     address: str,
     timeout: float | None,
     extra: tuple[str, ...],
+    strict: bool,
     out: Path | None,
 ) -> None:
     """Run a suite: every contender on the same judgments.
 
     Ends in DIR/leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
-    interrupted run goes on where it stopped. Exits with 1 if a contender failed.
+    interrupted run goes on where it stopped. What was skipped, diverged, failed or left out
+    of a figure is said at the end, on standard error. Exits with 1 if a contender failed,
+    with --strict also if one was skipped.
     """
     from rich.console import Console
 
     from rankbench import api
-    from rankbench.cli.tables import visible
+    from rankbench.cli.notices import print_notices
     from rankbench.results.summary import summary
     from rankbench.runner.executors import available_cores
     from rankbench.runner.progress import Bar, Silent
@@ -80,8 +81,5 @@ def run(
         progress=Bar(console) if console.is_terminal else Silent(),
     )
     Console().print(summary(results.directory, results.claims, results.recommendation))
-    for reason, count in results.failures.items():
-        shown = visible(reason)
-        shown = shown if len(shown) <= REASON_LENGTH else shown[:REASON_LENGTH] + "…"
-        console.print(f"{count} cells failed: {shown}", style="red", markup=False)
-    sys.exit(1 if results.failures else 0)
+    print_notices(console, results.notices)
+    sys.exit(1 if results.failures or (strict and results.skipped) else 0)

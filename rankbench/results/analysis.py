@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from threadpoolctl import threadpool_limits
 
 from rankbench.results.claims import Answer, answers
+from rankbench.results.figures import Cast, casts_of
 from rankbench.results.journal import Journal
 from rankbench.results.sample import Sampler
 from rankbench.results.schema import SuiteRecord
@@ -17,11 +18,12 @@ __all__ = ["Analysis", "Section", "analyze"]
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment: its arms, its rows and the answers to its claims."""
+    """One experiment: its arms, its rows, the answers to its claims, and who is in its figures."""
 
     sampler: Sampler
     rows: list[Standing]
     answers: list[Answer]
+    casts: tuple[Cast, ...]
 
 
 @dataclass(frozen=True)
@@ -57,5 +59,5 @@ def analyze(journal: Journal) -> Analysis:
 
 def _section(sampler: Sampler) -> Section:
     if sampler.source.layout != "race":
-        return Section(sampler, [], [])
-    return Section(sampler, standings(sampler), answers(sampler))
+        return Section(sampler, [], [], casts_of(sampler))
+    return Section(sampler, standings(sampler), answers(sampler), casts_of(sampler))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rankbench.results.sample import Arm, Race
 from rankbench.results.schema import Source
 from rankbench.results.stats.contrasts import FEWEST, too_few
-from rankbench.results.text import count, markdown, sentence
+from rankbench.results.text import count, literal, markdown, sentence
 
 __all__ = ["footnotes", "troubles"]
 
@@ -111,10 +111,15 @@ def _largest(race: Race, value: Callable[[Arm], float]) -> tuple[Arm | None, flo
 
 def _troubles(race: Race) -> list[str]:
     return [
-        f"{markdown(arm.member.label)} is not ranked: **{arm.status}**, {markdown(sentence(arm.reason))}"
+        f"{markdown(arm.member.label)} is not ranked: **{arm.status}**, {_reason(arm)}"
         for arm in race.arms
         if arm.status not in ("done", "pending")
     ]
+
+
+def _reason(arm: Arm) -> str:
+    """Say what went wrong as it was said: a reason may advise a command, which is copied from here."""
+    return f"{arm.times}: {literal(arm.first_reason)}" if arm.first_reason else sentence(arm.times)
 
 
 def _thin(race: Race, source: Source) -> list[str]:

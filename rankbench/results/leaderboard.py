@@ -10,14 +10,18 @@ from collections.abc import Sequence
 
 from rankbench.results.analysis import Analysis, Section
 from rankbench.results.evidence import claims_markdown
+from rankbench.results.figures import Cast
 from rankbench.results.footnotes import footnotes, troubles
 from rankbench.results.recommendation import Recommendation, markdown_section
 from rankbench.results.schema import SuiteRecord
 from rankbench.results.sources import details, facts, grouped, overview
 from rankbench.results.tables import exact_tables, intervals_tables, race_title, ranking_tables
-from rankbench.results.text import code, count, markdown, sentence
+from rankbench.results.text import code, count, listed, literal, markdown, sentence
 
 __all__ = ["leaderboard_markdown"]
+
+MOST_NAMED = 30
+"""Contenders that are named under a figure as left out for one reason."""
 
 
 def leaderboard_markdown(analysis: Analysis, recommended: Sequence[Recommendation] = ()) -> str:
@@ -90,9 +94,10 @@ def _experiment(section: Section) -> list[str]:
     sampler = section.sampler
     experiment, source = sampler.experiment, sampler.source
     parts = [f"## {markdown(experiment.title)}"]
-    for figure in experiment.figures:
+    for figure, cast in zip(experiment.figures, section.casts, strict=True):
         words = markdown(figure.title or experiment.title)
         parts.append(f"![{words}](figures/{figure.file}.svg)")
+        parts += _not_in(cast)
     for race in sampler.races:
         rows = [row for row in section.rows if row.n == race.n]
         parts.append(f"### {markdown(experiment.name)}{race_title(race, source)}")
@@ -109,6 +114,19 @@ def _experiment(section: Section) -> list[str]:
         f"| contender | spec |\n|---|---|\n{listed}\n\n</details>"
     )
     return parts
+
+
+def _not_in(cast: Cast) -> list[str]:
+    """Say under a figure who is not in it, and why."""
+    found: dict[str, list[str]] = {}
+    for omission in cast.left_out:
+        why = omission.why if omission.cause != "choice" else "not chosen by the suite"
+        at = f" at {omission.where}" if omission.where else ""
+        found.setdefault(why, []).append(f"{literal(omission.label)}{at}")
+    if not found:
+        return []
+    lists = [f"{listed(names, MOST_NAMED)} ({markdown(why)})" for why, names in found.items()]
+    return [f"Not in the figure: {'; '.join(lists)}."]
 
 
 def _made_by(record: SuiteRecord) -> list[str]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from rankbench.errors import StoreError
 from rankbench.results.analysis import Analysis, analyze
 from rankbench.results.export import parquet_bytes, results_frame
-from rankbench.results.figures import draw
+from rankbench.results.figures import assign, draw
 from rankbench.results.files import replace_file
 from rankbench.results.journal import Journal
 from rankbench.results.leaderboard import leaderboard_markdown
+from rankbench.results.notices import Notice, notices
 from rankbench.results.recommendation import recommendations
 from rankbench.results.standings import Standing
 from rankbench.results.table import leaderboard_csv
@@ -39,11 +40,14 @@ class Report(NamedTuple):
         See `frames`.
     recommendation : list of str
         Which method to use, a sentence each, in Markdown; empty where the suite does not ask.
+    notices : list of Notice
+        What was skipped, diverged, failed or left out of a figure.
     """
 
     paths: list[Path]
     frames: dict[str, pl.DataFrame]
     recommendation: list[str]
+    notices: list[Notice]
 
 
 def report(directory: Path | str) -> Report:
@@ -79,14 +83,17 @@ def report(directory: Path | str) -> Report:
         units = units_csv([section.sampler for section in analysis.sections])
         if units:
             contents["units.csv"] = units.encode()
+        looks = assign([cast for section in analysis.sections for cast in section.casts])
         for section in analysis.sections:
-            contents |= {f"{FIGURES}/{name}": data for name, data in draw(section.sampler).items()}
+            drawn = draw(section.sampler, section.casts, looks)
+            contents |= {f"{FIGURES}/{name}": data for name, data in drawn.items()}
     try:
         paths = [replace_file(folder / name, data) for name, data in contents.items()]
         _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})
     except OSError as error:
         raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
-    return Report(paths, _frames(analysis, rows), [line for one in recommended for line in one.answer])
+    sentences = [line for one in recommended for line in one.answer]
+    return Report(paths, _frames(analysis, rows), sentences, notices(analysis))
 
 
 def frames(directory: Path | str) -> dict[str, pl.DataFrame]:

@@ -86,14 +86,20 @@ class Arm:
         return next((status for status in _WORST if status in found), "done" if found else "pending")
 
     @property
+    def times(self) -> str:
+        """How often something went wrong, as in "1 of 6 repetitions"; empty if it never did."""
+        wrong = sum(cell.status != "done" for cell in self.stored.values())
+        return f"{wrong} of {len(self.cells)} repetitions" if wrong else ""
+
+    @property
+    def first_reason(self) -> str:
+        """What went wrong first."""
+        return next((cell.reason for _, cell in sorted(self.stored.items()) if cell.status == self.status), "")
+
+    @property
     def reason(self) -> str:
         """What went wrong first, and how often."""
-        wrong = [(r, cell) for r, cell in sorted(self.stored.items()) if cell.status != "done"]
-        if not wrong:
-            return ""
-        first = next(cell for _, cell in wrong if cell.status == self.status)
-        times = f"{len(wrong)} of {len(self.cells)} repetitions"
-        return f"{times}: {first.reason}" if first.reason else times
+        return f"{self.times}: {self.first_reason}" if self.times and self.first_reason else self.times
 
     def info(self, name: str) -> float:
         """Return the mean over finished repetitions of a named fact; nan if unknown."""
@@ -144,6 +150,11 @@ class Sampler:
     members : sequence of Member
         The plan; members of other experiments are left out.
     cells : dict of str to StoredCell
+
+    Attributes
+    ----------
+    added : frozenset of str
+        Labels of the contenders that are not of the suite but were added to the run.
     """
 
     def __init__(
@@ -156,6 +167,7 @@ class Sampler:
     ) -> None:
         self.journal, self.experiment = journal, experiment
         self.source = record.source(experiment.name)
+        self.added = frozenset(record.added.get(experiment.name, ()))
         own = [m for m in members if m.experiment == experiment.name]
         self.races = tuple(_race(n, [m for m in own if m.n == n], cells) for n in sorted({m.n for m in own}))
         self.seed = bootstrap_seed(record.seed)

@@ -381,6 +381,8 @@ class SuiteRecord(BaseModel):
         Index of each experiment's source.
     left_out : dict of str to str
         Experiments that the data do not allow, and why.
+    added : dict of str to tuple of str
+        By experiment, the labels of contenders that are not of the suite but were added to the run.
     versions, cpu, code_digest
         What computed the cells.
     """
@@ -393,6 +395,7 @@ class SuiteRecord(BaseModel):
     sources: tuple[Source, ...]
     of: dict[str, int]
     left_out: dict[str, str] = {}
+    added: dict[str, tuple[str, ...]] = {}
     experiments: tuple[Experiment, ...]
     versions: dict[str, str] = {}
     cpu: str = ""

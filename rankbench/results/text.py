@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
     "code",
@@ -18,6 +18,8 @@ __all__ = [
     "csv_cell",
     "distinct",
     "interval",
+    "listed",
+    "literal",
     "markdown",
     "natural",
     "number",
@@ -63,6 +65,20 @@ def markdown(text: str) -> str:
 def code(text: str) -> str:
     """Return `text` as Markdown code that also stands in a table."""
     return f"`{plain(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+
+
+def literal(text: str) -> str:
+    """Return `text` as Markdown code to copy from, with nothing in it escaped; not for tables."""
+    safe = plain(text)
+    # Code ends at the first run of as many backticks as it began with.
+    fence = "`" * (max((len(run) for run in re.findall("`+", safe)), default=0) + 1)
+    return f"{fence} {safe} {fence}" if safe[:1] == "`" or safe[-1:] == "`" else f"{fence}{safe}{fence}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Return names with commas between them; of more than `most` the first ones, and how many others there are."""
+    rest = len(names) - most
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:most])} and {count(rest)} more"
 
 
 def csv_cell(text: str) -> str:

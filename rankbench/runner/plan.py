@@ -8,7 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rankbench.component import Component, build
 from rankbench.errors import SpecError, nearest
@@ -42,11 +42,14 @@ class Plan:
     tasks : list of BlockTask
         In the order of execution: repetition by repetition, so that a first leaderboard
         is there early.
+    added : dict of str to tuple of str
+        By experiment, the labels of contenders that are not of the suite.
     """
 
     suite: Suite
     members: list[Member]
     tasks: list[BlockTask]
+    added: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -163,7 +166,12 @@ def make_plan(
         named.append(experiment.model_copy(update={"losses": losses, "margin": margin}))
     tasks = [BlockTask(key, source, losses, cells) for (key, source, losses), cells in blocks.items()]
     tasks.sort(key=lambda task: (task.key.repetition, task.source, task.key.n, task.losses))
-    return Plan(suite.model_copy(update={"experiments": tuple(named)}), members, tasks)
+    more = {
+        experiment.name: tuple(label for found in competing[len(experiment.contenders) :] for label, _, _ in found)
+        for experiment, competing in zip(suite.experiments, chosen, strict=True)
+    }
+    kept = {name: labels for name, labels in more.items() if labels}
+    return Plan(suite.model_copy(update={"experiments": tuple(named)}), members, tasks, kept)
 
 
 def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[object]]]]) -> None:

@@ -26,6 +26,7 @@ def suite_record(made: Planned) -> dict[str, Any]:
         "sources": [_source(made, index) for index in range(len(made.sources))],
         "of": made.of,
         "left_out": made.left_out,
+        "added": made.plan.added,
         "experiments": [experiment.model_dump(mode="json") for experiment in suite.experiments],
         "versions": {name: version(name) for name in (*LIBRARIES, *_packages(made))},
         "cpu": cpu_class(),

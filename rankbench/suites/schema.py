@@ -142,6 +142,10 @@ class Figure(_Strict):
     ``dots``: a dot with its interval for each contender of `series` (all, if none is named)
     in each of `metrics` (the headline), or for each item of a ranking.
 
+    What ``--with`` adds is drawn too: as a line or dot of its own, as a horizontal line in a
+    figure of ``risk`` whose parameter it does not have, in the panels of a single n among
+    ``curves``.
+
     `level` is that of bands. `file` is a file name without its ending, at most 100 of
     ``A-Z a-z 0-9 . _ -``.
     """

@@ -24,6 +24,15 @@ def test_report_names_what_it_wrote(tmp_path: Path) -> None:
     assert all(Path(path).exists() for path in written)
 
 
+def test_report_says_who_was_skipped(tmp_path: Path) -> None:
+    made = synthetic.small()
+    made.contenders[0].fails = {0: ("skipped", "pip install 'some[extra]'")}
+    synthetic.write(tmp_path, [made])
+    result = CliRunner().invoke(report, [str(tmp_path)])
+    assert result.exit_code == 0
+    assert result.stderr == "skipped: regression k=1 (2 cells of figure-3): pip install 'some[extra]'\n"
+
+
 def test_a_folder_without_a_run(tmp_path: Path) -> None:
     result = CliRunner().invoke(report, [str(tmp_path)])
     assert isinstance(result.exception, StoreError)

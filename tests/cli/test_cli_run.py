@@ -10,19 +10,63 @@ import polars as pl
 import pytest
 
 from rankbench import api
+from rankbench.results.notices import Notice
 from rankbench.runner.plan import Planned
+
+
+def results(*, failures=None, skipped=None, notices=()):
+    return SimpleNamespace(
+        directory=Path("out"),
+        claims=pl.DataFrame(),
+        recommendation=[],
+        failures=failures or {},
+        skipped=skipped or {},
+        notices=[Notice(kind, text) for kind, text in notices],
+    )
 
 
 def test_reasons_of_failures_are_short_and_plain(rankbench, monkeypatch):
     reason = "\x1b[2J[/red] [bold]broken" + "x" * 10_000
-    results = SimpleNamespace(directory=Path("out"), claims=pl.DataFrame(), recommendation=[], failures={reason: 3})
-    monkeypatch.setattr(api, "run", lambda *args, **kwargs: results)
+    found = results(failures={reason: 3}, notices=[("failed", f"failed: mine (3 cells of demo): {reason}")])
+    monkeypatch.setattr(api, "run", lambda *args, **kwargs: found)
     done = rankbench("run", "--suite", "demo")
     assert done.exit_code == 1
     assert "\x1b[2J" not in done.output
-    assert "\\x1b[2J[/red] [bold]broken" in done.stderr.replace("\n", "")
-    assert 300 < done.stderr.count("x") <= 500
-    assert "3 cells failed" in done.stderr
+    assert "failed: mine (3 cells of demo): \\x1b[2J[/red] [bold]broken" in done.stderr
+    assert 300 < done.stderr.count("x") <= 600
+
+
+ADVICE = "the package 'lightgbm' is not installed; pip install 'rankbench-peers[lightgbm]'"
+
+
+@pytest.mark.parametrize(("strict", "code"), [((), 0), (("--strict",), 1)])
+def test_what_was_skipped_is_said_as_it_is(rankbench, monkeypatch, strict, code):
+    said = f"skipped: lightgbm (1,200 cells of figure-2, figure-3, figure-4, table-1, table-1-leaking): {ADVICE}"
+    left = "left out of figure-2: [mine]: no curve of estimated-gap"
+    found = results(skipped={ADVICE: 1200}, notices=[("skipped", said), ("left out", left)])
+    monkeypatch.setattr(api, "run", lambda *args, **kwargs: found)
+    done = rankbench("run", "--suite", "demo", *strict)
+    assert done.exit_code == code
+    assert done.stderr.splitlines() == [said, left]  # nothing escaped, no line broken
+
+
+def test_strict_alone_is_no_error(rankbench, monkeypatch):
+    found = results(notices=[("diverged", "diverged: mine (1 cell of demo)")])
+    monkeypatch.setattr(api, "run", lambda *args, **kwargs: found)
+    assert rankbench("run", "--suite", "demo", "--strict").exit_code == 0
+    assert "--strict" in rankbench("run", "--help").stdout
+
+
+def test_many_notices_are_cut(rankbench, monkeypatch):
+    many = [("skipped", f"skipped: m{i}") for i in range(30)]
+    monkeypatch.setattr(api, "run", lambda *args, **kwargs: results(notices=[*many, ("failed", "failed: last")]))
+    lines = rankbench("run", "--suite", "demo").stderr.splitlines()
+    assert (lines[0], lines[1], lines[-1]) == (
+        "failed: last",
+        "skipped: m0",
+        "and 11 more such lines: see leaderboard.md",
+    )
+    assert len(lines) == 21
 
 
 def test_plan_shows_notes_and_labels_as_they_are(rankbench, monkeypatch):
@@ -69,7 +113,7 @@ def test_a_log_may_be_a_data_set(rankbench, monkeypatch, name, suite):
 
     def run(suite, *, dataset, **_):
         asked.append((suite, [str(d) for d in dataset]))
-        return SimpleNamespace(directory=Path("out"), claims=pl.DataFrame(), recommendation=[], failures={"x": 1})
+        return results(failures={"x": 1})
 
     monkeypatch.setattr(api, "run", run)
     assert rankbench("run", "--log", name).exit_code == 1

@@ -104,7 +104,11 @@ def _cell(
 
 
 def record(
-    plans: list[Plan], queries: dict[str, int], title: str = "Asymptotics of ranking algorithms", **of_source: Any
+    plans: list[Plan],
+    queries: dict[str, int],
+    title: str = "Asymptotics of ranking algorithms",
+    added: Any = None,
+    **of_source: Any,
 ) -> dict[str, Any]:
     experiments = [
         {
@@ -125,6 +129,7 @@ def record(
         "seed": 7,
         "sources": [source(queries, **of_source)],
         "of": {plan.name: 0 for plan in plans},
+        "added": added or {},
         "experiments": experiments,
         "versions": {"rankbench": "0.1.0"},
         "cpu": "x86-64-v3",

@@ -11,17 +11,30 @@ import numpy as np
 import pytest
 import synthetic
 
-from rankbench.results.figures import draw
+from rankbench.results.figures import Cast, assign, casts_of, draw
 from rankbench.results.figures.curves import draw_curves
 from rankbench.results.figures.dots import draw_dots
 from rankbench.results.figures.growth import draw_growth
 from rankbench.results.figures.lines import line_names, lines, matches, parameter_value
 from rankbench.results.figures.risk import draw_risk
 from rankbench.results.figures.scale import LogAxis
-from rankbench.results.figures.style import look
+from rankbench.results.figures.style import Look
 from rankbench.results.journal import Journal
 from rankbench.results.sample import Sampler
 from rankbench.suites.schema import Figure
+
+
+def shown(sampler: Sampler, figure: Figure) -> tuple[Cast, dict[str, Look]]:
+    """Return who is in a figure, and their looks."""
+    of = Sampler.__new__(Sampler)
+    of.__dict__.update(sampler.__dict__, experiment=sampler.experiment.model_copy(update={"figures": (figure,)}))
+    casts = casts_of(of)
+    return casts[0], assign(casts)
+
+
+def files(sampler: Sampler) -> dict[str, bytes]:
+    casts = casts_of(sampler)
+    return draw(sampler, casts, assign(casts))
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +47,9 @@ def samplers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sampler]:
 
 def test_bytes_are_the_same_and_nothing_global_is_touched(samplers: dict[str, Sampler]) -> None:
     before = dict(matplotlib.rcParams)
-    one = draw(samplers["figure-4"])
+    one = files(samplers["figure-4"])
     with matplotlib.rc_context({"font.size": 20, "axes.grid": False}):
-        assert draw(samplers["figure-4"]) == one
+        assert files(samplers["figure-4"]) == one
     assert dict(matplotlib.rcParams) == before
     assert set(one) == {"figure-4.svg", "figure-4.png"}
     assert one["figure-4.png"].startswith(b"\x89PNG")
@@ -45,7 +58,7 @@ def test_bytes_are_the_same_and_nothing_global_is_touched(samplers: dict[str, Sa
 
 def test_figure_3(samplers: dict[str, Sampler]) -> None:
     sampler = samplers["figure-3"]
-    canvas = draw_risk(sampler, sampler.experiment.figures[0])
+    canvas = draw_risk(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
     assert len(canvas.axes) == 8
     first = canvas.axes[0]
     ticks = [tick.get_text() for tick in canvas.axes[4].get_xticklabels()]
@@ -65,7 +78,7 @@ def test_figure_3(samplers: dict[str, Sampler]) -> None:
 
 def test_figure_4_has_a_line_for_each_order(samplers: dict[str, Sampler]) -> None:
     sampler = samplers["figure-4"]
-    canvas = draw_risk(sampler, sampler.experiment.figures[0])
+    canvas = draw_risk(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
     assert len(canvas.axes) == 2
     labels = [text.get_text() for text in canvas.legends[0].get_texts()]
     assert labels == ["regression k=10", "regression k=100", "regression k=inf"]
@@ -73,7 +86,7 @@ def test_figure_4_has_a_line_for_each_order(samplers: dict[str, Sampler]) -> Non
 
 def test_figure_2(samplers: dict[str, Sampler]) -> None:
     sampler = samplers["figure-2"]
-    canvas = draw_curves(sampler, sampler.experiment.figures[0])
+    canvas = draw_curves(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
     assert len(canvas.axes) == 6
     left, right = ([text.get_text() for text in axes.get_legend().get_texts()] for axes in canvas.axes[4:])
     assert left == ["SGD k=1", "SGD k=10", "SGD k=100", "SGD k=1000"]
@@ -90,7 +103,7 @@ def test_a_suite_says_what_axes_its_curves_have(
 ) -> None:
     sampler = samplers["figure-2"]
     figure = sampler.experiment.figures[0].model_copy(update={"axes": asked, "steps": "false alarms"})
-    canvas = draw_curves(sampler, figure)
+    canvas = draw_curves(sampler, figure, *shown(sampler, figure))
     assert {(axes.get_xscale(), axes.get_yscale()) for axes in canvas.axes} == {found}
     assert {axes.get_xlabel() for axes in canvas.axes} == {"", "false alarms"}
 
@@ -103,7 +116,7 @@ def test_real_data_is_named(tmp_path: Path) -> None:
     with Journal(folder) as journal:
         record = journal.record()
         sampler = Sampler(journal, record, record.experiments[0], journal.members(), journal.cells())
-        canvas = draw_risk(sampler, sampler.experiment.figures[0])
+        canvas = draw_risk(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
     assert "\nmq2008; 95% bands over draws (12 repetitions)" in canvas.get_suptitle()
 
 
@@ -115,7 +128,7 @@ def test_labels_from_outside_are_not_mathematics(tmp_path: Path) -> None:
     synthetic.write(tmp_path, [plan])
     with Journal(tmp_path) as journal:
         record = journal.record()
-        found = draw(Sampler(journal, record, record.experiments[0], journal.members(), journal.cells()))
+        found = files(Sampler(journal, record, record.experiments[0], journal.members(), journal.cells()))
     assert len(found["f.png"]) > 10_000
 
 
@@ -124,7 +137,7 @@ def test_empty_figures_can_be_drawn(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         record, members = journal.record(), journal.members()
         for experiment in record.experiments:
-            assert draw(Sampler(journal, record, experiment, members, {}))
+            assert files(Sampler(journal, record, experiment, members, {}))
 
 
 def test_places_on_the_axis() -> None:
@@ -155,17 +168,11 @@ def test_lines_group_by_everything_else(samplers: dict[str, Sampler]) -> None:
     assert len(lines(race, ["regression*"], "k")) == 7
 
 
-def test_lines_differ_in_color_and_dashes_or_marker() -> None:
-    looks = [look(i) for i in range(16)]
-    assert len({style.color for style in looks[:8]}) == 8
-    assert len({(style.color, str(style.dashes)) for style in looks}) == 16
-    assert len({(style.marker, str(style.dashes)) for style in looks}) == 16
-
-
 def test_growth(samplers: dict[str, Sampler]) -> None:
     sampler = samplers["figure-3"]
     series, references = ("regression k=1*",), ("logistic",)
-    canvas = draw_growth(sampler, Figure(file="g", kind="growth", series=series, references=references))
+    figure = Figure(file="g", kind="growth", series=series, references=references)
+    canvas = draw_growth(sampler, figure, *shown(sampler, figure))
     assert [axes.get_title() for axes in canvas.axes] == ["design queries", "held-out queries"]
     labels = [text.get_text() for text in canvas.legends[0].get_texts()]
     assert labels == ["regression k=1", "regression k=10", "regression k=100", "regression k=1000", "logistic"]
@@ -189,7 +196,7 @@ def test_growth_is_drawn_by_its_kind(samplers: dict[str, Sampler]) -> None:
     )
     sampler_of = Sampler.__new__(Sampler)
     sampler_of.__dict__.update(sampler.__dict__, experiment=changed)
-    assert set(draw(sampler_of)) == {"g.svg", "g.png"}
+    assert set(files(sampler_of)) == {"g.svg", "g.png"}
 
 
 def test_few_repetitions_have_no_bands_and_say_so(tmp_path: Path) -> None:
@@ -200,6 +207,6 @@ def test_few_repetitions_have_no_bands_and_say_so(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         record = journal.record()
         sampler = Sampler(journal, record, record.experiments[0], journal.members(), journal.cells())
-        canvas = draw_dots(sampler, sampler.experiment.figures[0])
+        canvas = draw_dots(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
     assert canvas.get_suptitle() == "Methods\nsimulated data; no intervals: 3 repetitions, fewer than 4"
     assert all(len(line.get_xdata()) == 1 for line in canvas.axes[0].get_lines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from rankbench.results.figures.draw import draw
+from rankbench.results.figures.cast import Cast, Omission, assign
+from rankbench.results.figures.draw import casts_of, draw
 
-__all__ = ["draw"]
+__all__ = ["Cast", "Omission", "assign", "casts_of", "draw"]

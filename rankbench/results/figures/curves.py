@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.results.curves import curve_steps, curve_values
+from rankbench.results.figures.cast import Cast, Omission, groups, limited, order_of, unfinished
 from rankbench.results.figures.lines import matches
-from rankbench.results.figures.style import Look, look, safe, subtitle, thousands
+from rankbench.results.figures.style import Look, alike, entries, pages, safe, subtitle, thousands, titles
 from rankbench.results.sample import Arm, Race, Sampler
 from rankbench.results.stats.draws import mean_intervals
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from rankbench.suites.schema import Figure, Panel
 
-__all__ = ["draw_curves"]
+__all__ = ["cast_curves", "draw_curves"]
 
 _METRIC_WORDS = {
     "estimated-gap": "estimated gap\n(the paper's estimator)",
@@ -28,7 +30,51 @@ _METRIC_WORDS = {
 }
 
 
-def draw_curves(sampler: Sampler, figure: Figure) -> Canvas:
+class _Series(NamedTuple):
+    """A contender at one n in a panel; `name` is its own in the figure, `label` what the panel's legend says."""
+
+    name: str
+    label: str
+    race: Race
+    arm: Arm
+
+
+def cast_curves(sampler: Sampler, figure: Figure) -> Cast:
+    """Return the contenders of the panels; what was added is in every panel of a single n.
+
+    A contender drawn at several n is several series: at the n of the other panels it is the
+    contender as it is there, at others a variant in the same color.
+    """
+    series = [one for panel in figure.panels for one in _series(sampler, figure, panel)]
+    labels = order_of(sampler)
+    asked = {one.arm.member.label for one in series}
+    status = unfinished(sampler, [label for label in labels if label in asked], {one.race.n for one in series})
+    with_curves = [one for one in series if _has_curves(sampler, figure, one)]
+    drawn = {one.arm.member.label for one in with_curves}
+    nowhere = {omission.label for omission in status if not omission.where}
+    names, beyond = limited(list(dict.fromkeys(one.name for one in with_curves)))
+    metrics = ", ".join(figure.metrics)
+    single = any(len(panel.n) == 1 for panel in figure.panels)
+    misfits = {label: f"no curve of {metrics}" for label in labels if label in asked - drawn - nowhere}
+    if not single:
+        why = "each panel has several n"
+        misfits |= {label: why for label in labels if label in sampler.added and label not in asked}
+    label_of = {one.name: one.arm.member.label for one in series}
+    return Cast(
+        figure.file,
+        names,
+        frozenset(name for name in names if label_of[name] in sampler.added),
+        variants={name: label_of[name] for name in names if name != label_of[name]},
+        left_out=(
+            *(Omission(label, "", "choice") for label in labels if label not in {*asked, *misfits}),
+            *status,
+            *(Omission(label, why, "misfit") for label, why in misfits.items()),
+            *beyond,
+        ),
+    )
+
+
+def draw_curves(sampler: Sampler, figure: Figure, cast: Cast, looks: Mapping[str, Look]) -> Canvas:
     """Draw the curves named in `figure.metrics` against steps, on the axes that `figure.axes` asks for.
 
     Bands are t intervals over draws. Where the values' axis is to be logarithmic and a mean
@@ -37,54 +83,87 @@ def draw_curves(sampler: Sampler, figure: Figure) -> Canvas:
     from matplotlib.figure import Figure as Canvas
 
     rows, columns = len(figure.metrics), max(len(figure.panels), 1)
-    canvas = Canvas(figsize=(max(3.6 * columns + 0.8, 6.4), 1.95 * rows + 1.5), layout="constrained")
-    grid = canvas.subplots(rows, columns, squeeze=False, sharex=True, sharey="row")
-    used: list[Race] = []
-    for c, panel in enumerate(figure.panels):
-        arms = _arms(sampler, panel)
-        used.extend(race for race, _ in arms if race not in used)
-        for r, metric in enumerate(figure.metrics):
-            axes = grid[r][c]
-            for i, (race, arm) in enumerate(arms):
-                _curve(axes, sampler, race, arm, metric, _name(panel, race, arm), look(i), figure.level)
-            axes.set_xscale("linear" if figure.axes == "linear" else "log")
-            if c == 0:
-                axes.set_ylabel(_METRIC_WORDS.get(metric, safe(metric)))
-        grid[0][c].set_title(safe(panel.title))
-        grid[-1][c].set_xlabel(safe(figure.steps))
-        if grid[-1][c].get_legend_handles_labels()[0]:
-            grid[-1][c].legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2)
+    panels = [
+        groups([one for one in _series(sampler, figure, panel) if one.name in cast.names and _drawable(one)])
+        for panel in figure.panels
+    ]
+    parts = max((len(panel) for panel in panels), default=1)
+    size = max(3.6 * columns + 0.8, 6.4), (1.95 * rows + 1.5) * parts
+    canvas = Canvas(figsize=size, layout="constrained")
+    grids: list[NDArray[Any]] = []
+    for part, page in enumerate(pages(canvas, parts)):
+        grid = page.subplots(rows, columns, squeeze=False, sharex=True, sharey="row")
+        grids.append(grid)
+        for c, (panel, together) in enumerate(zip(figure.panels, panels, strict=True)):
+            shown = together[part] if part < len(together) else ()
+            _column(list(grid[:, c]), sampler, figure, shown, looks)
+            grid[0][c].set_title(safe(panel.title))
+        for axes, metric in zip(grid[:, 0], figure.metrics, strict=True):
+            axes.set_ylabel(_METRIC_WORDS.get(metric, safe(metric)))
     if figure.axes == "log":
-        for row in grid:
-            _scale(row)
-    canvas.suptitle(subtitle(sampler, figure, used), fontsize=10)
+        for same in zip(*grids, strict=True):
+            _scale([axes for row in same for axes in row])
+    if parts > 1:
+        for column in zip(*(grid.flat for grid in grids), strict=True):
+            alike(column)
+    used = dict.fromkeys(one.race.n for panel in panels for together in panel for one in together)
+    canvas.suptitle(subtitle(sampler, figure, [race for race in sampler.races if race.n in used]), fontsize=10)
     return canvas
 
 
-def _arms(sampler: Sampler, panel: Panel) -> list[tuple[Race, Arm]]:
-    return [
-        (race, arm)
-        for race in sampler.races
-        if race.n_declared in panel.n and race.repetitions
-        for arm in race.racing
-        if matches(arm.member.label, panel.series)
-    ]
-
-
-def _name(panel: Panel, race: Race, arm: Arm) -> str:
-    if len(panel.n) == 1:
-        return arm.member.label
+def _series(sampler: Sampler, figure: Figure, panel: Panel) -> list[_Series]:
+    """Return what a panel asks for, whatever became of it."""
+    alone = len(panel.n) == 1
+    own = next((p.n[0] for p in figure.panels if len(p.n) == 1 and p.n[0] in panel.n), panel.n[0])
     several = len(panel.series) > 1 or "*" in panel.series[0]
-    return f"{arm.member.label}, {thousands(race.n)}" if several else thousands(race.n)
+    found = []
+    for race in sampler.races:
+        for arm in race.arms if race.n_declared in panel.n else ():
+            label = arm.member.label
+            if not (matches(label, panel.series) or (alone and label in sampler.added)):
+                continue
+            at = f"{label}, {thousands(race.n)}"
+            said = label if alone else at if several else thousands(race.n)
+            found.append(_Series(label if alone or race.n_declared == own else at, said, race, arm))
+    return found
+
+
+def _drawable(one: _Series) -> bool:
+    return one.arm.racing and bool(one.race.repetitions)
+
+
+def _has_curves(sampler: Sampler, figure: Figure, one: _Series) -> bool:
+    return any(_values(sampler, one, metric) is not None for metric in figure.metrics)
+
+
+def _values(sampler: Sampler, one: _Series, metric: str) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """Return the steps of a curve and its values in each repetition, if all repetitions have it."""
+    if not _drawable(one):
+        return None
+    steps = curve_steps(sampler, one.arm, metric)
+    values = curve_values(sampler, one.arm, metric, steps.tolist(), one.race.repetitions) if len(steps) else None
+    return None if values is None else (steps, values)
+
+
+def _column(
+    column: Sequence[Axes], sampler: Sampler, figure: Figure, shown: Sequence[_Series], looks: Mapping[str, Look]
+) -> None:
+    names = titles(one.label for one in shown)
+    for axes, metric in zip(column, figure.metrics, strict=True):
+        for one in shown:
+            found = _values(sampler, one, metric)
+            if found is not None:
+                _curve(axes, *found, names[one.label], looks[one.name], figure.level)
+        axes.set_xscale("linear" if figure.axes == "linear" else "log")
+    column[-1].set_xlabel(safe(figure.steps))
+    handles, folded, columns = entries(column, 3.6)
+    if handles:
+        column[-1].legend(handles, folded, loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=columns)
 
 
 def _curve(
-    axes: Axes, sampler: Sampler, race: Race, arm: Arm, metric: str, name: str, style: Look, level: float
+    axes: Axes, steps: NDArray[np.int64], values: NDArray[np.float64], name: str, style: Look, level: float
 ) -> None:
-    steps = curve_steps(sampler, arm, metric)
-    values = curve_values(sampler, arm, metric, steps.tolist(), race.repetitions) if len(steps) else None
-    if values is None:
-        return
     found = mean_intervals(values, level)
     every = max(len(steps) // 8, 1)
     axes.plot(
@@ -94,13 +173,13 @@ def _curve(
         linestyle=style.dashes,
         marker=style.marker,
         markevery=every,
-        label=safe(name),
+        label=name,
     )
     if np.isfinite(found.lower).any():
         axes.fill_between(steps, found.lower, found.upper, color=style.color, alpha=0.18, linewidth=0)
 
 
-def _scale(row: NDArray[Any]) -> None:
+def _scale(row: Sequence[Axes]) -> None:
     """Choose a row's axis: logarithmic where all means are positive, else linear around zero."""
     means = np.concatenate([line.get_ydata() for axes in row for line in axes.get_lines()] or [np.empty(0)])
     finite = means[np.isfinite(means)]

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from rankbench.results.figures.cast import Cast
+from rankbench.results.figures.curves import cast_curves, draw_curves
+from rankbench.results.figures.dots import cast_dots, draw_dots
+from rankbench.results.figures.growth import cast_growth, draw_growth
+from rankbench.results.figures.risk import cast_risk, draw_risk
+from rankbench.results.figures.style import RC, Look, render
 from rankbench.results.sample import Sampler
 
-__all__ = ["draw"]
+__all__ = ["casts_of", "draw"]
+
+_KINDS = {
+    "risk": (cast_risk, draw_risk),
+    "curves": (cast_curves, draw_curves),
+    "growth": (cast_growth, draw_growth),
+    "dots": (cast_dots, draw_dots),
+}
 
 
-def draw(sampler: Sampler) -> dict[str, bytes]:
+def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
+    """Return who is in each figure of an experiment, in their order."""
+    return tuple(_KINDS[figure.kind][0](sampler, figure) for figure in sampler.experiment.figures)
+
+
+def draw(sampler: Sampler, casts: Sequence[Cast], looks: Mapping[str, Look]) -> dict[str, bytes]:
     """Return the figures of an experiment by file name, as SVG and as PNG.
 
     Nothing global is touched: no pyplot, and matplotlib's settings are put back. The
     same results give the same bytes.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    casts : sequence of Cast
+        From `casts_of`.
+    looks : dict of str to Look
+        From `rankbench.results.figures.cast.assign`, for all figures of the suite.
     """
     import matplotlib
 
-    from rankbench.results.figures.curves import draw_curves
-    from rankbench.results.figures.dots import draw_dots
-    from rankbench.results.figures.growth import draw_growth
-    from rankbench.results.figures.risk import draw_risk
-    from rankbench.results.figures.style import RC, render
-
-    drawers = {"risk": draw_risk, "curves": draw_curves, "growth": draw_growth, "dots": draw_dots}
     found: dict[str, bytes] = {}
-    for figure in sampler.experiment.figures:
+    for figure, cast in zip(sampler.experiment.figures, casts, strict=True):
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
             matplotlib.rcParams.update(RC)
-            canvas = drawers[figure.kind](sampler, figure)
+            canvas = _KINDS[figure.kind][1](sampler, figure, cast, looks)
             found |= {f"{figure.file}.{suffix}": data for suffix, data in render(canvas).items()}
     return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -31,8 +32,19 @@ def parameter_value(config: dict[str, Any], parameter: str) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def lines(race: Race, patterns: Sequence[str], parameter: str) -> dict[str, list[tuple[float, Arm]]]:
+def lines(
+    race: Race, patterns: Sequence[str], parameter: str, added: Collection[str] = ()
+) -> dict[str, list[tuple[float, Arm]]]:
     """Group arms by everything but `parameter`: points of one line, from left to right.
+
+    Parameters
+    ----------
+    race : Race
+    patterns : sequence of str
+        Of labels.
+    parameter : str
+    added : collection of str
+        More labels.
 
     Returns
     -------
@@ -42,14 +54,28 @@ def lines(race: Race, patterns: Sequence[str], parameter: str) -> dict[str, list
     found: dict[str, list[tuple[float, Arm]]] = {}
     for arm in race.arms:
         value = parameter_value(arm.member.config, parameter)
-        if value is not None and matches(arm.member.label, patterns):
+        if value is not None and (matches(arm.member.label, patterns) or arm.member.label in added):
             found.setdefault(_without(arm.member.config, parameter), []).append((value, arm))
     return {key: sorted(points, key=lambda point: (point[0], point[1].member.order)) for key, points in found.items()}
 
 
-def line_names(groups: dict[str, list[tuple[float, Arm]]], parameter: str) -> dict[str, str]:
-    """Return a name for each line: its labels without what they say of `parameter`."""
-    return {key: _common([arm.member.label for _, arm in points], parameter) for key, points in groups.items()}
+def line_names(
+    groups: dict[str, list[tuple[float, Arm]]], parameter: str, added: Collection[str] = (), used: Collection[str] = ()
+) -> dict[str, str]:
+    """Return a name for each line: its labels without what they say of `parameter`.
+
+    Two lines that would be called alike, and one that would be called as something in `used` is, are
+    called by their first and last labels instead. Labels in `added` name a line only if it has no others.
+    """
+    labels = {key: [arm.member.label for _, arm in points] for key, points in groups.items()}
+    own = {key: [label for label in found if label not in added] or found for key, found in labels.items()}
+    short = {key: _common(found, parameter) for key, found in own.items()}
+    times = Counter([*short.values(), *used])
+    return {key: name if times[name] == 1 else _ends(own[key]) for key, name in short.items()}
+
+
+def _ends(labels: list[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{labels[0]} ... {labels[-1]}"
 
 
 def _common(labels: list[str], parameter: str) -> str:

@@ -1,26 +1,54 @@
-"""How figures look: Okabe and Ito's colors, and a marker and dashes for each, for gray print."""
+"""How figures look: colors that color-blind readers tell apart, and a marker and dashes for each, for gray print."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rankbench.results.sample import Race, Sampler
 from rankbench.results.stats.contrasts import FEWEST, too_few
-from rankbench.results.text import plain
+from rankbench.results.text import distinct, plain
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
+    from matplotlib.figure import SubFigure
 
     from rankbench.suites.schema import Figure
 
-__all__ = ["RC", "Look", "look", "render", "safe", "subtitle", "thousands"]
+__all__ = [
+    "COLORS",
+    "GRAYS",
+    "RC",
+    "Look",
+    "alike",
+    "entries",
+    "gray",
+    "legend",
+    "look",
+    "pages",
+    "render",
+    "safe",
+    "subtitle",
+    "thousands",
+    "titles",
+]
 
-_COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#8A7A00")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#882255")
+"""Okabe and Ito's, but a wine red of Tol's for their yellow, which is too pale for lines on white."""
+
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+
+GRAYS = len(_DASHES) * (len(_MARKERS) + 1)
+"""Gray lines that differ."""
 
 RC: dict[Any, Any] = {
     "svg.hashsalt": "rankbench",
@@ -40,8 +68,11 @@ RC: dict[Any, Any] = {
     "ytick.labelsize": 8,
     "legend.fontsize": 8,
     "legend.frameon": False,
+    # Long enough for the longest dashes to show beside a marker.
+    "legend.handlelength": 4.2,
+    "legend.columnspacing": 1.2,
     "lines.linewidth": 1.4,
-    "lines.markersize": 4,
+    "lines.markersize": 4.5,
     "figure.dpi": 100,
     "savefig.dpi": 160,
 }
@@ -57,12 +88,20 @@ class Look:
 
 
 def look(index: int) -> Look:
-    """Return the look of the line number `index`; no two of the first eight share a color."""
-    return Look(
-        _COLORS[index % len(_COLORS)],
-        _MARKERS[index % len(_MARKERS)],
-        _DASHES[(index + index // len(_COLORS)) % len(_DASHES)],
-    )
+    """Return the look of the series number `index`, 0 to 255: no two are alike.
+
+    The first eight have colors and markers of their own. Any two of the first sixteen differ in two of color,
+    marker and dashes, also in gray print; the first 64 also without dashes, as dots.
+    """
+    color, turn = index % len(COLORS), index // len(COLORS)
+    dashes = _DASHES[(color + turn + turn // len(_MARKERS)) % len(_DASHES)]
+    return Look(COLORS[color], _MARKERS[(color + 3 * turn) % len(_MARKERS)], dashes)
+
+
+def gray(index: int) -> Look:
+    """Return the look of a line that others are held against, 0 to `GRAYS` - 1, no two alike."""
+    turn = index // len(_DASHES)
+    return Look("#777777", _MARKERS[turn - 1] if turn else "", _DASHES[(index + 1) % len(_DASHES)])
 
 
 def safe(text: str) -> str:
@@ -95,6 +134,58 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
         bands = f"{figure.level:.0%} bands over draws ({words} repetitions)"
     data = "simulated data" if source.simulated else safe((source.dataset or source.protocol).partition(":")[0])
     return f"{title}\n{data}; {bands}"
+
+
+def titles(names: Iterable[str]) -> dict[str, str]:
+    """Return what a figure calls each name: different names differently."""
+    return {name: safe(shown) for name, shown in distinct(names, plain).items()}
+
+
+def pages(canvas: Canvas, count: int) -> list[Canvas | SubFigure]:
+    """Return the parts of a figure of small multiples, one under the other; all of it, if there is one part."""
+    if count <= 1:
+        return [canvas]
+    parts = np.atleast_1d(np.asarray(canvas.subfigures(count, 1)))
+    return list(parts)
+
+
+def legend(page: Canvas | SubFigure, panels: Iterable[Axes], last: str = "") -> None:
+    """Put one legend under all panels, with the entry `last` at its end."""
+    handles, names, columns = entries(panels, page.bbox.width / page.dpi, last)
+    if handles:
+        page.legend(handles, names, loc="outside lower center", ncols=columns)
+
+
+def entries(panels: Iterable[Axes], width: float, last: str = "") -> tuple[list[Artist], list[str], int]:
+    """Return handles and names for a legend of some inches, each name once, and how many columns fit."""
+    found: dict[str, Artist] = {}
+    for axes in panels:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(name, handle)
+    names = sorted(found, key=lambda name: name == last)
+    folded = [_folded(name) for name in names]
+    widest = max((len(line) for name in folded for line in name.split("\n")), default=0)
+    # In points a letter is about 4.7 wide, and a handle with its spaces 50.
+    columns = math.floor(72 * width / (4.7 * widest + 50))
+    return [found[name] for name in names], folded, max(1, min(len(names), columns))
+
+
+def _folded(name: str, width: int = 48) -> str:
+    """Break a long name into lines, after commas and spaces where it has some."""
+    lines = [""]
+    for part in re.findall(rf"[^, ]{{1,{width}}}[, ]*|[, ]+", name):
+        if len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def alike(panels: Sequence[Axes]) -> None:
+    """Give panels that stand for each other the same limits."""
+    for axis in ("x", "y"):
+        limits = [getattr(axes, f"get_{axis}lim")() for axes in panels]
+        for axes in panels:
+            getattr(axes, f"set_{axis}lim")(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def render(figure: Canvas) -> dict[str, bytes]:

@@ -1,0 +1,34 @@
+"""The notices of a run on a terminal: as they are, on one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rankbench.cli.tables import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rankbench.results.notices import Notice
+
+__all__ = ["print_notices"]
+
+LONGEST = 600
+"""Characters of a notice that are shown; all of a reason is in the results."""
+
+MOST = 20
+"""Notices that are shown."""
+
+
+def print_notices(console: Console, notices: Sequence[Notice]) -> None:
+    """Print notices, failures first and in red; nothing in them is markup, and no line is broken."""
+    ordered = sorted(notices, key=lambda notice: notice.kind != "failed")
+    for notice in ordered[:MOST]:
+        shown = visible(notice.text)
+        shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
+        console.print(
+            shown, style="red" if notice.kind == "failed" else "yellow", markup=False, soft_wrap=True, highlight=False
+        )
+    if len(ordered) > MOST:
+        console.print(f"and {len(ordered) - MOST} more such lines: see leaderboard.md", soft_wrap=True, highlight=False)
