@@ -51,7 +51,7 @@ bench: install ## the benchmarks, timed, one thread
 
 peers: install ## the plugin rankbench-peers, tested against choix, evalica, scikit-learn and LightGBM
 	@sh scripts/peers.sh
-	build/peers/bin/python -m pytest tests/logs/test_aggregate_log.py $(ARGS)
+	build/peers/bin/python -m pytest tests/logs/test_aggregate_log.py tests/logs/test_elo_logs.py $(ARGS)
 	cd plugins/rankbench-peers && ../../build/peers/bin/python -m pytest $(ARGS)
 
 bench-peers: install ## speed against other libraries, in leaderboards/performance.md (some ten minutes alone)

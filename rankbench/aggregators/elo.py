@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.elo_rows import FEW, SLOW, after_wins
 from rankbench.component import Property
+from rankbench.errors import SpecError
 
 if TYPE_CHECKING:
+    from rankbench.data.queries import Comparisons
     from rankbench.kernels import Kernel
 
 __all__ = ["Elo"]
@@ -25,28 +28,38 @@ __all__ = ["Elo"]
 POINTS = 400 / math.log(10)
 """Elo points in one unit of the scores: 400 points are a factor 10 of the odds."""
 
+_RESTLESS = 2.0
+"""With a step of so much, ties in a row do not settle: they have to be made one by one."""
+
+_MOST_TIES = 10_000_000
+"""So many of these at most: a second."""
+
 
 class Elo(Aggregator):
     r"""Elo ratings: after each judgment the winner takes points from the loser.
 
-    .. math:: s_i \leftarrow s_i + \eta w (1 - p), \quad s_j \leftarrow s_j - \eta w (1 - p), \quad
+    .. math:: s_i \leftarrow s_i + \eta (S - p), \quad s_j \leftarrow s_j - \eta (S - p), \quad
        p = \frac{1}{1 + e^{s_j - s_i}}
 
-    for each judgment "i over j" of weight w in turn,
-    starting from 0, with :math:`\eta = K \ln(10) / 400` for the K of chess. The scores are on the
+    for each judgment of i and j in turn, S = 1 if i won and 1/2 for a tie, starting from 0,
+    with :math:`\eta = K \ln(10) / 400` for the K of chess. The scores are on the
     scale of the labels in (26), that is, 400 / ln(10) = 173.7 Elo points each: rating =
     initial rating + 173.7 s. They sum to zero; an item without judgments scores 0.
 
+    A tie is one update, and says the same whichever of the two is named first. A judgment of
+    weight w is w judgments: as many updates, one after the other, as w has whole ones, and one of
+    step :math:`\eta (w - \lfloor w \rfloor)`. Many in a row are not made one by one but
+    counted, to 1e-11 of the scores' scale, see `rankbench.aggregators.elo_rows`.
+
     Each update is a step of stochastic gradient descent on the likelihood of `bradley-terry`
     with the constant step :math:`\eta`. So the structure depends on the *order* of the
-    judgments: with order ``k=inf`` it is the order of the log, which suits items that change; in
-    the samples of a smaller k it is random. A weight multiplies K.
+    judgments: with order ``k=inf`` it is the order in which they were made; in
+    the samples of a smaller k it is random.
 
     Notes
     -----
     There is no limit: with a constant step the scores keep fluctuating around
-    :math:`r_i - \bar r`, the more the larger K is. Multiplying all weights by a
-    constant is the same as multiplying K by it.
+    :math:`r_i - \bar r`, the more the larger K is.
     """
 
     name: ClassVar[str] = "elo"
@@ -54,7 +67,7 @@ class Elo(Aggregator):
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "sequential"})
 
     factor: float = Field(
-        default=32.0, gt=0, allow_inf_nan=False, description="K, the most Elo points that a judgment of weight 1 moves."
+        default=32.0, gt=0, allow_inf_nan=False, description="K, the most Elo points that one judgment moves."
     )
 
     def aggregate(
@@ -66,10 +79,42 @@ class Elo(Aggregator):
     ) -> NDArray[np.float64]:
         """Return the ratings less the initial one, in units of log-odds, shape (m,)."""
         scores = np.zeros(m)
-        for winner, loser, weight in zip(winners, losers, weights, strict=True):
-            surprise = 0.5 - 0.5 * math.tanh(0.5 * (scores[winner] - scores[loser]))
-            scores[winner] += self.factor / POINTS * weight * surprise
-            scores[loser] -= self.factor / POINTS * weight * surprise
+        for winner, loser, weight in zip(winners.tolist(), losers.tolist(), weights.tolist(), strict=True):
+            gain = _gain(float(scores[winner] - scores[loser]), weight, self.factor / POINTS)
+            scores[winner] += gain
+            scores[loser] -= gain
+        return scores
+
+    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
+        """Return the ratings, shape (m,), by the compiled form; a tie is one update.
+
+        Raises
+        ------
+        SpecError
+            K is 347 or more, so that ties in a row do not settle, and they weigh more than 10 million.
+        """
+        if type(self).aggregate is not Elo.aggregate:
+            # What a plugin derives has updates of its own.
+            return super().from_comparisons(comparisons, m)
+        from rankbench.aggregators.kernels.elo import elo_with_ties
+
+        eta, n = self.factor / POINTS, len(comparisons)
+        ties = np.zeros(n, np.bool_) if comparisons.ties is None else np.ascontiguousarray(comparisons.ties, np.bool_)
+        if eta >= _RESTLESS and comparisons.weights[ties].sum() > _MOST_TIES:
+            raise SpecError(
+                f"elo with K={self.factor:g} makes every update of a tie by itself, w for a weight of w, and here they "
+                f"are more than {_MOST_TIES:,}; take a K below {_RESTLESS * POINTS:.0f}, or divide the weights"
+            )
+        scores = np.zeros(m)
+        # Copies: what is mapped into memory is read-only, which the signature does not know.
+        elo_with_ties(
+            np.array(comparisons.winners, np.int32),
+            np.array(comparisons.losers, np.int32),
+            np.array(comparisons.weights, np.float64),
+            np.array(ties),
+            eta,
+            scores,
+        )
         return scores
 
     def kernel(self) -> Kernel:
@@ -78,3 +123,21 @@ class Elo(Aggregator):
         from rankbench.kernels import Kernel
 
         return Kernel(elo, np.array([self.factor / POINTS]))
+
+
+def _gain(gap: float, weight: float, eta: float) -> float:
+    """Return what the winner gains, `gap` above the loser."""
+    gained, left = 0.0, math.floor(weight)
+    part = weight - left
+    while left >= 1:
+        move = eta * _surprise(gap)
+        if left > FEW and not 2 * move > SLOW:
+            move, left = 0.5 * after_wins(gap, left, 2 * eta), 0
+        gained += move
+        gap += 2 * move
+        left -= 1
+    return gained + eta * part * _surprise(gap)
+
+
+def _surprise(gap: float) -> float:
+    return 0.5 - 0.5 * math.tanh(0.5 * gap)

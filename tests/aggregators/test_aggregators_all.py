@@ -32,6 +32,7 @@ from rankbench.aggregators import (
     WinRate,
     rankbench_register_aggregators,
 )
+from rankbench.aggregators.ballots import implied_comparisons
 from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError, SpecError
 from rankbench.spec import parse
@@ -240,9 +241,48 @@ def test_scaling_weights_is_scaling_the_regularizer(sample, scale):
         (Eigenvector(smoothing=0.5 * scale), Eigenvector(smoothing=0.5)),
         (GeometricMean(smoothing=0.5 * scale), GeometricMean(smoothing=0.5)),
         (RankCentrality(smoothing=0.5 * scale), RankCentrality(smoothing=0.5)),
-        (Elo(factor=32), Elo(factor=32 * scale)),
     ]:
         assert close(compiled(larger, winners, losers, scale * weights, m), compiled(plain, *sample))
+
+
+def rows_of(aggregator, said):
+    """Return by what a structure is divided that counts rows, or takes the first alone; 1 for all others."""
+    if aggregator.name in ("net-weights", "average-adjacency", "difference-graph"):
+        return len(said.without_ties())
+    return 1 / said.weights[0] if aggregator.name == "identity" else 1
+
+
+@pytest.mark.parametrize("aggregator", ALL, ids=str)
+@given(sample=samples(weighted=False), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_weight_of_w_is_w_judgments(aggregator, sample, data):
+    winners, losers, _, m = sample
+    k = len(winners)
+    weights = np.array(data.draw(st.lists(st.integers(1, 6), min_size=k, max_size=k)))
+    ties = np.array(data.draw(st.lists(st.booleans(), min_size=k, max_size=k)))
+    again = np.repeat(np.arange(k), weights)
+    one = Comparisons(np.array([0, k]), winners, losers, weights.astype(float), ties)
+    ones = np.ones(len(again))
+    many = Comparisons(np.array([0, len(again)]), winners[again], losers[again], ones, ties[again])
+    expected = rows_of(aggregator, many) * aggregator.from_comparisons(many, m)
+    assert close(rows_of(aggregator, one) * aggregator.from_comparisons(one, m), expected)
+    if not ties.any():
+        found = compiled(aggregator, winners, losers, weights.astype(float), m)
+        assert close(rows_of(aggregator, one) * found, expected)
+
+
+@pytest.mark.parametrize("aggregator", ON_BALLOTS, ids=str)
+@given(sample=ballots(max_items=5), data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_a_ballot_of_weight_w_is_w_ballots(aggregator, sample, data):
+    found, _, m = sample
+    if all(sum(map(len, places)) == 1 for places in found):
+        return
+    weights = data.draw(st.lists(st.integers(1, 4), min_size=len(found), max_size=len(found)))
+    one = build(found, [float(weight) for weight in weights])
+    many = build([places for places, weight in zip(found, weights, strict=True) for _ in range(weight)])
+    scale = [rows_of(aggregator, implied_comparisons(orders, m)) for orders in (one, many)]
+    assert close(scale[0] * aggregator.from_orders(one, m), scale[1] * aggregator.from_orders(many, m))
 
 
 def test_equivariance_is_tested_of_all_that_declare_it():

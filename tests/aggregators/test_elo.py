@@ -6,19 +6,33 @@ import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, samples
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rankbench.aggregators import Elo
+from rankbench.data.queries import Comparisons
+from rankbench.errors import SpecError
 
 POINTS = 400 / math.log(10)
 
 
-def ratings(factor, winners, losers, weights, m, initial=1500.0):
-    """Rate as chess federations do: base 10, in points, one judgment after the other."""
+def ratings(factor, winners, losers, weights, m, initial=1500.0, ties=None):
+    """Rate as chess federations do: base 10, in points, one game after the other; w games for a weight of w."""
     rating = [initial] * m
-    for i, j, w in zip(winners.tolist(), losers.tolist(), weights.tolist(), strict=True):
-        expected = 10 ** (rating[i] / 400) / (10 ** (rating[i] / 400) + 10 ** (rating[j] / 400))
-        rating[i], rating[j] = rating[i] + factor * w * (1 - expected), rating[j] - factor * w * (1 - expected)
+    said = np.zeros(len(winners), bool) if ties is None else ties
+    for i, j, w, tie in zip(winners.tolist(), losers.tolist(), weights.tolist(), said.tolist(), strict=True):
+        for game in [1.0] * int(w) + [w % 1]:
+            expected = 1 / (1 + 10 ** ((rating[j] - rating[i]) / 400))
+            change = factor * game * ((0.5 if tie else 1.0) - expected)
+            rating[i], rating[j] = rating[i] + change, rating[j] - change
     return np.array(rating)
+
+
+def comparisons(winners, losers, weights, ties):
+    return Comparisons(np.array([0, len(winners)]), winners, losers, weights, ties)
+
+
+def tied(data, k):
+    return np.array(data.draw(st.lists(st.booleans(), min_size=k, max_size=k)))
 
 
 @given(sample=samples(weighted=False))
@@ -33,9 +47,88 @@ def test_textbook_numbers():
     one = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32)
     assert POINTS * compiled(Elo(), *one, np.ones(1), 2) == pytest.approx([16, -16])
     # 400 points ahead the favorite is expected to win 10 of 11: another win is worth K / 11.
-    # A weight that moves 0 and 1 by 200 points each puts them there.
-    again = np.zeros(2, dtype=np.int32), np.ones(2, dtype=np.int32), np.array([200 / 16, 1.0]), 2
-    assert POINTS * compiled(Elo(), *again)[0] == pytest.approx(200 + 32 / 11)
+    # Two wins with K = 400 take 0 to 200 points more than 1 has less: 200 + 400 / 11.
+    again = np.zeros(2, dtype=np.int32), np.ones(2, dtype=np.int32), np.ones(2), 2
+    assert POINTS * compiled(Elo(factor=400), *again)[0] == pytest.approx(200 + 400 / 11)
+    # A tie takes from the favorite what it was expected to win beyond one half.
+    said = comparisons(again[0], again[1], np.ones(2), np.array([False, True]))
+    assert POINTS * Elo(factor=400).from_comparisons(said, 2)[0] == pytest.approx(200 + 400 * (1 / 2 - 10 / 11))
+
+
+@given(sample=samples(), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_tie_is_one_update_whoever_stands_left(sample, data):
+    winners, losers, weights, m = sample
+    weights = np.minimum(weights, 400.0)
+    ties = tied(data, len(winners))
+    found = Elo().from_comparisons(comparisons(winners, losers, weights, ties), m)
+    assert 1500 + POINTS * found == pytest.approx(ratings(32, winners, losers, weights, m, ties=ties), rel=1e-12)
+    left, right = np.where(ties, losers, winners), np.where(ties, winners, losers)
+    np.testing.assert_array_equal(Elo().from_comparisons(comparisons(left, right, weights, ties), m), found)
+
+
+@given(sample=samples())
+@settings(max_examples=30, deadline=None)
+def test_ties_alone_leave_all_items_exactly_equal(sample):
+    winners, losers, weights, m = sample
+    found = Elo().from_comparisons(comparisons(winners, losers, weights, np.ones(len(winners), bool)), m)
+    np.testing.assert_array_equal(found, np.zeros(m))
+
+
+@given(sample=samples(), data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_weight_is_so_many_judgments(sample, data):
+    winners, losers, weights, m = sample
+    weights = np.minimum(np.ceil(weights), 500.0)
+    ties = tied(data, len(winners))
+    rows = np.repeat(np.arange(len(winners)), weights.astype(int))
+    for factor in (0.2, 32.0, 800.0):
+        one = Elo(factor=factor).from_comparisons(comparisons(winners, losers, weights, ties), m)
+        ones = np.ones(len(rows))
+        many = Elo(factor=factor).from_comparisons(comparisons(winners[rows], losers[rows], ones, ties[rows]), m)
+        assert one == pytest.approx(many, rel=1e-11, abs=1e-11)
+        assert compiled(Elo(factor=factor), *sample[:2], weights, m) == pytest.approx(
+            compiled(Elo(factor=factor), winners[rows], losers[rows], ones, m), rel=1e-11, abs=1e-11
+        )
+
+
+@pytest.mark.parametrize("factor", [0.01, 0.3, 2.0, 32.0, 128.0, 400.0, 2000.0])
+@pytest.mark.parametrize("before", [0, 3, 40])
+@pytest.mark.parametrize("weight", [255.0, 257.0, 3000.5, 60_000.0])
+def test_many_judgments_are_counted_as_one_by_one(factor, before, weight):
+    """Of the upset and of the tie that follow so many wins."""
+    eta, gap = factor / POINTS, 0.0
+    for _ in range(before):
+        gap += 2 * eta / (1 + math.exp(gap))
+    win, tie = -gap, gap
+    for part in [1.0] * int(weight) + [weight % 1]:
+        win += 2 * eta * part / (1 + math.exp(win))
+        tie -= eta * part * math.tanh(tie / 2)
+    winners, losers = np.zeros(before + 1, np.int32), np.ones(before + 1, np.int32)
+    weights, ties = np.array([*[1.0] * before, weight]), np.arange(before + 1) == before
+    found = Elo(factor=factor).from_comparisons(comparisons(winners, losers, weights, ties), 2)
+    assert 2 * found[0] == pytest.approx(tie, rel=1e-9, abs=1e-11)
+    upset = np.where(ties, 1, 0).astype(np.int32)
+    for scores in (Elo(factor=factor).aggregate, lambda *a: compiled(Elo(factor=factor), *a)):
+        assert 2 * scores(upset, 1 - upset, weights, 2)[1] == pytest.approx(win, rel=1e-9, abs=1e-11)
+
+
+def test_ties_that_do_not_settle_are_bounded():
+    one = np.zeros(1, np.int32), np.ones(1, np.int32), np.array([1e9]), np.ones(1, bool)
+    assert Elo(factor=300).from_comparisons(comparisons(*one), 2).tolist() == [0, 0]
+    with pytest.raises(SpecError, match="K=400 makes every update of a tie by itself"):
+        Elo(factor=400).from_comparisons(comparisons(*one), 2)
+
+
+def test_what_is_derived_has_its_own_updates():
+    class Twice(Elo):
+        name = "twice"
+
+        def aggregate(self, winners, losers, weights, m):
+            return 2 * super().aggregate(winners, losers, weights, m)
+
+    said = comparisons(np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), np.zeros(1, bool))
+    assert POINTS * Twice().from_comparisons(said, 2) == pytest.approx([32, -32])
 
 
 def test_the_order_of_the_judgments_matters():

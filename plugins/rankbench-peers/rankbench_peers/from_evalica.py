@@ -18,6 +18,7 @@ import rankbench
 from rankbench.component import Property
 from rankbench.errors import ContenderDiverged
 from rankbench_peers.packages import package
+from rankbench_peers.votes import repeated
 
 __all__ = [
     "EvalicaAverageWinRate",
@@ -184,8 +185,9 @@ class EvalicaElo(EvalicaPeer):
     """evalica's Elo ratings, vote by vote.
 
     In evalica 0.4.2 a weight multiplies the outcome, not the step: with weight 2 a win is
-    worth two, whatever was expected, and with weight 1/2 a favorite that wins loses points. It
-    is left so; weights of 1 are as they should be.
+    worth two, whatever was expected, and with weight 1/2 a favorite that wins loses points. So
+    evalica is given no weights: a vote of weight w is listed w times, and a weight that is no whole
+    number is refused.
     """
 
     name: ClassVar[str] = "evalica-elo"
@@ -203,3 +205,21 @@ class EvalicaElo(EvalicaPeer):
     def options(self) -> dict[str, Any]:
         """Return the arguments of the function beside the votes."""
         return super().options() | {"k": self.k, "initial": self.initial, "base": self.base, "scale": self.points}
+
+    def from_comparisons(self, comparisons: rankbench.Comparisons, m: int) -> NDArray[np.float64]:
+        """Return evalica's ratings, shape (m,), of each vote as often as its weight says.
+
+        Raises
+        ------
+        ContenderDiverged
+            A rating is not finite.
+        InputError
+            A weight is no whole number, or there would be more than 2,000,000 votes.
+        SpecError
+            evalica is not installed.
+        """
+        rows = repeated(comparisons.weights)
+        ties = None if comparisons.ties is None else comparisons.ties[rows]
+        winners, losers = comparisons.winners[rows], comparisons.losers[rows]
+        whole = rankbench.Comparisons(np.array([0, len(rows)]), winners, losers, np.ones(len(rows)), ties)
+        return super().from_comparisons(whole, m)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 
-__all__ = ["MOST", "common_unit", "listed", "wins"]
+__all__ = ["MOST", "common_unit", "listed", "repeated", "wins"]
 
 MOST = 2_000_000
-"""Rows that `listed` makes at most."""
+"""Rows that `listed` and `repeated` make at most."""
 
 _EQUAL = 1e-9
 
@@ -72,3 +72,22 @@ def listed(wins: NDArray[np.float64]) -> tuple[list[tuple[int, int]], float]:
         raise InputError(f"this peer takes votes one by one, and there would be {counts.sum():,}; {MOST:,} at most")
     pairs = np.column_stack([np.repeat(first, counts), np.repeat(second, counts)])
     return [(int(a), int(b)) for a, b in pairs], unit
+
+
+def repeated(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the index of each vote as often as its weight says, for peers that go vote by vote.
+
+    Raises
+    ------
+    InputError
+        A weight is no whole number, or there would be more than 2,000,000 votes.
+    """
+    broken = np.flatnonzero(weights != np.floor(weights))
+    if len(broken):
+        raise InputError(
+            f"this peer takes votes one by one, and a weight of {weights[broken[0]]:g} is no number of votes; take "
+            "whole numbers, or rankbench's elo"
+        )
+    if weights.sum() > MOST:
+        raise InputError(f"this peer takes votes one by one, and there would be {weights.sum():,.0f}; {MOST:,} at most")
+    return np.repeat(np.arange(len(weights)), weights.astype(np.int64))

@@ -76,6 +76,18 @@ def test_half_votes_are_listed_so_that_alpha_means_the_same(votes, peer):
     np.testing.assert_allclose(found, peer(alpha=0.3).aggregate(*votes, ones, M), atol=1e-6)
 
 
+@pytest.mark.parametrize("peer", [ChoixLsr, ChoixIlsr, ChoixMm, ChoixRankCentrality, ChoixOpt])
+def test_a_weight_of_w_is_w_votes(votes, peer):
+    rng = np.random.default_rng(5)
+    weights, ties = rng.integers(1, 5, 400), rng.random(400) < 0.3
+    rows = np.repeat(np.arange(400), weights)
+    one = rankbench.Comparisons(np.array([0, 400]), *votes, weights.astype(float), ties)
+    winners, losers = (side[rows] for side in votes)
+    many = rankbench.Comparisons(np.array([0, len(rows)]), winners, losers, np.ones(len(rows)), ties[rows])
+    found, expected = (peer(alpha=0.3).from_comparisons(said, M) for said in (one, many))
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
 def test_no_solution_is_a_divergence_that_says_so():
     winners, losers = np.array([0, 0, 1], dtype=np.int32), np.array([1, 2, 2], dtype=np.int32)
     for peer in (ChoixLsr, ChoixIlsr, ChoixMm, ChoixRankCentrality):

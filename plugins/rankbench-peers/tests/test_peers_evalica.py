@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kendalltau
 
 import rankbench
-from rankbench.errors import ContenderDiverged
+from rankbench.errors import ContenderDiverged, InputError
 from rankbench_peers.from_evalica import (
     EvalicaAverageWinRate,
     EvalicaBradleyTerry,
@@ -40,7 +40,6 @@ PEERS = [
     (EvalicaBradleyTerry, evalica.bradley_terry),
     (EvalicaCounting, evalica.counting),
     (EvalicaEigen, evalica.eigen),
-    (EvalicaElo, evalica.elo),
     (EvalicaNewman, evalica.newman),
     (EvalicaPageRank, evalica.pagerank),
 ]
@@ -92,11 +91,33 @@ def test_newman_is_davidson(said):
     np.testing.assert_allclose(theirs - theirs.mean(), ours, atol=1e-5)
 
 
-def test_elo_is_ours_on_the_scale_of_chess(said):
-    winners, losers = said.winners, said.losers
-    ours = rankbench.get("aggregator", "elo:factor=20").aggregate(winners, losers, np.ones(K), M)
-    theirs = EvalicaElo(k=20).aggregate(winners, losers, np.ones(K), M)
+def test_elo_is_ours_on_the_scale_of_chess_with_ties_and_weights(said):
+    ours = rankbench.get("aggregator", "elo:factor=20").from_comparisons(said, M)
+    theirs = EvalicaElo(k=20).from_comparisons(said, M)
     np.testing.assert_allclose((theirs - 1000) * math.log(10) / 400, ours, atol=1e-9)
+
+
+def test_elo_is_evalicas_on_each_vote_as_often_as_it_weighs(said):
+    rows = np.repeat(np.arange(K), said.weights.astype(int))
+    outcomes = [evalica.Winner.Draw if tie else evalica.Winner.X for tie in said.ties[rows]]
+    direct = evalica.elo(said.winners[rows].tolist(), said.losers[rows].tolist(), outcomes).scores
+    np.testing.assert_array_equal(EvalicaElo().from_comparisons(said, M), direct[range(M)])
+
+
+def test_elo_refuses_weights_that_are_no_votes():
+    one = np.array([0], dtype=np.int32), np.array([1], dtype=np.int32)
+    with pytest.raises(InputError, match=r"weight of 0\.5 is no number of votes"):
+        EvalicaElo().aggregate(*one, np.full(1, 0.5), 2)
+    with pytest.raises(InputError, match="there would be 3,000,000"):
+        EvalicaElo().aggregate(*one, np.full(1, 3e6), 2)
+
+
+@pytest.mark.parametrize("peer", [*(peer for peer, _ in PEERS), EvalicaElo])
+def test_a_weight_of_w_is_w_votes(said, peer):
+    rows = np.repeat(np.arange(K), said.weights.astype(int))
+    ones = np.ones(len(rows))
+    many = rankbench.Comparisons(np.array([0, len(rows)]), said.winners[rows], said.losers[rows], ones, said.ties[rows])
+    np.testing.assert_allclose(peer().from_comparisons(said, M), peer().from_comparisons(many, M), rtol=1e-6)
 
 
 def test_pagerank_and_win_rates_are_ours(said):
@@ -139,8 +160,10 @@ def test_eigen_ranks_in_reverse():
 
 
 def test_weights_of_elo_multiply_the_outcome_and_not_the_step():
-    one = np.array([0], dtype=np.int32), np.array([1], dtype=np.int32)
-    assert EvalicaElo(k=4).aggregate(*one, np.ones(1), 2).tolist() == [1002, 998]
+    def ratings(weight):
+        return evalica.elo([0], [1], [evalica.Winner.X], weights=[weight], k=4, initial=1000).scores[[0, 1]].tolist()
+
+    assert ratings(1.0) == [1002, 998]
     # Twice a step of 2 is 4; half of it is 1.
-    assert EvalicaElo(k=4).aggregate(*one, np.full(1, 2.0), 2).tolist() == [1006, 998]
-    assert EvalicaElo(k=4).aggregate(*one, np.full(1, 0.5), 2).tolist() == [1000, 998]
+    assert ratings(2.0) == [1006, 998]
+    assert ratings(0.5) == [1000, 998]

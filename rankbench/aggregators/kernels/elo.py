@@ -5,12 +5,54 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numpy.typing import NDArray
 
+from rankbench.aggregators import elo_rows
 from rankbench.kernels import AGGREGATE
 
-__all__ = ["elo"]
+__all__ = ["elo", "elo_with_ties"]
+
+SLOW, FEW, EVEN = elo_rows.SLOW, elo_rows.FEW, elo_rows.EVEN
+_COUNTED = types.float64(types.float64, types.float64, types.float64)
+
+after_wins = njit(_COUNTED, cache=True, nogil=True)(elo_rows.after_wins)
+after_ties = njit(_COUNTED, cache=True, nogil=True)(elo_rows.after_ties)
+
+
+@njit(types.float64(types.float64, types.float64, types.float64), cache=True, nogil=True)
+def won(gap: float, weight: float, eta: float) -> float:
+    """Return what the winner gains, `gap` above the loser, as `Elo.aggregate` says it."""
+    gained, left = 0.0, float(np.floor(weight))
+    part = weight - left
+    while left >= 1:
+        # tanh, unlike exp, overflows nowhere.
+        move = eta * (0.5 - 0.5 * math.tanh(0.5 * gap))
+        if left > FEW and not 2 * move > SLOW:
+            move = 0.5 * after_wins(gap, left, 2 * eta)
+            left = 0.0
+        gained += move
+        gap += 2 * move
+        left -= 1
+    return gained + eta * part * (0.5 - 0.5 * math.tanh(0.5 * gap))
+
+
+@njit(types.float64(types.float64, types.float64, types.float64), cache=True, nogil=True)
+def tied(gap: float, weight: float, eta: float) -> float:
+    """Return what the first one gains by a tie, `gap` above the second one, as `Elo.from_comparisons` says it."""
+    gained, left = 0.0, float(np.floor(weight))
+    part = weight - left
+    while left >= 1:
+        move = -0.5 * eta * math.tanh(0.5 * gap)
+        if left > FEW and not 2 * eta > SLOW:
+            move = 0.5 * (math.copysign(after_ties(abs(gap), left, 2 * eta), gap) - gap)
+            left = 0.0
+        elif left > FEW and not EVEN <= abs(gap) < math.inf:
+            left = 0.0
+        gained += move
+        gap += 2 * move
+        left -= 1
+    return gained - 0.5 * eta * part * math.tanh(0.5 * gap)
 
 
 @njit(AGGREGATE, cache=True, nogil=True)
@@ -28,7 +70,30 @@ def elo(
         out[i] = 0.0
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
-        # tanh, unlike exp, overflows nowhere.
-        step = params[0] * weights[t] * (0.5 - 0.5 * math.tanh(0.5 * (out[i] - out[j])))
-        out[i] += step
-        out[j] -= step
+        move = won(out[i] - out[j], weights[t], params[0])
+        out[i] += move
+        out[j] -= move
+
+
+@njit(
+    types.void(
+        types.int32[::1], types.int32[::1], types.float64[::1], types.boolean[::1], types.float64, types.float64[::1]
+    ),
+    cache=True,
+    nogil=True,
+)
+def elo_with_ties(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    ties: NDArray[np.bool_],
+    eta: float,
+    out: NDArray[np.float64],
+) -> None:
+    """Add the ratings in units of log-odds to `out`, where all are 0."""
+    for t in range(len(winners)):
+        i, j = winners[t], losers[t]
+        gap = out[i] - out[j]
+        move = tied(gap, weights[t], eta) if ties[t] else won(gap, weights[t], eta)
+        out[i] += move
+        out[j] -= move
