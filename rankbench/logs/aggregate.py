@@ -16,6 +16,7 @@ from rankbench.logs.findings import find, name_notes
 from rankbench.logs.kinds import Intervals
 from rankbench.logs.ranking import ItemRanking
 from rankbench.logs.source import Log, LogSource, open_source
+from rankbench.logs.votes import NO_TIMES
 from rankbench.logs.votes_ranking import Wanted, irregular, rank_votes, ranked, resampled_ranking
 from rankbench.spec import parse
 
@@ -136,7 +137,10 @@ def aggregate(
             except InputError as error:
                 notes.append(f"query {query!r} is left out: {error}")
                 continue
-            notes += [f"query {query!r}: {note}" for note in (*more, *_scale_notes(ranking))]
+            # What is so of the whole log is said once.
+            notes += [
+                note if note == NO_TIMES else f"query {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
+            ]
             tables.append(_table(ranking).select(pl.lit(query).alias("query"), pl.all()))
         if not tables:
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
@@ -205,13 +209,17 @@ def _rank(source: LogSource, wanted: Wanted, *, pooled: bool) -> tuple[ItemRanki
         judges, log = False, load_sessions(frame, wanted.aggregator)
     wanted.aggregator.check_size(len(log.items))
     scores = log.scores(None)
+    notes = [NO_TIMES] if "sequential" in wanted.aggregator.properties else []
     if wanted.intervals is None:
-        return ranked(log.items, scores, log.scales), []
+        return ranked(log.items, scores, log.scales), notes
     if "irregular" in wanted.aggregator.properties:
-        return irregular(log.items, scores, log.scales)
+        ranking, more = irregular(log.items, scores, log.scales)
+        return ranking, [*notes, *more]
     check_size(len(log.items))
     drawn = log.replicates(wanted.replicates, wanted.seed)
-    return resampled_ranking(log.items, scores, log.scales, drawn, log.units, "judges" if judges else "bootstrap")
+    kind: Intervals = "judges" if judges else "bootstrap"
+    ranking, more = resampled_ranking(log.items, scores, log.scales, drawn, log.units, kind)
+    return ranking, [*notes, *more]
 
 
 def _ballot_judges(source: LogSource, wanted: Wanted) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -162,7 +162,7 @@ def rank_items(
     drawn = np.empty((replicates, m))
     for row in drawn:
         times = np.bincount(rng.integers(units.count, size=units.count), minlength=units.count)
-        row[:] = again(votes.weights * times[groups])
+        row[:] = again(times[groups])
     return with_spread(votes.items, scores, scales, drawn, units)
 
 
@@ -209,19 +209,16 @@ def with_spread(
     return ItemRanking(items, scores, lower, upper, low, high, scales, units)
 
 
-def _scorer(votes: Votes, aggregator: Aggregator) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-    """Return what makes scores, (m,), of the votes with other weights, (n,)."""
+def _scorer(votes: Votes, aggregator: Aggregator) -> Callable[[NDArray[np.int64]], NDArray[np.float64]]:
+    """Return what makes scores, (m,), of the votes so many times each, (n,)."""
     m = len(votes.items)
     if "sequential" not in aggregator.properties:
         # Sorted once: what is resampled are weights.
-        weighted = PairSums(votes.comparisons(), m).weighted
-    else:
-
-        def weighted(weights: NDArray[np.float64]) -> Comparisons:
-            rows = np.flatnonzero(weights > 0)
-            return replace(votes.comparisons(rows), weights=weights[rows])
-
-    return lambda weights: finite_scores(aggregator.from_comparisons(weighted(weights), m), m)
+        sums = PairSums(votes.comparisons(), m)
+        return lambda times: finite_scores(aggregator.from_comparisons(sums.weighted(votes.weights * times), m), m)
+    # In their order, a vote that was drawn twice two times in a row.
+    rows = np.arange(len(votes))
+    return lambda times: scores_of(aggregator, votes, np.repeat(rows, times))
 
 
 def scales_of(votes: Votes) -> NDArray[np.int64]:

@@ -17,12 +17,21 @@ if TYPE_CHECKING:
 
     from rankbench.logs.pairs import PairCounts
 
-__all__ = ["Votes", "load_votes", "votes_of_ballots"]
+__all__ = ["NO_TIMES", "Votes", "load_votes", "votes_of_ballots"]
+
+_AS_READ = "methods that go by the order of votes take the file's order"
+
+NO_TIMES = f"the log does not say when votes were cast: {_AS_READ}"
+"""What a reader of a sequential method must know of a log without times."""
 
 
 @dataclass(frozen=True, eq=False)
 class Votes:
     """Votes on items of one name space, whatever query they were asked under.
+
+    They stand in the order in which they were cast, as far as it is known, so that rows in rising
+    order are what a sequential aggregator is to be shown: by time, votes of one time in the
+    order of the log; in the order of the log alone where times are not known.
 
     Attributes
     ----------
@@ -37,9 +46,12 @@ class Votes:
     groups : ndarray of int32, shape (n,)
         Number of the (query, pair of items): votes on one thing have one number.
     times : ndarray of int64, shape (n,), or None
-        Place in the order of time, equal times have one place; None where there are none.
+        Place in the order of time, not decreasing, equal times have one place; None where a vote
+        has none.
     unsigned : int
         Votes without a judge, in a log that names judges of others.
+    undated : int
+        Votes without a time, in a log that has times of others.
     """
 
     items: list[str]
@@ -51,9 +63,19 @@ class Votes:
     groups: NDArray[np.int32]
     times: NDArray[np.int64] | None
     unsigned: int = 0
+    undated: int = 0
 
     def __len__(self) -> int:
         return len(self.winners)
+
+    def order_note(self) -> str:
+        """Return what a reader of a sequential method must know of the order of the votes; empty: nothing."""
+        if self.undated:
+            return f"{self.undated:,} of {len(self):,} votes have no time: {_AS_READ} of all"
+        if self.times is None:
+            return NO_TIMES
+        alike = len(self) - int((np.bincount(self.times) == 1).sum())
+        return f"{alike:,} of {len(self):,} votes share their time with others: {_AS_READ} of these" if alike else ""
 
     def decisive(self) -> NDArray[np.bool_]:
         """Return which votes prefer one item, with some weight, shape (n,)."""
@@ -97,6 +119,9 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     frame = comparisons.collect(engine="streaming")
     if not frame.height:
         raise InputError("the log has no votes")
+    undated = frame["time"].null_count() if "time" in frame.columns else 0
+    if "time" in frame.columns and not undated:
+        frame = frame.sort("time", maintain_order=True)
     names = pl.concat([frame["winner"], frame["loser"]]).unique().sort()
     if len(names) < 2:
         raise InputError("the log names one item only: there is nothing to rank")
@@ -122,6 +147,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         groups.to_series().to_numpy(),
         _ranked(frame, "time"),
         0 if unsigned == frame.height else unsigned,
+        0 if undated == frame.height else undated,
     )
 
 

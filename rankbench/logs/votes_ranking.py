@@ -162,9 +162,11 @@ def _in_order(source: LogSource, wanted: Wanted, kind: Intervals | None) -> tupl
         cluster="judge" if kind == "judges" else "vote",
         seed=wanted.seed,
     )
+    order = votes.order_note()
+    notes = [order] if order else []
     if kind is None or ranking.units is None:
-        return ranked(votes.items, ranking.scores, ranking.scales), []
-    return ranking, interval_notes(ranking.units, kind)
+        return ranked(votes.items, ranking.scores, ranking.scales), notes
+    return ranking, [*notes, *interval_notes(ranking.units, kind)]
 
 
 def _bradley_terry(

@@ -94,6 +94,9 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
             f"Of {len(votes):,} votes the log does not say for {votes.unsigned:,} who judged: all are taken for votes "
             "of unknown judges. Leave these rows out, or give them names, to go by judges."
         )
+    order = votes.order_note()
+    if order:
+        notes.append(f"{order[0].upper()}{order[1:]}.")
     scales = int(scales_of(votes).max()) + 1
     if scales > 1:
         notes.append(

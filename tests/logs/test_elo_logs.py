@@ -1,4 +1,4 @@
-"""Elo of real logs: an independent loop, and evalica where it is installed."""
+"""Elo of real logs: an independent loop, evalica where it is installed, and the order of time."""
 
 from __future__ import annotations
 
@@ -85,3 +85,100 @@ def test_a_log_of_ties_alone_says_nothing_against_anybody() -> None:
     assert found["score"].unique().to_list() == [0.0]
     assert found["rank_low"].unique().to_list() == [1]
     assert found["rank_high"].unique().to_list() == [found.height]
+
+
+def timed(votes: int = 400, seed: int = 0) -> pl.DataFrame:
+    """Return votes in the order of time, items improving one after the other."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 6, votes)
+    b = (a + rng.integers(1, 6, votes)) % 6
+    skill = np.sin(np.arange(votes)[:, None] / 60 + np.arange(6))
+    at = np.arange(votes)
+    first = rng.random(votes) < 1 / (1 + np.exp(2 * (skill[at, b] - skill[at, a])))
+    return pl.DataFrame(
+        {
+            "query_id": [f"q{q}" for q in rng.integers(0, 2, votes)],
+            "winner": [f"i{i}" for i in np.where(first, a, b)],
+            "loser": [f"i{i}" for i in np.where(first, b, a)],
+            "tie": rng.random(votes) < 0.2,
+            "weight": rng.choice([1.0, 2.0, 0.5], votes),
+            "judge": [f"j{j:02}" for j in rng.integers(0, 80, votes)],
+            "time": np.arange(votes),
+        }
+    )
+
+
+class Last(rankbench.Aggregator):
+    """A plugin's: the place of an item's last win among all votes."""
+
+    name = "last"
+    source = "test"
+    properties = frozenset({"equivariant", "sequential"})
+
+    def aggregate(self, winners, losers, weights, m):
+        scores = np.zeros(m)
+        scores[winners] = np.arange(1, len(winners) + 1)
+        return scores
+
+
+@pytest.mark.parametrize("method", ["elo", "last"])
+@pytest.mark.parametrize(
+    "asked", [{}, {"by": "query"}, *({"intervals": kind, "replicates": 20} for kind in ("bootstrap", "judges"))]
+)
+def test_the_order_of_time_counts_and_that_of_rows_does_not(monkeypatch, method: str, asked: dict[str, object]) -> None:
+    if method == "last":
+        monkeypatch.setattr("rankbench.plugin.manager.get", lambda kind, text: Last())
+    log = timed()
+    expected = rankbench.aggregate(log, method, **asked)
+    assert expected.notes == ()
+    for other in (log.reverse(), log.sample(fraction=1, shuffle=True, seed=1)):
+        found = rankbench.aggregate(other, method, **asked)
+        assert found.table.equals(expected.table)
+    # What the votes say in another order is something else.
+    other = log.with_columns(time=pl.col("time").reverse())
+    assert not rankbench.aggregate(other, method, **asked).table.equals(expected.table)
+
+
+def test_without_a_time_the_order_of_the_file_is_taken_and_a_note_says_so() -> None:
+    log = timed().drop("time")
+    said = "the log does not say when votes were cast: methods that go by the order of votes take the file's order"
+    assert rankbench.aggregate(log, "elo").notes == (said,)
+    assert rankbench.aggregate(log, "elo", by="query").notes == (said,)
+    assert rankbench.aggregate(log, "bradley-terry").notes == ()
+    assert rankbench.aggregate(log, "elo").table.equals(rankbench.aggregate(timed(), "elo").table)
+    missing = timed().with_columns(time=pl.when(pl.col("time") > 2).then("time"))
+    found = rankbench.aggregate(missing, "elo")
+    assert found.notes[0].startswith("3 of 400 votes have no time: ")
+    assert found.table.equals(rankbench.aggregate(log, "elo").table)
+    ballots = pl.DataFrame({"query_id": ["q"] * 2, "ranking": [[["a"], ["b"]], [["b"], ["a"]]]})
+    assert rankbench.aggregate(ballots, "elo").notes == (said,)
+
+
+def test_votes_of_one_time_are_taken_in_the_order_of_the_file() -> None:
+    log = timed().with_columns(time=pl.col("time") // 10)
+    found = rankbench.aggregate(log, "elo")
+    assert found.notes[0].startswith("400 of 400 votes share their time with others: ")
+    assert found.table.equals(rankbench.aggregate(timed(), "elo").table)
+
+
+def test_votes_of_a_resample_stand_in_the_order_of_time(monkeypatch) -> None:
+    """The vote that was cast last decides about who won last, however often it is drawn."""
+    seen = []
+    aggregate = Last.aggregate
+
+    def watched(self, winners, losers, weights, m):
+        seen.append((winners.copy(), weights.copy()))
+        return aggregate(self, winners, losers, weights, m)
+
+    monkeypatch.setattr(Last, "aggregate", watched)
+    monkeypatch.setattr("rankbench.plugin.manager.get", lambda kind, text: Last())
+    # Item i wins at time i: what is seen says when it was cast.
+    names = [f"i{i:02}" for i in range(40)]
+    log = pl.DataFrame({"winner": names, "loser": names[1:] + names[:1], "time": range(40), "weight": [0.5] * 40})
+    rankbench.aggregate(log.sample(fraction=1, shuffle=True, seed=3), "last", intervals="bootstrap", replicates=30)
+    assert len(seen) == 31
+    for winners, weights in seen[1:]:
+        assert len(winners) == 40
+        assert (np.diff(winners) >= 0).all()
+        assert len(np.unique(winners)) < 40
+        assert set(weights.tolist()) == {0.5}
