@@ -88,7 +88,7 @@ def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None,
         replaces that of every experiment whose protocol takes it.
     reps : int, optional
         At most so many repetitions: the longest experiment gets them, the others keep
-        their proportion to it.
+        their proportion to it. Folds by time, whose number is fixed, stay as they are.
     extra : sequence of str
         What to add wherever it fits: a contender, or ``kind=component``, as in
         ``surrogate=mine``, which stands in the place of the built-in ones.

@@ -16,7 +16,11 @@ __all__ = ["plan"]
 @click.option("--suite", show_default="paper", help="A suite by name, or a TOML file.")
 @log_options
 @click.option("--dataset", multiple=True, metavar="NAME", help="Another data set, for every experiment that takes it.")
-@click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions, others in proportion.")
+@click.option(
+    "--reps",
+    type=click.IntRange(min=1),
+    help="At most so many repetitions, others in proportion (folds by time keep their five).",
+)
 @click.option(
     "--with", "extra", multiple=True, metavar="CONTENDER", help="Add a contender, or kind=COMPONENT, wherever it fits."
 )

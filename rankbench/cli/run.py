@@ -22,7 +22,11 @@ __all__ = ["run"]
     metavar="NAME",
     help="Another data set than the suite's, NAME or NAME:param=value,...; for every experiment that takes it.",
 )
-@click.option("--reps", type=click.IntRange(min=1), help="At most so many repetitions, others in proportion.")
+@click.option(
+    "--reps",
+    type=click.IntRange(min=1),
+    help="At most so many repetitions, others in proportion (folds by time keep their five).",
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one for each processor.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--address", default="", help="Of a Dask scheduler, as tcp://10.0.0.1:8786.")

@@ -12,10 +12,23 @@ from rankbench.errors import SpecError
 from rankbench.logs.units import ENOUGH, effective
 from rankbench.logs.votes import Votes
 
-__all__ = ["FOLDS", "Grouping", "Split", "chosen_grouping", "grouped_folds", "grouping_of", "split"]
+__all__ = [
+    "FOLDS",
+    "INNER",
+    "Grouping",
+    "Split",
+    "chosen_grouping",
+    "grouped_folds",
+    "grouping_of",
+    "inner_splits",
+    "split",
+]
 
 FOLDS = 5
 """Parts that a log is cut into."""
+
+INNER = 3
+"""Parts within the training part, on which parameters and links are chosen."""
 
 Grouping: TypeAlias = Literal["judge", "pair", "time"]
 """What a user may ask to be held out together."""
@@ -77,10 +90,7 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, .
     """
     decisive = votes.decisive()
     if wanted == "time":
-        for part in range(FOLDS):
-            train, test = _before_and_after(grouping_of(votes, "time"), part)
-            if not decisive[train].any() or not decisive[test].any():
-                raise SpecError("a sixth of the log, in the order of time, has no decisive vote: there are no folds")
+        _check_times(votes, decisive)
         return "time", ()
     if decisive.sum() < FOLDS:
         raise SpecError(f"the log has {decisive.sum()} decisive votes: too few for {FOLDS} folds")
@@ -96,6 +106,21 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, .
     if wanted == "pair":
         raise SpecError(f"{few}: there are no folds by pair")
     return "vote", (*notes, f"Single votes are held out, as {few}: the same judge is on both sides.")
+
+
+def _check_times(votes: Votes, decisive: NDArray[np.bool_]) -> None:
+    """Refuse a log that cannot be cut in the order of time, or whose first sixth cannot be cut again."""
+    groups = grouping_of(votes, "time")
+    for part in range(FOLDS):
+        train, test = _before_and_after(groups, part, FOLDS)
+        if not decisive[train].any() or not decisive[test].any():
+            raise SpecError("a sixth of the log, in the order of time, has no decisive vote: there are no folds")
+        inner = inner_splits(votes, "time", train, np.random.default_rng(0))
+        if not any(decisive[train[later]].any() for _, later in inner):
+            raise SpecError(
+                f"the first {part + 1} sixths of the log, in the order of time, hold no decisive vote that was cast "
+                "after others: parameters cannot be chosen on them, and there are no folds"
+            )
 
 
 def _few_judges(votes: Votes) -> str:
@@ -180,7 +205,7 @@ def split(
     if grouping == "time":
         if repetition >= FOLDS:
             raise SpecError(f"there are {FOLDS} runs in the order of time, and more would repeat them")
-        train, test = _before_and_after(groups, repetition)
+        train, test = _before_and_after(groups, repetition, FOLDS)
     else:
         fold = grouped_folds(groups, FOLDS, rng, votes.decisive())
         part = repetition % FOLDS
@@ -190,13 +215,45 @@ def split(
     return train, test
 
 
-def _before_and_after(groups: NDArray[np.int64], part: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first ``part + 1`` sixths of the rows in the order of time, and the next sixth."""
+def inner_splits(
+    votes: Votes, grouping: Split, train: NDArray[np.int64], rng: np.random.Generator
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Return how the training part is cut again, to choose parameters and links on it.
+
+    ``judge``, ``pair`` and ``vote``: each of `INNER` parts of a random partition is predicted from the others.
+    ``time``: nothing is learned from the future; the second quarter is predicted from the first, the
+    third from the first two, the last from the first three.
+
+    Parameters
+    ----------
+    votes : Votes
+    grouping : Split
+    train : ndarray of int64, shape (n,)
+        Rows.
+    rng : Generator
+        Of the partition.
+
+    Returns
+    -------
+    list of (ndarray of int64, ndarray of int64)
+        Places in `train` to learn from, and to predict; neither is empty.
+    """
+    groups = grouping_of(votes, grouping)[train]
+    if grouping == "time":
+        cut = [_before_and_after(groups, part, INNER) for part in range(INNER)]
+    else:
+        fold = grouped_folds(groups, INNER, rng, votes.decisive()[train])
+        cut = [(np.flatnonzero(fold != part), np.flatnonzero(fold == part)) for part in range(INNER)]
+    return [(inside, outside) for inside, outside in cut if len(inside) and len(outside)]
+
+
+def _before_and_after(groups: NDArray[np.int64], part: int, parts: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first ``part + 1`` of ``parts + 1`` equal parts of the rows in the order of time, and the next one."""
     order = np.argsort(groups, kind="stable")
     places = np.empty(len(groups), dtype=np.int64)
     # Votes of one time stay together: all take the place of the first of them.
     first = np.concatenate([[0], np.flatnonzero(np.diff(groups[order])) + 1])
     lengths = np.diff(np.concatenate([first, [len(groups)]]))
     places[order] = np.repeat(first, lengths)
-    sixth = places * (FOLDS + 1) // len(groups)
-    return np.flatnonzero(sixth <= part), np.flatnonzero(sixth == part + 1)
+    at = places * (parts + 1) // len(groups)
+    return np.flatnonzero(at <= part), np.flatnonzero(at == part + 1)

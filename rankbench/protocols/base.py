@@ -81,8 +81,9 @@ class Prepared:
         Draws are samples, without replacement, of so many observations, and the same units
         are judged every time: there is one draw of n = `pool`, and so one repetition. None:
         a draw is new.
-    most : int or None
-        Repetitions beyond so many would be those before them again: the plan has no more.
+    fixed : int or None
+        There are so many repetitions, each of them another part of the design: the plan has
+        neither more nor fewer, however many are asked for.
     """
 
     protocol: Protocol
@@ -95,7 +96,7 @@ class Prepared:
     splits: Mapping[Split, str] = field(default_factory=dict)
     test_share: float | None = None
     pool: int | None = None
-    most: int | None = None
+    fixed: int | None = None
 
     def __post_init__(self) -> None:
         if not self.splits:
@@ -104,10 +105,10 @@ class Prepared:
             object.__setattr__(self, "test_share", self.protocol.test_share)
 
     def repetitions(self, n: int, wanted: int) -> int:
-        """Return how many repetitions of n observations differ, at most `wanted`."""
+        """Return how many repetitions of n observations are planned where `wanted` are asked for."""
         if self.pool is not None and n >= self.pool:
             return 1
-        return wanted if self.most is None else min(wanted, self.most)
+        return wanted if self.fixed is None else self.fixed
 
     def scaled(self, n: int) -> int:
         """Return the number of judgments that stands for the suite's n."""

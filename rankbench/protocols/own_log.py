@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.errors import SpecError
-from rankbench.logs.folds import FOLDS, Grouping, chosen_grouping, grouped_folds, grouping_of, split
-from rankbench.logs.folds import Split as Held
+from rankbench.logs.folds import FOLDS, Grouping, chosen_grouping, inner_splits, split
 from rankbench.logs.ranking import scores_of
 from rankbench.logs.votes import Votes
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
@@ -25,8 +24,8 @@ from rankbench.results.schema import CellResult, Direction, Split
 
 __all__ = ["OwnLog"]
 
-INNER = 3
-"""Folds within the training part, on which parameters and links are chosen."""
+Inner: TypeAlias = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+"""Places in the training part to learn from and to predict, as `inner_splits` returns them."""
 
 SMALLEST = 1e-100
 """Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
@@ -45,8 +44,9 @@ class OwnLog(Protocol):
     `rankbench.logs.folds.chosen_grouping`. A contender's parameters and its link, from score differences to
     chances, are chosen within the other four fifths, by log loss on three inner folds; then it
     is fitted to all four. Repetition r tests fold r mod 5 of a random partition of its own
-    for every five repetitions; folds by time are never shuffled, there are five of them, and a
-    sixth repetition is refused.
+    for every five repetitions. Folds by time are never shuffled: a run learns from the first sixths of the
+    log and is tested on the next one, its inner folds too predict what came later, and there are
+    always five runs, however many are asked for, as each of them is about another time.
 
     The metrics, all on held-out votes: ``disagreement``, the weighted share of decisive votes
     that the scores order the other way, equal scores counting half; ``log-loss``, the mean of
@@ -88,8 +88,8 @@ class OwnLog(Protocol):
         if grouping == "time":
             notes = (
                 *notes,
-                f"Folds by time are rough: there are {FOLDS} runs, they learn from different amounts, and drift (what "
-                "changes with time) is not in the intervals.",
+                f"Folds by time are rough: there are {FOLDS} runs, whatever --reps says, they learn from different "
+                "amounts, and drift (what changes with time) is not in the intervals.",
             )
         return Prepared(
             self,
@@ -99,7 +99,7 @@ class OwnLog(Protocol):
             log.arrays,
             float(len(log.votes)),
             notes,
-            most=FOLDS if grouping == "time" else None,
+            fixed=FOLDS if grouping == "time" else None,
         )
 
     def refusal(self, dataset: Dataset) -> str:
@@ -127,7 +127,7 @@ class OwnLog(Protocol):
             train, test = split(votes, grouping, key.repetition, partition)
         except SpecError as error:
             return [failed(cell, error) for cell in task.cells]
-        folds = _inner_folds(votes, grouping, train, inner)
+        folds = inner_splits(votes, grouping, train, inner)
         found = []
         for cell, spec in task.cells.items():
             grid = [point for point in points(self.contender, spec) if isinstance(point, Aggregator)]
@@ -155,22 +155,12 @@ class _Chosen(NamedTuple):
     nu: float
 
 
-def _inner_folds(votes: Votes, grouping: Held, train: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    groups = grouping_of(votes, grouping)[train]
-    if grouping != "time":
-        return grouped_folds(groups, INNER, rng, votes.decisive()[train])
-    order = np.argsort(groups, kind="stable")
-    fold = np.empty(len(groups), dtype=np.int64)
-    fold[order] = np.arange(len(groups)) * INNER // len(groups)
-    return fold
-
-
 def _judged(
     grid: Sequence[Aggregator],
     votes: Votes,
     train: NDArray[np.int64],
     test: NDArray[np.int64],
-    folds: NDArray[np.int64],
+    folds: Inner,
 ) -> tuple[Mapping[str, float], dict[str, float]]:
     """Return the metrics of one contender on the test votes, and what was chosen for it."""
     from rankbench.logs.links import calibration_error, tie_log_loss, win_log_loss
@@ -190,18 +180,20 @@ def _judged(
     return losses, info
 
 
-def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], folds: NDArray[np.int64]) -> _Chosen:
+def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], folds: Inner) -> _Chosen:
     """Choose parameters and link by the log loss of margins that were predicted out of fold."""
     from rankbench.logs.links import LINKS, Outcomes, fit_link, fit_tie_link, win_log_loss
 
+    predicted = np.zeros(len(train), dtype=np.bool_)
+    for _, outside in folds:
+        predicted[outside] = True
+    rows = train[predicted]
     best: tuple[float, int, Any, float, Outcomes] | None = None
     for number, point in enumerate(grid):
         margins = np.zeros(len(train))
-        for fold in range(INNER):
-            inside, outside = train[folds != fold], np.flatnonzero(folds == fold)
-            if len(inside) and len(outside):
-                margins[outside] = _outcomes(scores_of(point, votes, inside), votes, train[outside]).margins
-        seen = Outcomes(margins, votes.weights[train], votes.ties[train])
+        for inside, outside in folds:
+            margins[outside] = _outcomes(scores_of(point, votes, train[inside]), votes, train[outside]).margins
+        seen = Outcomes(margins[predicted], votes.weights[rows], votes.ties[rows])
         for link in LINKS:
             b = fit_link(seen, link)
             loss = win_log_loss(seen, b, link)

@@ -85,6 +85,9 @@ def run_facts(
     seconds : dict of str to float
     """
     plan = made.plan
+    planned: dict[str, int] = {}
+    for member in plan.members:
+        planned[member.experiment] = max(planned.get(member.experiment, 0), member.repetition + 1)
     kept = ("versions", "cpu", "blas", "code_digest", "seed")
     return {
         "suite": plan.suite.name,
@@ -101,7 +104,7 @@ def run_facts(
             }
             for index, source in enumerate(record["sources"])
         ],
-        "repetitions": {e.name: e.repetitions for e in plan.suite.experiments},
+        "repetitions": {e.name: planned[e.name] for e in plan.suite.experiments},
         "n": {e.name: [made.sources[made.of[e.name]].scaled(n) for n in e.n] for e in plan.suite.experiments},
         "blocks": {"computed": computed, "reused": len(plan.tasks) - computed},
         "workers": workers,

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankbench.errors import SpecError
-from rankbench.logs.folds import FOLDS, chosen_grouping, grouped_folds, grouping_of, split
+from rankbench.logs.folds import FOLDS, INNER, chosen_grouping, grouped_folds, grouping_of, inner_splits, split
 from rankbench.logs.votes import Votes
 
 
@@ -142,3 +142,38 @@ def test_folds_that_cannot_be_are_refused_at_once(log: Votes, wanted, said: str)
 def test_time_has_five_runs() -> None:
     with pytest.raises(SpecError, match="5 runs in the order of time"):
         split(votes(), "time", FOLDS, np.random.default_rng(0))
+
+
+@given(st.integers(0, 30), st.integers(0, 4), st.integers(12, 200))
+@settings(deadline=None, max_examples=60)
+def test_inner_folds_by_time_learn_from_the_past_alone(seed: int, repetition: int, distinct: int) -> None:
+    log = replace(votes(seed=seed), times=np.random.default_rng(seed).integers(0, distinct, 300))
+    train, _ = split(log, "time", repetition, np.random.default_rng(0))
+    cut = inner_splits(log, "time", train, np.random.default_rng(0))
+    assert 0 < len(cut) <= INNER
+    tested = np.concatenate([later for _, later in cut])
+    assert len(np.unique(tested)) == len(tested)
+    for earlier, later in cut:
+        times = log.times[train]
+        assert times[earlier].max() < times[later].min()
+        # All of the past, and nothing between.
+        np.testing.assert_array_equal(np.sort(earlier), np.flatnonzero(times < times[later].min()))
+
+
+@pytest.mark.parametrize("grouping", ["judge", "pair", "vote"])
+def test_inner_folds_predict_every_vote_once_from_other_groups(grouping) -> None:
+    log = votes()
+    train, _ = split(log, grouping, 0, np.random.default_rng(1))
+    cut = inner_splits(log, grouping, train, np.random.default_rng(2))
+    assert len(cut) == INNER
+    np.testing.assert_array_equal(np.sort(np.concatenate([out for _, out in cut])), np.arange(len(train)))
+    groups = grouping_of(log, grouping)[train]
+    for inside, outside in cut:
+        assert not set(groups[inside].tolist()) & set(groups[outside].tolist())
+        assert len(inside) + len(outside) == len(train)
+
+
+def test_times_of_which_the_first_sixth_has_one_leave_nothing_to_choose_by() -> None:
+    log = replace(votes(n=120), times=np.sort(np.arange(120) // 20), ties=np.zeros(120, bool))
+    with pytest.raises(SpecError, match="parameters cannot be chosen"):
+        chosen_grouping(log, "time")
