@@ -207,7 +207,7 @@ class Experiment(_Strict):
     dataset: str = ""
     optional: bool = False
     recommend: bool = False
-    margin: dict[str, Margin] = {}
+    margin: dict[str, Margin] = Field(default_factory=dict)
     purpose: str = ""
     caveats: tuple[str, ...] = ()
     n: Counts = (1,)
