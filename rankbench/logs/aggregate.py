@@ -11,7 +11,7 @@ import polars as pl
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.errors import InputError, SpecError
-from rankbench.logs.certainty import check_size
+from rankbench.logs.certainty import check_size, ridge_of, shrunk
 from rankbench.logs.findings import find, name_notes
 from rankbench.logs.kinds import Intervals
 from rankbench.logs.ranking import ItemRanking
@@ -146,6 +146,8 @@ def aggregate(
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
         table = pl.concat(tables)
     found = _findings(source, table["item"].unique().to_list())
+    if intervals is not None and not plain and table["lower"].count():
+        found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
     spec = parse(method)
     return Aggregation(table, str(spec if plain else aggregator), (*_shortened(notes), *found))
 

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.logs.units import ENOUGH, Units
 
-__all__ = ["FEW", "LARGEST", "MANY", "check_size", "judged_enough", "rank_ranges", "score_intervals", "too_thin"]
+if TYPE_CHECKING:
+    from rankbench.aggregators.base import Aggregator
+
+__all__ = [
+    "FEW",
+    "LARGEST",
+    "MANY",
+    "check_size",
+    "judged_enough",
+    "rank_ranges",
+    "ridge_of",
+    "score_intervals",
+    "shrunk",
+    "too_thin",
+]
 
 FEW = 30
 """With fewer units a bootstrap of a maximum is too coarse: Bonferroni instead."""
@@ -37,6 +53,21 @@ def check_size(m: int) -> None:
         raise InputError(
             f"intervals compare all pairs of items: {m:,} are too many (at most {LARGEST:,}); leave them out"
         )
+
+
+def shrunk(ridge: float) -> str:
+    """Say what intervals of scores with a ridge are intervals of; empty without one."""
+    if not ridge > 0:
+        return ""
+    return (
+        f"intervals are for the scores as the ridge ({ridge:g}) shrinks them, not for the log-odds behind the votes: "
+        "those they may miss far more often than in 5% of logs, the more so the fewer votes an item has"
+    )
+
+
+def ridge_of(aggregator: Aggregator) -> float:
+    """Return the penalty on an aggregator's scores, its parameter ``ridge``; 0 if it has none."""
+    return float(aggregator.config().get("ridge", 0.0))
 
 
 def score_intervals(

@@ -13,7 +13,7 @@ from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
 from rankbench.data.dataset import Dataset
 from rankbench.errors import SpecError
-from rankbench.logs.certainty import FEW, LARGEST, too_thin
+from rankbench.logs.certainty import FEW, LARGEST, ridge_of, too_thin
 from rankbench.logs.ranking import Cluster, ItemRanking, clusters_of, rank_items
 from rankbench.logs.units import units_of_votes
 from rankbench.logs.votes import Votes
@@ -97,7 +97,9 @@ class Items(Protocol):
             if not isinstance(aggregator, Aggregator):
                 raise SpecError(f"{spec!r} is not an aggregator")
             ranking = guarded(partial(self._ranking, votes, aggregator, task.key.seed))
-            found.append(failed(cell, ranking) if isinstance(ranking, Exception) else _cell(cell, ranking))
+            found.append(
+                failed(cell, ranking) if isinstance(ranking, Exception) else _cell(cell, ranking, ridge_of(aggregator))
+            )
         return found
 
     def _ranking(self, votes: Votes, aggregator: Aggregator, seed: int) -> ItemRanking:
@@ -109,7 +111,7 @@ class Items(Protocol):
         return rank_items(votes, aggregator, replicates=self.replicates, cluster=self.cluster, seed=seed)
 
 
-def _cell(cell: str, ranking: ItemRanking) -> CellResult:
+def _cell(cell: str, ranking: ItemRanking, ridge: float) -> CellResult:
     values = {
         "score": ranking.scores,
         "lower": ranking.lower,
@@ -118,4 +120,6 @@ def _cell(cell: str, ranking: ItemRanking) -> CellResult:
         "rank-high": ranking.high.astype(np.float64),
     }
     facts = {"scales": float(ranking.scales.max() + 1), "clusters": float(ranking.units.count if ranking.units else 0)}
+    if np.isfinite(ranking.lower).any():
+        facts["ridge"] = ridge
     return CellResult(cell, "done", "", math.nan, {(metric, "design"): values[metric] for metric in RANKING}, {}, facts)

@@ -8,10 +8,11 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.results.sample import Race, Sampler
+from rankbench.logs.certainty import shrunk
+from rankbench.results.sample import Arm, Race, Sampler
 from rankbench.results.schema import RANKING, Source
 from rankbench.results.standings import Standing, best_first
-from rankbench.results.text import code, count, interval, markdown, number, significant
+from rankbench.results.text import code, count, interval, markdown, number, sentence, significant
 
 __all__ = ["exact_tables", "intervals_tables", "race_title", "ranking_tables"]
 
@@ -110,12 +111,18 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[str]:
                     f"| {places} | {markdown(units[i])} | {number(float(score[i]), 3)} "
                     f"| {interval(float(lower[i]), float(upper[i]), 3)} |"
                 )
-            table, label = "\n".join([*lines, *_without_interval(lower)]), markdown(arm.member.label)
+            table, label = "\n".join([*lines, *_without_interval(lower), *_shrunk(arm)]), markdown(arm.member.label)
             if parts:
                 parts.append(f"<details><summary>{label}</summary>\n\n{table}\n\n</details>")
             else:
                 parts += [f"**{label}**", table]
     return parts
+
+
+def _shrunk(arm: Arm) -> list[str]:
+    """Return what intervals of shrunk scores are intervals of."""
+    note = shrunk(arm.info("ridge"))
+    return ["", sentence(f"{note[:1].upper()}{note[1:]}")] if note else []
 
 
 def _without_interval(lower: NDArray[np.float64]) -> list[str]:

@@ -135,6 +135,13 @@ def test_the_recommendation_names_its_evidence(results: rankbench.Results) -> No
     assert "judges like these" in section
 
 
+def test_intervals_of_shrunk_scores_say_so(results: rankbench.Results) -> None:
+    ranking = (results.directory / "leaderboard.md").read_text().split("### items")[1]
+    assert (
+        "Intervals are for the scores as the ridge (1) shrinks them, not for the log-odds behind the votes" in ranking
+    )
+
+
 def test_items_are_ranked_and_drawn(results: rankbench.Results) -> None:
     units = pl.read_csv(results.directory / "units.csv").filter(contender="bradley-terry")
     scores = dict(units.filter(metric="score").select("unit", "value").iter_rows())
