@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rankbench.data.dataset import Dataset
 from rankbench.digest import code_digest
-from rankbench.errors import SpecError, StoreError
+from rankbench.errors import SpecError
 from rankbench.protocols.base import BlockTask
 from rankbench.results.files import write_facts
 from rankbench.results.notices import Notice
@@ -20,6 +19,7 @@ from rankbench.results.report import Report
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
 from rankbench.results.store import Store
+from rankbench.runner.folders import check_folder, default_folder
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare
 from rankbench.runner.progress import Progress, Silent
@@ -167,8 +167,10 @@ def run(
         As in ``tcp://10.0.0.1:8786``.
     out : path, optional
         Folder for the results; by default ``runs/<suite>``, with ``-<data set>`` behind it
-        where other data sets than the suite's were asked for. A folder belongs to one suite
-        on its data; its leaderboard shows what the last run asked for.
+        where other data sets than the suite's were asked for, and the first 8 digits of their
+        sha256 behind that if the folder is that of other data of the same name. A folder
+        belongs to one suite on its data, and to the contents that they had; its leaderboard
+        shows what the last run asked for.
     progress : Progress, optional
         Told how the run goes.
 
@@ -183,7 +185,8 @@ def run(
     ExecutorError
         The cluster cannot be used.
     StoreError
-        The folder is in use by another run, or holds another suite's or data set's run.
+        The folder is in use by another run, or holds a run of another suite, of other data, or
+        of data that have changed since.
     """
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
@@ -197,10 +200,10 @@ def run(
     with told:
         made = planned(suite, dataset=dataset, reps=reps, extra=extra)
         plan = made.plan
-        directory = Path(out) if out is not None else Path("runs") / _folder(plan.suite.name, dataset)
+        directory = Path(out) if out is not None else default_folder(made, _several(dataset))
         store = Store.open(directory)
         try:
-            _check_folder(store, directory, made)
+            check_folder(store, made)
             record = suite_record(made)
             store.begin(record, plan.members)
             missing = _missing(store, plan.tasks)
@@ -242,30 +245,11 @@ def run(
     return results
 
 
-def _folder(suite: str, dataset: DatasetChoice) -> str:
-    """Name the folder of a run: data sets other than the suite's get one of their own."""
-    return "-".join([suite, *(re.sub(r"[^A-Za-z0-9._=-]+", "-", str(name)) for name in _several(dataset))])
-
-
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
     """Return whether a protocol, loss or contender is not built in: it may hang, or take its process down."""
     from rankbench.runner.deaths import grouped
 
     return bool(grouped(tasks, [source.protocol for source in made.sources])[1])
-
-
-def _check_folder(store: Store, directory: Path, made: Planned) -> None:
-    """Refuse a folder with the results of another suite or other data."""
-    if not store.planned():
-        return
-    held = store.record()
-    there = {(source.protocol.partition(":")[0], source.dataset) for source in held.sources}
-    wanted = {(source.protocol.name, str(source.dataset or "")) for source in made.sources}
-    if held.name != made.plan.suite.name or not (there <= wanted or wanted <= there):
-        data = ", ".join(source.dataset or source.protocol for source in held.sources)
-        raise StoreError(
-            f"{directory} holds suite {held.name!r} on {data}; give another folder with --out, or remove it"
-        )
 
 
 def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:

@@ -59,25 +59,34 @@ def prepare(suite: Suite, datasets: Sequence[str | Dataset] = ()) -> Sources:
     wanted: dict[tuple[str, str], tuple[Protocol, Dataset | None]] = {}
     key_of: dict[str, tuple[str, str]] = {}
     asked: dict[str, Dataset] = {}
-    used: set[str] = set()
-    refusals: list[str] = []
+    used: set[int] = set()
+    late: set[int] = set()
+    refusals: dict[int, str] = {}
     for experiment in suite.experiments:
         protocol = protocol_of(experiment.protocol)
         dataset = None
         if protocol.table is not None:
-            fitting = [d for d in given if not protocol.refusal(d)]
-            refusals += [refusal for d in given if (refusal := protocol.refusal(d))]
-            used |= {str(d) for d in fitting[:1]}
-            dataset = fitting[0] if fitting else _own(experiment.name, experiment.dataset, protocol)
-            # One object, so that a protocol knows again what another one has loaded.
-            dataset = asked.setdefault(str(dataset), dataset)
+            # By their places: two files of one name are two data sets.
+            fitting = [i for i, d in enumerate(given) if not protocol.refusal(d)]
+            refusals |= {i: refusal for i, d in enumerate(given) if (refusal := protocol.refusal(d))}
+            late |= {*fitting[1:]}
+            if fitting:
+                used.add(fitting[0])
+                dataset = given[fitting[0]]
+            else:
+                dataset = _own(experiment.name, experiment.dataset, protocol)
+                # One object, so that a protocol knows again what another one has loaded.
+                dataset = asked.setdefault(str(dataset), dataset)
         key = (str(protocol), str(dataset) if dataset else "")
         wanted[key] = (protocol, dataset)
         key_of[experiment.name] = key
-    for d in given:
-        if str(d) not in used:
-            why = f": {refusals[0]}" if refusals else ""
-            raise SpecError(f"no experiment of suite {suite.name!r} takes data set {d!s}{why}")
+    for i, d in enumerate(given):
+        if i not in used:
+            why = refusals.get(i, "its protocols take none")
+            if i in late:
+                why = "an earlier one takes its place; run the suite on one after the other"
+            which = f"{d!s} (number {i + 1})" if len(given) > 1 else str(d)
+            raise SpecError(f"no experiment of suite {suite.name!r} takes data set {which}: {why}")
     return _prepared(suite, wanted, key_of)
 
 

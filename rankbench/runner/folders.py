@@ -1,0 +1,93 @@
+"""Which folder a run's results go to: that of one suite on its data, and on no other contents."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from rankbench.data.dataset import Dataset
+from rankbench.errors import StoreError
+from rankbench.results.journal import FILE, Journal
+from rankbench.results.schema import SuiteRecord
+from rankbench.runner.plan import Planned
+
+__all__ = ["check_folder", "default_folder"]
+
+RUNS = Path("runs")
+
+
+def default_folder(made: Planned, datasets: Sequence[str | Dataset]) -> Path:
+    """Return the folder of a run that was told none.
+
+    Parameters
+    ----------
+    made : Planned
+    datasets : sequence of str or Dataset
+        What was asked for in the place of the suite's own.
+
+    Returns
+    -------
+    Path
+        ``runs/SUITE``, or ``runs/SUITE-DATASET``. Where that is the folder of other contents of
+        the same name (another log, or the same one before it changed), the first 8 digits of
+        their sha256 stand behind it: each log finds its own folder again.
+    """
+    names = (re.sub(r"[^A-Za-z0-9._=-]+", "-", str(name)) for name in datasets)
+    folder = RUNS / "-".join([made.plan.suite.name, *names])
+    if not datasets or not (folder / FILE).exists():
+        return folder
+    with Journal(folder) as journal:
+        taken = journal.planned() and bool(_changed(journal.record(), made))
+    return folder.with_name(f"{folder.name}-{_sha256(made)[:8]}") if taken else folder
+
+
+def check_folder(journal: Journal, made: Planned) -> None:
+    """Refuse a folder with the results of another suite or of other data.
+
+    Raises
+    ------
+    StoreError
+        What it holds, and what to do.
+    """
+    if not journal.planned():
+        return
+    held, folder = journal.record(), journal.directory
+    there, wanted = set(_fingerprints(held)), set(_wanted(made))
+    if held.name != made.plan.suite.name or not (there <= wanted or wanted <= there):
+        data = ", ".join(source.dataset or source.protocol for source in held.sources)
+        raise StoreError(f"{folder} holds suite {held.name!r} on {data}; give another folder with --out, or remove it")
+    experiments = {experiment.name for experiment in made.plan.suite.experiments} | made.left_out.keys()
+    if experiments.isdisjoint({experiment.name for experiment in held.experiments} | held.left_out.keys()):
+        raise StoreError(
+            f"{folder} holds another suite that is called {held.name!r} too: the two have no experiment in common; "
+            "give another folder with --out, or another name to one of them"
+        )
+    for name, before, now in _changed(held, made):
+        raise StoreError(
+            f"{folder} holds results on {name} with the sha256 {before}, and now it has {now}: these are other data. "
+            f"To keep both, run again with --out {folder}-{_sha256(made)[:8]}; or remove {folder}"
+        )
+
+
+def _fingerprints(held: SuiteRecord) -> dict[tuple[str, str], str]:
+    """Return what a journal's sources were made from: protocol's name and data set to sha256."""
+    return {(source.protocol.partition(":")[0], source.dataset): source.fingerprint for source in held.sources}
+
+
+def _wanted(made: Planned) -> dict[tuple[str, str], str]:
+    return {(source.protocol.name, str(source.dataset or "")): source.fingerprint for source in made.sources}
+
+
+def _changed(held: SuiteRecord, made: Planned) -> list[tuple[str, str, str]]:
+    """Return the data sets whose contents are other ones now: name, sha256 then and now."""
+    before, now = _fingerprints(held), _wanted(made)
+    both = (place for place in now if place in before and place[1])
+    return [(place[1], before[place], now[place]) for place in both if before[place] != now[place]]
+
+
+def _sha256(made: Planned) -> str:
+    """Return the sha256 of a run's data; of their sums, if they are several."""
+    sums = sorted({source.fingerprint for source in made.sources if source.dataset is not None})
+    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()

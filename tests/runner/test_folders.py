@@ -1,0 +1,120 @@
+"""Where results go: nothing replaces the leaderboard of other data, and each log finds its folder again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rankbench
+from rankbench.api import planned
+from rankbench.errors import SpecError, StoreError
+
+SUITE = """
+name = "small"
+title = "Small"
+protocol = "own-log"
+[[experiments]]
+name = "{experiment}"
+title = "Methods"
+repetitions = 4
+losses = ["disagreement"]
+baseline = "win rate"
+contenders = [{{ label = "win rate", use = "win-rate" }}, {{ label = "Borda", use = "borda" }}]
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "small.toml"
+    path.write_text(SUITE.format(experiment="methods"))
+    return str(path)
+
+
+def log(path: Path, seed: int) -> Path:
+    """Write 200 votes on 5 items."""
+    rng = np.random.default_rng(seed)
+    a = rng.integers(5, size=200)
+    b = (a + rng.integers(1, 5, size=200)) % 5
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("winner,loser\n" + "".join(f"i{x},i{y}\n" for x, y in zip(a, b, strict=True)))
+    return path
+
+
+def board(folder: Path) -> bytes:
+    return (folder / "leaderboard.csv").read_bytes()
+
+
+def computed(folder: Path) -> int:
+    found = json.loads((folder / "run.json").read_text())["blocks"]["computed"]
+    assert isinstance(found, int)
+    return found
+
+
+def test_two_logs_of_one_name_have_two_folders(suite: str, tmp_path: Path) -> None:
+    first, second = (log(tmp_path / name / "votes.csv", seed) for seed, name in enumerate("ab"))
+    a = rankbench.run(suite, dataset=rankbench.log_file(first)).directory
+    before = board(a)
+    b = rankbench.run(suite, dataset=rankbench.log_file(second)).directory
+    assert a == Path("runs/small-votes.csv")
+    assert b == Path(f"runs/small-votes.csv-{hashlib.sha256(second.read_bytes()).hexdigest()[:8]}")
+    assert board(a) == before != board(b)
+    for path, folder in ((first, a), (second, b)):
+        assert computed(folder) > 0
+        assert rankbench.run(suite, dataset=rankbench.log_file(path)).directory == folder
+        assert computed(folder) == 0
+    assert board(a) == before
+
+
+def test_a_log_that_changed_has_another_folder(suite: str, tmp_path: Path) -> None:
+    path = log(tmp_path / "votes.csv", 0)
+    a = rankbench.run(suite, dataset=rankbench.log_file(path)).directory
+    before = board(a)
+    log(path, 1)
+    assert rankbench.run(suite, dataset=rankbench.log_file(path)).directory != a
+    assert board(a) == before
+
+
+def test_a_log_that_changed_is_refused_in_the_folder_that_was_named(suite: str, tmp_path: Path) -> None:
+    path = log(tmp_path / "votes.csv", 0)
+    rankbench.run(suite, dataset=rankbench.log_file(path), out="mine")
+    before, old = board(Path("mine")), hashlib.sha256(path.read_bytes()).hexdigest()
+    log(path, 1)
+    new = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(
+        StoreError, match=rf"votes\.csv with the sha256 {old}, and now it has {new}.*--out mine-{new[:8]}"
+    ):
+        rankbench.run(suite, dataset=rankbench.log_file(path), out="mine")
+    assert board(Path("mine")) == before
+    log(path, 0)
+    rankbench.run(suite, dataset=rankbench.log_file(path), out="mine")
+    assert board(Path("mine")) == before
+    assert computed(Path("mine")) == 0
+
+
+def test_another_suite_of_the_same_name_is_refused(suite: str, tmp_path: Path) -> None:
+    own = rankbench.log_file(log(tmp_path / "votes.csv", 0))
+    folder = rankbench.run(suite, dataset=own).directory
+    before = board(folder)
+    other = log(tmp_path / "other" / "x", 0).with_name("small.toml")
+    other.write_text(SUITE.format(experiment="others"))
+    with pytest.raises(StoreError, match=r"another suite that is called 'small' too.*--out"):
+        rankbench.run(str(other), dataset=own)
+    assert board(folder) == before
+
+
+@pytest.mark.parametrize("names", [("a/votes.csv", "b/votes.csv"), ("a/votes.csv", "b/other.csv")])
+def test_a_data_set_that_nothing_is_done_with_is_refused(suite: str, tmp_path: Path, names: tuple[str, str]) -> None:
+    both = [rankbench.log_file(log(tmp_path / name, seed)) for seed, name in enumerate(names)]
+    with pytest.raises(SpecError, match=rf"takes data set {Path(names[1]).name} \(number 2\): an earlier one takes"):
+        rankbench.run(suite, dataset=both)
+    assert not Path("runs").exists()
+
+
+def test_a_named_data_set_twice_is_refused() -> None:
+    with pytest.raises(SpecError, match=r"\(number 2\): an earlier one takes its place"):
+        planned("paper", dataset=["web10k-like:queries=44,features=12"] * 2)
