@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rankbench.errors import StoreError
 from rankbench.results.journal import Journal, StoredCell
 from rankbench.results.schema import Member, Split, SuiteRecord
-from rankbench.results.stats.bootstrap import REPLICATES, Crossed, crossed
+from rankbench.results.stats.bootstrap import ARRAYS, REPLICATES, TOGETHER, Crossed, crossed, joined
 from rankbench.results.stats.corrected_t import widened, widening
 from rankbench.results.stats.draws import MeanIntervals, mean_intervals
 from rankbench.results.text import natural
@@ -30,6 +30,9 @@ __all__ = ["Arm", "ArmKey", "Race", "Sampler", "bootstrap_seed"]
 
 ArmKey: TypeAlias = tuple[int, str]
 """n (as run) and label."""
+
+KEPT = 256_000_000
+"""Bytes of resampled means that an experiment keeps for later; what was given up is resampled again."""
 
 FEW_SPLITS = 10
 """Fewer overlapping splits may all give the same number by chance: that is no certainty."""
@@ -172,8 +175,7 @@ class Sampler:
         self.races = tuple(_race(n, [m for m in own if m.n == n], cells) for n in sorted({m.n for m in own}))
         self.seed = bootstrap_seed(record.seed)
         self._means: dict[tuple[str, str, Split], np.float64] = {}
-        self._cache: dict[tuple[str, Split, ArmKey, tuple[int, ...]], int] = {}
-        self._samples: list[tuple[Crossed, dict[ArmKey, int]]] = []
+        self._samples: dict[tuple[str, Split, tuple[int, ...]], tuple[Crossed, dict[ArmKey, int]]] = {}
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -204,25 +206,33 @@ class Sampler:
         The same queries and draws are resampled for all arms of an experiment, at every
         n, so what was resampled once is put together again for claims across n.
         """
-        missing = [arm for arm in arms if (metric, split, arm.key, repetitions) not in self._cache]
-        if missing:
-            losses = np.stack([self._deviating(arm, metric, split, repetitions) for arm in missing], axis=2)
-            self._samples.append(
-                (crossed(losses, self.seed, REPLICATES), {arm.key: i for i, arm in enumerate(missing)})
-            )
-            for arm in missing:
-                self._cache[metric, split, arm.key, repetitions] = len(self._samples) - 1
-        parts = []
-        for arm in arms:
-            sample, columns = self._samples[self._cache[metric, split, arm.key, repetitions]]
-            parts.append((sample, columns[arm.key]))
-        together = Crossed(
-            *(
-                np.stack([getattr(sample, name)[:, column] for sample, column in parts], axis=1)
-                for name in ("draws", "queries", "replicates", "draw_replicates", "log_sds")
-            )
-        )
+        together, columns = self._resampled(arms, metric, split, repetitions)
+        places = [columns[arm.key] for arm in arms]
+        if places != list(range(len(columns))):
+            together = Crossed(*(np.take(getattr(together, name), places, axis=1) for name in ARRAYS))
         return widened(replace(together, cells=self._cells(arms, repetitions)), self.source.test_share)
+
+    def _resampled(
+        self, arms: Sequence[Arm], metric: str, split: Split, repetitions: tuple[int, ...]
+    ) -> tuple[Crossed, dict[ArmKey, int]]:
+        """Return a sample with these arms and the column of each; it is kept, the oldest are given up for it."""
+        place = metric, split, repetitions
+        known = self._samples.get(place)
+        columns = dict(known[1]) if known else {}
+        missing = [arm for arm in arms if arm.key not in columns]
+        parts = [known[0]] if known else []
+        some = max(2, TOGETHER // (len(repetitions) * len(self.source.units[split])))
+        for start in range(0, len(missing), some):
+            group = missing[start : start + some]
+            losses = np.stack([self._deviating(arm, metric, split, repetitions) for arm in group], axis=2)
+            parts.append(crossed(losses, self.seed, REPLICATES))
+        columns |= {arm.key: len(columns) + i for i, arm in enumerate(missing)}
+        found = self._samples[place] = joined(parts), columns
+        sizes = {one: sample.nbytes for one, (sample, _) in self._samples.items()}
+        for one in [*sizes][:-1]:
+            if one != place and sum(sizes.values()) > KEPT:
+                del self._samples[one], sizes[one]
+        return found
 
     def intervals(
         self, arms: Sequence[Arm], metric: str, split: Split, repetitions: Sequence[int], level: float = 0.95

@@ -11,8 +11,10 @@ import numpy as np
 from rankbench.holm import holm
 from rankbench.results.sample import Arm, Race, Sampler
 from rankbench.results.schema import Direction, Split
+from rankbench.results.stats.columns import OneArm, OnePair
 from rankbench.results.stats.contrasts import contrasts, contrasts_over_draws, too_few
 from rankbench.results.stats.ranks import rank_ranges
+from rankbench.results.stats.simultaneous import p_values
 
 __all__ = ["Standing", "best_first", "standings"]
 
@@ -81,10 +83,9 @@ def _rows(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Stand
     if racing and race.repetitions:
         sample = sampler.sample(racing, metric, split, race.repetitions)
         over_draws = sampler.intervals(racing, metric, split, race.repetitions)
-        identity = np.eye(len(racing))
         few = too_few(len(race.repetitions))
         for i, arm in enumerate(racing):
-            single = contrasts(sample, identity[:, [i]])
+            single = contrasts(sample, OneArm(i))
             found[arm.member.label] = {
                 "mean": over_draws.mean[i],
                 "se": over_draws.se[i],
@@ -134,17 +135,18 @@ def _differences(
     if base is None or not base.racing:
         return
     others = [arm for arm in race.racing if arm is not base]
-    for arm in others:
-        sample = sampler.sample([arm, base], metric, split, race.repetitions)
-        matrix = np.array([[1.0], [-1.0]])
-        both, draws = contrasts(sample, matrix), contrasts_over_draws(sample, matrix)
+    sample, place = sampler.sample(race.racing, metric, split, race.repetitions), race.racing.index(base)
+    pairs = [OnePair(i, place) for i, arm in enumerate(race.racing) if arm is not base]
+    over_both = [contrasts(sample, pair) for pair in pairs]
+    for arm, pair, both, p in zip(others, pairs, over_both, p_values(over_both), strict=True):
+        draws = contrasts_over_draws(sample, pair)
         found[arm.member.label] |= {
             "difference": both.estimate[0],
             "difference_lower": both.lower[0],
             "difference_upper": both.upper[0],
             "difference_lower_draws": draws.lower[0],
             "difference_upper_draws": draws.upper[0],
-            "p_holm": both.p[0],
+            "p_holm": p,
             "wins": _wins(sampler, arm, base, metric, split, race.repetitions),
         }
     tested = [arm.member.label for arm in others if not _shares(arm, race)]

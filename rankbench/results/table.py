@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, fields
+from dataclasses import fields
 
 from rankbench.results.standings import Standing
 from rankbench.results.text import csv_cell
@@ -25,7 +25,7 @@ def leaderboard_csv(rows: Sequence[Standing]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        writer.writerow([_cell(name, value) for name, value in zip(COLUMNS, astuple(row), strict=True)])
+        writer.writerow([_cell(name, getattr(row, name)) for name in COLUMNS])
     return text.getvalue()
 
 

@@ -13,18 +13,26 @@ R and Q, and costs power, not level.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["REPLICATES", "Crossed", "counts", "crossed"]
+__all__ = ["ARRAYS", "REPLICATES", "TOGETHER", "Crossed", "counts", "crossed", "joined"]
 
 REPLICATES = 2000
 """B, the number of bootstrap replicates."""
 
 _CHUNK = 4_000_000
 """Largest number of float64 in one product: 32 MB."""
+
+TOGETHER = 8_000_000
+"""Largest number of losses that are resampled together: 64 MB."""
+
+
+ARRAYS = ("draws", "queries", "replicates", "draw_replicates", "log_sds")
+"""What a sample has a column of for each arm."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,11 @@ class Crossed:
         together = np.zeros((int(self.cells.max()) + 1, matrix.shape[1]))
         np.add.at(together, self.cells, matrix)
         return np.asarray(~together.any(axis=0))
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all arrays of `ARRAYS`."""
+        return sum(int(getattr(self, name).nbytes) for name in ARRAYS)
 
     @property
     def alike(self) -> bool:
@@ -132,3 +145,10 @@ def crossed(losses: NDArray[np.float64], seed: int, replicates: int = REPLICATES
         draw_replicates=weights @ row_means,
         log_sds=log_sds,
     )
+
+
+def joined(samples: Sequence[Crossed]) -> Crossed:
+    """Return samples of the same draws and queries as one, their arms side by side."""
+    if len(samples) == 1:
+        return samples[0]
+    return Crossed(*(np.concatenate([getattr(sample, name) for sample in samples], axis=1) for name in ARRAYS))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.results.stats.bootstrap import Crossed
+from rankbench.results.stats.columns import Contrasts, contrasts_of
 from rankbench.results.stats.critical import Sources
 from rankbench.results.stats.simultaneous import Intervals, simultaneous
 
@@ -32,15 +33,15 @@ def pairs(arms: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     return index, matrix
 
 
-def contrasts(sample: Crossed, matrix: NDArray[np.float64], level: float = 0.95) -> Intervals:
+def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> Intervals:
     """Return simultaneous intervals that hold for other queries and other draws.
 
     Parameters
     ----------
     sample : Crossed
         C arms.
-    matrix : ndarray of float64, shape (C, P)
-        A contrast in every column.
+    some : ndarray of float64, shape (C, P), or Contrasts
+        A contrast in every column, or what stands for such a matrix.
     level : float, in (0, 1)
         Of all P intervals together.
 
@@ -52,39 +53,41 @@ def contrasts(sample: Crossed, matrix: NDArray[np.float64], level: float = 0.95)
     freedom then count for the whole variance, and hardly anything is told apart.
     """
     if len(sample.queries) == 1:
-        return contrasts_over_draws(sample, matrix, level)
-    draws, queries = sample.draws @ matrix, sample.queries @ matrix
-    units = [means.shape[0] for means in (draws, queries) if means.shape[0] > 1]
-    sources = Sources.of(draws, queries)
-    if matrix.shape[1] > 1 and min(units, default=FEWEST) < FEWEST:
-        sources = Sources.only(matrix.shape[1], min(units) - 1.0)
+        return contrasts_over_draws(sample, some, level)
+    wanted = contrasts_of(some)
+    draws, queries = wanted.of(sample.draws), wanted.of(sample.queries)
+    units = [means.rows for means in (draws, queries) if means.rows > 1]
+    if wanted.count > 1 and min(units, default=FEWEST) < FEWEST:
+        sources = Sources.only(wanted.count, min(units) - 1.0)
+    else:
+        sources = Sources.of(draws, queries)
     return simultaneous(
-        sample.mean @ matrix,
-        sample.replicates @ matrix,
+        wanted.means(sample.mean),
+        wanted.of(sample.replicates),
         sources,
         units=min(units, default=1),
         level=level,
         spread=bool(units),
-        certain=sample.certain(matrix),
+        certain=wanted.certain(sample),
     )
 
 
-def contrasts_over_draws(sample: Crossed, matrix: NDArray[np.float64], level: float = 0.95) -> Intervals:
+def contrasts_over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> Intervals:
     """Return simultaneous intervals that hold for other draws on these very queries.
 
     A single contrast gets the interval of the paired t test; of several, the maximum is
     bootstrapped. Of one query whose draws are all the same there is none: that a thing
     was computed again is no draw.
     """
-    draws = sample.draws @ matrix
-    count = draws.shape[0]
+    wanted = contrasts_of(some)
+    draws = wanted.of(sample.draws)
     return simultaneous(
-        sample.mean @ matrix,
-        sample.draw_replicates @ matrix,
-        Sources.only(matrix.shape[1], count - 1.0),
-        units=count,
+        wanted.means(sample.mean),
+        wanted.of(sample.draw_replicates),
+        Sources.only(wanted.count, draws.rows - 1.0),
+        units=draws.rows,
         level=level,
-        spread=count > 1 and not sample.alike,
-        se=draws.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else None,
-        certain=sample.certain(matrix),
+        spread=draws.rows > 1 and not sample.alike,
+        se=np.sqrt(draws.variances()) / np.sqrt(draws.rows) if draws.rows > 1 else None,
+        certain=wanted.certain(sample),
     )

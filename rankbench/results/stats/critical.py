@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from rankbench.results.stats.columns import Columns, Dense
+
 __all__ = ["Sources"]
 
 
@@ -36,15 +38,13 @@ class Sources:
     df_queries: float
 
     @classmethod
-    def of(cls, draws: NDArray[np.float64], queries: NDArray[np.float64]) -> Sources:
+    def of(cls, draws: NDArray[np.float64] | Columns, queries: NDArray[np.float64] | Columns) -> Sources:
         """Estimate the shares from means over queries (R, P) and means over draws (Q, P)."""
-        variances = [
-            means.var(axis=0, ddof=1) / len(means) if len(means) > 1 else np.zeros(means.shape[1])
-            for means in (draws, queries)
-        ]
+        both = [Dense(means) if isinstance(means, np.ndarray) else means for means in (draws, queries)]
+        variances = [means.variances() / means.rows if means.rows > 1 else np.zeros(means.count) for means in both]
         total = variances[0] + variances[1]
         share = np.divide(variances[0], total, out=np.ones_like(total), where=total > 0)
-        return cls(share, max(len(draws) - 1.0, 1.0), max(len(queries) - 1.0, 1.0))
+        return cls(share, *(max(means.rows - 1.0, 1.0) for means in both))
 
     @classmethod
     def only(cls, contrasts: int, df: float) -> Sources:

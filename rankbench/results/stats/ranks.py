@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.results.stats.bootstrap import Crossed
-from rankbench.results.stats.contrasts import contrasts, pairs
+from rankbench.results.stats.columns import AllPairs
+from rankbench.results.stats.contrasts import contrasts
 
 __all__ = ["rank_ranges"]
 
@@ -31,12 +32,14 @@ def rank_ranges(sample: Crossed, *, maximize: bool = False, level: float = 0.95)
     ndarray of int64, shape (C, 2)
     """
     arms = sample.draws.shape[1]
-    ranges = np.tile(np.array([1, arms], dtype=np.int64), (arms, 1))
-    index, matrix = pairs(arms)
-    intervals = contrasts(sample, -matrix if maximize else matrix, level)
-    for (i, j), lower, upper in zip(index, intervals.lower, intervals.upper, strict=True):
-        if upper < 0 or lower > 0:
-            better, worse = (i, j) if upper < 0 else (j, i)
-            ranges[worse, 0] += 1
-            ranges[better, 1] -= 1
-    return ranges
+    intervals = contrasts(sample, AllPairs(arms), level)
+    first, second = np.triu_indices(arms, 1)
+    lower, upper = intervals.lower > 0, intervals.upper < 0
+    if maximize:
+        lower, upper = upper, lower
+    # lower: the first of the two is worse.
+    worse = np.concatenate([first[lower], second[upper]])
+    better = np.concatenate([second[lower], first[upper]])
+    return np.stack(
+        [1 + np.bincount(worse, minlength=arms), arms - np.bincount(better, minlength=arms)], axis=1
+    ).astype(np.int64)

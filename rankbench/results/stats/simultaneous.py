@@ -8,15 +8,18 @@ contrast then uses a t quantile at that level, see `Sources`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from rankbench.results.stats.columns import Columns, Dense
 from rankbench.results.stats.critical import Sources
 
-__all__ = ["FEW", "Intervals", "simultaneous"]
+__all__ = ["FEW", "Intervals", "p_values", "simultaneous"]
 
 FEW = 30
 """With fewer resampled units a bootstrap of the maximum is too coarse: Bonferroni instead."""
@@ -32,23 +35,53 @@ class Intervals:
     ----------
     estimate, se, lower, upper : ndarray of float64, shape (P,)
         ``lower`` and ``upper`` are nan where there is nothing to estimate a spread from.
-    p : ndarray of float64, shape (P,)
-        Two-sided p-value of each estimate alone, not adjusted.
     local : float
         Level of a single interval, 1 - `local` being its coverage.
+    sources : Sources or None
+        Where the variances come from; None where no spread was estimated.
+    flat : ndarray of float64, shape (P,)
+        0 where an estimate without spread is believed to have none, else nan.
     """
 
     estimate: NDArray[np.float64]
     se: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
-    p: NDArray[np.float64]
     local: float
+    sources: Sources | None
+    flat: NDArray[np.float64]
+
+    @cached_property
+    def p(self) -> NDArray[np.float64]:
+        """Two-sided p-value of each estimate alone, not adjusted, shape (P,); worked out when asked for."""
+        if self.sources is None:
+            return np.full(self.estimate.shape, np.nan)
+        live = self.se > 0
+        t = np.divide(self.estimate, self.se, out=np.zeros_like(self.estimate), where=live)
+        none = np.where(np.abs(self.estimate) <= _scale(self.estimate), 1.0, 0.0) + self.flat
+        return np.where(live, self.sources.p(t), none)
+
+
+def _scale(estimate: NDArray[np.float64]) -> float:
+    """Return the size that rounding may give to what is 0."""
+    return _ZERO * max(1.0, float(np.abs(estimate).max(initial=0.0)))
+
+
+def p_values(found: Sequence[Intervals]) -> NDArray[np.float64]:
+    """Return the p-values of several single contrasts of the same sample, worked out together, shape (len(found),)."""
+    if not found or any(one.sources is None for one in found):
+        return np.array([one.p[0] for one in found], dtype=np.float64)
+    sources = [one.sources for one in found if one.sources is not None]
+    together = replace(sources[0], share=np.concatenate([one.share for one in sources]))
+    estimate, se = (np.concatenate([getattr(one, name) for one in found]) for name in ("estimate", "se"))
+    t = np.divide(estimate, se, out=np.zeros_like(estimate), where=se > 0)
+    # Where nothing varies there is no t: each says by itself what that means.
+    return np.where(se > 0, together.p(t), [one.p[0] if one.se[0] == 0 else 0.0 for one in found])
 
 
 def simultaneous(
     estimate: NDArray[np.float64],
-    replicates: NDArray[np.float64],
+    replicates: NDArray[np.float64] | Columns,
     sources: Sources,
     *,
     units: int,
@@ -62,7 +95,7 @@ def simultaneous(
     Parameters
     ----------
     estimate : ndarray of float64, shape (P,)
-    replicates : ndarray of float64, shape (B, P)
+    replicates : ndarray of float64, shape (B, P), or Columns
     sources : Sources
         Of each standard error, for the critical values.
     units : int
@@ -81,12 +114,12 @@ def simultaneous(
     [0, 0]; one that is the same in every replicate has a point as its interval. Without
     `certain` neither has an interval: it is nan.
     """
-    scale = _ZERO * max(1.0, float(np.abs(estimate).max(initial=0.0)))
-    missing = np.full(estimate.shape, np.nan)
     if not spread:
-        return Intervals(estimate, missing, missing, missing, missing, 1 - level)
-    se = replicates.std(axis=0, ddof=1) if se is None else se
-    se = np.where(se <= scale, 0.0, se)
+        missing = np.full(estimate.shape, np.nan)
+        return Intervals(estimate, missing, missing, missing, 1 - level, None, missing)
+    columns = Dense(replicates) if isinstance(replicates, np.ndarray) else replicates
+    se = np.sqrt(columns.variances()) if se is None else se
+    se = np.where(se <= _scale(estimate), 0.0, se)
     live = se > 0
     contrasts = int(live.sum())
     alpha = 1 - level
@@ -94,11 +127,8 @@ def simultaneous(
     if contrasts > 1:
         local = alpha / contrasts
         if units >= FEW:
-            largest = np.abs((replicates[:, live] - estimate[live]) / se[live]).max(axis=1)
-            bootstrap = float(2 * ndtr(-np.quantile(largest, level)))
+            bootstrap = float(2 * ndtr(-np.quantile(columns.largest(estimate, se), level)))
             local = min(max(local, bootstrap), alpha)
     flat = np.zeros(estimate.shape) if certain is None else np.where(certain, 0.0, np.nan)
     half = np.where(live, sources.quantile(local) * se, flat)
-    t = np.divide(estimate, se, out=np.zeros_like(estimate), where=live)
-    p = np.where(live, sources.p(t), np.where(np.abs(estimate) <= scale, 1.0, 0.0) + flat)
-    return Intervals(estimate, se, estimate - half, estimate + half, p, local)
+    return Intervals(estimate, se, estimate - half, estimate + half, local, sources, flat)

@@ -1,0 +1,84 @@
+"""Differences of all pairs of columns, tile by tile: none of them is ever held.
+
+Additions go from the first row to the last, as NumPy's along the first axis do, so that the
+results are those of NumPy on the differences themselves, bit for bit. The innermost loops run
+over columns, in vector registers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+__all__ = ["largest", "variances"]
+
+TILE = 64
+
+Vector = types.float64[::1]
+Matrix = types.float64[:, ::1]
+
+
+@njit(types.void(Matrix, Vector), cache=True, nogil=True)
+def variances(values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """Write the variance (divisor N - 1) of ``values[:, i] - values[:, j]`` for all i < j, row by row."""
+    rows, columns = values.shape
+    means, squares = np.empty((TILE, TILE)), np.empty((TILE, TILE))
+    for first in range(0, columns, TILE):
+        height = min(TILE, columns - first)
+        for second in range(first, columns, TILE):
+            width = min(TILE, columns - second)
+            means[:] = 0.0
+            squares[:] = 0.0
+            for row in range(rows):
+                for i in range(height):
+                    x = values[row, first + i]
+                    for j in range(width):
+                        means[i, j] += x - values[row, second + j]
+            for i in range(height):
+                for j in range(width):
+                    means[i, j] = means[i, j] / rows
+            for row in range(rows):
+                for i in range(height):
+                    x = values[row, first + i]
+                    for j in range(width):
+                        deviation = (x - values[row, second + j]) - means[i, j]
+                        squares[i, j] += deviation * deviation
+            for i in range(height):
+                a = first + i
+                start = a * (2 * columns - a - 1) // 2 - a - 1
+                for j in range(max(0, a + 1 - second), width):
+                    out[start + second + j] = squares[i, j] / (rows - 1)
+
+
+@njit(types.void(Matrix, Vector, Vector, Vector), cache=True, nogil=True, error_model="numpy")
+def largest(
+    values: NDArray[np.float64], centre: NDArray[np.float64], scale: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Write each row's largest ``|values[:, i] - values[:, j] - centre| / scale``; pairs of scale 0 are left out."""
+    rows, columns = values.shape
+    centres, scales, best = np.empty((TILE, TILE)), np.empty((TILE, TILE)), np.empty(TILE)
+    out[:] = 0.0
+    for first in range(0, columns, TILE):
+        height = min(TILE, columns - first)
+        for second in range(first, columns, TILE):
+            width = min(TILE, columns - second)
+            centres[:] = 0.0
+            scales[:] = np.inf
+            for i in range(height):
+                a = first + i
+                start = a * (2 * columns - a - 1) // 2 - a - 1
+                for j in range(max(0, a + 1 - second), width):
+                    if scale[start + second + j] > 0.0:
+                        centres[i, j] = centre[start + second + j]
+                        scales[i, j] = scale[start + second + j]
+            for row in range(rows):
+                best[:] = 0.0
+                for i in range(height):
+                    x = values[row, first + i]
+                    for j in range(width):
+                        found = abs(((x - values[row, second + j]) - centres[i, j]) / scales[i, j])
+                        best[j] = found if found > best[j] else best[j]
+                for j in range(width):
+                    if best[j] > out[row]:
+                        out[row] = best[j]
