@@ -8,11 +8,13 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rankbench.digest import code_digest, cpu_class
 
-__all__ = ["cache_root", "code_digest", "cpu_class", "numba_cache", "prepare", "settle_blas"]
+__all__ = ["cache_root", "code_digest", "cpu_class", "numba_cache", "one_blas_thread", "prepare", "settle_blas"]
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -41,13 +43,37 @@ def settle_blas() -> None:
 
     OpenBLAS takes AMD's newer processors for older ones and then runs at half the speed:
     where the processor has AVX-512, its kernels are asked for by name. What the user has
-    set stays. A library that is already loaded has read its variables: limit it with
-    `threadpoolctl` where the number of threads matters.
+    set stays, and so does a library that is already loaded, which has read its variables: results
+    are computed within `one_blas_thread`.
     """
     for variable in BLAS_THREADS:
         os.environ.setdefault(variable, "1")
     if "OPENBLAS_CORETYPE" not in os.environ and _amd_with_avx512():
         os.environ["OPENBLAS_CORETYPE"] = "SkylakeX"
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Compute with one BLAS thread, whatever the user's environment says: more of them round differently.
+
+    A limit holds for libraries that are loaded when it is set. So NumPy's and SciPy's (the
+    one of numba's products) are loaded first; what is loaded later reads its variables. In a
+    process that computes several blocks the first one would otherwise differ from the others.
+    """
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_limits
+
+    asked = {variable: os.environ.get(variable) for variable in BLAS_THREADS}
+    os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
+    try:
+        with threadpool_limits(limits=1, user_api="blas"):
+            yield
+    finally:
+        for variable, value in asked.items():
+            if value is None:
+                os.environ.pop(variable, None)
+            else:
+                os.environ[variable] = value
 
 
 def _amd_with_avx512() -> bool:

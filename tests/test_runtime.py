@@ -11,6 +11,7 @@ import time
 import pytest
 
 from rankbench import runtime
+from rankbench.runner.executors import available_cores
 
 SETTLED = ("NUMBA_CACHE_DIR", *runtime.BLAS_THREADS)
 
@@ -108,3 +109,41 @@ def test_the_cache_root_can_be_chosen(monkeypatch, tmp_path):
     assert runtime.cache_root() == tmp_path
     monkeypatch.delenv("RANKBENCH_CACHE")
     assert runtime.cache_root().name == "rankbench"
+
+
+BLOCK = """
+import json, math, os
+import numpy as np
+from threadpoolctl import threadpool_info
+from rankbench.protocols.base import BlockTask, Prepared, Protocol
+from rankbench.results.schema import BlockKey, CellResult
+from rankbench.runner.blocks import run_block
+
+class Threads(Protocol):
+    name, source, table, metrics, splits = "threads", "test", None, {"threads": "minimize"}, {"design": "One"}
+
+    def prepare(self, dataset, seed):
+        return Prepared(self, None, "", {"design": ("one",)})
+
+    def execute(self, prepared, task):
+        import scipy.linalg
+        pools = [info for info in threadpool_info() if info["user_api"] == "blas"]
+        most = max(info["num_threads"] for info in pools)
+        found = np.array([float(most if len(pools) > 1 else math.nan)])
+        return [CellResult("a", "done", "", math.nan, {("threads", "design"): found})]
+
+prepared = Threads().prepare(None, 1)
+task = BlockTask(BlockKey("threads", "", 0, 0, 1), 0, ("threads",), {"a": "x"})
+blocks = [run_block(prepared, task).cells[0].losses["threads", "design"][0] for _ in range(2)]
+own = [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
+print(json.dumps([blocks, own, os.environ["OMP_NUM_THREADS"]]))
+"""
+
+
+@pytest.mark.skipif(available_cores() < 2, reason="one processor: BLAS has one thread anyway")
+def test_blocks_compute_with_one_thread_whatever_the_user_set():
+    """The first block, too, in which SciPy's BLAS is loaded; afterwards the user's setting is back."""
+    blocks, own, environment = fresh_process(BLOCK, OMP_NUM_THREADS="4", OPENBLAS_NUM_THREADS="4")
+    assert blocks == [1.0, 1.0]
+    assert min(own) > 1
+    assert environment == "4"

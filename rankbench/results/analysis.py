@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from threadpoolctl import threadpool_limits
-
 from rankbench.results.claims import Answer, answers
 from rankbench.results.figures import Cast, casts_of
 from rankbench.results.journal import Journal
 from rankbench.results.sample import Sampler
 from rankbench.results.schema import SuiteRecord
 from rankbench.results.standings import Standing, standings
+from rankbench.runtime import one_blas_thread
 
 __all__ = ["Analysis", "Section", "analyze"]
 
@@ -51,7 +50,7 @@ def analyze(journal: Journal) -> Analysis:
     """
     record, members, cells = journal.record(), journal.members(), journal.cells()
     known, planned = journal.progress()
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         samplers = [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
         sections = [_section(sampler) for sampler in samplers]
     return Analysis(record, sections, known, planned)

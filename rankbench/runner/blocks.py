@@ -14,6 +14,7 @@ from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared
 from rankbench.results.schema import BlockResult, CellResult, Split, problem_with
 from rankbench.runner.isolation import ContenderFailed, guarded, is_ours, printable, reason
+from rankbench.runtime import one_blas_thread
 from rankbench.spec import parse
 
 __all__ = ["own_cells", "points", "run_block", "trusted"]
@@ -25,11 +26,9 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     A cell that the protocol does not answer, or answers with what the store would refuse,
     is a failure that says so.
     """
-    from threadpoolctl import threadpool_limits
-
     started = time.perf_counter()
     sizes = {split: len(names) for split, names in prepared.units.items()}
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         found = guarded(partial(_executed, prepared, task))
     cells = []
     for cell in task.cells:
