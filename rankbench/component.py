@@ -32,6 +32,7 @@ Property = Literal[
     "hinge",
     "irregular",
     "quadratic",
+    "score-linear",
     "sequential",
     "shift-invariant",
     "smooth",
@@ -45,6 +46,8 @@ structures of one judgment, so that a risk linear in the structure does not depe
 ``hinge``: phi of a pairwise surrogate is ``max(0, 1 - t)``, which the dual solver relies on.
 ``irregular``: scores jump with the judgments, so that resampling does not show how certain
 they are: rankings have no intervals.
+``score-linear``: the target of a score surrogate is linear in the scores, so that on an
+``additive`` aggregator the mean target over k-subsets is that of all judgments, for every k.
 ``sequential``: the structure depends on the order in which the judgments were made.
 ``target-linear``: up to a term without alpha, a score surrogate is linear in its target, so
 that averaged over structures it is the surrogate of the mean target.

@@ -29,8 +29,8 @@ SAFE_EXPONENT = 500.0
 SAFE_SCORE = 1e300
 """Scores beyond this are scaled down for the same reason."""
 
-TINY = 1e-300
-"""Z(s) relative to the largest gain below which there is nothing to divide by."""
+TINY = 1e-12
+"""Z(s) relative to the largest gain up to which it is rounding: there is nothing to divide by."""
 
 
 def _cutoff(value: float) -> float:

@@ -22,8 +22,9 @@ class Identity(Aggregator):
 
     .. math:: s(Y_1, \ldots, Y_k) = Y_1
 
-    A single comparison is one edge from winner to loser with the judgment's weight. Use it
-    with order k = 1: with a larger k the other judgments of each sample are not looked at.
+    A single comparison is one edge from winner to loser with the judgment's weight. The
+    method `erm` takes it with order k = 1 alone: a larger sample would say no more, and which
+    of its judgments comes first is chance.
 
     Notes
     -----

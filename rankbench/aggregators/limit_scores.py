@@ -48,5 +48,6 @@ class LimitScores(Aggregator):
     def from_labels(self, labels: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the limit scores of m items, shape (m,); 0 for one alone, the empty sum."""
         m = len(labels)
-        scores: NDArray[np.float64] = (m * labels - labels.sum()) / max(m - 1, 1)
+        above = labels - labels.min()  # equal labels make zeros, whatever they are
+        scores: NDArray[np.float64] = (m * above - above.sum()) / max(m - 1, 1)
         return scores

@@ -124,9 +124,11 @@ def limit_scores(queries: Queries) -> NDArray[np.float64]:
         return np.zeros(0)
     _check(queries)
     sizes = queries.sizes
-    totals = np.add.reduceat(queries.labels, queries.offsets[:-1])
+    starts = queries.offsets[:-1]
+    # Above the least label: equal labels make zeros, whatever they are.
+    above = queries.labels - np.repeat(np.minimum.reduceat(queries.labels, starts), sizes)
     m = np.repeat(sizes, sizes).astype(np.float64)
-    scores: NDArray[np.float64] = (m * queries.labels - np.repeat(totals, sizes)) / (m - 1.0)
+    scores: NDArray[np.float64] = (m * above - np.repeat(np.add.reduceat(above, starts), sizes)) / (m - 1.0)
     return scores
 
 

@@ -71,6 +71,11 @@ class ERM(Method):
                 f"aggregator {self.aggregator.name!r} makes {self.aggregator.structure}, "
                 f"surrogate {self.surrogate.name!r} wants {self.surrogate.structure}"
             )
+        if {"additive", "sequential"} <= self.aggregator.properties and self.k != 1:
+            raise ValueError(
+                f"aggregator {self.aggregator.name!r} takes one judgment, whatever the sample: "
+                f"its only order is 1; write k=1, not k={self.k}"
+            )
         try:
             parts = self.penalty.parts
         except SpecError as error:

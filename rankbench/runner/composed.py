@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -71,6 +72,11 @@ def fit_composed(block: Block, contenders: Mapping[str, ERM]) -> dict[str, Outco
     return {label: outcomes[label] for label in contenders}
 
 
+def _any_order(contender: ERM) -> bool:
+    """Return whether the mean target over k-subsets is that of all judgments, for every k."""
+    return "additive" in contender.aggregator.properties and "score-linear" in contender.surrogate.properties
+
+
 class _Fits:
     """Contenders that share model, number of draws and way of execution."""
 
@@ -103,20 +109,32 @@ class _Fits:
             self.stream = Interpreted(self.x, block, judged, self.plan, list(self.steppers.values()), seed)
             self.complete = self.stream.complete
 
+    @cached_property
+    def _enumerated(self) -> NDArray[np.float64]:
+        """Mean targets over single judgments, for the rows of order 1, shape (P, N)."""
+        return self.stream.singles()
+
+    def _exact(self, label: str, contender: ERM) -> bool:
+        """Return whether a contender's mean target is known without sampling."""
+        if contender.aggregator.needs_truth or self.singles[label] is not None or contender.k == 1:
+            return True
+        return _any_order(contender) or complete_share(self.block.comparisons, contender.k) == 1
+
     def _single(self, contender: ERM) -> MeanTarget | None:
         surrogate = contender.surrogate
-        if contender.k != 1 or contender.aggregator.needs_truth or not isinstance(surrogate, ScoreSurrogate):
+        if (
+            contender.k != 1
+            or contender.aggregator.needs_truth
+            or _any_order(contender)
+            or not isinstance(surrogate, ScoreSurrogate)
+        ):
             return None
         return single_target(self.block.design, self.block.comparisons, contender.aggregator, surrogate)
 
     def outcomes(self) -> dict[str, Outcome]:
         """Run the stream if anybody needs it, then finish every contender."""
         sampled = any(
-            self.singles[label] is None
-            and not c.aggregator.needs_truth
-            and complete_share(self.block.comparisons, c.k) < 1
-            for label, c in self.group.items()
-            if isinstance(c.surrogate, ScoreSurrogate)
+            not self._exact(label, c) for label, c in self.group.items() if isinstance(c.surrogate, ScoreSurrogate)
         )
         path = None
         if self.steppers or sampled:
@@ -171,6 +189,10 @@ class _Fits:
         if single is not None:
             return single
         row = self.plan.row(contender.aggregator, contender.k, surrogate)
+        if _any_order(contender):
+            return MeanTarget(self.complete[row], None)
+        if contender.k == 1 and not contender.aggregator.needs_truth:
+            return MeanTarget(self._enumerated[row], None)
         k = math.inf if contender.aggregator.needs_truth else contender.k
         return mean_target(
             self.block.design,
@@ -206,8 +228,8 @@ class _Fits:
             return PairwiseProblem(self.x, items, graphs, surrogate, l2=contender.l2, shares=shares)
         return SpecError(
             f"the risk (19) of aggregator {aggregator.name!r} and surrogate {str(surrogate)!r} has no solver at "
-            f"k={contender.k}; use a stochastic optimizer such as composite, or "
-            + ("k=1" if "sequential" in aggregator.properties else "k=inf")
+            f"k={contender.k}; use a stochastic optimizer such as composite"
+            + ("" if "sequential" in aggregator.properties else ", or k=inf")
         )
 
     def _info(self, label: str, contender: ERM) -> dict[str, float]:

@@ -5,6 +5,8 @@ The loop is also the plain form of the compiled one: tests hold the two together
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -59,13 +61,19 @@ class Interpreted:
         self.scratch = scratch_for(judged, int(block.design.sizes.max(initial=1)), 0, 0, 0)
         self.sums = plan.sums(most, len(block.design), len(x))
         self.complete = np.zeros((len(plan), len(x)))
+        self.floors = np.zeros((len(plan), len(block.design)))
+        floor = lru_cache(maxsize=None)(lambda target, heaviest, m: target.floor(heaviest, np.zeros(m)))
         for q in np.flatnonzero(counts > 0):
             first, last = block.comparisons.offsets[q : q + 2]
             low, high = block.design.offsets[q : q + 2]
             said = block.comparisons
             whole = (said.winners[first:last].copy(), said.losers[first:last].copy(), said.weights[first:last].copy())
             for row, target in enumerate(plan.targets):
-                self.complete[row, low:high] = target.make(*whole, block.design.labels[low:high].copy())
+                labels = block.design.labels[low:high].copy()
+                heaviest = float(whole[2].max())
+                truth = target.aggregator.needs_truth
+                self.floors[row, q] = target.floor(0.0, labels) if truth else floor(target, heaviest, len(labels))
+                self.complete[row, low:high] = target.make(*whole, labels, self.floors[row, q])
 
     def _draw(self, t: int, query: int = -1) -> tuple[int, NDArray[np.float64]]:
         """Draw step t: return its query and the targets of all rows, shape (P, m)."""
@@ -75,11 +83,30 @@ class Interpreted:
         targets = self.complete[:, low:high].copy()
         for row, target in enumerate(self.plan.targets):
             if target.order < n_q:
-                targets[row] = target.make(*self._sample(target.order), self.block.design.labels[low:high].copy())
+                labels = self.block.design.labels[low:high].copy()
+                targets[row] = target.make(*self._sample(target.order), labels, self.floors[row, q])
         return q, targets
 
     def _sample(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
         return self.scratch.winners[:k].copy(), self.scratch.losers[:k].copy(), self.scratch.weights[:k].copy()
+
+    def singles(self) -> NDArray[np.float64]:
+        """Return the mean target of single judgments for the rows of order 1, shape (P, N); zeros for others."""
+        means, said = np.zeros_like(self.complete), self.block.comparisons
+        for row, target in enumerate(self.plan.targets):
+            if target.order != 1:
+                continue
+            for q, n_q in enumerate(said.counts):
+                low, high = self.block.design.offsets[q : q + 2]
+                labels = self.block.design.labels[low:high].copy()
+                for t in range(said.offsets[q], said.offsets[q + 1]):
+                    one = (
+                        said.winners[t : t + 1].copy(),
+                        said.losers[t : t + 1].copy(),
+                        said.weights[t : t + 1].copy(),
+                    )
+                    means[row, low:high] += target.make(*one, labels, self.floors[row, q]) / n_q
+        return means
 
     def _add(self, q: int, targets: NDArray[np.float64]) -> None:
         half = int(self.sums.draws[:, q].sum()) % 2

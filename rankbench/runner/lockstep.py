@@ -13,7 +13,7 @@ from rankbench.optimizers.base import StepOptimizer
 from rankbench.runner.kernels.columns import TILE, WINDOW, Columns, Path
 from rankbench.runner.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
 from rankbench.runner.kernels.sampling import Judged
-from rankbench.runner.kernels.targets import Scratch, TargetTable, accumulate, top_up
+from rankbench.runner.kernels.targets import Scratch, TargetTable, accumulate, single_targets, top_up
 from rankbench.runner.tables import TargetPlan, as_order, compiled, functions, packed
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 
@@ -92,6 +92,12 @@ class Lockstep:
             accumulate(judged, table, seed, steps, self.longest, scratch, sums)
         top_up(judged, table, seed, FEWEST, self.longest, scratch, sums)
         return path
+
+    def singles(self) -> NDArray[np.float64]:
+        """Return the mean target of single judgments for the rows of order 1, shape (P, N); zeros for others."""
+        means: NDArray[np.float64] = np.zeros_like(self.table.complete)
+        single_targets(self.judged, self.table, self.scratch, means)
+        return means
 
     def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
         """Return the mean sampled surrogate at theta, one row a contender, over draws after step `steps`.

@@ -18,7 +18,7 @@ from rankbench.errors import InputError
 from rankbench.kernels import AGGREGATE, TARGET, Kernel
 from rankbench.runner.kernels.lockstep import idle_aggregate, idle_target
 from rankbench.runner.kernels.sampling import Judged
-from rankbench.runner.kernels.targets import Scratch, Sums, TargetTable, complete_targets
+from rankbench.runner.kernels.targets import ROUNDING, Scratch, Sums, TargetTable, complete_targets
 from rankbench.surrogates.base import ScoreSurrogate
 
 __all__ = [
@@ -100,11 +100,28 @@ class Target:
         losers: NDArray[np.int32],
         weights: NDArray[np.float64],
         labels: NDArray[np.float64],
+        floor: float,
     ) -> NDArray[np.float64]:
-        """Return the target of one sample, in NumPy, shape (m,)."""
+        """Return the target of one sample, in NumPy, shape (m,); see `TargetTable` for the floor."""
         if self.aggregator.needs_truth:
-            return self.surrogate.target(self.aggregator.from_labels(labels))
-        return self.surrogate.target(self.aggregator.aggregate(winners, losers, weights, len(labels)))
+            scores = self.aggregator.from_labels(labels)
+        else:
+            scores = self.aggregator.aggregate(winners, losers, weights, len(labels))
+        # Not the other way round: nan is larger than nothing, and stays.
+        return self.surrogate.target(np.zeros_like(scores) if (np.abs(scores) <= floor).all() else scores)
+
+    def floor(self, heaviest: float, labels: NDArray[np.float64]) -> float:
+        """Return the floor of a query's scores, in NumPy: from its heaviest judgment, or its largest label, alone."""
+        m = len(labels)
+        if self.aggregator.needs_truth:
+            alone = np.zeros(m)
+            alone[0] = np.abs(labels).max()
+            scores = self.aggregator.from_labels(alone)
+        else:
+            zero, one = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32)
+            scores = self.aggregator.aggregate(zero, one, np.full(1, heaviest), m)
+        largest = float(np.abs(scores).max())
+        return ROUNDING * largest if math.isfinite(largest) else 0.0
 
 
 class TargetPlan:
@@ -181,6 +198,7 @@ class TargetPlan:
             np.array([keys.index((t.aggregator.digest(), t.order)) for t in self.targets], dtype=np.int64),
             maker_params,
             maker_bounds,
+            np.zeros((len(structures), len(queries))),
             np.zeros((len(self), int(queries.offsets[-1]))),
         )
         scratch = scratch_for(
@@ -194,9 +212,9 @@ class TargetPlan:
         for row, target in enumerate(self.targets):
             if target.aggregator.needs_truth:
                 for low, high in zip(queries.offsets[:-1], queries.offsets[1:], strict=True):
-                    nobody = np.zeros(0, dtype=np.int32)
+                    nobody, labels = np.zeros(0, dtype=np.int32), queries.labels[low:high].copy()
                     table.complete[row, low:high] = target.make(
-                        nobody, nobody, np.zeros(0), queries.labels[low:high].copy()
+                        nobody, nobody, np.zeros(0), labels, target.floor(0.0, labels)
                     )
         return table, scratch
 

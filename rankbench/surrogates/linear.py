@@ -42,7 +42,9 @@ class ValueRegularized(ScoreSurrogate):
     of (14); between queries of different m it weighs them differently.
     """
 
-    properties: ClassVar[frozenset[Property]] = frozenset({"convex", "smooth", "equivariant", "target-linear"})
+    properties: ClassVar[frozenset[Property]] = frozenset(
+        {"convex", "smooth", "equivariant", "score-linear", "target-linear"}
+    )
 
     nu: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Weight of the regularizer.")
 
@@ -94,7 +96,7 @@ class Linear(LeastSquares, ValueRegularized):
     name: ClassVar[str] = "linear"
     source: ClassVar[str] = "[DMJ10]_ eq. (14), (15)"
     properties: ClassVar[frozenset[Property]] = frozenset(
-        {"convex", "smooth", "quadratic", "equivariant", "target-linear"}
+        {"convex", "smooth", "quadratic", "equivariant", "score-linear", "target-linear"}
     )
 
     def r(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -36,7 +36,7 @@ class NormalizedGains(ScoreSurrogate):
 
     Z(s) is the largest discounted sum of gains over all orderings (14). A structure with
     ``Z(s) <= 0`` or ``s = 0`` has nothing to normalize: its target is 0. So has one whose
-    Z(s) is so much smaller than its largest gain that their quotient is no number.
+    Z(s) is within rounding of 0: 1e-12 of its largest gain.
     """
 
     gain: GainName = Field(default="exp2", description="G(s): exp2 (2^s - 1), identity (s) or exp (e^s).")

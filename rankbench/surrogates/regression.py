@@ -24,8 +24,9 @@ class Regression(LeastSquares, NormalizedGains):
 
     ``phi(alpha, s) = 1/(2m) sum_j (alpha_j - G(s_j)/Z(s))^2``, where Z(s) is the largest
     discounted sum of gains over all orderings (14). A structure with ``Z(s) <= 0`` or
-    ``s = 0`` has nothing to normalize: its target is 0. So has one whose Z(s) is so much
-    smaller than its largest gain that their quotient is no number.
+    ``s = 0`` has nothing to normalize: its target is 0. So has one whose Z(s) is
+    within rounding of 0: 1e-12 of its largest gain. The runner makes scores 0 that are all
+    rounding beside what one judgment does (`rankbench.runner.kernels.targets.ROUNDING`).
 
     ``normalize=false`` leaves Z(s) out: its minimizer orders items by the mean of G(s_j),
     which is consistent for losses that do not divide by Z(s), not for the NDCG family.

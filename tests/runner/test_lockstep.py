@@ -29,8 +29,7 @@ SPECS = [
     *(f"erm:aggregator=limit-scores,optimizer=composite(c={c},schedule=inverse-t,t0=5),draws=300" for c in (0.1, 1)),
     *(
         f"erm:aggregator={a},surrogate=pairwise-logistic,k={k},{STEP},draws=300,lambda={l2},curve=5"
-        for a in ("average-adjacency", "identity")
-        for k in (1, 4)
+        for a, k in (("average-adjacency", 1), ("average-adjacency", 4), ("identity", 1))
         for l2 in (0, 0.01)
     ),
     *(

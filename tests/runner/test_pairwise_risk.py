@@ -118,7 +118,6 @@ def test_steps_go_where_the_solver_is(weighted: Block, spec: str) -> None:
     [
         ("erm:aggregator=average-adjacency,surrogate=pairwise-logistic(power=0),k=2", "k=inf"),
         ("erm:aggregator=difference-graph,surrogate=pairwise-logistic,k=2", "k=inf"),
-        ("erm:aggregator=identity,surrogate=pairwise-logistic(form=margin)", "k=1"),
     ],
 )
 def test_what_has_no_solver_says_what_to_use(weighted: Block, spec: str, hint: str) -> None:

@@ -79,7 +79,11 @@ def test_the_solver_minimizes_the_risk(
     np.testing.assert_allclose(slope, 0, atol=2e-6)
 
 
-@pytest.mark.parametrize(("surrogate", "aggregator"), SURROGATES)
+# Targets that are linear in an additive structure are exact for every k.
+SAMPLED = [pair for pair in SURROGATES if pair[1] != "net-weights"]
+
+
+@pytest.mark.parametrize(("surrogate", "aggregator"), SAMPLED)
 def test_between_one_and_all_the_mean_target_has_an_error_that_is_said(
     small: Block, surrogate: str, aggregator: str
 ) -> None:
@@ -104,10 +108,11 @@ def test_steps_go_where_the_solver_is_and_say_how_far_they_are(small: Block) -> 
     assert 0 < steps.optimality < 0.05
 
 
-def test_linear_power_does_not_depend_on_k_beyond_its_weights(small: Block) -> None:
+@pytest.mark.parametrize("k", [1, 3])
+def test_linear_power_does_not_depend_on_k_beyond_its_weights(small: Block, k: int) -> None:
     """Net weights are additive and the loss is linear in them: one judgment at a time says it all."""
     text = "erm:surrogate=linear-power,aggregator=net-weights,lambda=0.1,optimizer=newton"
-    one, whole = fit(small, f"{text},k=1").theta, fit(small, f"{text},k=inf").theta
+    one, whole = fit(small, f"{text},k={k}").theta, fit(small, f"{text},k=inf").theta
     assert one is not None
     assert whole is not None
     np.testing.assert_allclose(one, whole, atol=1e-7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numpy.typing import NDArray
 
 from rankbench.runner.kernels.borrow import borrowed
@@ -19,6 +19,7 @@ from rankbench.runner.kernels.sampling import (
 )
 
 __all__ = [
+    "ROUNDING",
     "Scratch",
     "Sums",
     "TargetTable",
@@ -27,8 +28,13 @@ __all__ = [
     "complete_targets",
     "draw_sample",
     "fill_targets",
+    "settle",
+    "single_targets",
     "top_up",
 ]
+
+ROUNDING = 1e-10
+"""Share of what one judgment does below which scores are taken for rounding."""
 
 
 class TargetTable(NamedTuple):
@@ -46,6 +52,9 @@ class TargetTable(NamedTuple):
     structures : ndarray of int64, shape (P,)
         Structure of each target.
     maker_params : ndarray of float64, with bounds of shape (P + 1,)
+    floors : ndarray of float64, shape (S, Q)
+        Scores of a structure that are all no larger than this are rounding, and become 0:
+        `ROUNDING` of the largest score that the query's heaviest judgment gives alone.
     complete : ndarray of float64, shape (P, N)
         Targets from all judgments of each query: what order k means where n_q <= k.
     """
@@ -58,6 +67,7 @@ class TargetTable(NamedTuple):
     structures: Any
     maker_params: Any
     maker_bounds: Any
+    floors: Any
     complete: Any
 
 
@@ -150,6 +160,47 @@ def _take_all(judged: Judged, q: int, scratch: Scratch) -> int:
     return int(n_q)
 
 
+@njit(types.void(types.float64[::1], types.float64), cache=True, nogil=True)
+def settle(scores: NDArray[np.float64], floor: float) -> None:
+    """Make scores zero that are all within `floor` of it."""
+    for score in scores:
+        if not abs(score) <= floor:
+            return
+    scores[:] = 0.0
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _aggregate(table: TargetTable, s: int, k: int, m: int, scratch: Scratch) -> None:
+    """Write structure s of the first k judgments in scratch to ``scratch.scores``."""
+    table.aggregates[s](
+        scratch.winners[:k],
+        scratch.losers[:k],
+        scratch.weights[:k],
+        m,
+        table.aggregate_params[table.aggregate_bounds[s] : table.aggregate_bounds[s + 1]],
+        scratch.aggregate_work,
+        scratch.scores[:m],
+    )
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _make(
+    table: TargetTable, p: int, made: int, k: int, q: int, m: int, scratch: Scratch, out: NDArray[np.float64]
+) -> int:
+    """Write target p of the first k judgments of query q in scratch; return its structure, unless `made` already."""
+    s = table.structures[p]
+    if s != made:
+        _aggregate(table, s, k, m, scratch)
+        settle(scratch.scores[:m], table.floors[s, q])
+    table.makers[p](
+        scratch.scores[:m],
+        table.maker_params[table.maker_bounds[p] : table.maker_bounds[p + 1]],
+        scratch.maker_work,
+        out,
+    )
+    return int(s)
+
+
 @njit(cache=True, nogil=True, inline="always")
 def fill_targets(judged: Judged, table: TargetTable, q: int, scratch: Scratch) -> None:
     """Write the targets of query q into ``scratch.targets`` from the sample in scratch."""
@@ -158,59 +209,66 @@ def fill_targets(judged: Judged, table: TargetTable, q: int, scratch: Scratch) -
     n_q = judged.offsets[q + 1] - judged.offsets[q]
     made = -1
     for p in range(table.structures.shape[0]):
-        s = table.structures[p]
-        k = table.orders[s]
+        k = table.orders[table.structures[p]]
         if k >= n_q:
             for i in range(m):
                 scratch.targets[p, i] = table.complete[p, low + i]
             continue
-        if s != made:
-            table.aggregates[s](
-                scratch.winners[:k],
-                scratch.losers[:k],
-                scratch.weights[:k],
-                m,
-                table.aggregate_params[table.aggregate_bounds[s] : table.aggregate_bounds[s + 1]],
-                scratch.aggregate_work,
-                scratch.scores[:m],
-            )
-            made = s
-        table.makers[p](
-            scratch.scores[:m],
-            table.maker_params[table.maker_bounds[p] : table.maker_bounds[p + 1]],
-            scratch.maker_work,
-            scratch.targets[p][:m],
-        )
+        made = _make(table, p, made, k, q, m, scratch, scratch.targets[p][:m])
+
+
+@njit(cache=True, nogil=True)
+def _set_floors(judged: Judged, table: TargetTable, q: int, scratch: Scratch) -> None:
+    """Set the floors of query q's structures; see `TargetTable`."""
+    first, last = judged.offsets[q], judged.offsets[q + 1]
+    m = judged.items[q + 1] - judged.items[q]
+    scratch.winners[0], scratch.losers[0] = 0, 1
+    if not judged.equal:
+        scratch.weights[0] = judged.weights[first:last].max()
+    for s in range(table.orders.shape[0]):
+        _aggregate(table, s, 1, m, scratch)
+        largest = np.abs(scratch.scores[:m]).max()
+        table.floors[s, q] = ROUNDING * largest if np.isfinite(largest) else 0.0
 
 
 @njit(cache=True, nogil=True)
 def complete_targets(judged: Judged, table: TargetTable, scratch: Scratch) -> None:
-    """Fill ``table.complete``: every target from all judgments of each query, order infinity."""
+    """Fill ``table.floors`` and ``table.complete``: every target from all judgments of each query, order infinity."""
     for q in range(judged.items.shape[0] - 1):
+        if judged.offsets[q] == judged.offsets[q + 1]:
+            continue
+        _set_floors(judged, table, q, scratch)
         low, high = judged.items[q], judged.items[q + 1]
         n_q = _take_all(judged, q, scratch)
-        if n_q == 0:
-            continue
         made = -1
         for p in range(table.structures.shape[0]):
-            s = table.structures[p]
-            if s != made:
-                table.aggregates[s](
-                    scratch.winners[:n_q],
-                    scratch.losers[:n_q],
-                    scratch.weights[:n_q],
-                    high - low,
-                    table.aggregate_params[table.aggregate_bounds[s] : table.aggregate_bounds[s + 1]],
-                    scratch.aggregate_work,
-                    scratch.scores[: high - low],
-                )
-                made = s
-            table.makers[p](
-                scratch.scores[: high - low],
-                table.maker_params[table.maker_bounds[p] : table.maker_bounds[p + 1]],
-                scratch.maker_work,
-                table.complete[p][low:high],
-            )
+            made = _make(table, p, made, n_q, q, high - low, scratch, table.complete[p][low:high])
+
+
+@njit(cache=True, nogil=True)
+def single_targets(judged: Judged, table: TargetTable, scratch: Scratch, out: NDArray[np.float64]) -> None:
+    """Add the targets of every single judgment, over n_q, to the rows of `out`, shape (P, N), that have order 1."""
+    judged, table, scratch = borrowed(judged), borrowed(table), borrowed(scratch)
+    for q in range(judged.items.shape[0] - 1):
+        low, high = judged.items[q], judged.items[q + 1]
+        first, last = judged.offsets[q], judged.offsets[q + 1]
+        for t in range(first, last):
+            pair = np.int64(judged.pairs[t])
+            scratch.winners[0] = pair >> 16
+            scratch.losers[0] = pair & 65535
+            if not judged.equal:
+                scratch.weights[0] = judged.weights[t]
+            made = -1
+            for p in range(table.structures.shape[0]):
+                s = table.structures[p]
+                if table.orders[s] != 1:
+                    continue
+                made = _make(table, p, made, 1, q, high - low, scratch, scratch.targets[p][: high - low])
+                for i in range(high - low):
+                    out[p, low + i] += scratch.targets[p, i]
+        for p in range(out.shape[0]):
+            for i in range(low, high):
+                out[p, i] /= max(last - first, 1)
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -1,4 +1,4 @@
-"""What surrogates promise to solvers: ``quadratic`` and ``target-linear`` ones, and second derivatives."""
+"""What surrogates promise to solvers: squares, linearity in scores and targets, second derivatives."""
 
 from __future__ import annotations
 
@@ -42,6 +42,21 @@ def target_linear_averages(subject: Subject) -> None:
         parts = 0.3 * it.value_and_gradient(alpha, first)[1] + 0.7 * it.value_and_gradient(alpha, second)[1]
         if (difference := apart(mean, parts)) > 1e-9:
             raise CheckFailed(f"{m} items: the gradients differ by {difference:.3g}")
+
+
+@check("surrogate")
+def score_linear_targets_are_linear(subject: Subject) -> None:
+    """Where ``score-linear`` is declared, the target of a sum of scores is the sum of the targets."""
+    it = subject.it
+    if not subject.declares("score-linear"):
+        raise CheckSkipped("it does not declare score-linear")
+    rng = np.random.default_rng(84)
+    for m in (2, 7):
+        first, second = rng.normal(size=m), rng.normal(size=m)
+        mixed = np.asarray(it.target(0.3 * first - 0.7 * second))
+        parts = 0.3 * np.asarray(it.target(first)) - 0.7 * np.asarray(it.target(second))
+        if (difference := apart(mixed, parts)) > 1e-9:
+            raise CheckFailed(f"{m} items: the targets differ by {difference:.3g}")
 
 
 @check("surrogate")

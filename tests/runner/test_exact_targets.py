@@ -1,0 +1,95 @@
+"""Mean targets that need no sampling: single judgments whatever their weights, and sums that no order changes."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from runner_blocks import make_block, reweighted
+
+from rankbench.errors import SpecError
+from rankbench.methods.base import Block, Fitted
+from rankbench.methods.erm import ERM
+from rankbench.plugin.manager import get
+from rankbench.runner import composed
+from rankbench.runner.composed import fit_composed
+
+WEIGHTS = [0.1, 1.0, 2.5, 0.7]
+
+
+def tied(block: Block) -> Block:
+    ties = np.arange(len(block.comparisons)) % 5 == 0
+    return replace(block, comparisons=replace(block.comparisons, ties=ties))
+
+
+def fitted(block: Block, spec: str) -> Fitted:
+    method = get("method", spec)
+    assert isinstance(method, ERM)
+    outcome = fit_composed(block, {"": method})[""]
+    assert isinstance(outcome, Fitted), outcome
+    return outcome
+
+
+def minimizer(block: Block, spec: str) -> NDArray[np.float64]:
+    """Solve the normal equations of (19) and (28), its subsets enumerated."""
+    method = get("method", spec)
+    assert isinstance(method, ERM)
+    said = block.comparisons.without_ties()
+    x = block.design.x.astype(np.float64)
+    curved, side = method.l2 * np.eye(x.shape[1]), np.zeros(x.shape[1])
+    for q, n_q in enumerate(said.counts):
+        low, high = block.design.offsets[q : q + 2]
+        subsets = [list(s) for s in itertools.combinations(range(*said.offsets[q : q + 2]), int(min(method.k, n_q)))]
+        targets = [
+            method.surrogate.target(
+                method.aggregator.aggregate(said.winners[s], said.losers[s], said.weights[s], high - low)
+            )
+            for s in subsets
+        ]
+        share = n_q / len(said) / (high - low)
+        curved += share * x[low:high].T @ x[low:high]
+        side += share * x[low:high].T @ np.mean(targets, axis=0)
+    return np.linalg.solve(curved, side)
+
+
+@pytest.fixture(params=["compiled", "interpreted"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "interpreted":
+        monkeypatch.setattr(composed, "is_compiled", lambda contender: False)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("aggregator", ["mean-log-odds", "win-rate", "bradley-terry", "net-weights", "kemeny"])
+@pytest.mark.parametrize("judged", ["weighted", "tied"])
+def test_order_one_is_exact(aggregator: str, judged: str) -> None:
+    block = make_block([4, 2, 6], 45, d=3, seed=4)
+    block = reweighted(block, WEIGHTS) if judged == "weighted" else tied(block)
+    spec = f"erm:aggregator={aggregator},k=1,lambda=0.1,draws=1"
+    found = fitted(block, spec)
+    np.testing.assert_allclose(found.theta, minimizer(block, spec), rtol=1e-9, atol=1e-12)
+    assert found.info["mc_error"] == 0
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_linear_on_net_weights_is_exact_for_every_order(k: int) -> None:
+    block = reweighted(make_block([4, 3, 6], 27, d=3, seed=4), WEIGHTS)
+    spec = f"erm:aggregator=net-weights,surrogate=linear(nu=0.3),k={k},lambda=0.1,draws=1"
+    found = fitted(block, spec)
+    np.testing.assert_allclose(found.theta, minimizer(block, spec), rtol=1e-9, atol=1e-12)
+    assert found.info["mc_error"] == 0
+    whole = fitted(block, spec.replace(f"k={k}", "k=inf"))
+    assert found.theta is not None
+    assert whole.theta is not None
+    assert found.theta.tobytes() == whole.theta.tobytes()
+
+
+@pytest.mark.parametrize("k", ["2", "10", "inf"])
+def test_identity_has_one_order(k: str) -> None:
+    for surrogate in ("pairwise-logistic", "pairwise-logistic(form=margin)"):
+        for optimizer in ("newton", "composite"):
+            with pytest.raises(SpecError, match="write k=1, not k="):
+                get("method", f"erm:aggregator=identity,surrogate={surrogate},optimizer={optimizer},k={k}")
