@@ -11,7 +11,7 @@ import polars as pl
 from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
-__all__ = ["BOOLEANS", "LONGEST_NAME", "QUOTED", "TOO_LONG", "Check", "too_long"]
+__all__ = ["BOOLEANS", "LONGEST_NAME", "NAMELESS", "QUOTED", "TOO_LONG", "Check", "too_long"]
 
 LONGEST_NAME = 10_000
 """Most characters of a name: what is longer is no name but a misread column."""
@@ -60,6 +60,8 @@ class Check(ABC):
             raise self.error(f"the column holds {column.dtype}; names must be texts or whole numbers", 0, column.name)
         if column.dtype.is_nested():
             raise self.error(f"the column holds {str(column.dtype)[:QUOTED]}, not single values", 0, column.name)
+        if dtype.is_numeric() and column.dtype.is_temporal():
+            raise self.error(f"the column holds {column.dtype}, not numbers", 0, column.name)
         if dtype == pl.Boolean and column.dtype != pl.Boolean:
             text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
             result = text.replace_strict(BOOLEANS, default=None, return_dtype=pl.Boolean)
@@ -72,15 +74,28 @@ class Check(ABC):
         if not nulls:
             self.refuse(result.is_null(), column, "the value is missing")
         if dtype == pl.String:
+            self.refuse((result == "").fill_null(False), column, NAMELESS)
             self.refuse(too_long(result), column, TOO_LONG)
         return result
 
     def weight(self, frame: pl.DataFrame) -> pl.Series:
         """Return the column ``weight``, positive and finite."""
+        if frame["weight"].dtype == pl.Boolean:
+            raise self.error("the column holds Boolean, not numbers", 0, "weight")
         weight = self.cast(frame["weight"], pl.Float64())
         self.refuse(~(weight.is_finite() & (weight > 0)), frame["weight"], "weight {} is not positive and finite")
         return weight
 
+    def judge(self, frame: pl.DataFrame) -> pl.Series:
+        """Return the column ``judge``; an empty name is a missing one, which CSV cannot always tell apart."""
+        judge = frame["judge"]
+        if judge.dtype in (pl.String, pl.Categorical, pl.Enum):
+            text = judge.cast(pl.String)
+            judge = text.set(text == "", None)
+        return self.cast(judge, pl.String(), nulls=True)
+
+
+NAMELESS = "the name is empty: nothing stands between the quotes"
 
 TOO_LONG = f"the name {{}} is longer than {LONGEST_NAME:,} characters; is it the right column?"
 

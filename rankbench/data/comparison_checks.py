@@ -54,7 +54,7 @@ class ComparisonsCheck(Check):
         if "weight" in self.schema:
             columns.append(self.weight(frame))
         if "judge" in self.schema:
-            columns.append(self.cast(frame["judge"], pl.String(), nulls=True))
+            columns.append(self.judge(frame))
         if self.times is not None:
             columns.append(self.time(frame, self.times))
         if "tie" in self.schema:

@@ -38,7 +38,7 @@ class OrdersCheck(Check):
         if "weight" in self.schema:
             columns.append(self.weight(frame))
         if "judge" in self.schema:
-            columns.append(self.cast(frame["judge"], pl.String(), nulls=True))
+            columns.append(self.judge(frame))
         if "candidates" in self.schema:
             columns.append(self.known(ids, ranking, frame["candidates"]))
         return pl.DataFrame(columns, schema=self.schema)

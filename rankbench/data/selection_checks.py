@@ -76,10 +76,14 @@ class SelectionsCheck(Check):
         else:
             raise self.error(f"the column holds {column.dtype}, not lists of {wanted}", 0, column.name)
         entries = words.list.explode(empty_as_null=False, keep_nulls=True)
-        if entries.dtype.is_nested() or (inner == pl.String and entries.dtype.is_float()):
+        fits = entries.dtype.is_numeric() or entries.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+        if not fits or (inner == pl.String and entries.dtype.is_float()):
             raise self.error(f"the lists hold {entries.dtype}, not {wanted}", 0, column.name)
         cast = entries.cast(inner, strict=False)
         if inner == pl.String:
+            empty = (cast == "").fill_null(False)
+            if empty.any():
+                raise self.error("an item has no name", _row_of(words, int(empty.arg_true()[0])), column.name)
             long = too_long(cast)
             if long.any():
                 place = int(long.arg_true()[0])

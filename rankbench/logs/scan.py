@@ -177,10 +177,15 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[Piece, NDArray[np.int32
         run = counter.total(codes.size)
     run, order, rank = _listed(run, codes)
     labels = codes.labels(order)
+    if isinstance(codes, CategoryCodes) and "" in labels:
+        raise stream.nameless("winner", "loser")
     if stream.judges is None:
         return Part(labels, run, judgments, stream.weighted)
     pairs = pair_counts(run, [], judgments, stream.weighted)
-    by_judge = cluster_counts(compacted(found), pairs, rank.astype(np.int64), stream.judges.names())
+    judges = stream.judges.names()
+    if "" in judges:
+        raise stream.nameless(stream.judge or "judge")
+    by_judge = cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges)
     judge = np.repeat(np.arange(len(by_judge)), np.diff(by_judge.starts))
     said = Said(by_judge.clusters, judge, by_judge.pair, by_judge.cells)
     return Part(labels, run, judgments, stream.weighted, said)

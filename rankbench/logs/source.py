@@ -189,4 +189,14 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     names = all(schema[name] in texts for name in ("winner", "loser"))
     judge = "judge" not in schema or schema["judge"] in texts or schema["judge"].is_integer()
     weight = "weight" not in schema or schema["weight"].is_numeric()
-    return log if names and judge and weight else None
+    # Counting does not look at the queries.
+    queries = "query" not in roles or _named(raw.select(pl.col(roles["query"])))
+    return log if names and judge and weight and queries else None
+
+
+def _named(column: pl.LazyFrame) -> bool:
+    """Return whether no name of a column is missing or empty."""
+    name = pl.all()
+    if column.collect_schema().dtypes()[0] in (pl.String, pl.Categorical, pl.Enum):
+        name = name.cast(pl.String).replace("", None)
+    return not column.select(name.is_null().any()).collect(engine="streaming").item()

@@ -64,6 +64,7 @@ class LogStream:
         if self.tied:
             columns.append(_flag(schema["tie"]))
         if self.weighted:
+            _check_weight(schema["weight"])
             columns.append(pl.col("weight").cast(pl.Float64, strict=False))
         if judges is not None and judge is not None:
             columns.append(judges.expression(judge).alias("judge"))
@@ -114,6 +115,12 @@ class LogStream:
         self.rows += len(piece)
         return piece, judges
 
+    def nameless(self, *columns: str) -> InputError:
+        """Return the error for the first row that has an empty name in one of some columns."""
+        rows = self.frame.select(pl.col(list(columns)).cast(pl.String)).with_row_index("row", offset=self.first + 1)
+        row, *names = rows.filter(pl.any_horizontal(pl.col(list(columns)) == "")).head(1).collect().row(0)
+        return InputError("the name is empty", row=row, column=columns[names.index("")])
+
     def _missing(self, coded: dict[str, object]) -> InputError:
         """Return the error for the next row, which has a null: missing, or not what the column must hold."""
         column = next(name for name, value in coded.items() if value is None)
@@ -159,6 +166,11 @@ def log_schema(frame: pl.LazyFrame) -> pl.Schema:
         if name not in schema:
             raise InputError(f"column {name!r} is missing{nearest(name, schema)}", column=name)
     return schema
+
+
+def _check_weight(dtype: pl.DataType) -> None:
+    if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
+        raise InputError(f"weights must be numbers, not {shown(str(dtype))}", column="weight")
 
 
 def _flag(dtype: pl.DataType) -> pl.Expr:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import glob
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from rankbench.data.readers.base import Reader, existing
+from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["NdjsonReader"]
+
+_SPACED = re.compile(rb'"\s+:')
 
 
 class NdjsonReader(Reader):
@@ -54,6 +58,7 @@ class NdjsonReader(Reader):
         with existing(path).open("rb") as file:
             marked = file.read(3) == BOM
             source: str | bytes = file.read() if marked else glob.escape(str(path))
+        _check_keys(path)
         raw = pl.scan_ndjson(source, infer_schema_length=None)
         if not head(path, 1 << 16).strip():
             _check_lines(path)
@@ -70,7 +75,7 @@ def _check_lines(path: Path) -> None:
             continue
         empty = False
         try:
-            found = json.loads(line, parse_constant=_no_constant)
+            found = json.loads(line, parse_constant=_no_constant, object_pairs_hook=_distinct)
         except json.JSONDecodeError as error:
             raise InputError(f"not JSON: {error.msg}", path=path, row=row, column=error.colno) from error
         except RecursionError as error:
@@ -81,6 +86,43 @@ def _check_lines(path: Path) -> None:
             raise InputError(f"a line must be a JSON object, not {type(found).__name__}", path=path, row=row)
     if empty:
         raise InputError("the file has no rows", path=path)
+
+
+def _check_keys(path: Path) -> None:
+    """Raise for the first line with an object that has a key twice: Polars takes the first one and says nothing.
+
+    Only lines that may have one are parsed: which have two equal keys, wherever, or a key with an escape.
+    """
+    import polars as pl
+
+    from rankbench.data.readers.text import chunks
+
+    for chunk in chunks(path):
+        texts = pl.Series(chunk.data.decode("utf-8").split("\n"), dtype=pl.String)
+        if _SPACED.search(chunk.data):
+            texts = texts.str.replace_all(r'"\s+:', '":')
+        keys = texts.str.extract_all(r'"(?:[^"\\]|\\.)*":')
+        odd = (keys.list.len() != keys.list.n_unique()) | texts.str.contains("\\u", literal=True)
+        for row in odd.arg_true():
+            try:
+                json.loads(texts[row], object_pairs_hook=_distinct)
+            except _TwiceError as error:
+                raise InputError(str(error), path=path, row=chunk.line + row) from error
+            except (ValueError, RecursionError):
+                continue  # Polars refuses it, and `_check_lines` says where
+
+
+class _TwiceError(ValueError):
+    """A key is twice in one object."""
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+        raise _TwiceError(f"the key {shown(twice)} is there twice; remove or rename one")
+    return found
 
 
 def _no_constant(name: str) -> float:
