@@ -91,7 +91,7 @@ def named(texts: Sequence[str]) -> str:
 
 
 def find(table: pl.LazyFrame, *, whole: bool = False) -> Findings:
-    """Look at the first `LOOKED_AT` votes of a log.
+    """Look at the first `LOOKED_AT` votes of a log; at one-sided judges only where these are all.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def find(table: pl.LazyFrame, *, whole: bool = False) -> Findings:
     head = (chosen if whole else chosen.head(LOOKED_AT + 1)).collect(engine="streaming")
     cut = not whole and len(head) > LOOKED_AT
     votes = head.head(LOOKED_AT) if cut else head
-    position, judges = position_bias(votes.lazy())
+    position, judges = position_bias(votes.lazy(), accuse=not cut)
     again = repeats(votes.lazy(), len(votes)) if "query_id" in names else None
     return Findings(position, judges, again, LOOKED_AT if cut else None)
 
