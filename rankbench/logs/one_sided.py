@@ -28,6 +28,8 @@ _PRIOR = 8.0
 _MOST = 0.25
 """Share of the judges that may be accused: one-sided are those who differ from most."""
 _AT_ONCE = 200
+_LOOKS = 2
+"""What p-values are multiplied by, since the log is looked at again after each judge is put aside."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +85,14 @@ def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: floa
         worst = np.argsort(p, kind="stable")[:few]
         aside.append(rows[worst])
         remaining[rows[worst]] = False
-        if p.min() * len(rows) < level:
+        if _LOOKS * p.min() * len(rows) < level:
             suspected = len(aside)
     values = np.ones(count)
     if suspected:
         accused = np.concatenate(aside[:suspected])
         rest = np.ones(count, np.bool_)
         rest[accused] = False
-        values[accused] = _p(votes[accused], left[accused], _Sums.of(votes[rest], left[rest]))
+        values[accused] = np.minimum(1, _LOOKS * _p(votes[accused], left[accused], _Sums.of(votes[rest], left[rest])))
     return holm(values)
 
 
