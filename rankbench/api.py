@@ -154,12 +154,14 @@ def run(
     suite, dataset, reps, extra
         See `planned`.
     workers : int
-        Worker processes; 1 runs everything in this one. With more, a script needs the
+        Worker processes; 1 runs built-in contenders in this one. Contenders of plugins run in
+        processes of their own, whatever the number. With more than 1, a script needs the
         usual ``if __name__ == "__main__":`` guard.
     timeout : float, optional
         Seconds after which a block is given up (an hour, if not given): contenders that
         hang become rows that say so. A block that runs in this process cannot be
-        given up: with a timeout all run in workers.
+        given up: with a timeout all run in workers, but for those of a population that is
+        not registered, which this process alone has.
     executor : {"local", "dask"}
         ``dask``: blocks run on the workers of the Dask cluster whose scheduler is at
         `address`, to the same bytes; `workers` then means nothing.
@@ -217,7 +219,7 @@ def run(
             elif missing and (timeout is not None or (workers > 1 and (len(missing) > 1 or _foreign(made, missing)))):
                 blocks = run_in_pool(made.sources, missing, min(workers, len(missing)), limit)
             else:
-                blocks = run_here(made.sources, missing)
+                blocks = run_here(made.sources, missing, limit)
             busy = 0.0
             task_of = {cell: index for index, task in enumerate(missing) for cell in task.cells}
             left = [len(task.cells) for task in missing]
@@ -247,9 +249,9 @@ def run(
 
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
     """Return whether a protocol, loss or contender is not built in: it may hang, or take its process down."""
-    from rankbench.runner.deaths import grouped
+    from rankbench.runner.deaths import placed
 
-    return bool(grouped(tasks, [source.protocol for source in made.sources])[1])
+    return bool(placed(tasks, made.sources).foreign)
 
 
 def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:

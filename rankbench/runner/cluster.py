@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Lock
@@ -22,10 +23,13 @@ from typing import Any, cast
 from rankbench.errors import ExecutorError
 from rankbench.protocols.base import BlockTask, Prepared
 from rankbench.results.schema import BlockResult
-from rankbench.runner.deaths import Dead, apart, failed, grouped
+from rankbench.runner.blocks import run_block
+from rankbench.runner.deaths import Dead, apart, failed, placed, plugins_of
 from rankbench.runner.executors import LIMIT, warm_up_all
+from rankbench.runner.foreign import PAUSE
+from rankbench.runner.remote import Remote
 from rankbench.runner.share import shared
-from rankbench.runner.wire import result_from_bytes, task_to_json
+from rankbench.runner.wire import result_from_bytes, result_to_bytes, task_from_json, task_to_json
 
 __all__ = ["connected", "run_on_cluster"]
 
@@ -89,18 +93,22 @@ def run_on_cluster(
         from distributed import as_completed
 
         protocols = [prepared.protocol for prepared in sources]
-        ours, foreign = grouped(tasks, protocols)
-        warm_up_all(sources, tasks)
-        with shared(sources) as folder:
-            parcel = {path.name: path.read_bytes() for path in folder.iterdir()}
+        places = placed(tasks, sources)
+        yield from places.nowhere
+        for task in places.here:
+            yield run_block(sources[task.source], task)
+        warm_up_all(sources, (*places.ours, *places.foreign))
+        with shared(sources) as files:
+            parcel = {path.name: path.read_bytes() for path in files.folder.iterdir()}
         name = _name_of(parcel)
         try:
             sent = client.scatter(parcel, broadcast=True, hash=False)
 
             def submit(task: BlockTask) -> Any:
-                return client.submit(_run, sent, name, task_to_json(task), timeout, pure=False, retries=3)
+                theirs = bool(plugins_of(task, sources[task.source]))
+                return client.submit(_run, sent, name, task_to_json(task), timeout, theirs, pure=False, retries=3)
 
-            waiting: dict[Any, BlockTask] = {submit(task): task for task in (*ours, *foreign)}
+            waiting: dict[Any, BlockTask] = {submit(task): task for task in (*places.ours, *places.foreign)}
             queue = cast(Any, as_completed)(list(waiting), loop=client.loop)
             for future in queue:
                 task = waiting.pop(future)
@@ -167,28 +175,41 @@ def _unpacked(parcel: Parcel, name: str) -> Path:
     with _unpacking:
         folder = _folders.get(name)
         if folder is None:
-            folder = Path(tempfile.mkdtemp(prefix="rankbench-"))
-            for inner, data in parcel.items():
-                (folder / inner).write_bytes(data)
+            folder = _unpack(parcel, Path(tempfile.mkdtemp(prefix="rankbench-")))
             _folders[name] = folder
         return folder
 
 
-def _run(parcel: Parcel, name: str, task: str, timeout: float) -> tuple[str, Any]:
-    """Run a block in a process of its own; return its result as bytes, or how it ended."""
-    folder = _unpacked(parcel, name)
-    with tempfile.TemporaryDirectory(prefix="rankbench-") as own:
-        told, result = Path(own) / "task.json", Path(own) / "result"
-        told.write_text(task, encoding="utf-8")
-        command = [sys.executable, "-m", "rankbench.runner.remote", str(folder), str(told), str(result)]
-        try:
-            done = subprocess.run(command, capture_output=True, timeout=timeout, check=False)
-        except subprocess.TimeoutExpired:
-            return "timeout", f"no result within {timeout:g} s"
-        if not result.is_file():
-            last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            return "error", f"worker process died with exit code {done.returncode}{': ' if last else ''}{''.join(last)}"
-        return "done", result.read_bytes()
+def _unpack(parcel: Parcel, folder: Path) -> Path:
+    for inner, data in parcel.items():
+        (folder / inner).write_bytes(data)
+    return folder
+
+
+def _run(parcel: Parcel, name: str, task: str, timeout: float, foreign: bool) -> tuple[str, Any]:
+    """Run a block in a process of its own; return its result as bytes, or how it ended.
+
+    One with foreign code gets files of its own: it can change those of nobody else. Whether it did
+    is looked at.
+    """
+    with tempfile.TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as own:
+        folder = _unpack(parcel, Path(own)) if foreign else _unpacked(parcel, name)
+        process = Remote(folder, task_from_json(task), timeout, quiet=True)
+        while not process.ended():
+            time.sleep(PAUSE)
+        outcome = process.outcome()
+        if foreign and any(_content(folder / inner) != data for inner, data in parcel.items()):
+            return "error", "it changed the data that it was given"
+    if isinstance(outcome, Dead):
+        return outcome.status, outcome.reason
+    return "done", result_to_bytes(outcome)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def _forget(name: str) -> None:

@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rankbench.component import Component
-from rankbench.protocols.base import BlockTask, Protocol
+from rankbench.data.click_population import ClickPopulation
+from rankbench.data.dataset import Dataset
+from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.results.schema import BlockResult, CellResult
 from rankbench.runner.blocks import own_cells, points
 
-__all__ = ["Dead", "apart", "failed", "grouped"]
+__all__ = ["Dead", "Places", "apart", "failed", "grouped", "placed", "plugins_of"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,9 @@ def apart(task: BlockTask, kind: str) -> list[BlockTask]:
     return [replace(task, cells=cells) for cells in (ours, *({c: s} for c, s in foreign.items())) if cells]
 
 
-def grouped(tasks: Iterable[BlockTask], protocols: Sequence[Protocol]) -> tuple[list[BlockTask], list[BlockTask]]:
+def grouped(
+    tasks: Iterable[BlockTask], protocols: Sequence[Protocol], datasets: Sequence[Dataset | None] = ()
+) -> tuple[list[BlockTask], list[BlockTask]]:
     """Split tasks by whose contenders they have: those without foreign code, and the others.
 
     Parameters
@@ -43,12 +47,16 @@ def grouped(tasks: Iterable[BlockTask], protocols: Sequence[Protocol]) -> tuple[
     tasks : iterable of BlockTask
     protocols : sequence of Protocol
         Of each source.
+    datasets : sequence of Dataset or None, optional
+        Of each source. A population is asked in every block; other data sets only at first.
 
     Returns
     -------
     ours, foreign : list of BlockTask
         In the order of `tasks`. Each foreign one has the contenders of one plugin.
     """
+    from rankbench.runner.share import spec_of
+
     ours: list[BlockTask] = []
     foreign: list[BlockTask] = []
     known: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -60,9 +68,13 @@ def grouped(tasks: Iterable[BlockTask], protocols: Sequence[Protocol]) -> tuple[
 
     for task in tasks:
         protocol = protocols[task.source]
-        # A foreign protocol or loss runs with whatever contender.
-        shared = bool(_packages(protocol)) or (
-            not protocol.metrics and any(packages("loss", text) for text in task.losses)
+        # A foreign protocol, registered population or loss runs with whatever contender.
+        dataset = datasets[task.source] if datasets else None
+        asked = bool(_asked(dataset)) and bool(spec_of(dataset))
+        shared = (
+            asked
+            or bool(_packages(protocol))
+            or (not protocol.metrics and any(packages("loss", text) for text in task.losses))
         )
         groups: dict[tuple[str, ...], dict[str, str]] = {}
         for cell, spec in task.cells.items():
@@ -70,6 +82,66 @@ def grouped(tasks: Iterable[BlockTask], protocols: Sequence[Protocol]) -> tuple[
         for whose, cells in groups.items():
             (foreign if shared or whose else ours).append(replace(task, cells=cells))
     return ours, foreign
+
+
+def plugins_of(task: BlockTask, prepared: Prepared) -> set[str]:
+    """Return the top-level packages of the foreign code that runs with a task."""
+    protocol = prepared.protocol
+    found = {
+        top for spec in task.cells.values() for point in points(protocol.contender, spec) for top in _packages(point)
+    }
+    if not protocol.metrics:
+        found |= {top for text in task.losses for loss in points("loss", text) for top in _packages(loss)}
+    return found | _packages(protocol) | _asked(prepared.dataset)
+
+
+def _asked(dataset: Dataset | None) -> set[str]:
+    """Return the packages of a population, which is asked in every block; of other data sets nothing runs there."""
+    return _packages(dataset) if isinstance(dataset, ClickPopulation) else set()
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where tasks may run.
+
+    Attributes
+    ----------
+    here : list of BlockTask
+        They ask a population that is an object of this process alone.
+    ours : list of BlockTask
+        Without foreign code: here, or in any worker.
+    foreign : list of BlockTask
+        With foreign code: each in a process of its own.
+    nowhere : list of BlockResult
+        They would need both, and are failures.
+    """
+
+    here: list[BlockTask]
+    ours: list[BlockTask]
+    foreign: list[BlockTask]
+    nowhere: list[BlockResult]
+
+
+def placed(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> Places:
+    """Say where tasks may run: the same place whatever the number of workers."""
+    from rankbench.runner.share import spec_of
+
+    ours, foreign = grouped(tasks, [prepared.protocol for prepared in sources], [p.dataset for p in sources])
+    places = Places([], [], [], [])
+    bound = [isinstance(p.dataset, ClickPopulation) and not spec_of(p.dataset) for p in sources]
+    for task in ours:
+        (places.here if bound[task.source] else places.ours).append(task)
+    for task in foreign:
+        if bound[task.source]:
+            population = sources[task.source].dataset
+            why = (
+                f"a plugin's contender runs in a process of its own, and the population {population!s} is an object of "
+                "this one: register it, so that another process can make it again"
+            )
+            places.nowhere.append(failed(task, Dead("error", why)))
+        else:
+            places.foreign.append(task)
+    return places
 
 
 def _packages(component: Component) -> set[str]:

@@ -16,7 +16,8 @@ from typing import Any
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.results.schema import BlockResult
 from rankbench.runner.blocks import run_block
-from rankbench.runner.deaths import Dead, apart, failed, grouped
+from rankbench.runner.deaths import Dead, apart, failed, placed
+from rankbench.runner.foreign import run_foreign
 from rankbench.runner.isolation import alone, guarded, reason
 from rankbench.runner.share import open_shared, shared
 
@@ -33,10 +34,19 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_here(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> Iterator[BlockResult]:
-    """Run blocks one after the other in this process."""
-    for task in tasks:
+def run_here(sources: Sequence[Prepared], tasks: Sequence[BlockTask], timeout: float = LIMIT) -> Iterator[BlockResult]:
+    """Run blocks one after the other in this process; those with foreign code after them, in processes of their own.
+
+    See `run_in_pool` for these.
+    """
+    places = placed(tasks, sources)
+    yield from places.nowhere
+    for task in (*places.here, *places.ours):
         yield run_block(sources[task.source], task)
+    if places.foreign:
+        warm_up_all(sources, places.foreign)
+        with shared(sources) as files:
+            yield from run_foreign(files, sources, places.foreign, 1, timeout)
 
 
 def run_in_pool(
@@ -45,30 +55,39 @@ def run_in_pool(
     """Run blocks in spawned worker processes that share memory-mapped arrays.
 
     Built-in contenders come first. Those of each plugin then run in processes of their own,
-    a new one for every block: what they change in it is gone with it. A block's result so
-    comes in parts, one for each plugin.
+    a new one for every block: what they change in it is gone with it, and what they change in
+    the shared files is found (`rankbench.runner.foreign`). A block's result so comes in
+    parts, one for each plugin.
 
     A worker that dies or hangs takes its block with it, not the run: the block is run
     again without the foreign contenders, and each of those alone, so that the guilty one
     is named; its cells become failures, which the next run tries again.
+
+    Blocks of a population that is an object of this process run here.
     """
-    warm_up_all(sources, tasks)
+    places = placed(tasks, sources)
+    yield from places.nowhere
+    for task in places.here:
+        yield run_block(sources[task.source], task)
+    if not (places.ours or places.foreign):
+        return
+    warm_up_all(sources, (*places.ours, *places.foreign))
     protocols = [prepared.protocol for prepared in sources]
-    ours, foreign = grouped(tasks, protocols)
-    with shared(sources) as folder:
-        for some, lifetime in ((ours, 0), (foreign, 1)):
-            if some:
-                yield from _pooled(folder, protocols, some, min(workers, len(some)), timeout, lifetime)
+    with shared(sources) as files:
+        if places.ours:
+            yield from _pooled(files.folder, protocols, places.ours, min(workers, len(places.ours)), timeout)
+        if places.foreign:
+            yield from run_foreign(files, sources, places.foreign, workers, timeout)
 
 
 def _pooled(
-    folder: Path, protocols: Sequence[Protocol], tasks: Sequence[BlockTask], workers: int, timeout: float, lifetime: int
+    folder: Path, protocols: Sequence[Protocol], tasks: Sequence[BlockTask], workers: int, timeout: float
 ) -> Iterator[BlockResult]:
-    """Run blocks in a pool whose processes are replaced after `lifetime` of them; 0: never."""
+    """Run blocks without foreign code in a pool."""
     from pebble import ProcessPool
 
     # Spawned, because Polars' threads do not survive a fork.
-    pool: Any = ProcessPool(max_workers=workers, max_tasks=lifetime, context=get_context("spawn"), initializer=_start)
+    pool: Any = ProcessPool(max_workers=workers, context=get_context("spawn"), initializer=_start)
 
     def submit(task: BlockTask) -> Any:
         return pool.schedule(_execute, args=(folder, task), timeout=timeout)

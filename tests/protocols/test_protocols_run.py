@@ -22,6 +22,8 @@ from rankbench.plugin import manager
 from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
 from rankbench.results.schema import CellResult, Curve
 from rankbench.results.units import UNIT_COLUMNS
+from rankbench.runner import executors
+from rankbench.runner.blocks import run_block
 
 
 class Toy(Method):
@@ -113,6 +115,12 @@ def registered(monkeypatch):
     btl = loaded.registry.component_class("protocol", "btl")
     registry.add("protocol", btl, manager.Origin("rankbench", "0", "x"))
     monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
+
+    def in_this_process(files, sources, tasks, workers, timeout):
+        return (run_block(sources[task.source], task) for task in tasks)
+
+    # No other process has these components.
+    monkeypatch.setattr(executors, "run_foreign", in_this_process)
 
 
 def suite(tmp_path: Path, *experiments: str) -> str:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, ClassVar
 
-from rankbench.protocols.base import Prepared, pack
+import numpy as np
+import pytest
+
+import rankbench
+from rankbench.data.simulators.cascade_clicks import CascadeClicks
+from rankbench.protocols.base import BlockTask, Prepared, pack
+from rankbench.results.schema import BlockKey
+from rankbench.runner.deaths import placed
 from rankbench.runner.prepare import protocol_of
-from rankbench.runner.share import open_shared, shared
+from rankbench.runner.share import Shared, open_shared, shared, spec_of
 
 
 def test_what_sources_share_is_one_file() -> None:
@@ -18,8 +28,8 @@ def test_what_sources_share_is_one_file() -> None:
         Prepared(items, None, "ab", {"design": ("a", "b")}, more),
     ]
     with shared(sources) as folder:
-        assert len(list(folder.glob("*.npy"))) == 3
-        opened = [open_shared(folder, source) for source in range(2)]
+        assert len(list(folder.folder.glob("*.npy"))) == 3
+        opened = [open_shared(folder.folder, source) for source in range(2)]
         for mine, theirs in zip(sources, opened, strict=True):
             assert (theirs.protocol, theirs.fingerprint, theirs.units) == (mine.protocol, "ab", mine.units)
             assert theirs.scale == mine.scale
@@ -27,3 +37,113 @@ def test_what_sources_share_is_one_file() -> None:
             for name, array in mine.arrays.items():
                 assert np.array_equal(theirs.arrays[name], array)
                 assert not theirs.arrays[name].flags.writeable
+
+
+def test_the_copy_of_a_worker_is_whole() -> None:
+    """Of fields that a later version adds, too: each has another value than its default here."""
+    data = rankbench.get("dataset", "web10k-like:queries=2,features=9")
+    made = Prepared(
+        protocol=protocol_of("btl:design=3"),
+        dataset=data,
+        fingerprint="cd",
+        units={"design": ("a", "b"), "heldout": ("c",)},
+        arrays=pack("x", one=np.arange(3.0)),
+        scale=2.5,
+        notes=("Something.", "Something else."),
+        splits={"design": "Those of the draw", "heldout": "The others"},
+        test_share=0.125,
+        pool=70,
+        most=np.int64(4),
+    )
+    plain = Prepared(made.protocol, None, "", {})
+    with shared([made]) as files:
+        copy = open_shared(files.folder, 0)
+    for field in fields(Prepared):
+        mine, theirs = getattr(made, field.name), getattr(copy, field.name)
+        if field.name == "arrays":
+            assert list(mine) == list(theirs)
+            assert all(np.array_equal(mine[name], theirs[name]) for name in mine)
+            continue
+        assert mine != getattr(plain, field.name) or field.name == "protocol", f"give {field.name} a value here"
+        assert theirs == mine, field.name
+        if isinstance(mine, tuple | str | float | Mapping):
+            assert type(theirs) is type(mine), field.name
+
+
+@pytest.mark.parametrize("how", ["written", "replaced", "link", "gone", "folder", "facts"])
+def test_what_is_changed_in_the_files_is_found_and_put_right(tmp_path: Path, how: str) -> None:
+    arrays = pack("x", one=np.arange(1000.0), two=np.arange(5))
+    files = Shared(tmp_path / "shared", [Prepared(protocol_of("btl"), None, "", {"design": ("a",)}, arrays)])
+    assert files.altered() == []
+    target = files.folder / ("source-0.json" if how == "facts" else "array-0.npy")
+    held = target.read_bytes()
+    target.chmod(0o600)
+    if how in ("written", "facts"):
+        target.write_bytes(held[:-8] + bytes(8))
+    elif how == "gone":
+        target.unlink()
+    elif how == "folder":
+        files.folder.rename(tmp_path / "away")
+    else:
+        (files.folder / "other").write_bytes(held if how == "link" else held[::-1])
+        target.unlink()
+        if how == "link":
+            target.symlink_to(files.folder / "other")
+        else:
+            (files.folder / "other").rename(target)
+    assert target.name in files.altered()
+    files.write()
+    assert files.altered() == []
+    assert target.read_bytes() == held
+    copy = open_shared(files.folder, 0)
+    assert np.array_equal(copy.arrays["x.one"], np.arange(1000.0))
+
+
+class OwnClicks(CascadeClicks):
+    """A population that no plugin registers."""
+
+    name: ClassVar[str] = "own-clicks-object"
+
+
+CLICKS = """
+name = "clicks"
+title = "Clicks"
+dataset = "cascade-clicks:queries=4"
+protocol = "selection"
+[[experiments]]
+name = "a"
+title = "A"
+n = [50]
+repetitions = 2
+contenders = [{ use = "click-through-rate" }]
+losses = ["ndcg"]
+"""
+
+
+def test_a_population_that_is_an_object_is_asked_in_one_process_whatever_the_workers(tmp_path: Path) -> None:
+    (tmp_path / "clicks.toml").write_text(CLICKS)
+    own = OwnClicks(queries=4, items=6, shown=5)
+    assert not spec_of(own)
+    tables = []
+    for workers in (1, 2):
+        found = rankbench.run(str(tmp_path / "clicks.toml"), dataset=own, workers=workers, out=tmp_path / str(workers))
+        assert not found.failures
+        tables.append((tmp_path / str(workers) / "leaderboard.csv").read_bytes())
+    assert tables[0] == tables[1]
+
+
+def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankbench.runner import deaths
+
+    own = OwnClicks(queries=4, items=6, shown=5)
+    protocol = protocol_of("selection")
+    task = BlockTask(BlockKey("selection", "", 1, 0, 0), 0, (), {"1": "theirs", "2": "ours"})
+    monkeypatch.setattr(deaths, "points", lambda kind, text: [text])
+    monkeypatch.setattr(deaths, "_packages", lambda part: {"them"} if part == "theirs" else set())
+    places: Any = placed([task], [Prepared(protocol, own, "", {})])
+    assert [list(part.cells) for part in places.here] == [["2"]]
+    assert not places.ours
+    assert not places.foreign
+    (result,) = places.nowhere
+    assert [(cell.cell, cell.status) for cell in result.cells] == [("1", "error")]
+    assert "register it" in result.cells[0].reason
