@@ -11,7 +11,8 @@ unexport PYTHONHOME PYTHONPATH
 
 RANKBENCH := .venv/bin/rankbench
 PYTEST := .venv/bin/python -m pytest
-PUBLISHED := paper arena aggregators selection u-statistics
+# SUITE, or SUITE@DATASET: on real data that may not be shipped, from the folder that RANKBENCH_DATA names.
+PUBLISHED := paper arena aggregators selection u-statistics paper@mq2008 paper@mslr-web10k-sample table-1@ml-100k
 # BLAS on one thread, with the kernels that rankbench chooses for this processor.
 ONE_THREAD := env -u OPENBLAS_CORETYPE OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
@@ -32,13 +33,7 @@ arena: install ## votes on 59 language models: which method, and which model; in
 	$(RANKBENCH) run --suite arena $(ARGS)
 
 leaderboards: install ## run the suites that are published, one after the other, into leaderboards/
-	for suite in $(PUBLISHED); do \
-	    $(RANKBENCH) run --suite $$suite $(ARGS) && \
-	    rm -rf leaderboards/$$suite && mkdir -p leaderboards/$$suite || exit 1; \
-	    for part in leaderboard.md leaderboard.csv units.csv figures run.json; do \
-	        test ! -e runs/$$suite/$$part || cp -R runs/$$suite/$$part leaderboards/$$suite/ || exit 1; \
-	    done; \
-	done
+	sh scripts/publish.sh $(PUBLISHED) -- $(ARGS)
 
 test: install ## the whole test suite, without benchmarks and long tests
 	$(PYTEST) --benchmark-skip $(ARGS)

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Run suites and put what readers need of them into leaderboards/: publish.sh SUITE[@DATASET]... [-- RUN-ARGUMENTS]
+#
+# A suite on another data set than its own goes to leaderboards/SUITE-DATASET. Real data that may not be shipped is
+# looked for in RANKBENCH_DATA; without it such a page is left as it is, and said so.
+set -eu
+cd "$(dirname "$0")/.."
+
+pages=
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    pages="$pages $1"
+    shift
+done
+[ $# -eq 0 ] || shift
+
+for page in $pages; do
+    suite=${page%@*}
+    name=$suite
+    dataset=
+    if [ "$page" != "$suite" ]; then
+        dataset=${page#*@}
+        name=$suite-$dataset
+        if [ ! -e "${RANKBENCH_DATA:-}/$dataset" ]; then
+            echo "rankbench: leaderboards/$name stays as it is: no $dataset in the folder that RANKBENCH_DATA names" >&2
+            continue
+        fi
+    fi
+    .venv/bin/rankbench run --suite "$suite" ${dataset:+--dataset "$dataset"} --out "runs/$name" "$@"
+    rm -rf "leaderboards/$name"
+    mkdir -p "leaderboards/$name"
+    for part in leaderboard.md leaderboard.csv units.csv figures run.json; do
+        [ ! -e "runs/$name/$part" ] || cp -R "runs/$name/$part" "leaderboards/$name/"
+    done
+done
