@@ -8,8 +8,8 @@ the left of a judge with n votes is taken for one of mean p and variance
 
 (beta-binomial) and :math:`\rho` is estimated from the others by moments. Few judges tell little of it: it is
 shrunk towards `_RHO`, a spread of judges' shares of 0.11 around one half, as if `_PRIOR` more degrees of freedom
-had said so. The distribution is a beta of these moments, with Student's tails for the estimate, and a judge is never
-more suspicious than by the exact binomial test.
+had said so. The distribution is a beta of these moments, and in its far tails the beta-binomial itself where votes
+are few, with Student's tails for the estimate; and a judge is never more suspicious than by the exact binomial test.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ _PRIOR = 8.0
 _MOST = 0.25
 """Share of the judges that may be accused: one-sided are those who differ from most."""
 _AT_ONCE = 200
+_FAR, _MANY = 0.01, 2000
 _LOOKS = 2
 """What p-values are multiplied by, since the log is looked at again after each judge is put aside."""
 
@@ -112,9 +113,30 @@ def _p(votes: NDArray[np.float64], left: NDArray[np.float64], others: _Sums) -> 
     size = np.maximum(1 / (own + of_others) - 1, 1e-9)
     low = betainc(p * size, (1 - p) * size, np.minimum(1, (left + 0.5) / votes))
     high = betainc((1 - p) * size, p * size, np.minimum(1, (votes - left + 0.5) / votes))
-    spread = 2 * stdtr(_PRIOR + freedom, ndtri(np.minimum(0.5, np.minimum(low, high))))
+    tail = np.minimum(0.5, np.minimum(low, high))
+    # Few votes are steps, whose far tails a beta misses; only suspicious judges have theirs summed up.
+    alpha, other = np.broadcast_to(p * size, votes.shape), np.broadcast_to((1 - p) * size, votes.shape)
+    for j in np.flatnonzero((tail < _FAR) & (votes <= _MANY)):
+        n, k = int(votes[j]), int(left[j])
+        inflated = votes[j] * (own + of_others)[j]
+        if inflated <= 1 + 1e-9:
+            continue
+        weight = (n - 1) / (inflated - 1) - 1
+        mean = float(alpha[j] / (alpha[j] + other[j]))
+        a, b = weight * mean, weight * (1 - mean)
+        tail[j] = max(tail[j], min(_betabinomial(k, n, a, b), _betabinomial(n - k, n, b, a)))
+    spread = 2 * stdtr(_PRIOR + freedom, ndtri(tail))
     whole = votes.astype(np.int64)
     below, above = bdtr(left, whole, p), bdtr(votes - left, whole, 1 - p)
     exact = np.minimum(1.0, 2 * np.minimum(below, above))
     result: NDArray[np.float64] = np.maximum(spread, exact)
     return result
+
+
+def _betabinomial(k: int, n: int, a: float, b: float) -> float:
+    """Return the chance of at most k of n, of a share that is beta(a, b)."""
+    from scipy.special import betaln, gammaln
+
+    x = np.arange(k + 1)
+    terms = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1) + betaln(x + a, n - x + b) - betaln(a, b)
+    return float(np.exp(terms).sum())

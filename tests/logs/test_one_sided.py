@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import beta, binom, norm, t
+from scipy.stats import beta, betabinom, binom, norm, t
 
 from rankbench.logs.one_sided import one_sided
 
@@ -101,7 +101,12 @@ def naive(votes: Votes, left: Votes, judge: int, others: list[int]) -> float:
     law = beta(p * size, (1 - p) * size)
     low = law.cdf(min(1, (left[judge] + 0.5) / votes[judge]))
     high = law.sf(max(0, (left[judge] - 0.5) / votes[judge]))
-    spread = 2 * t.cdf(norm.ppf(min(low, high, 0.5)), 8 + freedom)
+    tail = min(low, high, 0.5)
+    weight = (votes[judge] - 1) / (votes[judge] * (own + mean) / (p * (1 - p)) - 1) - 1
+    steps = betabinom(votes[judge], weight * p, weight * (1 - p))
+    if tail < 0.01 and votes[judge] <= 2000:
+        tail = max(tail, min(steps.cdf(left[judge]), steps.sf(left[judge] - 1)))
+    spread = 2 * t.cdf(norm.ppf(tail), 8 + freedom)
     exact = binom(votes[judge], p)
     return float(max(spread, min(1, 2 * min(exact.cdf(left[judge]), exact.sf(left[judge] - 1)))))
 
