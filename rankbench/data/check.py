@@ -52,7 +52,8 @@ class Check(ABC):
         """Raise for the first true entry of `bad`; ``{}`` in the message is the value."""
         if bad.any():
             row = int(bad.arg_true()[0])
-            raise self.error(message.format(shown(column[row])), row, column.name)
+            # Names of columns in a message may have braces, too.
+            raise self.error(message.replace("{}", shown(column[row]), 1), row, column.name)
 
     def cast(self, column: pl.Series, dtype: pl.DataType, *, nulls: bool = False) -> pl.Series:
         """Convert a column, refusing the first value that does not fit, or is missing."""

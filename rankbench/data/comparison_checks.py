@@ -47,7 +47,9 @@ class ComparisonsCheck(Check):
             self.refuse(frame[CONTRADICTED].is_not_null(), frame[CONTRADICTED], against)
         if SAID in frame.columns:
             what = "sides" if "side" in self.names else "items"
-            self.refuse(frame[SAID].is_not_null(), frame[SAID], f"{{}} is neither of the two {what}, nor a tie")
+            sides = f"{shown(self.names['left'])} and {shown(self.names['right'])}"
+            neither = f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here"
+            self.refuse(frame[SAID].is_not_null(), frame[SAID], neither)
         columns = [self.cast(frame[name], pl.String()) for name in COMPARISONS]
         winner, loser = columns[1], columns[2]
         self.refuse(winner == loser, winner, "item {} is compared with itself")

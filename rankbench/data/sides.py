@@ -13,27 +13,10 @@ import polars as pl
 
 from rankbench.data.check import BOOLEANS
 from rankbench.data.shown import shown
+from rankbench.data.side_words import TIED, side_words
 from rankbench.errors import InputError
 
 __all__ = ["CONTRADICTED", "MARKED", "SAID", "decided", "of_two_sides"]
-
-LEFT = ("left", "a", "model_a", "item_a", "player_a", "first", "1")
-RIGHT = ("right", "b", "model_b", "item_b", "player_b", "second", "2")
-TIED = (
-    "tie",
-    "tied",
-    "ties",
-    "draw",
-    "both",
-    "neither",
-    "equal",
-    "same",
-    "tie (bothbad)",
-    "bothbad",
-    "both_bad",
-    "0.5",
-)
-"""What a winner's column may say instead of a name, in small letters."""
 
 SAID = "said"
 """Column of what the winner's column said, where that is not one of the two and no tie."""
@@ -61,12 +44,8 @@ class _Words:
         left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
         word = said.str.strip_chars().str.to_lowercase()
         on_left, on_right = pl.lit("left"), pl.lit("right")
-        side = (
-            pl.when(word.is_in([*LEFT, columns["left"].lower()]))
-            .then(on_left)
-            .when(word.is_in([*RIGHT, columns["right"].lower()]))
-            .then(on_right)
-        )
+        of_left, of_right = side_words(columns["left"], columns["right"])
+        side = pl.when(word.is_in(of_left)).then(on_left).when(word.is_in(of_right)).then(on_right)
         item = pl.when(said == left).then(on_left).when(said == right).then(on_right)
         return cls(left, right, said, side, item, word.is_in(list(TIED)).fill_null(False))
 
@@ -87,9 +66,15 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     ------
     InputError
         With its row, from 1: a word that is a side, or a tie, and an item's name; or both sides and names.
+        Without one: a column that is called like a tie.
     """
     roles = dict(columns)
-    if "loser" in roles or "side" in roles or "item" in roles:
+    if "loser" in roles:
+        return roles
+    for name in (roles["left"], roles["right"]):
+        if name.strip().lower() in TIED:
+            raise InputError("the column's name also means a tie: rename the column", column=name)
+    if "side" in roles or "item" in roles:
         return roles
     words, row = _Words.of(columns), pl.col("row")
     side, item, tied = words.side.is_not_null(), words.item.is_not_null(), words.tied
