@@ -65,7 +65,7 @@ def checked(
     schema = source.schema()
     roles: dict[str, str] = {}
     if columns or not ("query_id" in schema and {"label", "shown", "ranking"} & set(schema)):
-        found = guess(schema, parse_columns(columns) if columns else None)
+        found = source.guessed(schema, columns)
         if found is not None:
             roles = source.decided(found, header)
             source = _Source(as_comparisons(raw, roles), path, diagnose)
@@ -125,6 +125,13 @@ class _Source:
         except UNREADABLE as error:
             raise self.unreadable(error) from error
         return int(lengths.item() or 0) if lengths.height else 0
+
+    def guessed(self, schema: pl.Schema, columns: str) -> dict[str, str] | None:
+        """Return the columns of votes by role; None if these are not votes."""
+        try:
+            return guess(schema, parse_columns(columns) if columns else None)
+        except InputError as error:
+            raise InputError(error.message, path=self.path, column=error.column) from error
 
     def decided(self, roles: dict[str, str], header: int) -> dict[str, str]:
         """Return the roles with what the winner's column holds."""

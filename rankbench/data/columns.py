@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from rankbench.data.shown import listed
+from rankbench.data.shown import listed, shown
 from rankbench.data.sides import of_two_sides
 from rankbench.errors import InputError, nearest
 
@@ -74,12 +74,13 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
     Raises
     ------
     InputError
-        A given column is not there, or something else is missing beside what was given.
+        A given column is not there, or something else is missing beside what was given; two columns whose names
+        differ in capitals alone; a loser beside two items and a winner.
     """
     columns = list(names)
-    by_name: dict[str, str] = {}
+    by_name: dict[str, list[str]] = {}
     for name in columns:
-        by_name.setdefault(name.strip().lower(), name)
+        by_name.setdefault(name.strip().lower(), []).append(name)
     found = dict(given or {})
     for role, name in found.items():
         if name and name not in columns:
@@ -90,25 +91,49 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
             raise InputError("one column says who won: give it as winner, side or item", column=found[role])
         found["loser"] = ""
     taken = set(found.values())
+    alike: dict[str, list[str]] = {}
     for role, usual in ROLES.items():
         if role not in found:
-            free = (by_name[name] for name in usual if name in by_name and by_name[name] not in taken)
-            match = next(free, None)
+            free = ([column for column in by_name.get(name, ()) if column not in taken] for name in usual)
+            match = next(filter(None, free), None)
             if match is not None:
-                found[role] = match
+                found[role], alike[role] = match[0], match
     found = {role: name for role, name in found.items() if name}
-    if "winner" in found and "loser" in found:
-        return {role: name for role, name in found.items() if role not in ("left", "right")}
-    if {"winner", "left", "right"} <= set(found):
-        if given and given.get("first"):
-            raise InputError("who stood first is known from left and right; leave first out", column=given["first"])
-        return {role: name for role, name in found.items() if role not in ("loser", "first")}
+    unused = _unused(found, given or {})
+    if unused is not None:
+        found = {role: name for role, name in found.items() if role not in unused}
+        for role in found:
+            if len(alike.get(role, ())) > 1:
+                raise InputError(
+                    f"columns differ in capitals or spaces alone: {listed(alike[role])}; say which one is the {role} "
+                    f"(--columns {role}=NAME), or that none is (--columns {role}=)"
+                )
+        return found
     if given:
         raise InputError(
             "votes need a winner and a loser, or two items (left and right) and a winner; "
             f"columns here: {listed(columns)}"
         )
     return None
+
+
+def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the roles that a log of votes with these columns does without; None if these are not votes."""
+    pair, sides = {"winner", "loser"} <= set(found), {"winner", "left", "right"} <= set(found)
+    if pair and sides:
+        # Each of the two shapes says who lost; what was given says which one is meant.
+        pair, sides = bool(given.get("loser")), bool(given.get("left") or given.get("right"))
+        if pair == sides:
+            raise InputError(
+                f"{shown(found['loser'])} says who lost, and {shown(found['left'])} and {shown(found['right'])} who "
+                "were compared: read the log by its losers (--columns left=,right=), or by its two items (--columns "
+                "loser=)"
+            )
+    if sides:
+        if given.get("first"):
+            raise InputError("who stood first is known from left and right; leave first out", column=given["first"])
+        return ("loser", "first")
+    return ("left", "right") if pair else None
 
 
 def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:

@@ -37,9 +37,11 @@ def test_the_usual_names(names: list[str], found: dict[str, str] | None) -> None
 
 def test_given_columns_win_over_guesses() -> None:
     names = ["winner", "loser", "x", "y", "picked"]
-    assert guess(names, {"left": "x", "right": "y", "winner": "picked", "loser": "loser"}) == {
+    assert guess(names, {"winner": "picked"}) == {"winner": "picked", "loser": "loser"}
+    assert guess(names, {"left": "x", "right": "y", "winner": "picked"}) == {
         "winner": "picked",
-        "loser": "loser",
+        "left": "x",
+        "right": "y",
     }
     assert guess(["x", "y", "picked"], parse_columns("left=x, right=y, winner=picked")) == {
         "winner": "picked",
@@ -66,6 +68,59 @@ def test_what_was_given_must_be_there(given: dict[str, str], said: str) -> None:
 def test_columns_are_written_as_role_and_name(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         parse_columns(text)
+
+
+ALIKE = "differ in capitals or spaces alone"
+LOST_TWICE = "says who lost, and .* who were compared"
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "said", "readings"),
+    [
+        (
+            "Winner,winner,loser",
+            "z,x,y",
+            rf"{ALIKE}: 'Winner', 'winner'; .* \(--columns winner=NAME\)",
+            {"winner=winner": ("x", "y"), "winner=Winner": ("z", "y")},
+        ),
+        (
+            "model_a,Model_A,model_b,winner",
+            "x,z,y,model_b",
+            rf"{ALIKE}: 'model_a', 'Model_A'",
+            {"left=model_a": ("y", "x"), "left=Model_A": ("y", "z")},
+        ),
+        ("winner,loser,time,Time", "x,y,1,2", rf"{ALIKE}: 'time', 'Time'", {"time=": ("x", "y")}),
+        (
+            "model_a,model_b,winner,loser",
+            "x,y,model_b,model_a",
+            r"'loser' says who lost, and 'model_a' and 'model_b' who .*--columns left=,right=.*--columns loser=",
+            {"loser=": ("y", "x"), "left=model_a,right=model_b": ("y", "x")},
+        ),
+        (
+            "left,right,winner,loser",
+            "x,y,y,x",
+            LOST_TWICE,
+            {"loser=": ("y", "x"), "left=,right=": ("y", "x"), "loser=loser": ("y", "x")},
+        ),
+    ],
+)
+def test_headers_that_may_be_read_in_two_ways_are_refused(
+    tmp_path: Path, header: str, row: str, said: str, readings: dict[str, tuple[str, str]]
+) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(f"{header}\n{row}\n")
+    with pytest.raises(InputError, match=said) as caught:
+        CsvReader().scan(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    # What it says to write does it.
+    for columns, expected in readings.items():
+        found = CsvReader(columns=columns).scan(path).collect()
+        assert found.select("winner", "loser").row(0) == expected
+
+
+def test_both_shapes_given_are_refused() -> None:
+    with pytest.raises(InputError, match=LOST_TWICE):
+        guess(["w", "l", "x", "y"], parse_columns("winner=w,loser=l,left=x,right=y"))
 
 
 SAID = [

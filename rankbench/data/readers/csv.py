@@ -46,7 +46,10 @@ class CsvReader(Reader):
             return True
         from rankbench.data.columns import guess
 
-        return guess([name.decode("utf-8", "replace") for name in names]) is not None
+        try:
+            return guess([name.decode("utf-8", "replace") for name in names]) is not None
+        except InputError:
+            return True  # of votes, and `scan` says what is wrong
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
