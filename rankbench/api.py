@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -100,6 +101,8 @@ def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None,
     InputError
         The data cannot be had or read.
     """
+    if reps is not None:
+        _count(reps, "reps")
     loaded = load_suite(suite)
     if reps is not None:
         loaded = _limited(loaded, reps)
@@ -117,9 +120,13 @@ def _several(dataset: DatasetChoice) -> list[str | Dataset]:
     return [dataset] if isinstance(dataset, str | Dataset) else list(dataset)
 
 
+def _count(value: object, parameter: str) -> None:
+    """Refuse what is no whole number above 0: Python takes True for 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise SpecError(f"{parameter} must be a whole number, 1 or more, not {value!r}")
+
+
 def _limited(suite: Suite, reps: int) -> Suite:
-    if reps < 1:
-        raise SpecError(f"the number of repetitions must be positive, not {reps}")
     longest = max(e.repetitions for e in suite.experiments)
     if reps >= longest:
         return suite
@@ -192,7 +199,8 @@ def run(
     """
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
-    if timeout is not None and not 0 < timeout <= _LONGEST_TIMEOUT:
+    _count(workers, "workers")
+    if timeout is not None and (isinstance(timeout, bool) or not 0 < timeout <= _LONGEST_TIMEOUT):
         raise SpecError(f"a timeout is a number of seconds above 0, at most {_LONGEST_TIMEOUT:,}, not {timeout}")
     settle()
     from rankbench.runner.executors import LIMIT, run_here, run_in_pool

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -353,6 +354,17 @@ def test_every_cell_is_planned_once(suite: str) -> None:
     shown = [m.cell for m in plan.members if m.experiment == "again"]
     assert set(shown) <= set(cells)
     assert [task.key.repetition for task in plan.tasks] == sorted(task.key.repetition for task in plan.tasks)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [*((name, value) for name in ("reps", "workers") for value in (True, 0, 1.5)), ("timeout", True)],
+)
+def test_what_is_no_number_of_anything_is_refused(suite: str, tmp_path: Path, parameter: str, value: object) -> None:
+    chosen: dict[str, Any] = {parameter: value}
+    with pytest.raises(SpecError, match=rf"{parameter} .*, not {value}"):
+        rankbench.run(suite, out=tmp_path / "out", **chosen)
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(("reps", "figures"), [(1, (1, 1)), (2, (2, 2)), (5, (2, 5)), (10, (4, 10)), (99, (20, 50))])
