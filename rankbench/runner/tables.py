@@ -108,10 +108,13 @@ class Target:
         else:
             scores = self.aggregator.aggregate(winners, losers, weights, len(labels))
         # Not the other way round: nan is larger than nothing, and stays.
+        if (np.abs(scores) <= floor).all() and not self.aggregator.needs_truth:
+            # The sample may hold none of the query's heavy judgments.
+            floor = min(floor, self.floor(float(weights.max()), labels))
         return self.surrogate.target(np.zeros_like(scores) if (np.abs(scores) <= floor).all() else scores)
 
     def floor(self, heaviest: float, labels: NDArray[np.float64]) -> float:
-        """Return the floor of a query's scores, in NumPy: from its heaviest judgment, or its largest label, alone."""
+        """Return the floor of scores, in NumPy: from the heaviest judgment, or the largest label, alone."""
         m = len(labels)
         if self.aggregator.needs_truth:
             alone = np.zeros(m)

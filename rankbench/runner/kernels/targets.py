@@ -28,7 +28,7 @@ __all__ = [
     "complete_targets",
     "draw_sample",
     "fill_targets",
-    "settle",
+    "largest_within",
     "single_targets",
     "top_up",
 ]
@@ -53,8 +53,9 @@ class TargetTable(NamedTuple):
         Structure of each target.
     maker_params : ndarray of float64, with bounds of shape (P + 1,)
     floors : ndarray of float64, shape (S, Q)
-        Scores of a structure that are all no larger than this are rounding, and become 0:
-        `ROUNDING` of the largest score that the query's heaviest judgment gives alone.
+        `ROUNDING` of the largest score that the query's heaviest judgment gives alone. Scores
+        of a structure that are all no larger than this, nor than the same of the *sample's*
+        heaviest judgment, are rounding, and become 0.
     complete : ndarray of float64, shape (P, N)
         Targets from all judgments of each query: what order k means where n_q <= k.
     """
@@ -160,13 +161,15 @@ def _take_all(judged: Judged, q: int, scratch: Scratch) -> int:
     return int(n_q)
 
 
-@njit(types.void(types.float64[::1], types.float64), cache=True, nogil=True)
-def settle(scores: NDArray[np.float64], floor: float) -> None:
-    """Make scores zero that are all within `floor` of it."""
+@njit(types.float64(types.float64[::1], types.float64), cache=True, nogil=True)
+def largest_within(scores: NDArray[np.float64], floor: float) -> float:
+    """Return the largest absolute score if it is above 0 and at most `floor`; else 0: there is nothing to settle."""
+    largest = 0.0
     for score in scores:
         if not abs(score) <= floor:
-            return
-    scores[:] = 0.0
+            return 0.0
+        largest = max(largest, abs(score))
+    return largest
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -183,6 +186,26 @@ def _aggregate(table: TargetTable, s: int, k: int, m: int, scratch: Scratch) -> 
     )
 
 
+@njit(cache=True, nogil=True)
+def _floor(table: TargetTable, s: int, m: int, heaviest: float, scratch: Scratch) -> float:
+    """Return `ROUNDING` of the largest score that a judgment of this weight gives alone; it overwrites the scores."""
+    winner, loser, weight = scratch.winners[0], scratch.losers[0], scratch.weights[0]
+    scratch.winners[0], scratch.losers[0], scratch.weights[0] = 0, 1, heaviest
+    _aggregate(table, s, 1, m, scratch)
+    scratch.winners[0], scratch.losers[0], scratch.weights[0] = winner, loser, weight
+    largest = np.abs(scratch.scores[:m]).max()
+    return ROUNDING * largest if np.isfinite(largest) else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _settle(table: TargetTable, s: int, k: int, m: int, largest: float, scratch: Scratch) -> None:
+    """Make scores zero that are rounding for the sample too: it may hold none of the query's heavy judgments."""
+    if largest <= _floor(table, s, m, scratch.weights[:k].max(), scratch):
+        scratch.scores[:m] = 0.0
+    else:
+        _aggregate(table, s, k, m, scratch)
+
+
 @njit(cache=True, nogil=True, inline="always")
 def _make(
     table: TargetTable, p: int, made: int, k: int, q: int, m: int, scratch: Scratch, out: NDArray[np.float64]
@@ -191,7 +214,9 @@ def _make(
     s = table.structures[p]
     if s != made:
         _aggregate(table, s, k, m, scratch)
-        settle(scratch.scores[:m], table.floors[s, q])
+        largest = largest_within(scratch.scores[:m], table.floors[s, q])
+        if largest > 0:
+            _settle(table, s, k, m, largest, scratch)
     table.makers[p](
         scratch.scores[:m],
         table.maker_params[table.maker_bounds[p] : table.maker_bounds[p + 1]],
@@ -222,13 +247,9 @@ def _set_floors(judged: Judged, table: TargetTable, q: int, scratch: Scratch) ->
     """Set the floors of query q's structures; see `TargetTable`."""
     first, last = judged.offsets[q], judged.offsets[q + 1]
     m = judged.items[q + 1] - judged.items[q]
-    scratch.winners[0], scratch.losers[0] = 0, 1
-    if not judged.equal:
-        scratch.weights[0] = judged.weights[first:last].max()
+    heaviest = judged.weights[first:last].max()
     for s in range(table.orders.shape[0]):
-        _aggregate(table, s, 1, m, scratch)
-        largest = np.abs(scratch.scores[:m]).max()
-        table.floors[s, q] = ROUNDING * largest if np.isfinite(largest) else 0.0
+        table.floors[s, q] = _floor(table, s, m, heaviest, scratch)
 
 
 @njit(cache=True, nogil=True)
