@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 from rankbench.data.describe_votes import describe_votes
 from rankbench.data.schema import validate_comparisons
@@ -125,6 +125,40 @@ def test_the_share_of_the_left_has_an_interval_by_judge() -> None:
     assert nobody is None
     wilson = binomtest(100, 200).proportion_ci(method="wilson")
     assert (alone.lower, alone.upper) == (pytest.approx(wilson.low), pytest.approx(wilson.high))
+
+
+def test_judges_who_agree_by_chance_make_no_interval_of_width_zero() -> None:
+    from scipy.stats import t
+
+    rows = [(f"j{j}", i < 6) for j in range(3) for i in range(10)]
+    position, _ = judges.position_bias(sides(rows))
+    assert position is not None
+    # The score test of independent votes, with Student's quantile: where |18 - 30 p| = t sqrt(30 p (1 - p)).
+    quantile = t.ppf(0.975, 2)
+    for p in (position.lower, position.upper):
+        assert abs(18 - 30 * p) == pytest.approx(quantile * np.sqrt(30 * p * (1 - p)))
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1])
+@pytest.mark.parametrize("count", [2, 3, 4, 5, 7, 10])
+def test_honest_logs_of_few_judges_have_no_preferred_side(count: int, spread: float) -> None:
+    """Judges with equal numbers of votes, or log-normal ones, of shares that vary around one half."""
+    rng = np.random.default_rng([7, count, int(100 * spread)])
+    size = 0.25 / spread**2 - 1 if spread else 0.0
+    for votes in (1, 3, 5, 10, 50, None):
+        sided = 0
+        for _ in range(300):
+            cast = np.full(count, votes) if votes else np.maximum(3, rng.lognormal(4, 1.2, count)).astype(np.int64)
+            shares = rng.beta(size / 2, size / 2, count) if spread else np.full(count, 0.5)
+            lower, upper = judges._clustered(cast, rng.binomial(cast, shares))
+            sided += not lower <= 0.5 <= upper
+        assert sided <= binom.ppf(0.999, 300, 0.05), (votes, sided / 300)
+
+
+def test_many_judges_show_a_preferred_side() -> None:
+    position, _ = judges.position_bias(sides([(f"j{j}", i < 6) for j in range(30) for i in range(10)]))
+    assert position is not None
+    assert position.lower > 0.5
 
 
 def log(rows: list[tuple[str, str, str, str, bool]]) -> pl.LazyFrame:
