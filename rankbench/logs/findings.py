@@ -16,6 +16,7 @@ __all__ = ["LOOKED_AT", "Findings", "find", "name_notes", "named"]
 LOOKED_AT = 1 << 15
 """Votes that `find` looks at: it costs milliseconds, whatever the log's length."""
 
+_BY_LOT = "if sides were drawn by lot"
 _MOST = 4
 _MOST_NAMES = 100_000
 
@@ -73,9 +74,9 @@ class Findings:
         """Return what a reader of a ranking must know, a line each; nothing where nothing was found."""
         found = []
         if self.sided():
-            found.append(f"left wins {self.left_wins()}: a preferred side, if sides were drawn by lot")
+            found.append(f"left wins {self.left_wins()}: a preferred side, {_BY_LOT}")
         if self.one_sided:
-            found.append(f"one-sided judges: {self.one_sided_judges()}")
+            found.append(f"one-sided judges: {self.one_sided_judges()}: a preferred side, {_BY_LOT}")
         if self.repeats is not None and self.repeats.votes:
             found.append(f"votes cast again: {self.cast_again()}")
         about = f" (of the first {self.first:,} votes; rankbench data describe looks at all)" if self.first else ""
