@@ -30,17 +30,28 @@ def default_folder(made: Planned, datasets: Sequence[str | Dataset]) -> Path:
     Returns
     -------
     Path
-        ``runs/SUITE``, or ``runs/SUITE-DATASET``. Where that is the folder of other contents of
-        the same name (another log, or the same one before it changed), the first 8 digits of
-        their sha256 stand behind it: each log finds its own folder again.
+        ``runs/SUITE``, or ``runs/SUITE-DATASET``. Where that belongs to anything else (another log
+        of this name, or the same one before it changed), the first 8 digits of the data's sha256
+        stand behind it. A folder with them that holds these data comes first, so that each log
+        finds its own folder again, whatever became of the plain one.
     """
     names = (re.sub(r"[^A-Za-z0-9._=-]+", "-", str(name)) for name in datasets)
     folder = RUNS / "-".join([made.plan.suite.name, *names])
-    if not datasets or not (folder / FILE).exists():
+    if not datasets:
         return folder
+    own = folder.with_name(f"{folder.name}-{_sha256(made)[:8]}")
+    return own if _belongs(own, made) or _belongs(folder, made) is False else folder
+
+
+def _belongs(folder: Path, made: Planned) -> bool | None:
+    """Return whether a folder's results are of this suite and of these contents; None if it holds none."""
+    if not (folder / FILE).exists():
+        return None
     with Journal(folder) as journal:
-        taken = journal.planned() and bool(_changed(journal.record(), made))
-    return folder.with_name(f"{folder.name}-{_sha256(made)[:8]}") if taken else folder
+        if not journal.planned():
+            return None
+        held = journal.record()
+    return _same_data(held, made) and not _changed(held, made)
 
 
 def check_folder(journal: Journal, made: Planned) -> None:
@@ -54,9 +65,8 @@ def check_folder(journal: Journal, made: Planned) -> None:
     if not journal.planned():
         return
     held, folder = journal.record(), journal.directory
-    there, wanted = set(_fingerprints(held)), set(_wanted(made))
-    if held.name != made.plan.suite.name or not (there <= wanted or wanted <= there):
-        data = ", ".join(source.dataset or source.protocol for source in held.sources)
+    if not _same_data(held, made):
+        data = ", ".join(dict.fromkeys(source.dataset or source.protocol for source in held.sources))
         raise StoreError(f"{folder} holds suite {held.name!r} on {data}; give another folder with --out, or remove it")
     experiments = {experiment.name for experiment in made.plan.suite.experiments} | made.left_out.keys()
     if experiments.isdisjoint({experiment.name for experiment in held.experiments} | held.left_out.keys()):
@@ -69,6 +79,12 @@ def check_folder(journal: Journal, made: Planned) -> None:
             f"{folder} holds results on {name} with the sha256 {before}, and now it has {now}: these are other data. "
             f"To keep both, run again with --out {folder}-{_sha256(made)[:8]}; or remove {folder}"
         )
+
+
+def _same_data(held: SuiteRecord, made: Planned) -> bool:
+    """Return whether results are of this suite on data of these names, some or all of them."""
+    there, wanted = set(_fingerprints(held)), set(_wanted(made))
+    return held.name == made.plan.suite.name and (there <= wanted or wanted <= there)
 
 
 def _fingerprints(held: SuiteRecord) -> dict[tuple[str, str], str]:

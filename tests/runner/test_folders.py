@@ -79,6 +79,31 @@ def test_a_log_that_changed_has_another_folder(suite: str, tmp_path: Path) -> No
     assert board(a) == before
 
 
+def test_names_that_give_one_folder_have_two(suite: str, tmp_path: Path) -> None:
+    spaced, dashed = (log(tmp_path / name, seed) for seed, name in enumerate(["vo tes.csv", "vo-tes.csv"]))
+    a = rankbench.run(suite, dataset=rankbench.log_file(spaced)).directory
+    before = board(a)
+    b = rankbench.run(suite, dataset=rankbench.log_file(dashed)).directory
+    assert (a, b.name) == (
+        Path("runs/small-vo-tes.csv"),
+        f"small-vo-tes.csv-{hashlib.sha256(dashed.read_bytes()).hexdigest()[:8]}",
+    )
+    assert board(a) == before != board(b)
+    # In a folder that was named it is refused, with each data set once.
+    with pytest.raises(StoreError, match=r"holds suite 'small' on vo tes\.csv; give"):
+        rankbench.run(suite, dataset=rankbench.log_file(dashed), out=a)
+
+
+def test_a_log_finds_its_own_folder_though_the_plain_one_is_gone(suite: str, tmp_path: Path) -> None:
+    first, second = (log(tmp_path / name / "votes.csv", seed) for seed, name in enumerate("ab"))
+    plain = rankbench.run(suite, dataset=rankbench.log_file(first)).directory
+    own = rankbench.run(suite, dataset=rankbench.log_file(second)).directory
+    plain.rename(tmp_path / "elsewhere")
+    assert rankbench.run(suite, dataset=rankbench.log_file(second)).directory == own
+    assert computed(own) == 0
+    assert not plain.exists()
+
+
 def test_a_log_that_changed_is_refused_in_the_folder_that_was_named(suite: str, tmp_path: Path) -> None:
     path = log(tmp_path / "votes.csv", 0)
     rankbench.run(suite, dataset=rankbench.log_file(path), out="mine")
