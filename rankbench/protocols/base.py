@@ -136,6 +136,9 @@ class Protocol(Component):
         needs none.
     metrics : dict of str to Direction
         Its own metrics. Empty: contenders are judged by loss components.
+    chance : dict of str to float
+        What a coin gets, by metric: what a contender must pass to predict anything. Metrics
+        that are not named have no such level.
     curves : dict of str to (Split, Direction)
         Split and direction of the curves that it records itself. Curves that are not named
         are the methods' own, of what they minimize on the design units.
@@ -162,6 +165,7 @@ class Protocol(Component):
     contender: ClassVar[str] = "method"
     table: ClassVar[Table | None] = "items"
     metrics: ClassVar[dict[str, Direction]] = {}
+    chance: ClassVar[dict[str, float]] = {}
     curves: ClassVar[dict[str, tuple[Split, Direction]]] = {}
     splits: ClassVar[dict[Split, str]]
     counts: ClassVar[str] = "judgments"

@@ -31,8 +31,8 @@ SMALLEST = 1e-100
 """Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
 
 EXPOSED = (
-    "Folds by pair hide no other vote, nor later ones: where winning decides who is compared again, as in a knockout, "
-    "how often an item was compared gives outcomes away."
+    "Folds that are not by time do not hide what came later: where winning decides who is compared again, as in a "
+    "knockout, how often an item was compared gives outcomes away."
 )
 
 
@@ -66,6 +66,7 @@ class OwnLog(Protocol):
         "calibration": "minimize",
         "three-outcome-loss": "minimize",
     }
+    chance: ClassVar[dict[str, float]] = {"disagreement": 0.5, "log-loss": math.log(2)}
     splits: ClassVar[dict[Split, str]] = {"heldout": "Held-out votes"}
     counts: ClassVar[str] = "votes"
     test_share: ClassVar[float | None] = 1 / FOLDS
@@ -84,7 +85,7 @@ class OwnLog(Protocol):
         grouping, why = chosen_grouping(log.votes, self.folds)
         if self.distinct and grouping == self.folds == "pair" and chosen_grouping(log.votes, "judge")[0] == "pair":
             raise SpecError("the log has no folds by judge: those by pair stand in for them already")
-        notes = (*log.notes, *([EXPOSED] if grouping == "pair" else []), *why)
+        notes = (*log.notes, *([EXPOSED] if grouping != "time" else []), *why)
         if grouping == "time":
             notes = (
                 *notes,

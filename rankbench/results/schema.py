@@ -309,6 +309,8 @@ class Source(BaseModel):
         What values of a metric are called, where they stand for words.
     directions : dict of str to Direction
         By metric; one that is not named is minimized.
+    chance : dict of str to float
+        What a coin gets, by metric; of one that is not named nobody said.
     curves : dict of str to (Split, Direction)
         By metric of a curve; see `Source.curve` for one that is not named.
     """
@@ -329,6 +331,7 @@ class Source(BaseModel):
     layout: Layout = "race"
     words: dict[str, dict[float, str]] = {}
     directions: dict[str, Direction] = {}
+    chance: dict[str, float] = {}
     curves: dict[str, tuple[Split, Direction]] = {}
 
     def shown_splits(self) -> tuple[Split, ...]:

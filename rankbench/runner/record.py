@@ -65,6 +65,7 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
         "layout": protocol.layout,
         "words": protocol.words,
         "directions": directions,
+        "chance": dict(protocol.chance),
         "curves": dict(protocol.curves),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import re
 import weakref
 from pathlib import Path
@@ -21,6 +22,7 @@ from rankbench.protocols.base import Prepared
 from rankbench.protocols.items import Items
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.votes import pack_votes, unpack_votes, votes_of
+from rankbench.results.journal import Journal
 
 
 class Log(Dataset):
@@ -255,11 +257,26 @@ def test_few_or_dominant_judges_do_not_cost_the_results(tmp_path: Path, dominant
     recommended = text.split("## Recommendation")[1].split("\n## ")[0]
     assert "folds are not by judge." in recommended
     assert "- Bear in mind: Votes on one pair of items (and query) are held out together." in recommended
-    assert "- Bear in mind: Folds by pair hide no other vote, nor later ones" in recommended
+    assert "- Bear in mind: Folds that are not by time do not hide what came later" in recommended
     assert "Few judges: " in text
     # By time there are five runs, however many are asked for.
     assert "later: n = 900, 5 runs" in text
     assert "drift" in text
+
+
+@pytest.mark.parametrize("folds", ["judge", "pair", "time"])
+def test_all_folds_but_those_by_time_say_what_gives_outcomes_away(folds: str) -> None:
+    """Folds by judge do not hide who was compared again either."""
+    notes = OwnLog(folds=folds).prepare(Log(), 1).notes
+    assert any("how often an item was compared gives outcomes away" in note for note in notes) == (folds != "time")
+
+
+def test_a_coin_is_declared_by_metric_and_stays_with_the_results(results: rankbench.Results) -> None:
+    """It is wrong about half of the votes, and loses ln 2 on each."""
+    coin = {"disagreement": 0.5, "log-loss": pytest.approx(-math.log(1 / 2))}
+    with Journal(results.directory) as journal:
+        sources = journal.record().sources
+    assert {source.protocol.partition(":")[0]: source.chance for source in sources} == {"own-log": coin, "items": {}}
 
 
 def test_votes_without_a_judge_are_counted(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import get_args
 
 from rankbench.data.schema import Table
@@ -30,6 +31,9 @@ def judged_on_something(subject: Subject) -> None:
     for metric, direction in it.metrics.items():
         if direction not in ("minimize", "maximize"):
             raise CheckFailed(f"metric {metric!r} has the direction {direction!r}, neither 'minimize' nor 'maximize'")
+    for metric, level in it.chance.items():
+        if metric not in it.metrics or not math.isfinite(level):
+            raise CheckFailed(f"`chance` has {level} for {metric!r}: it needs a finite number for a metric of its own")
     for metric, (split, direction) in it.curves.items():
         if split not in it.splits or direction not in ("minimize", "maximize"):
             raise CheckFailed(
