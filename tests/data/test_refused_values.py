@@ -127,6 +127,7 @@ def test_clicks_and_items_have_names(column: str) -> None:
         ('{"winner": "a", "loser" : "b", "loser": "a"}', "loser"),
         ('{"winner": "a", "loser": "b", "w\\u0069nner": "b"}', "winner"),
         ('{"winner": "a", "loser": "b", "more": {"x": 1, "x": 2}}', "x"),
+        ('{"winner": "a", "loser": "b", "a\\/b": 1, "a/b": 2}', "a/b"),
     ],
 )
 def test_a_key_that_is_there_twice_is_refused(tmp_path: Path, line: str, key: str) -> None:
@@ -135,6 +136,16 @@ def test_a_key_that_is_there_twice_is_refused(tmp_path: Path, line: str, key: st
     with pytest.raises(InputError, match=f"the key '{key}' is there twice") as caught:
         choose_reader(path).scan(path).collect()
     assert str(caught.value).startswith(f"{path}:3: ")
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e999", "NaN", "Infinity"])
+def test_a_number_that_is_not_finite_is_refused_with_its_row(tmp_path: Path, number: str) -> None:
+    path = tmp_path / "votes.ndjson"
+    rows = (f'{{"winner": "a", "loser": "b", "weight": {weight}}}\n' for weight in ("1", number))
+    path.write_text("".join(rows))
+    with pytest.raises(InputError, match=f"{number} is not a finite number") as caught:
+        choose_reader(path).scan(path).collect()
+    assert str(caught.value).startswith(f"{path}:2: ")
 
 
 TEXT = st.sampled_from(["winner", "loser", 'say "winner":', "a: b", ": c", "\\", "é", '"', "x"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -75,7 +76,7 @@ def _check_lines(path: Path) -> None:
             continue
         empty = False
         try:
-            found = json.loads(line, parse_constant=_no_constant, object_pairs_hook=_distinct)
+            found = json.loads(line, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_distinct)
         except json.JSONDecodeError as error:
             raise InputError(f"not JSON: {error.msg}", path=path, row=row, column=error.colno) from error
         except RecursionError as error:
@@ -91,7 +92,8 @@ def _check_lines(path: Path) -> None:
 def _check_keys(path: Path) -> None:
     """Raise for the first line with an object that has a key twice: Polars takes the first one and says nothing.
 
-    Only lines that may have one are parsed: which have two equal keys, wherever, or a key with an escape.
+    Only lines that may have one are parsed: which have two equal keys, wherever, or an escape of what can also
+    be written without it.
     """
     import polars as pl
 
@@ -102,7 +104,7 @@ def _check_keys(path: Path) -> None:
         if _SPACED.search(chunk.data):
             texts = texts.str.replace_all(r'"\s+:', '":')
         keys = texts.str.extract_all(r'"(?:[^"\\]|\\.)*":')
-        odd = (keys.list.len() != keys.list.n_unique()) | texts.str.contains("\\u", literal=True)
+        odd = (keys.list.len() != keys.list.n_unique()) | texts.str.contains(r"\\[u/]")
         for row in odd.arg_true():
             try:
                 json.loads(texts[row], object_pairs_hook=_distinct)
@@ -127,3 +129,8 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is not a finite number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _no_constant(text)
