@@ -75,5 +75,5 @@ class ComparisonsCheck(Check):
         wrong = read.is_null() & ~missing
         if wrong.any():
             row = int(wrong.arg_true()[0])
-            raise self.error(times.refusal(shown(given[row])), row, "time")
+            raise self.error(times.refusal(given[row]), row, "time")
         return read

@@ -7,10 +7,12 @@ the rows pass by, because a lazy frame must know its types.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import polars as pl
 
+from rankbench.data.shown import shown
 from rankbench.errors import InputError
 
 __all__ = ["TimeReading", "time_reading"]
@@ -19,18 +21,28 @@ _QUOTED = 100
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 _DAY = r"^(\d{4})[-/](\d{2})[-/](\d{2})"
-_CLOCK = r"[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?"
-_ZONE = r" ?(?:([Zz]|UTC|GMT)|([+-])(\d{2}):?(\d{2})?)"
+_CLOCK = r"[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})0*)?)?"
+_ZONE = r" ?(?:([Zz]|UTC|GMT)|([+-])(0\d|1[0-5]):?([0-5]\d)?)"
 _DATE = f"{_DAY}$"
 _LOCAL = f"{_DAY}{_CLOCK}$"
 _ZONED = f"{_DAY}{_CLOCK}{_ZONE}$"
 _WHOLE = r"^[+-]?\d+$"
+_PLAIN = r"^[+-]?\d+\.?0*$"
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 _HOW = (
     "write all of them as numbers, as dates (2024-01-31), as date-times without a zone (2024-01-31 12:00:00) or as "
     "date-times with one (2024-01-31T12:00:00Z), or read the log without its times (--columns time=)"
 )
+
+
+_EXACT = 2**53
+"""From here on not every whole number is a float."""
+
+_DIGITS = 17
+"""As many as tell every two floats apart."""
+
+_LONG = re.compile(rf"{_DAY}.*[.,]\d{{7,}}|[+-]?[\d.]{{16,}}([eE][+-]?\d+)?$")
 
 
 @dataclass(frozen=True)
@@ -61,14 +73,20 @@ class TimeReading:
         fits = text.str.contains(self.pattern)
         if self.dtype.is_numeric():
             number = pl.when(fits).then(text).cast(self.dtype, strict=False)
-            return pl.when(number.is_finite()).then(number) if self.dtype.is_float() else number
+            return pl.when(number.is_finite() & _held(text, number)).then(number) if self.dtype.is_float() else number
         if self.dtype == pl.Date:
             day = pl.when(fits).then(text).str.replace_all("/", "-", literal=True)
             return day.str.to_date("%Y-%m-%d", strict=False)
         return pl.when(fits).then(_moment(text, zoned=self.pattern == _ZONED)).cast(self.dtype)
 
-    def refusal(self, value: str) -> str:
-        """Return what is wrong with a time that is not one of these; `value` is what stands there."""
+    def refusal(self, given: object) -> str:
+        """Return what is wrong with a time that is not one of these; `given` is what stands there."""
+        value = shown(given)
+        if _LONG.match(str(given).strip()):
+            return (
+                f"time {value} is none, or has more digits than are kept: date-times have microseconds, whole numbers "
+                f"are below 2**63 (2**53 beside fractions), other numbers have {_DIGITS} digits; {_HOW}"
+            )
         if not self.words:
             return f"time {value} is neither a number nor an ISO date or date-time; {_HOW}"
         return f"time {value} is not one of {self.words}, which is what the first time of the column is; {_HOW}"
@@ -79,7 +97,7 @@ _NUMBERS = TimeReading("numbers", pl.Float64(), _NUMBER)
 _DATES = TimeReading("dates", pl.Date(), _DATE)
 _LOCALS = TimeReading("date-times without a zone", pl.Datetime("us"), _LOCAL)
 _ZONEDS = TimeReading("date-times with a zone", pl.Datetime("us", "UTC"), _ZONED)
-_READINGS = (_NUMBERS, _DATES, _LOCALS, _ZONEDS)
+_READINGS = (_WHOLE_NUMBERS, _NUMBERS, _DATES, _LOCALS, _ZONEDS)
 _NONE = TimeReading("", pl.Float64(), _NUMBER)
 
 
@@ -87,6 +105,14 @@ def _text(name: str) -> pl.Expr:
     """Return the column's texts; blank ones are missing, as CSV cannot always tell the two apart."""
     text = pl.col(name).cast(pl.String).str.strip_chars()
     return pl.when(text != "").then(text)
+
+
+def _held(text: pl.Expr, number: pl.Expr) -> pl.Expr:
+    """Return whether a float says what the text does: others next to it would become the same time."""
+    digits = (
+        text.str.replace(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0").str.strip_chars_end("0")
+    )
+    return (digits.str.len_bytes() <= _DIGITS) & ~(text.str.contains(_PLAIN) & (number.abs() >= _EXACT))
 
 
 def _moment(text: pl.Expr, *, zoned: bool) -> pl.Expr:
@@ -129,7 +155,7 @@ def time_reading(raw: pl.LazyFrame, name: str) -> TimeReading:
     texts = raw.select(_text(name).alias(name)).drop_nulls()
     first = texts.head(1).collect(engine="streaming").lazy()
     reading = next((known for known in _READINGS if _taken(first, known, name)), _NONE)
-    return _WHOLE_NUMBERS if reading is _NUMBERS and _taken(texts, _WHOLE_NUMBERS, name) else reading
+    return _NUMBERS if reading is _WHOLE_NUMBERS and not _taken(texts, reading, name) else reading
 
 
 def _taken(texts: pl.LazyFrame, reading: TimeReading, name: str) -> bool:

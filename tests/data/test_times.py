@@ -60,6 +60,10 @@ def order(path: Path) -> list[int]:
             ],
         ),
         (["", "5", '""', "4"], pl.Int64(), [None, 5, None, 4]),
+        # What is kept in full: the largest whole number, what a float is printed as, and zeros.
+        (["9223372036854775807", "-9223372036854775808"], pl.Int64(), [2**63 - 1, -(2**63)]),
+        (["1700000000.1234567", "1.7976931348623157e308"], pl.Float64(), [1700000000.1234567, 1.7976931348623157e308]),
+        (["2024-01-10T09:05:07.250000000"], pl.Datetime("us"), [datetime(2024, 1, 10, 9, 5, 7, 250_000)]),
     ],
 )
 def test_what_texts_are_read_as(tmp_path: Path, times: list[str], dtype: pl.DataType, values: list[object]) -> None:
@@ -80,6 +84,13 @@ def test_what_texts_are_read_as(tmp_path: Path, times: list[str], dtype: pl.Data
         (["31/12/2023"], 2, "neither a number nor an ISO date"),
         (["nan"], 2, "neither a number nor an ISO date"),
         (["1", "inf"], 3, "is not one of numbers"),
+        (["2024-01-31T10:00:00Z", "2024-01-31T10:00:00+99:99"], 3, "is not one of date-times with a zone"),
+        (["2024-01-31T10:00:00+05:60"], 2, "neither a number nor an ISO date"),
+        (["2024-01-31T10:00:00.123456789", "2024-01-31T10:00:00.123456788"], 2, "more digits than are kept"),
+        (["10000000000000000001", "10000000000000000000"], 2, "more digits than are kept"),
+        (["1", "9223372036854775808"], 3, "more digits than are kept"),
+        (["9007199254740993", "9007199254740992.0"], 2, "more digits than are kept"),
+        (["1700000000.123456789", "1700000000.123456788"], 2, "more digits than are kept"),
     ],
 )
 def test_a_column_that_mixes_readings_is_refused(tmp_path: Path, times: list[str], row: int, said: str) -> None:
