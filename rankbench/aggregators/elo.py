@@ -53,8 +53,8 @@ class Elo(Aggregator):
 
     Each update is a step of stochastic gradient descent on the likelihood of `bradley-terry`
     with the constant step :math:`\eta`. So the structure depends on the *order* of the
-    judgments: with order ``k=inf`` it is the order in which they were made; in
-    the samples of a smaller k it is random.
+    judgments: with order ``k=inf`` it is the order in which they were made. The samples of a
+    smaller k have no order, so that `erm` takes k = inf or 1 alone, and at k = inf no ties.
 
     Notes
     -----

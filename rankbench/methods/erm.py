@@ -27,6 +27,10 @@ class ERM(Method):
     over all k-subsets of a query's judgments; where ``n_q < k`` the one term with all of
     them. With ``l1`` the penalty is ``lambda/2 |theta|^2 + l1 sum_j |theta_j|``; ``radius``
     and ``box`` keep theta within a ball or a box around 0.
+
+    A tie is half a win each way: two judgments of half the weight, so that where k < n_q, k = 1
+    among them, samples hold it twice as often as another judgment. An aggregator that declares
+    ``sequential`` takes k = inf or 1 alone, and at k = inf no ties: their halves have no order.
     """
 
     name: ClassVar[str] = "erm"
@@ -75,6 +79,11 @@ class ERM(Method):
             raise ValueError(
                 f"aggregator {self.aggregator.name!r} takes one judgment, whatever the sample: "
                 f"its only order is 1; write k=1, not k={self.k}"
+            )
+        if "sequential" in self.aggregator.properties and self.k != 1 and not math.isinf(self.k):
+            raise ValueError(
+                f"aggregator {self.aggregator.name!r} depends on the order of the judgments, which samples of "
+                f"k={self.k:g} do not have; write k=inf, the order in which they were made, or k=1"
             )
         try:
             parts = self.penalty.parts

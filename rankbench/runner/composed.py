@@ -61,15 +61,33 @@ def fit_composed(block: Block, contenders: Mapping[str, ERM]) -> dict[str, Outco
     dict of label to Fitted or Exception
         An exception where a contender diverged or cannot be fitted as asked.
     """
+    outcomes = _without_order(block, contenders)
     if block.comparisons.ties is not None:
         block = replace(block, comparisons=block.comparisons.without_ties())
     groups: dict[tuple[str, int, bool], dict[str, ERM]] = defaultdict(dict)
     for label, contender in contenders.items():
-        groups[contender.model.digest(), contender.draws, is_compiled(contender)][label] = contender
-    outcomes: dict[str, Outcome] = {}
+        if label not in outcomes:
+            groups[contender.model.digest(), contender.draws, is_compiled(contender)][label] = contender
     for (_, draws, compiled), group in groups.items():
         outcomes.update(_Fits(block, group, draws, compiled).outcomes())
     return {label: outcomes[label] for label in contenders}
+
+
+def _without_order(block: Block, contenders: Mapping[str, ERM]) -> dict[str, Outcome]:
+    """Refuse contenders that depend on an order of the judgments which the halves of ties do not have."""
+    said = block.comparisons
+    if said.ties is None or not said.ties.any():
+        return {}
+    query = block.design.ids[int(np.searchsorted(said.offsets, int(np.argmax(said.ties)), "right")) - 1]
+    return {
+        label: SpecError(
+            f"aggregator {contender.aggregator.name!r} depends on the order of the judgments, and the two halves of a "
+            f"tie (the first is in query {query!r}) have none; leave ties out of the data, write k=1, or take an "
+            "aggregator that is not sequential, such as bradley-terry"
+        )
+        for label, contender in contenders.items()
+        if "sequential" in contender.aggregator.properties and contender.k != 1
+    }
 
 
 def _any_order(contender: ERM) -> bool:

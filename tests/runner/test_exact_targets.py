@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from runner_blocks import make_block, reweighted
 
+from rankbench.aggregators.base import Aggregator
+from rankbench.aggregators.elo import Elo
+from rankbench.component import Property
 from rankbench.data.queries import Comparisons
 from rankbench.errors import SpecError
 from rankbench.methods.base import Block, Fitted
@@ -110,3 +114,50 @@ def test_identity_has_one_order(k: str) -> None:
         for optimizer in ("newton", "composite"):
             with pytest.raises(SpecError, match="write k=1, not k="):
                 get("method", f"erm:aggregator=identity,surrogate={surrogate},optimizer={optimizer},k={k}")
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("spec", ["erm:aggregator=elo(factor=128)", "erm:aggregator=elo,optimizer=composite,draws=10"])
+def test_an_order_of_judgments_is_not_made_up_for_the_halves_of_ties(spec: str) -> None:
+    """Which half of a tie comes first would be whose name it bears first."""
+    block = make_block([4, 3], 20, d=2, seed=4)
+    method = get("method", spec)
+    assert isinstance(method, ERM)
+    other = get("method", "erm")
+    assert isinstance(other, ERM)
+    ties = np.arange(20) == block.comparisons.offsets[1]
+    said = replace(block, comparisons=replace(block.comparisons, ties=ties))
+    found = fit_composed(said, {"elo": method, "other": other})
+    assert isinstance(found["elo"], SpecError)
+    assert "'q1'" in str(found["elo"])
+    assert "leave ties out" in str(found["elo"])
+    assert isinstance(found["other"], Fitted)
+    for ties in (None, np.zeros(20, bool)):
+        assert fitted(replace(block, comparisons=replace(block.comparisons, ties=ties)), spec).theta is not None
+    # A single judgment has one order: at k=1 it does not matter which item a tie names first.
+    record = said.comparisons
+    swapped = np.where(record.ties, record.losers, record.winners), np.where(record.ties, record.winners, record.losers)
+    turned = replace(said, comparisons=replace(record, winners=swapped[0], losers=swapped[1]))
+    one = "erm:aggregator=elo,k=1"
+    np.testing.assert_allclose(fitted(turned, one).theta, fitted(said, one).theta, rtol=1e-9, atol=1e-12)
+
+
+class Last(Aggregator):
+    """Wins of the last judgment; compiled for nobody."""
+
+    name = "last"
+    source = "test"
+    properties: ClassVar[frozenset[Property]] = frozenset({"sequential"})
+
+    def aggregate(
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
+    ) -> NDArray[np.float64]:
+        return np.bincount(winners[-1:], weights[-1:], m).astype(np.float64)
+
+
+@pytest.mark.parametrize("aggregator", [Elo(), Last()])
+def test_samples_have_no_order(aggregator: Aggregator) -> None:
+    with pytest.raises(ValueError, match="depends on the order of the judgments, which samples of k=3 do not have"):
+        ERM(aggregator=aggregator, k=3)
+    for k in (1, np.inf):
+        assert ERM(aggregator=aggregator, k=k).k == k
