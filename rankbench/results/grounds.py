@@ -1,4 +1,7 @@
-"""The evidence of a recommendation: numbers with their intervals, who is told apart, and who leads elsewhere."""
+"""The evidence of a recommendation: numbers with their intervals, who is told apart, and who leads elsewhere.
+
+The answer names the intervals of differences; here they are *the same intervals*.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from rankbench.results.cases import Case, Told
 from rankbench.results.evaluations import Evaluation
-from rankbench.results.phrases import coin_of, difference, placed, shown_by, words
+from rankbench.results.phrases import coin_of, difference, placed, words
 from rankbench.results.text import code, interval, markdown, number
 
 __all__ = ["GROUNDS", "numbers"]
@@ -58,7 +61,7 @@ def _told_apart(case: Case) -> list[str]:
         parts = [f"{word}: {words(told[how])}" for how, word in said.items() if how in told]
         if parts:
             lines.append(
-                f"Against **{markdown(case.reference)}** in {code(metric)}, {shown_by(case)}: {'; '.join(parts)}."
+                f"Against **{markdown(case.reference)}** in {code(metric)}, by the same intervals: {'; '.join(parts)}."
             )
     return lines
 

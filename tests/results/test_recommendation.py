@@ -201,7 +201,7 @@ def test_who_is_worse_within_the_margin_is_not_called_as_good() -> None:
     )
     assert "That does not make them equal" not in answer(one)
     lines = " ".join(said(one).grounds)
-    assert "hold together: worse, but within 0.01: a." in lines
+    assert "by the same intervals: worse, but within 0.01: a." in lines
     assert "worse: a" not in lines
 
 
@@ -313,10 +313,10 @@ def test_not_told_apart_is_not_called_equal() -> None:
     apart = {("a", "base"): (-0.1, 0.1), ("b", "base"): WORSE, ("c", "base"): BETTER, ("d", "base"): (0.0, 0.1)}
     lines = said(case(*(row(label) for label in "abd"), apart=apart)).grounds
     (line,) = [one for one in lines if one.startswith("Against **base** in `disagreement`")]
-    assert line.endswith("which hold together: worse: b; not told apart, which is not equal: a and d.")
+    assert line.endswith("by the same intervals: worse: b; not told apart, which is not equal: a and d.")
     lines = said(case(row("c"), row("c", "log-loss"), apart=apart | {("c", "base", "log-loss"): WORSE})).grounds
     (line,) = [one for one in lines if one.startswith("Against **base** in `disagreement`")]
-    assert line.endswith("together: better: c.")
+    assert line.endswith("by the same intervals: better: c.")
 
 
 def test_worse_than_some_method_is_what_the_same_intervals_say() -> None:
