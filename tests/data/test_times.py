@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from rankbench.data.columns import guess, parse_columns
 from rankbench.data.convert import convert
@@ -20,21 +21,29 @@ from rankbench.data.readers.csv import CsvReader
 from rankbench.data.schema import validate_comparisons
 from rankbench.errors import InputError
 from rankbench.logs.folds import split
-from rankbench.logs.votes import load_votes
+from rankbench.logs.votes import Votes, load_votes
 
 EAST = timezone(timedelta(hours=5, minutes=30))
 
 
 def csv(folder: Path, times: list[str]) -> Path:
     path = folder / "votes.csv"
-    path.write_text("winner,loser,time\n" + "".join(f"a,b,{time}\n" for time in times))
+    path.write_text("winner,loser,time\n" + "".join(f"a,{row},{time}\n" for row, time in enumerate(times)))
     return path
 
 
+def rows(votes: Votes) -> NDArray[np.int64]:
+    """Return the row that each vote was written in, which its loser is called by."""
+    return np.array([int(votes.items[loser]) for loser in votes.losers])
+
+
 def order(path: Path) -> list[int]:
-    times = load_votes(choose_reader(path).scan(path)).times
-    assert times is not None
-    return times.tolist()
+    """Return each written row's place in time; votes come in that order, those of one time as written."""
+    votes = load_votes(choose_reader(path).scan(path))
+    assert votes.times is not None
+    written = rows(votes)
+    assert sorted(zip(votes.times, written, strict=True)) == list(zip(votes.times, written, strict=True))
+    return votes.times[np.argsort(written)].tolist()
 
 
 @pytest.mark.parametrize(
@@ -149,15 +158,15 @@ def test_the_order_is_that_of_what_was_written_in_every_format(
     texts = [write(time) for time in times]
     path = csv(folder, texts)
     assert order(path) == expected
-    rows = [{"winner": "a", "loser": "b", "time": text} for text in texts]
+    table = [{"winner": "a", "loser": str(row), "time": text} for row, text in enumerate(texts)]
     lines = folder / "votes.ndjson"
-    lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines.write_text("".join(json.dumps(row) + "\n" for row in table))
     assert order(lines) == expected
     stored = folder / "votes.parquet"
-    pl.DataFrame(rows).write_parquet(stored)
+    pl.DataFrame(table).write_parquet(stored)
     assert order(stored) == expected
     stored = folder / "typed.parquet"
-    pl.DataFrame({"winner": "a", "loser": "b", "time": times}).write_parquet(stored)
+    pl.DataFrame({"winner": "a", "loser": [row["loser"] for row in table], "time": times}).write_parquet(stored)
     assert order(stored) == expected
     convert(path, folder / "shards", shards=2)
     # All votes are of one query, so that shards keep their order.
@@ -177,7 +186,8 @@ def test_folds_by_time_learn_from_lower_numbers(tmp_path: Path) -> None:
     votes = load_votes(CsvReader().scan(csv(tmp_path, [str(time) for time in times])))
     for repetition in range(5):
         train, test = split(votes, "time", repetition, np.random.default_rng(0))
-        assert times[train].max() < times[test].min()
+        written = times[rows(votes)]
+        assert written[train].max() < written[test].min()
 
 
 def test_describe_says_from_when_to_when(tmp_path: Path) -> None:
