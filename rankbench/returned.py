@@ -17,6 +17,9 @@ __all__ = ["Promise", "checked", "numbers", "trouble_with"]
 Promise: TypeAlias = Literal["array", "number", "number and array", "arrays"]
 """What a method returns: an array of numbers, one number, both in a tuple, or a tuple of arrays."""
 
+_WHOLE = 2**53
+"""Up to here float64 has every integer."""
+
 _CALLED = {
     "b": "booleans",
     "c": "complex numbers",
@@ -32,26 +35,43 @@ _CALLED = {
 
 def trouble_with(value: object, promise: Promise = "array") -> str:
     """Say what makes `value` something else than the real numbers that were promised; empty if nothing."""
+    return _read(value, promise)[1]
+
+
+def _read(value: object, promise: Promise) -> tuple[Any, str]:
+    """Return the numbers in `value` and what is wrong with it: whoever uses these numbers uses those that were checked.
+
+    What converts itself is asked once; it may say something else the next time.
+    """
     import numpy as np
 
     if promise in ("number and array", "arrays"):
         if not isinstance(value, tuple | list) or len(value) != 2:
-            return f"{_called(value)}, not a tuple of two"
-        first: Promise = "number" if promise == "number and array" else "array"
-        return trouble_with(value[0], first) or trouble_with(value[1])
+            return None, f"{_called(value)}, not a tuple of two"
+        one, trouble = _read(value[0], "number" if promise == "number and array" else "array")
+        two, more = _read(value[1], "array")
+        return (one, two), trouble or more
     if type(value) is np.ndarray and value.dtype.kind in "fiu":
         array = value
     elif isinstance(value, np.ma.MaskedArray):
-        return "a masked array; fill it, or leave out what is masked"
+        return None, "a masked array; fill it, or leave out what is masked"
     else:
         try:
             array = np.asarray(value)
         except Exception:  # it has other shapes within, or code of its own that fails
-            return f"{_called(value)}, not numbers"
+            return None, f"{_called(value)}, not numbers"
         if array.dtype.kind not in "fiu":
             what = _CALLED.get(array.dtype.kind, str(array.dtype))
-            return f"{_called(value)}, not numbers" if array.shape == () else f"{what}, not real numbers"
-    return f"an array of shape {array.shape}, not one number" if promise == "number" and array.shape else ""
+            return None, f"{_called(value)}, not numbers" if array.shape == () else f"{what}, not real numbers"
+    if promise == "number":
+        if array.shape:
+            return None, f"an array of shape {array.shape}, not one number"
+        return value if type(value) in (int, float) else array[()], ""
+    if array.dtype.kind in "iu" and array.dtype.itemsize > 4 and array.size:
+        far = max(int(array.max()), -int(array.min()))
+        if far > _WHOLE:
+            return None, f"integers up to {far}, beyond 2^53, where float64 makes several of them one"
+    return array, ""
 
 
 def _called(value: object) -> str:
@@ -59,7 +79,7 @@ def _called(value: object) -> str:
 
 
 def numbers(value: object, what: str, promise: Promise = "array") -> Any:
-    """Return `value` as it is.
+    """Return the numbers in `value`: an array, one number, or a tuple.
 
     Parameters
     ----------
@@ -74,10 +94,10 @@ def numbers(value: object, what: str, promise: Promise = "array") -> Any:
     PluginError
         It is not what was promised.
     """
-    trouble = trouble_with(value, promise)
+    found, trouble = _read(value, promise)
     if trouble:
         raise PluginError(f"{what}: returned {trouble}")
-    return value
+    return found
 
 
 def checked(function: Callable[..., Any], promise: Promise) -> Callable[..., Any]:

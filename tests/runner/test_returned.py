@@ -23,7 +23,7 @@ from rankbench.methods.base import Fitted, Method
 from rankbench.methods.erm import ERM
 from rankbench.models.base import Model
 from rankbench.optimizers.base import Fit, Solver, StepOptimizer
-from rankbench.returned import trouble_with
+from rankbench.returned import numbers, trouble_with
 from rankbench.runner.contenders import fit, judge, losses_of
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 
@@ -85,6 +85,52 @@ def test_scores_of_methods_and_their_theta(bad: tuple[Any, str]) -> None:
     assert isinstance(outcomes["linear"], Exception)
     assert isinstance(outcomes["optimal"], Exception)
     assert isinstance(outcomes["erm"], Fitted)
+
+
+class Fickle:
+    """Real numbers when it is asked for the first time, complex ones after that."""
+
+    def __init__(self, real: Any) -> None:
+        self.real = real
+        self.asked = 0
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self.asked += 1
+        return self.real if self.asked == 1 else self.real + 1j
+
+
+class Odd(np.ndarray[Any, Any]):
+    """An array that shows other numbers than it has."""
+
+    def __array_function__(self, *args: Any, **named: Any) -> Any:
+        return np.zeros(1) + 1j
+
+
+def test_the_numbers_that_were_checked_are_those_that_are_used() -> None:
+    real = np.array([0.5, 0.25])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # NumPy warns where it drops an imaginary part
+        found = numbers(Fickle(real), "scores")
+        assert type(found) is np.ndarray
+        assert found.tolist() == [0.5, 0.25]
+        assert numbers((Fickle(np.array(2.0)), Fickle(real)), "both", "number and array")[0] == 2.0
+        for given in (real.view(Odd), [0.5, 0.25]):
+            assert type(numbers(given, "scores")) is np.ndarray
+            assert numbers(given, "scores").tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int64])
+def test_integers_that_float64_would_make_ties_are_refused(kind: type[Any]) -> None:
+    far = np.array([2**53, 2**53 + 1], kind)
+    assert len(set(far.astype(float))) == 1, "a tie that was none"
+    assert "beyond 2^53" in trouble_with(far)
+    assert "beyond 2^53" in trouble_with([0, 2**53 + 1])
+    assert not trouble_with(far[:1])
+    assert not trouble_with(far[:0])
+    if kind is np.int64:
+        assert "beyond 2^53" in trouble_with(-far)
+        assert "beyond 2^53" in trouble_with(np.array([-(2**63)]))
+        assert not trouble_with(-far[:1])
 
 
 class Borda(Aggregator):
