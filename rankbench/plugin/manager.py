@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterable
@@ -41,6 +42,7 @@ __all__ = [
     "plugins",
     "statuses",
     "suites",
+    "whose",
 ]
 
 OURSELVES = "rankbench"
@@ -326,6 +328,22 @@ def suites() -> dict[str, Path]:
 def origin(kind: str, name: str) -> Origin:
     """Return the distribution and version that a component (or a suite) comes from."""
     return plugins().registry.origin(kind, name)
+
+
+def whose(component: Component) -> str:
+    """Return the distribution whose code a component's own class is: of those that are registered, who did it.
+
+    What nobody registered, such as a class of a script, is ours only where our modules hold it
+    under its name, and its module's else: that is all that is known of it.
+    """
+    made = type(component)
+    known = plugins().registry.origin_of(made)
+    if known is not None:
+        return known.distribution
+    top = made.__module__.partition(".")[0]
+    if top == OURSELVES and getattr(sys.modules.get(made.__module__), made.__qualname__, None) is not made:
+        return f"a class that says to be of {made.__module__}"
+    return top
 
 
 def statuses() -> list[PluginStatus]:

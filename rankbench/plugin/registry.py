@@ -44,6 +44,8 @@ class Registry:
     def __init__(self) -> None:
         self._classes: dict[str, dict[str, tuple[type[Component], Origin]]] = {kind: {} for kind in KINDS}
         self._suites: dict[str, tuple[Path, Origin]] = {}
+        # By identity: what a class says of itself (its module, its hash) is its own.
+        self._origins: dict[int, Origin] = {}
 
     def add(self, kind: str, found: object, origin: Origin) -> str:
         """Register a component class that a hook returned; return its name.
@@ -73,6 +75,7 @@ class Registry:
         if taken is not None:
             raise PluginError(_clash(kind, name, taken[1], origin))
         self._classes[kind][name] = (found, origin)
+        self._origins[id(found)] = origin
         return name
 
     def add_suite(self, found: object, origin: Origin) -> str:
@@ -128,6 +131,10 @@ class Registry:
         if name not in entries:
             raise SpecError(f"unknown {kind} {name!r}{nearest(name, entries)}")
         return entries[name]
+
+    def origin_of(self, registered: type[Component]) -> Origin | None:
+        """Return who registered a class; None if nobody did."""
+        return self._origins.get(id(registered))
 
     def _entries(self, kind: str) -> dict[str, Origin]:
         if kind == SUITE:

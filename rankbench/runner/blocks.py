@@ -17,7 +17,7 @@ from rankbench.runner.isolation import ContenderFailed, guarded, is_ours, printa
 from rankbench.runtime import one_blas_thread
 from rankbench.spec import parse
 
-__all__ = ["own_cells", "points", "run_block", "trusted"]
+__all__ = ["own_cells", "points", "run_block", "trusted", "vetted"]
 
 
 def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
@@ -27,14 +27,23 @@ def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
     is a failure that says so.
     """
     started = time.perf_counter()
-    sizes = {split: len(names) for split, names in prepared.units.items()}
     with one_blas_thread():
         found = guarded(partial(_executed, prepared, task))
+    return BlockResult(task.key, _kept(found, task, prepared), time.perf_counter() - started)
+
+
+def vetted(result: BlockResult, task: BlockTask, prepared: Prepared) -> BlockResult:
+    """Return what a process with foreign code gave, whatever that is, as `run_block` would: what the store takes."""
+    return BlockResult(task.key, _kept({cell.cell: cell for cell in result.cells}, task, prepared), result.seconds)
+
+
+def _kept(found: Mapping[str, CellResult] | Exception, task: BlockTask, prepared: Prepared) -> list[CellResult]:
+    sizes = {split: len(names) for split, names in prepared.units.items()}
     cells = []
     for cell in task.cells:
         result = found if isinstance(found, Exception) else guarded(partial(_checked, found, cell, task.losses, sizes))
         cells.append(CellResult(cell, "error", reason(result)) if isinstance(result, Exception) else result)
-    return BlockResult(task.key, cells, time.perf_counter() - started)
+    return cells
 
 
 def _executed(prepared: Prepared, task: BlockTask) -> dict[str, CellResult]:

@@ -1,7 +1,7 @@
 """Blocks on a Dask cluster that the user already has (the extra ``rankbench[dask]``).
 
 Dask cannot stop a task that hangs, so its workers run each block in a plain process. What
-blocks are drawn from is sent once to every worker and unpacked there. A worker that is
+blocks are drawn from is sent once to every worker, which lends it to them. A worker that is
 lost costs time, not numbers: Dask gives its blocks to another one, and a block is a
 function of its inputs alone.
 """
@@ -10,34 +10,30 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import shutil
+import io
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from threading import Lock
 from typing import Any, cast
 
 from rankbench.errors import ExecutorError
 from rankbench.protocols.base import BlockTask, Prepared
 from rankbench.results.schema import BlockResult
-from rankbench.runner.blocks import run_block
-from rankbench.runner.deaths import Dead, apart, failed, placed, plugins_of
+from rankbench.runner.blocks import run_block, vetted
+from rankbench.runner.deaths import Dead, apart, failed, placed
 from rankbench.runner.executors import LIMIT, warm_up_all
 from rankbench.runner.foreign import PAUSE
+from rankbench.runner.lending import Lender, lender
 from rankbench.runner.remote import Remote
-from rankbench.runner.share import shared
+from rankbench.runner.share import write_shared
 from rankbench.runner.wire import result_from_bytes, result_to_bytes, task_from_json, task_to_json
 
 __all__ = ["connected", "run_on_cluster"]
 
 PATIENCE = 30
 """Seconds to wait for a scheduler, and for its first worker."""
-
-Parcel = dict[str, bytes]
-"""Files of a folder by their name."""
 
 
 def connected(address: str) -> Any:
@@ -98,15 +94,16 @@ def run_on_cluster(
         for task in places.here:
             yield run_block(sources[task.source], task)
         warm_up_all(sources, (*places.ours, *places.foreign))
-        with shared(sources) as files:
-            parcel = {path.name: path.read_bytes() for path in files.folder.iterdir()}
-        name = _name_of(parcel)
+        written = io.BytesIO()
+        write_shared(sources, written)
+        parcel = written.getvalue()
+        del written
+        name = f"rankbench-{hashlib.blake2b(parcel, digest_size=12).hexdigest()}"
         try:
             sent = client.scatter(parcel, broadcast=True, hash=False)
 
             def submit(task: BlockTask) -> Any:
-                theirs = bool(plugins_of(task, sources[task.source]))
-                return client.submit(_run, sent, name, task_to_json(task), timeout, theirs, pure=False, retries=3)
+                return client.submit(_run, sent, name, task_to_json(task), timeout, pure=False, retries=3)
 
             waiting: dict[Any, BlockTask] = {submit(task): task for task in (*places.ours, *places.foreign)}
             queue = cast(Any, as_completed)(list(waiting), loop=client.loop)
@@ -119,7 +116,8 @@ def run_on_cluster(
                     waiting[again] = part
                     queue.add(again)
                 if not parts:
-                    yield failed(task, result) if isinstance(result, Dead) else result
+                    prepared = sources[task.source]
+                    yield failed(task, result) if isinstance(result, Dead) else vetted(result, task, prepared)
         finally:
             with contextlib.suppress(Exception):  # a worker that is gone has nothing to forget
                 client.run(_forget, name, on_error="ignore")
@@ -137,13 +135,6 @@ def _result(future: Any) -> BlockResult | Dead:
     if status != "done":
         return Dead(status, said)
     return result_from_bytes(said)
-
-
-def _name_of(parcel: Parcel) -> str:
-    digest = hashlib.blake2b(digest_size=12)
-    for name, data in sorted(parcel.items()):
-        digest.update(f"{name} {len(data)}\n".encode() + data)
-    return f"rankbench-{digest.hexdigest()}"
 
 
 # What follows runs on the cluster's machines.
@@ -166,55 +157,30 @@ def _digest() -> str:
     return done.stdout.strip()
 
 
-_folders: dict[str, Path] = {}
+_lenders: dict[str, Lender] = {}
 _unpacking = Lock()
 
 
-def _unpacked(parcel: Parcel, name: str) -> Path:
-    """Return this worker's folder with the parcel's files, made once, for its user alone."""
+def _lender(parcel: bytes, name: str) -> Lender:
+    """Return this worker's lender of a parcel, made once."""
     with _unpacking:
-        folder = _folders.get(name)
-        if folder is None:
-            folder = _unpack(parcel, Path(tempfile.mkdtemp(prefix="rankbench-")))
-            _folders[name] = folder
-        return folder
+        if name not in _lenders:
+            _lenders[name] = lender(lambda file: file.write(parcel))
+        return _lenders[name]
 
 
-def _unpack(parcel: Parcel, folder: Path) -> Path:
-    for inner, data in parcel.items():
-        (folder / inner).write_bytes(data)
-    return folder
-
-
-def _run(parcel: Parcel, name: str, task: str, timeout: float, foreign: bool) -> tuple[str, Any]:
-    """Run a block in a process of its own; return its result as bytes, or how it ended.
-
-    One with foreign code gets files of its own: it can change those of nobody else. Whether it did
-    is looked at.
-    """
-    with tempfile.TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as own:
-        folder = _unpack(parcel, Path(own)) if foreign else _unpacked(parcel, name)
-        process = Remote(folder, task_from_json(task), timeout, quiet=True)
-        while not process.ended():
-            time.sleep(PAUSE)
-        outcome = process.outcome()
-        if foreign and any(_content(folder / inner) != data for inner, data in parcel.items()):
-            return "error", "it changed the data that it was given"
+def _run(parcel: bytes, name: str, task: str, timeout: float) -> tuple[str, Any]:
+    """Run a block in a process of its own; return its result as bytes, or how it ended."""
+    process = Remote(_lender(parcel, name), task_from_json(task), timeout, quiet=True)
+    while not process.ended():
+        time.sleep(PAUSE)
+    outcome = process.outcome()
     if isinstance(outcome, Dead):
         return outcome.status, outcome.reason
     return "done", result_to_bytes(outcome)
 
 
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
-
-
 def _forget(name: str) -> None:
-    """Remove what was unpacked."""
+    """Give back the memory of a parcel."""
     with _unpacking:
-        folder = _folders.pop(name, None)
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+        _lenders.pop(name, None)

@@ -10,14 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rankbench.component import Component
 from rankbench.data.click_population import ClickPopulation
 from rankbench.data.dataset import Dataset
 from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.results.schema import BlockResult, CellResult
 from rankbench.runner.blocks import own_cells, points
+from rankbench.runner.isolation import strangers
 
-__all__ = ["Dead", "Places", "apart", "failed", "grouped", "placed", "plugins_of"]
+__all__ = ["Dead", "Places", "apart", "failed", "grouped", "placed"]
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ def grouped(
     foreign: list[BlockTask] = []
     known: dict[tuple[str, str], tuple[str, ...]] = {}
 
-    def packages(kind: str, text: str) -> tuple[str, ...]:
+    def whose(kind: str, text: str) -> tuple[str, ...]:
         if (kind, text) not in known:
-            known[kind, text] = tuple(sorted({top for point in points(kind, text) for top in _packages(point)}))
+            known[kind, text] = tuple(sorted({each for point in points(kind, text) for each in strangers(point)}))
         return known[kind, text]
 
     for task in tasks:
@@ -73,31 +73,20 @@ def grouped(
         asked = bool(_asked(dataset)) and bool(spec_of(dataset))
         shared = (
             asked
-            or bool(_packages(protocol))
-            or (not protocol.metrics and any(packages("loss", text) for text in task.losses))
+            or bool(strangers(protocol))
+            or (not protocol.metrics and any(whose("loss", text) for text in task.losses))
         )
         groups: dict[tuple[str, ...], dict[str, str]] = {}
         for cell, spec in task.cells.items():
-            groups.setdefault(packages(protocol.contender, spec), {})[cell] = spec
-        for whose, cells in groups.items():
-            (foreign if shared or whose else ours).append(replace(task, cells=cells))
+            groups.setdefault(whose(protocol.contender, spec), {})[cell] = spec
+        for them, cells in groups.items():
+            (foreign if shared or them else ours).append(replace(task, cells=cells))
     return ours, foreign
 
 
-def plugins_of(task: BlockTask, prepared: Prepared) -> set[str]:
-    """Return the top-level packages of the foreign code that runs with a task."""
-    protocol = prepared.protocol
-    found = {
-        top for spec in task.cells.values() for point in points(protocol.contender, spec) for top in _packages(point)
-    }
-    if not protocol.metrics:
-        found |= {top for text in task.losses for loss in points("loss", text) for top in _packages(loss)}
-    return found | _packages(protocol) | _asked(prepared.dataset)
-
-
 def _asked(dataset: Dataset | None) -> set[str]:
-    """Return the packages of a population, which is asked in every block; of other data sets nothing runs there."""
-    return _packages(dataset) if isinstance(dataset, ClickPopulation) else set()
+    """Return whose a population is, which is asked in every block; of other data sets nothing runs there."""
+    return strangers(dataset) if isinstance(dataset, ClickPopulation) else set()
 
 
 @dataclass(frozen=True)
@@ -142,14 +131,6 @@ def placed(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> Places:
         else:
             places.foreign.append(task)
     return places
-
-
-def _packages(component: Component) -> set[str]:
-    """Return the top-level packages of the foreign classes in a component."""
-    inner = [getattr(component, attribute) for attribute in component.attributes().values()]
-    found = {top for value in inner if isinstance(value, Component) for top in _packages(value)}
-    top = type(component).__module__.partition(".")[0]
-    return found if top == "rankbench" else found | {top}
 
 
 def failed(task: BlockTask, dead: Dead) -> BlockResult:

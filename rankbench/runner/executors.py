@@ -18,7 +18,7 @@ from rankbench.results.schema import BlockResult
 from rankbench.runner.blocks import run_block
 from rankbench.runner.deaths import Dead, apart, failed, placed
 from rankbench.runner.foreign import run_foreign
-from rankbench.runner.isolation import alone, guarded, reason
+from rankbench.runner.isolation import alone, guarded, is_ours, reason
 from rankbench.runner.share import open_shared, shared
 
 __all__ = ["LIMIT", "available_cores", "run_here", "run_in_pool", "warm_up_all"]
@@ -45,8 +45,7 @@ def run_here(sources: Sequence[Prepared], tasks: Sequence[BlockTask], timeout: f
         yield run_block(sources[task.source], task)
     if places.foreign:
         warm_up_all(sources, places.foreign)
-        with shared(sources) as files:
-            yield from run_foreign(files, sources, places.foreign, 1, timeout)
+        yield from run_foreign(sources, places.foreign, 1, timeout)
 
 
 def run_in_pool(
@@ -55,8 +54,8 @@ def run_in_pool(
     """Run blocks in spawned worker processes that share memory-mapped arrays.
 
     Built-in contenders come first. Those of each plugin then run in processes of their own,
-    a new one for every block: what they change in it is gone with it, and what they change in
-    the shared files is found (`rankbench.runner.foreign`). A block's result so comes in
+    a new one for every block: what they change in it is gone with it, and what they are given
+    nobody can change for others (`rankbench.runner.lending`). A block's result so comes in
     parts, one for each plugin.
 
     A worker that dies or hangs takes its block with it, not the run: the block is run
@@ -73,15 +72,15 @@ def run_in_pool(
         return
     warm_up_all(sources, (*places.ours, *places.foreign))
     protocols = [prepared.protocol for prepared in sources]
-    with shared(sources) as files:
-        if places.ours:
-            yield from _pooled(files.folder, protocols, places.ours, min(workers, len(places.ours)), timeout)
-        if places.foreign:
-            yield from run_foreign(files, sources, places.foreign, workers, timeout)
+    if places.ours:
+        with shared(sources) as file:
+            yield from _pooled(file, protocols, places.ours, min(workers, len(places.ours)), timeout)
+    if places.foreign:
+        yield from run_foreign(sources, places.foreign, workers, timeout)
 
 
 def _pooled(
-    folder: Path, protocols: Sequence[Protocol], tasks: Sequence[BlockTask], workers: int, timeout: float
+    file: Path, protocols: Sequence[Protocol], tasks: Sequence[BlockTask], workers: int, timeout: float
 ) -> Iterator[BlockResult]:
     """Run blocks without foreign code in a pool."""
     from pebble import ProcessPool
@@ -90,7 +89,7 @@ def _pooled(
     pool: Any = ProcessPool(max_workers=workers, context=get_context("spawn"), initializer=_start)
 
     def submit(task: BlockTask) -> Any:
-        return pool.schedule(_execute, args=(folder, task), timeout=timeout)
+        return pool.schedule(_execute, args=(file, task), timeout=timeout)
 
     try:
         waiting: dict[Any, BlockTask] = {submit(task): task for task in tasks}
@@ -132,7 +131,7 @@ def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None
 
 
 def _warm_up(prepared: Prepared, task: BlockTask) -> None:
-    if not type(prepared.protocol).__module__.startswith("rankbench."):
+    if not is_ours(prepared.protocol):
         return  # foreign code could take this process down
     small = prepared.protocol.smaller(prepared, task)
     if small is not None:
@@ -147,16 +146,16 @@ def _start() -> None:
     prepare()
 
 
-def _execute(folder: Path, task: BlockTask) -> BlockResult:
+def _execute(file: Path, task: BlockTask) -> BlockResult:
     # Whatever foreign code raises when it is imported here, too: it must not end the run.
-    result = guarded(partial(_opened_and_run, folder, task))
+    result = guarded(partial(_opened_and_run, file, task))
     if isinstance(result, Exception):
         raise result
     return result
 
 
-def _opened_and_run(folder: Path, task: BlockTask) -> BlockResult:
-    key = (str(folder), task.source)
+def _opened_and_run(file: Path, task: BlockTask) -> BlockResult:
+    key = (str(file), task.source)
     if key not in _open:
-        _open[key] = open_shared(folder, task.source)
+        _open[key] = open_shared(file, task.source)
     return run_block(_open[key], task)

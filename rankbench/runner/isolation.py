@@ -17,6 +17,7 @@ from rankbench.component import Component
 from rankbench.data.queries import Comparisons, Orders, Queries, Selections
 from rankbench.errors import RankbenchError
 from rankbench.methods.base import Block, Fitted
+from rankbench.plugin import manager
 from rankbench.plugin.foreign import said
 from rankbench.returned import trouble_with
 
@@ -31,6 +32,7 @@ __all__ = [
     "printable",
     "problem_with",
     "reason",
+    "strangers",
 ]
 
 LONGEST = 500
@@ -106,10 +108,16 @@ def lent_block(block: Block) -> Block:
 
 def is_ours(component: Component) -> bool:
     """Return whether a component and all components in it are built in."""
+    return not strangers(component)
+
+
+def strangers(component: Component) -> set[str]:
+    """Return the distributions (of what is not registered, the modules) of the foreign classes in a component."""
+    top = manager.whose(component)
+    if top != manager.OURSELVES:
+        return {top}
     inner = [getattr(component, attribute) for attribute in component.attributes().values()]
-    return type(component).__module__.startswith("rankbench.") and all(
-        is_ours(value) for value in inner if isinstance(value, Component)
-    )
+    return {each for value in inner if isinstance(value, Component) for each in strangers(value)}
 
 
 def problem_with(fitted: object) -> str:

@@ -1,8 +1,8 @@
 """One block in a process of its own, so that a block which hangs or dies takes nothing else with it.
 
-`Remote` starts one; it runs `main`. What a block is drawn from, the task and the result are
-files: a task is JSON, a result is written whole or not at all, and neither is a pickle, as
-foreign code runs where the result is made.
+`Remote` starts one; it runs `main`. What a block is drawn from, the task and the result have no
+name that another process could find (see `rankbench.runner.lending`). A task is JSON, a result
+is bytes that are checked, and neither is a pickle, as foreign code runs where the result is made.
 """
 
 from __future__ import annotations
@@ -17,15 +17,23 @@ import threading
 import time
 import weakref
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
+from typing import IO
 
 from rankbench.protocols.base import BlockTask
 from rankbench.results.schema import BlockResult
 from rankbench.runner.deaths import Dead
 from rankbench.runner.isolation import printable
+from rankbench.runner.lending import Lender, lender
 from rankbench.runner.wire import result_from_bytes, task_from_json, task_to_json
 
-__all__ = ["Remote", "main"]
+__all__ = ["MOST", "Remote", "main"]
+
+MOST = 2**31
+"""Bytes of a result that are read."""
+
+_LAST = 10_000
+"""Bytes of what it printed among which its last words are."""
 
 _BOOT = """
 import json, sys
@@ -43,8 +51,8 @@ class Remote:
 
     Parameters
     ----------
-    folder : Path
-        What `rankbench.runner.share` wrote.
+    sources : Lender
+        Of what `rankbench.runner.share.write_shared` writes.
     task : BlockTask
     timeout : float
         Seconds.
@@ -52,18 +60,23 @@ class Remote:
         Whether what it prints is kept, for the reason of a death, instead of shown.
     """
 
-    def __init__(self, folder: Path, task: BlockTask, timeout: float, *, quiet: bool = False) -> None:
-        self.task, self.timeout, self.quiet = task, timeout, quiet
-        self._own = TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True)
-        own = Path(self._own.name)
-        (own / "task.json").write_text(task_to_json(task), encoding="utf-8")
-        self._result, self._said = own / "result", own / "said"
-        places = [str(folder), str(own / "task.json"), str(self._result)]
-        command = [sys.executable, "-c", _BOOT, json.dumps(sys.path), *places]
-        with self._said.open("wb") if quiet else contextlib.nullcontext() as said:
-            self._process = subprocess.Popen(
-                command, stdout=said, stderr=said, stdin=subprocess.DEVNULL, start_new_session=True
-            )
+    def __init__(self, sources: Lender, task: BlockTask, timeout: float, *, quiet: bool = False) -> None:
+        self.task, self.timeout = task, timeout
+        self._held = held = contextlib.ExitStack()
+        text = task_to_json(task).encode()
+        loans = [held.enter_context(lent.lend()) for lent in (sources, lender(lambda file: file.write(text)))]
+        self._result = held.enter_context(_nameless())
+        self._said = held.enter_context(_nameless()) if quiet else None
+        inherited = [self._result.fileno(), *(each for loan in loans for each in loan.descriptors)]
+        places = [*(loan.place for loan in loans), str(self._result.fileno())]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _BOOT, json.dumps(sys.path), *places],
+            stdout=self._said,
+            stderr=self._said,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            pass_fds=inherited,
+        )
         self._deadline = time.monotonic() + timeout
         # An interrupt of the terminal does not reach it, so that it must not outlive this object.
         self._left = weakref.finalize(self, _end_group, self._process.pid)
@@ -76,23 +89,29 @@ class Remote:
         """End it, if it is still there; return the block's result, or how it ended."""
         late = self._process.poll() is None
         self.end_processes()
-        try:
+        with self._held:
             if late:
                 return Dead("timeout", f"no result within {self.timeout:g} s")
-            if not self._result.is_file():
-                last = (
-                    self._said.read_bytes().decode("utf-8", "replace").strip().splitlines()[-1:] if self.quiet else []
-                )
+            size = os.fstat(self._result.fileno()).st_size
+            if not size:
                 died = f"worker process died with exit code {self._process.returncode}, without a result"
-                return Dead("error", printable(": ".join([died, *last])))
-            result = result_from_bytes(self._result.read_bytes())
-        except Exception as error:  # whatever foreign code has put there
-            return Dead("error", f"worker process left a result that cannot be read ({type(error).__name__})")
-        finally:
-            self._own.cleanup()
-        if result.key != self.task.key or {cell.cell for cell in result.cells} != set(self.task.cells):
-            return Dead("error", "worker process left the result of another block")
-        return result
+                return Dead("error", printable(": ".join([died, *self._last_words()])))
+            if size > MOST:
+                return Dead("error", f"worker process left a result of {size:,} bytes, more than {MOST:,}")
+            try:
+                self._result.seek(0)
+                result = result_from_bytes(self._result.read(size))
+                same = result.key == self.task.key and sorted(c.cell for c in result.cells) == sorted(self.task.cells)
+            except Exception as error:  # whatever foreign code has put there
+                return Dead("error", f"worker process left a result that cannot be read ({type(error).__name__})")
+            return result if same else Dead("error", "worker process left the result of another block")
+
+    def _last_words(self) -> list[str]:
+        """Return the last line that it printed, if that was kept."""
+        if self._said is None:
+            return []
+        self._said.seek(max(0, os.fstat(self._said.fileno()).st_size - _LAST))
+        return self._said.read(_LAST).decode("utf-8", "replace").strip().splitlines()[-1:]
 
     def end_processes(self) -> None:
         """End it and what it has started."""
@@ -102,7 +121,12 @@ class Remote:
     def give_up(self) -> None:
         """End it and forget its result."""
         self.end_processes()
-        self._own.cleanup()
+        self._held.close()
+
+
+def _nameless() -> IO[bytes]:
+    """Return a file that has no path, so that foreign code of other processes does not find it."""
+    return TemporaryFile()
 
 
 def _end_group(pid: int) -> None:
@@ -117,8 +141,16 @@ def _follow(parent: int) -> None:
     _end_group(os.getpid())
 
 
-def main(folder: str, task: str, result: str) -> None:
-    """Run the block of the file `task` and write its result; ends the process."""
+def main(sources: str, task: str, result: str) -> None:
+    """Run a block and write its result; ends the process.
+
+    Parameters
+    ----------
+    sources, task : str
+        Paths of what was lent.
+    result : str
+        Number of an open file.
+    """
     from rankbench.runtime import prepare
 
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
@@ -130,10 +162,14 @@ def main(folder: str, task: str, result: str) -> None:
 
     alone()
     read = task_from_json(Path(task).read_text(encoding="utf-8"))
-    block = run_block(open_shared(Path(folder), read.source), read)
-    part = Path(f"{result}.part")
-    part.write_bytes(result_to_bytes(block))
-    os.replace(part, result)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(0)  # threads and exit handlers of foreign code have nothing to say any more
+    block = run_block(open_shared(sources, read.source), read)
+    status = 0
+    try:
+        with os.fdopen(int(result), "wb") as file:
+            file.write(result_to_bytes(block))
+    except OSError:  # foreign code has closed it, or the disk is full
+        status = 1
+    with contextlib.suppress(Exception):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)  # threads and exit handlers of foreign code have nothing to say any more

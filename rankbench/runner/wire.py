@@ -62,7 +62,7 @@ def result_from_bytes(data: bytes) -> BlockResult:
     Raises
     ------
     ValueError
-        The bytes are not whole.
+        The bytes are not whole, or the time that they say is none.
     """
     line, _, rest = data.partition(b"\n")
     head = json.loads(line)
@@ -91,4 +91,7 @@ def result_from_bytes(data: bytes) -> BlockResult:
                 info,
             )
         )
-    return BlockResult(BlockKey(**head["key"]), cells, float(head["seconds"]))
+    seconds = float(head["seconds"])
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"a block took {seconds} s")
+    return BlockResult(BlockKey(**head["key"]), cells, seconds)

@@ -79,10 +79,10 @@ def test_workers_need_no_path(votes: Path) -> None:
     own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
     prepared = Prepared(protocol_of("own-log"), own, own.fingerprint(), {"heldout": ("all",)})
     built_in = Prepared(protocol_of("btl"), rankbench.get("dataset", "web10k-like:queries=2,features=9"), "", {})
-    with shared([prepared, built_in]) as files:
+    with shared([prepared, built_in]) as file:
         votes.unlink()
-        assert open_shared(files.folder, 0).dataset is None
-        assert str(open_shared(files.folder, 1).dataset) == "web10k-like:queries=2,features=9"
+        assert open_shared(file, 0).dataset is None
+        assert str(open_shared(file, 1).dataset) == "web10k-like:queries=2,features=9"
 
 
 def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:

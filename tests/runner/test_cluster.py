@@ -69,9 +69,9 @@ def test_a_block_that_takes_too_long_is_a_row_that_says_so(cluster: Cluster, sui
 
 def test_nothing_stays_behind_on_the_workers(cluster: Cluster) -> None:
     def left() -> list[str]:
-        from rankbench.runner.cluster import _folders
+        from rankbench.runner.cluster import _lenders
 
-        return list(_folders)
+        return list(_lenders)
 
     assert all(not names for names in cluster.client.run(left).values())
 
@@ -91,7 +91,7 @@ def test_nobody_answers(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     import rankbench.runner.cluster
 
     monkeypatch.setattr(rankbench.runner.cluster, "PATIENCE", 1)
-    for name in ("warm_up_all", "shared"):
+    for name in ("warm_up_all", "write_shared"):
         monkeypatch.setattr(rankbench.runner.cluster, name, lambda *args: pytest.fail("too early"))
     with pytest.raises(ExecutorError, match="no Dask scheduler answers"):
         rankbench.run(suite, out=tmp_path / "out", executor="dask", address="tcp://127.0.0.1:9")

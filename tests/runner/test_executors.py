@@ -171,7 +171,7 @@ def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pyt
 
     inside = {"erm": set(), "one": {"a"}, "two": {"b"}, "both": {"a"}, "ndcg": set(), "own": {"c"}}
     monkeypatch.setattr(deaths, "points", lambda kind, text: [text])
-    monkeypatch.setattr(deaths, "_packages", lambda it: inside.get(it, set()))
+    monkeypatch.setattr(deaths, "strangers", lambda it: inside.get(it, set()))
     cells = {"1": "one", "2": "erm", "3": "two", "4": "both", "5": "erm"}
     task = BlockTask(BlockKey("btl", "", 1, 0, 0), 0, ("ndcg",), cells)
     ours, foreign = deaths.grouped([task], [BTL()])

@@ -6,13 +6,18 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 PLUGIN = """
+import glob
+import mmap
 import os
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -27,38 +32,166 @@ class Leaves(rankbench.Method):
         os._exit(0)
 
 
+class Lies(Leaves):
+    \"\"\"Says that it is built in.\"\"\"
+    name = "lies"
+
+
+Lies.__module__ = "rankbench.methods.lies"
+
+
 class Alters(rankbench.Method):
     \"\"\"Changes the files that others read.\"\"\"
     name = "alters"
     source = "test"
     way: str = "memory"
     def fit(self, block):
-        x = block.design.x
-        files = [Path(m.split()[-1]) for m in open("/proc/self/maps") if m.rstrip().endswith(".npy")]
-        for file in {f for f in files if "rankbench-" in str(f)}:
-            if self.way == "gone":
-                file.unlink()
-                continue
-            file.chmod(0o600)
-            data = np.load(file)
-            if data.dtype.kind != "f":
-                continue
-            if self.way == "memory":
-                mapped = np.lib.format.open_memmap(file, mode="r+")
-                mapped[...] = mapped[::-1].copy()
-                mapped.flush()
-            elif self.way == "written":
-                np.save(file, data[::-1].copy())
-            elif self.way == "replaced":
-                other = file.with_suffix(".other.npy")
-                np.save(other, data[::-1].copy())
-                other.replace(file)
+        attempt(getattr(Attack, self.way))
         return rankbench.Fitted(lambda queries: queries.labels)
+
+
+def attempt(attack):
+    try:
+        attack()
+    except OSError:
+        pass  # nothing to attack, or not allowed
+
+
+def files(pattern):
+    return [Path(path) for path in glob.glob(os.environ["TMPDIR"] + "/rankbench-*/" + pattern)]
+
+
+def numbers():
+    \"\"\"Return every file with numbers that could be those that others read, and what to put there.\"\"\"
+    opened = [Path(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd") if int(n) > 2]
+    for path in [*files("*"), *(p for p in opened if p.exists() and p.is_file())]:
+        data = path.read_bytes()
+        if len(data) > 2000 and (path.suffix == ".npy" or b"NUMPY" in data):
+            # The last KB of the numbers: no head of a file, no text after them.
+            text = int.from_bytes(data[-8:], "little") + 8 if path.suffix != ".npy" else 0
+            end = len(data) - text
+            yield path, data[: end - 1024] + data[end - 1024 : end][::-1] + data[end:]
+
+
+def others_map(path):
+    \"\"\"Return whether another process has mapped a file.\"\"\"
+    for maps in glob.glob("/proc/[0-9]*/maps"):
+        try:
+            lines = open(maps).read().splitlines()
+        except OSError:
+            continue
+        if maps.split("/")[2] != str(os.getpid()) and any(
+            str(path) in line and "deleted" not in line and int(line.split()[4]) == path.stat().st_ino for line in lines
+        ):
+            return True
+    return False
+
+
+class Attack:
+    def memory():
+        for path, data in numbers():
+            os.chmod(path, 0o600)
+            with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+                mapped[:] = data
+
+    def written():
+        for path, data in numbers():
+            os.chmod(path, 0o600)
+            path.write_bytes(data)
+
+    def replaced():
+        for path, data in numbers():
+            path.with_suffix(".other").write_bytes(data)
+            path.with_suffix(".other").replace(path)
+
+    def gone():
+        for path in files("*"):
+            path.unlink()
+
+    def folder():
+        for path in files("*"):
+            path.unlink()
+            (path / "x").mkdir(parents=True)
+
+    def link():
+        for folder in {path.parent for path in files("*")}:
+            folder.rename(f"{folder}-away")
+            folder.symlink_to("/nowhere")
+
+    def swap():
+        \"\"\"Put other files in the place of what others read until another process has them, then put all back.\"\"\"
+        before, until = set(glob.glob(os.environ["TMPDIR"] + "/*")), time.monotonic() + 8
+        while set(glob.glob(os.environ["TMPDIR"] + "/*")) <= before and time.monotonic() < until:
+            time.sleep(0.005)
+        put = [(path, data) for path, data in numbers() if not str(path).startswith("/proc")]
+        for path, data in put:
+            os.rename(path, f"{path}.held")
+            path.write_bytes(data)
+        while put and not any(others_map(path) for path, _ in put) and time.monotonic() < until + 20:
+            time.sleep(0.01)
+        for path, _ in put:
+            os.replace(f"{path}.held", path)
+
+    def tasks():
+        \"\"\"Give other processes other tasks, and put other results in the place of theirs.\"\"\"
+        until = time.monotonic() + 6
+        while time.monotonic() < until:
+            for path in files("*task*"):
+                text = path.read_text()
+                if "first-feature" in text:
+                    path.write_text(text.replace("first-feature", "random-scores"))
+            for path in files("result"):
+                path.write_bytes(b"rubbish")
+            time.sleep(0.001)
+
+
+class Rubbish(rankbench.Method):
+    \"\"\"Writes a result of its own.\"\"\"
+    name = "rubbish"
+    source = "test"
+    way: str = "text"
+    def fit(self, block):
+        descriptor = int(sys.argv[-1]) if sys.argv[-1].isdigit() else os.open(sys.argv[-1], os.O_CREAT | os.O_WRONLY)
+        if self.way == "close":
+            os.close(descriptor)
+            return rankbench.Fitted(lambda queries: queries.labels)
+        if self.way == "huge":
+            os.ftruncate(descriptor, 50 * 10**9)
+        if self.way == "text":
+            os.write(descriptor, b"rubbish" * 100)
+        if self.way in FORGED:
+            import json
+            from rankbench.runner import remote
+            frame = sys._getframe()
+            while frame.f_code.co_name != "main":
+                frame = frame.f_back
+            task = json.loads(remote.task_to_json(frame.f_locals["read"]))
+            cells = [
+                {"cell": cell, "status": "done", "reason": "", "facts": [], "numbers": [0, 1], "curves": [],
+                 "losses": [[loss, split, [0, 10]] for loss in task["losses"] for split in ("design", "heldout")]}
+                for cell in task["cells"]
+            ]
+            head = {"key": task["key"], "seconds": 0.0, "cells": cells}
+            FORGED[self.way](head)
+            os.write(descriptor, json.dumps(head).encode() + b"\\n" + bytes(80))
+        os._exit(0)
+
+
+FORGED = {
+    "status": lambda head: head["cells"][0].update(status="splendid"),
+    "reason": lambda head: head["cells"][0].update(status="error", reason=7),
+    "short": lambda head: head["cells"][0]["losses"][0].__setitem__(2, [0, 3]),
+    "lacking": lambda head: head["cells"][0]["losses"].pop(),
+    "unhashable": lambda head: head["cells"][0].update(cell=[]),
+    "twice": lambda head: head["cells"].append(head["cells"][0]),
+    "seconds": lambda head: head.update(seconds=float("nan")),
+    "list": lambda head: head.update(cells=3),
+}
 
 
 @rankbench.hookimpl
 def rankbench_register_methods():
-    return [Leaves, Alters]
+    return [Leaves, Lies, Alters, Rubbish]
 """
 
 GOOD = """
@@ -93,9 +226,8 @@ contenders = [{ use = "erm" }, { use = "first-feature" }BAD]
 """
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    site = tmp_path / "site"
+def environment_in(folder: Path) -> dict[str, str]:
+    site = folder / "site"
     site.mkdir()
     for name, code in (("hostile", PLUGIN), ("harmless", GOOD)):
         (site / f"{name}_plugin.py").write_text(textwrap.dedent(code))
@@ -103,48 +235,96 @@ def environment(tmp_path: Path) -> dict[str, str]:
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(f"[rankbench]\n{name} = {name}_plugin\n")
-    return os.environ | {"PYTHONPATH": str(site)}
+    (folder / "temporary").mkdir()
+    return os.environ | {"PYTHONPATH": str(site), "TMPDIR": str(folder / "temporary")}
 
 
 def run(
-    tmp_path: Path, environment: dict[str, str], bad: str, workers: int
+    folder: Path, environment: dict[str, str], bad: list[str], workers: int
 ) -> tuple[subprocess.CompletedProcess[str], pl.DataFrame]:
-    out = tmp_path / f"out-{workers}-{bad.replace(':', '-')}"
-    (tmp_path / "tiny.toml").write_text(SUITE.replace("BAD", f', {{ use = "{bad}" }}' if bad else ""))
+    out = folder / f"out-{workers}-{len(bad)}"
+    (folder / "tiny.toml").write_text(SUITE.replace("BAD", "".join(f', {{ use = "{each}" }}' for each in bad)))
     done = subprocess.run(
-        [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(tmp_path / "tiny.toml"),
+        [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(folder / "tiny.toml"),
          "--workers", str(workers), "--out", str(out)],
         env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     return done, pl.read_parquet(out / "results.parquet")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_contender_that_leaves_is_an_error_row_at_once(
-    tmp_path: Path, environment: dict[str, str], workers: int
-) -> None:
-    done, rows = run(tmp_path, environment, "leaves", workers)
+WAYS = ["memory", "written", "replaced", "gone", "folder", "link", "swap", "tasks"]
+"""How files are attacked."""
+
+RUBBISH = {
+    "text": "left a result that cannot be read",
+    "huge": "left a result of 50,000,000,000 bytes, more than 2,147,483,648",
+    "close": "died with exit code 1, without a result",
+    "status": "its status is none of",
+    "reason": "reason",
+    "short": "has shape (3,) on the design units, of which the plan has 10",
+    "lacking": "it is done but has no",
+    "unhashable": "left the result of another block",
+    "twice": "left the result of another block",
+    "seconds": "left a result that cannot be read",
+    "list": "left a result that cannot be read",
+}
+"""What a process writes as its result, and what the reason then says."""
+
+
+def spec(name: str, way: str, default: str) -> str:
+    return name if way == default else f"{name}:way={way}"
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """A run with every attack, and one with none."""
+
+    done: subprocess.CompletedProcess[str]
+    rows: pl.DataFrame
+    sound: pl.DataFrame
+    left: list[Path]
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory: pytest.TempPathFactory) -> Attacked:
+    folder = tmp_path_factory.mktemp("attacked")
+    environment = environment_in(folder)
+    bad = [spec("alters", way, "memory") for way in WAYS] + [spec("rubbish", way, "text") for way in RUBBISH]
+    done, rows = run(folder, environment, bad, 2)
+    left = list((folder / "temporary").iterdir())
+    return Attacked(done, rows, run(folder, environment, [], 1)[1], left)
+
+
+@pytest.mark.parametrize(("name", "workers"), [("leaves", 2), ("lies", 1)])
+def test_a_contender_that_leaves_is_an_error_row_at_once(tmp_path: Path, name: str, workers: int) -> None:
+    done, rows = run(tmp_path, environment_in(tmp_path), [name], workers)
     assert done.returncode == 1, done.stderr
     status = dict(rows.select("contender", "status").unique().iter_rows())
-    assert status == {"erm": "done", "first-feature": "done", "leaves": "error"}
-    assert "exit code 0, without a result" in rows.filter(contender="leaves")["reason"][0]
+    assert status == {"erm": "done", "first-feature": "done", name: "error"}
+    assert "exit code 0, without a result" in rows.filter(contender=name)["reason"][0]
 
 
-@pytest.mark.parametrize(
-    ("way", "workers"), [("memory", 2), ("memory", 1), ("written", 2), ("replaced", 1), ("gone", 2)]
-)
-def test_what_a_plugin_changes_is_found_and_computed_again(
-    tmp_path: Path, environment: dict[str, str], way: str, workers: int
-) -> None:
-    bad = "alters" if way == "memory" else f"alters:way={way}"
-    done, rows = run(tmp_path, environment, bad, workers)
-    assert done.returncode == 1, done.stderr
-    _, sound = run(tmp_path, environment, "", 1)
+def test_what_plugins_do_changes_nothing_for_others(attacked: Attacked) -> None:
+    assert attacked.done.returncode == 1, attacked.done.stderr
     keys = ["contender", "repetition", "metric", "split"]
     values = [*keys, "status", "value"]
-    theirs = rows.filter(pl.col("contender") != bad).select(values).sort(keys)
-    assert theirs.equals(sound.select(values).sort(keys))
+    theirs = attacked.rows.filter(pl.col("contender").is_in(["erm", "first-feature"])).select(values).sort(keys)
+    assert theirs.equals(attacked.sound.select(values).sort(keys))
     assert set(theirs["status"]) == {"done"}
-    own = rows.filter(contender=bad)
+    if sys.platform == "linux":
+        assert attacked.left == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_plugin_does_to_files_changes_nothing_of_its_own(attacked: Attacked, way: str) -> None:
+    own = attacked.rows.filter(contender=spec("alters", way, "memory"))
+    assert set(own["status"]) == {"done"}, own["reason"][0]
+    assert own["value"].equals(attacked.rows.filter(contender="alters:way=gone")["value"], check_names=False)
+
+
+@pytest.mark.parametrize("way", RUBBISH)
+def test_a_process_that_writes_rubbish_is_an_error_row(attacked: Attacked, way: str) -> None:
+    own = attacked.rows.filter(contender=spec("rubbish", way, "text"))
     assert set(own["status"]) == {"error"}
-    assert "plugin hostile_plugin changed what all contenders are given (array-" in own["reason"][0]
+    assert RUBBISH[way] in own["reason"][0]
+    assert "Traceback" not in attacked.done.stdout + attacked.done.stderr

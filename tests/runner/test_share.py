@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,10 +16,10 @@ from rankbench.protocols.base import BlockTask, Prepared, pack
 from rankbench.results.schema import BlockKey
 from rankbench.runner.deaths import placed
 from rankbench.runner.prepare import protocol_of
-from rankbench.runner.share import Shared, open_shared, shared, spec_of
+from rankbench.runner.share import open_shared, shared, spec_of
 
 
-def test_what_sources_share_is_one_file() -> None:
+def test_what_sources_share_is_written_once() -> None:
     own_log, items = protocol_of("own-log"), protocol_of("items")
     votes = pack("votes", winners=np.arange(5), losers=np.arange(5))  # equal, but not the same
     more = votes | pack("more", x=np.ones(2))
@@ -27,9 +27,11 @@ def test_what_sources_share_is_one_file() -> None:
         Prepared(own_log, None, "ab", {"heldout": ("all",)}, votes, 2.0),
         Prepared(items, None, "ab", {"design": ("a", "b")}, more),
     ]
-    with shared(sources) as folder:
-        assert len(list(folder.folder.glob("*.npy"))) == 3
-        opened = [open_shared(folder.folder, source) for source in range(2)]
+    big = np.zeros(100_000)
+    with shared([replace(one, arrays=one.arrays | {"big": big}) for one in sources]) as file:
+        assert big.nbytes < file.stat().st_size < 2 * big.nbytes
+    with shared(sources) as file:
+        opened = [open_shared(file, source) for source in range(2)]
         for mine, theirs in zip(sources, opened, strict=True):
             assert (theirs.protocol, theirs.fingerprint, theirs.units) == (mine.protocol, "ab", mine.units)
             assert theirs.scale == mine.scale
@@ -53,11 +55,11 @@ def test_the_copy_of_a_worker_is_whole() -> None:
         splits={"design": "Those of the draw", "heldout": "The others"},
         test_share=0.125,
         pool=70,
-        most=np.int64(4),
+        fixed=np.int64(4),
     )
     plain = Prepared(made.protocol, None, "", {})
-    with shared([made]) as files:
-        copy = open_shared(files.folder, 0)
+    with shared([made]) as file:
+        copy = open_shared(file, 0)
     for field in fields(Prepared):
         mine, theirs = getattr(made, field.name), getattr(copy, field.name)
         if field.name == "arrays":
@@ -70,33 +72,23 @@ def test_the_copy_of_a_worker_is_whole() -> None:
             assert type(theirs) is type(mine), field.name
 
 
-@pytest.mark.parametrize("how", ["written", "replaced", "link", "gone", "folder", "facts"])
-def test_what_is_changed_in_the_files_is_found_and_put_right(tmp_path: Path, how: str) -> None:
-    arrays = pack("x", one=np.arange(1000.0), two=np.arange(5))
-    files = Shared(tmp_path / "shared", [Prepared(protocol_of("btl"), None, "", {"design": ("a",)}, arrays)])
-    assert files.altered() == []
-    target = files.folder / ("source-0.json" if how == "facts" else "array-0.npy")
-    held = target.read_bytes()
-    target.chmod(0o600)
-    if how in ("written", "facts"):
-        target.write_bytes(held[:-8] + bytes(8))
-    elif how == "gone":
-        target.unlink()
-    elif how == "folder":
-        files.folder.rename(tmp_path / "away")
-    else:
-        (files.folder / "other").write_bytes(held if how == "link" else held[::-1])
-        target.unlink()
-        if how == "link":
-            target.symlink_to(files.folder / "other")
-        else:
-            (files.folder / "other").rename(target)
-    assert target.name in files.altered()
-    files.write()
-    assert files.altered() == []
-    assert target.read_bytes() == held
-    copy = open_shared(files.folder, 0)
-    assert np.array_equal(copy.arrays["x.one"], np.arange(1000.0))
+def test_arrays_come_back_as_they_were() -> None:
+    arrays = {
+        "columns": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        "rows": np.arange(6, dtype=np.int8).reshape(3, 2),
+        "texts": np.array(["a", "é"]),
+        "none": np.empty((0, 4), np.float32),
+        "flags": np.array([True, False]),
+        "one": np.array(2.5),
+    }
+    with shared([Prepared(protocol_of("btl"), None, "", {}, arrays)]) as file:
+        copy = open_shared(file, 0).arrays
+    for name, array in arrays.items():
+        assert type(copy[name]) is np.ndarray
+        assert (copy[name].dtype, copy[name].shape) == (array.dtype, array.shape)
+        assert copy[name].tobytes() == array.tobytes()
+        assert copy[name].flags.f_contiguous == array.flags.f_contiguous
+        assert copy[name].ctypes.data % 64 == 0
 
 
 class OwnClicks(CascadeClicks):
@@ -139,7 +131,7 @@ def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch
     protocol = protocol_of("selection")
     task = BlockTask(BlockKey("selection", "", 1, 0, 0), 0, (), {"1": "theirs", "2": "ours"})
     monkeypatch.setattr(deaths, "points", lambda kind, text: [text])
-    monkeypatch.setattr(deaths, "_packages", lambda part: {"them"} if part == "theirs" else set())
+    monkeypatch.setattr(deaths, "strangers", lambda part: {"them"} if part == "theirs" else set())
     places: Any = placed([task], [Prepared(protocol, own, "", {})])
     assert [list(part.cells) for part in places.here] == [["2"]]
     assert not places.ours
