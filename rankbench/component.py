@@ -18,6 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 from pydantic import BeforeValidator, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
+from rankbench.digest import distribution_of
 from rankbench.errors import SpecError, nearest
 from rankbench.returned import Promise, checked
 from rankbench.spec import Spec, Value, expand, parse
@@ -162,10 +163,26 @@ class Component(Typed):
                 params[key] = value
         return Spec(self.name, params)
 
+    def identity(self) -> dict[str, Any]:
+        """Return what makes this component itself: kind, name, distribution and *all* parameters.
+
+        Not where its class stands: code may move between modules. A component that no
+        installed distribution brings, as one of a script, has the distribution ``""``.
+        """
+        parameters = {key: getattr(self, attribute) for key, attribute in self.attributes().items()}
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "distribution": distribution_of(type(self).__module__),
+            "parameters": {
+                key: value.identity() if isinstance(value, Component) else _plain(value)
+                for key, value in parameters.items()
+            },
+        }
+
     def digest(self) -> str:
-        """Return a hash of kind, class and all parameters (not of the code)."""
-        config = [self.kind, type(self).__module__, type(self).__qualname__, self.config()]
-        text = json.dumps(config, sort_keys=True, default=str)
+        """Return a hash (blake2b, 32 hex digits) of `identity`, not of the code."""
+        text = json.dumps(self.identity(), sort_keys=True, default=str)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def all_packages(self) -> frozenset[str]:

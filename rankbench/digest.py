@@ -17,18 +17,20 @@ import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-__all__ = ["blas_cores", "code_digest", "cpu_class", "sources", "version"]
+__all__ = ["blas_cores", "code_digest", "cpu_class", "distribution_of", "sources", "version"]
 
 PACKAGE = Path(__file__).resolve().parent
 
-AFTERWARDS = ("cli", "plugin", "env.py", "results", "runner/progress.py", "scaffold", "testing")
-"""Paths in the package that look up, show or analyze what others compute: no part of the digest.
+OURSELVES = "rankbench"
 
-Leaderboards, statistics and figures are made anew from stored rows each time.
-"""
-
-ROWS = "results/schema.py"
-"""The exception: what the stored rows are."""
+BLOCKS = (
+    "rankbench.logs.dataset",
+    "rankbench.runner.plan",
+    "rankbench.runner.prepare",
+    "rankbench.runner.executors",
+    "rankbench.runner.cluster",
+)
+"""Where a run's numbers come from: the log that it is given, its cells, its draws, and where blocks are judged."""
 
 NUMERICS = ("llvmlite", "numba", "numpy", "polars", "scipy")
 """Libraries whose version can change a number."""
@@ -44,13 +46,13 @@ SWITCHES = ("NPY_DISABLE_CPU_FEATURES", "NUMBA_CPU_FEATURES", "NUMBA_CPU_NAME", 
 def code_digest() -> str:
     """Return a hash (blake2b, 32 hex digits) of all code that can change a number.
 
-    It covers the sources of rankbench that compute, all files in the packages of every
+    It covers the `sources` of rankbench, all files in the packages of every
     installed plugin distribution (extension modules and data too) with its version and
     those of what it requires, the versions of the numerical libraries, and the CPU. It is
     taken once a process.
     """
     digest = hashlib.blake2b(digest_size=16)
-    _add_tree(digest, "rankbench", PACKAGE, sources(PACKAGE))
+    _add_tree(digest, OURSELVES, PACKAGE, sources(PACKAGE))
     for line in _plugin_versions():
         digest.update(f"{line}\n".encode())
     for name, root, files in _plugin_sources():
@@ -95,16 +97,48 @@ def cpu_class() -> str:
 
 
 def sources(package: Path) -> list[Path]:
-    """Return the sources below a copy of the rankbench package that can change a number, sorted."""
-    return [path for path in _python_files(package) if _computes(path.relative_to(package).as_posix())]
+    """Return the sources of a copy of the rankbench package that can change a number, sorted.
+
+    The rule: a source counts if it is compiled (stands in a folder ``kernels``), if computing
+    a block can import it (`BLOCKS`, the modules that register our components, and what
+    these import in turn, inside of functions too), or if it is the face of a package with one that
+    counts. What shows, stores, analyzes or looks up what others compute is imported by none
+    of them: leaderboards, statistics and figures are made anew from stored rows each time.
+    """
+    modules = {_module_name(path, package): path for path in sorted(package.rglob("*.py"))}
+    ours = importlib.metadata.entry_points(group=OURSELVES)
+    registered = [entry.module for entry in ours if entry.dist is not None and entry.dist.name == OURSELVES]
+    compiled = [name for name in modules if "kernels" in name.split(".")]
+    # Our public face hands names on to users: no code of ours takes its way through it.
+    counted = {OURSELVES}
+    left = [*BLOCKS, *registered, *compiled]
+    while left:
+        name = left.pop()
+        if name in counted or name not in modules:
+            continue
+        counted.add(name)
+        left += [name.rpartition(".")[0], *_imported(modules[name].read_text(encoding="utf-8"))]
+    return sorted(modules[name] for name in counted if name in modules)
 
 
-def _computes(relative: str) -> bool:
-    return relative == ROWS or not any(relative == path or relative.startswith(f"{path}/") for path in AFTERWARDS)
+_FROM = r"from[ \t]+(rankbench[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
+_IMPORT = re.compile(rf"^[ \t]*(?:{_FROM}|import[ \t]+(rankbench[\w., \t]*))", re.MULTILINE)
 
 
-def _python_files(root: Path) -> list[Path]:
-    return sorted(root.rglob("*.py")) if root.is_dir() else [root]
+def _imported(text: str) -> list[str]:
+    """Return the modules of ours that a source names in its imports, and names in them that may be modules."""
+    found = []
+    for origin, names, plain in _IMPORT.findall(text):
+        if origin:
+            found += [origin, *(f"{origin}.{name}" for name in re.findall(r"\w+", names))]
+        else:
+            found += re.findall(r"rankbench[\w.]*", plain)
+    return found
+
+
+def _module_name(path: Path, package: Path) -> str:
+    parts = (OURSELVES, *path.relative_to(package).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def _all_files(root: Path) -> list[Path]:
@@ -131,11 +165,26 @@ def _plugin_distributions() -> list[tuple[str, importlib.metadata.Distribution, 
     """Return (name, distribution, modules named by its entry points) of third parties, sorted."""
     modules: dict[str, set[str]] = {}
     distributions: dict[str, importlib.metadata.Distribution] = {}
-    for entry in importlib.metadata.entry_points(group="rankbench"):
-        if entry.dist is not None and entry.dist.name != "rankbench":
+    for entry in importlib.metadata.entry_points(group=OURSELVES):
+        if entry.dist is not None and entry.dist.name != OURSELVES:
             distributions[entry.dist.name] = entry.dist
             modules.setdefault(entry.dist.name, set()).add(entry.module)
     return [(name, distributions[name], sorted(modules[name])) for name in sorted(distributions)]
+
+
+@functools.cache
+def distribution_of(module: str) -> str:
+    """Return the distribution that brings a module: ours, a plugin's by its entry points, or ``""``."""
+    if _within(module, OURSELVES):
+        return OURSELVES
+    for name, _, named in _plugin_distributions():
+        if any(_within(module, _top_package(one)) for one in named):
+            return name
+    return ""
+
+
+def _within(module: str, package: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
 
 
 def _plugin_versions() -> list[str]:

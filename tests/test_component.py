@@ -44,6 +44,33 @@ def test_digests_see_every_parameter() -> None:
     assert len({manager.get("method", text).digest() for text in texts}) == len(texts)
 
 
+def moved(component: Component, module: str) -> Component:
+    """Return the same component, its class in another module."""
+    cls = type(component)
+    body = {"__module__": module, "__doc__": cls.__doc__, "name": cls.name, "source": cls.source}
+    return type("Anything", (cls,), body)()
+
+
+def test_identity_is_kind_name_distribution_and_parameters_wherever_the_class_stands() -> None:
+    borda = manager.get("aggregator", "borda")
+    assert borda.identity() == {
+        "kind": "aggregator",
+        "name": "borda",
+        "distribution": "rankbench",
+        "parameters": {},
+    }
+    assert moved(borda, "rankbench.elsewhere").digest() == borda.digest()
+    assert moved(borda, "a_script").digest() != borda.digest()
+    assert moved(borda, "rankbench_example").digest() != moved(borda, "a_script").digest()
+
+
+def test_identity_names_the_distributions_of_components_within() -> None:
+    composed = manager.get("method", "erm:aggregator=average-adjacency,k=1,surrogate=squared-hinge,optimizer=lbfgs")
+    assert composed.identity()["distribution"] == "rankbench"
+    assert composed.identity()["parameters"]["surrogate"]["distribution"] == "rankbench-example"
+    assert ERM(aggregator=Borrowed()).identity()["parameters"]["aggregator"]["distribution"] == ""
+
+
 def test_config_has_all_parameters_as_plain_values() -> None:
     config = manager.get("method", "erm").config()
     assert config["k"] == "inf"
