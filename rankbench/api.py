@@ -20,7 +20,7 @@ from rankbench.results.report import Report
 from rankbench.results.report import report as make_report
 from rankbench.results.schema import FAILURES, BlockResult
 from rankbench.results.store import Store
-from rankbench.runner.folders import check_folder, default_folder
+from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare
 from rankbench.runner.progress import Progress, Silent
@@ -215,6 +215,8 @@ def run(
         try:
             check_folder(store, made)
             record = suite_record(made)
+            if warning := of_other_code(store, record):
+                told.warn(warning)
             store.begin(record, plan.members)
             missing = _missing(store, plan.tasks)
             told.start(len(missing), len(plan.tasks) - len(missing))

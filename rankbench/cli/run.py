@@ -68,7 +68,7 @@ def run(
     from rankbench.cli.notices import print_notices
     from rankbench.results.summary import summary
     from rankbench.runner.executors import available_cores
-    from rankbench.runner.progress import Bar, Silent
+    from rankbench.runner.progress import Bar, Warnings
 
     console = Console(stderr=True)
     chosen, data = with_log(suite, dataset, log, columns, reader)
@@ -82,7 +82,7 @@ def run(
         address=address,
         extra=extra,
         out=out,
-        progress=Bar(console) if console.is_terminal else Silent(),
+        progress=Bar(console) if console.is_terminal else Warnings(console),
     )
     Console().print(summary(results.directory, results.claims, results.recommendation))
     print_notices(console, results.notices)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from rankbench.data.dataset import Dataset
 from rankbench.errors import StoreError
@@ -13,7 +14,7 @@ from rankbench.results.journal import FILE, Journal
 from rankbench.results.schema import SuiteRecord
 from rankbench.runner.plan import Planned
 
-__all__ = ["check_folder", "default_folder"]
+__all__ = ["check_folder", "default_folder", "of_other_code"]
 
 RUNS = Path("runs")
 
@@ -85,6 +86,33 @@ def _same_data(held: SuiteRecord, made: Planned) -> bool:
     """Return whether results are of this suite on data of these names, some or all of them."""
     there, wanted = set(_fingerprints(held)), set(_wanted(made))
     return held.name == made.plan.suite.name and (there <= wanted or wanted <= there)
+
+
+def of_other_code(journal: Journal, record: Mapping[str, Any]) -> str:
+    """Say that a folder's results are not taken since other code made them, and which; empty if they are.
+
+    Parameters
+    ----------
+    journal : Journal
+        As it was before this run's plan.
+    record : mapping
+        This run's `rankbench.runner.record.suite_record`.
+    """
+    if not journal.planned() or not journal.progress()[0]:
+        return ""
+    held = journal.record()
+    if held.code_digest == record["code_digest"]:
+        return ""
+    names = sorted(held.versions.keys() & record["versions"].keys())
+    then_and_now = [(name, held.versions[name], record["versions"][name]) for name in names]
+    then_and_now.append(("the CPU", held.cpu, record["cpu"]))
+    changed = [f"{name} was {then}, is {now}" for name, then, now in then_and_now if then != now]
+    why = "; ".join(changed) or "rankbench or a plugin was edited, installed or removed since"
+    cells = journal.progress()[0]
+    return (
+        f"{journal.directory} holds {cells:,} results of other code ({why}): they stay there unused, and what this run "
+        "asks for is computed again"
+    )
 
 
 def _fingerprints(held: SuiteRecord) -> dict[tuple[str, str], str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["Bar", "Progress", "Silent"]
+__all__ = ["Bar", "Progress", "Silent", "Warnings"]
 
 
 class Progress(Protocol):
@@ -31,6 +31,9 @@ class Progress(Protocol):
 
     def say(self, text: str) -> None:
         """Say what happens now."""
+
+    def warn(self, text: str) -> None:
+        """Say what the user should know before the run goes on, and should still see after it."""
 
 
 class Silent:
@@ -55,6 +58,20 @@ class Silent:
 
     def say(self, text: str) -> None:
         """Ignore it."""
+
+    def warn(self, text: str) -> None:
+        """Ignore it."""
+
+
+class Warnings(Silent):
+    """Shows warnings alone: for pipes and logs."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    def warn(self, text: str) -> None:
+        """Print a line."""
+        _print_line(self.console, text)
 
 
 class Bar:
@@ -103,3 +120,11 @@ class Bar:
     def say(self, text: str) -> None:
         """Rename the bar."""
         self.bars.update(self.task, description=text)
+
+    def warn(self, text: str) -> None:
+        """Print a line above the bar."""
+        _print_line(self.console, text)
+
+
+def _print_line(console: Console, text: str) -> None:
+    console.print(text, style="yellow", markup=False, soft_wrap=True, highlight=False)

@@ -12,6 +12,7 @@ import pytest
 import rankbench
 from rankbench.api import planned
 from rankbench.errors import SpecError, StoreError
+from rankbench.runner.progress import Silent
 
 SUITE = """
 name = "small"
@@ -143,3 +144,34 @@ def test_a_data_set_that_nothing_is_done_with_is_refused(suite: str, tmp_path: P
 def test_a_named_data_set_twice_is_refused() -> None:
     with pytest.raises(SpecError, match=r"\(number 2\): an earlier one takes its place"):
         planned("paper", dataset=["web10k-like:queries=44,features=12"] * 2)
+
+
+class Warned(Silent):
+    """Keeps what a run warns of."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def warn(self, text: str) -> None:
+        self.lines.append(text)
+
+
+def test_results_of_other_code_are_said_to_be_computed_again(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    votes = rankbench.log_file(log(tmp_path / "votes.csv", 0))
+    first = rankbench.run(suite, dataset=votes, out="out")
+    before = board(first.directory)
+    told = Warned()
+    rankbench.run(suite, dataset=votes, out="out", progress=told)
+    assert told.lines == []
+    for module in ("api", "runner.record"):
+        monkeypatch.setattr(f"rankbench.{module}.code_digest", lambda: "0" * 32)
+    monkeypatch.setattr("rankbench.runner.record.version", lambda name: "99.0")
+    rankbench.run(suite, dataset=votes, out="out", progress=told)
+    assert len(told.lines) == 1
+    assert "out holds 8 results of other code" in told.lines[0]
+    assert f"rankbench was {rankbench.__version__}, is 99.0" in told.lines[0]
+    assert computed(first.directory) == 4
+    assert board(first.directory) == before
+    assert rankbench.report("out").leaderboard.equals(first.leaderboard)
