@@ -177,8 +177,8 @@ def run(
     out : path, optional
         Folder for the results; by default ``runs/<suite>``, with ``-<data set>`` behind it
         where other data sets than the suite's were asked for, and the first 8 digits of their
-        sha256 behind that if the folder is that of other data of the same name. A folder
-        belongs to one suite on its data, and to the contents that they had; its leaderboard
+        sha256 behind that where such a folder holds their results already, or the plain one is
+        anything else's. A folder belongs to one suite on its data, and to the contents that they had; its leaderboard
         shows what the last run asked for.
     progress : Progress, optional
         Told how the run goes.
