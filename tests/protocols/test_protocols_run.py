@@ -116,7 +116,7 @@ def registered(monkeypatch):
     registry.add("protocol", btl, manager.Origin("rankbench", "0", "x"))
     monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
 
-    def in_this_process(files, sources, tasks, workers, timeout):
+    def in_this_process(sources, tasks, workers, timeout):
         return (run_block(sources[task.source], task) for task in tasks)
 
     # No other process has these components.
