@@ -5,6 +5,8 @@
 # looked for in RANKBENCH_DATA; without it such a page is left as it is, and said so.
 set -eu
 cd "$(dirname "$0")/.."
+# Rankbench chooses the BLAS kernels for this processor; an inherited choice of others would change last digits.
+unset OPENBLAS_CORETYPE
 
 pages=
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
