@@ -35,8 +35,8 @@ arena: install ## votes on 59 language models: which method, and which model; in
 leaderboards: install ## run the suites that are published, one after the other, into leaderboards/
 	sh scripts/publish.sh $(PUBLISHED) -- $(ARGS)
 
-test: install ## the whole test suite, without benchmarks and long tests
-	$(PYTEST) --benchmark-skip $(ARGS)
+test: install ## the whole test suite, on all cores, without benchmarks and long tests
+	@sh scripts/test.sh $(ARGS)
 
 long: install ## the tests that take minutes
 	$(PYTEST) --benchmark-skip -m long $(ARGS)

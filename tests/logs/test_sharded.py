@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dask_cluster import Cluster
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.alone
 
 PARTS = 9
 

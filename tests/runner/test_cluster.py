@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dask_cluster import Cluster
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.alone
 
 SUITE = """
 name = "small"

@@ -12,6 +12,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+pytestmark = pytest.mark.alone
+
 PLUGIN = """
 import glob
 import mmap
