@@ -125,22 +125,17 @@ def _ranked(
     offsets: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return the losses of kernels of the signature `RANKED`."""
-    from numba import types
-    from numba.typed import List
-
+    from rankbench.function_lists import functions, vectors
     from rankbench.kernels import RANKED
     from rankbench.losses.kernels.ranked import ranked_pass
 
-    functions = List.empty_list(types.FunctionType(RANKED))
-    params = List.empty_list(types.float64[::1])
-    for kernel, _ in kernels:
-        functions.append(kernel.function)
-        params.append(np.require(kernel.params, np.float64, ["C", "W"]))
+    passes = functions(RANKED, [kernel.function for kernel, _ in kernels])
+    params = vectors(np.require(kernel.params, np.float64, ["C", "W"]) for kernel, _ in kernels)
     largest = int(np.diff(offsets).max(initial=0))
     work = max(kernel.work(largest) for kernel, _ in kernels)
     out = np.empty((len(kernels), len(alpha), len(offsets) - 1))
     most = max(cutoff for _, cutoff in kernels)
-    ranked_pass(functions, params, most, alpha, structures, offsets, largest, work, out)
+    ranked_pass(passes, params, most, alpha, structures, offsets, largest, work, out)
     return out
 
 

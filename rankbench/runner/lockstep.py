@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.function_lists import functions
 from rankbench.kernels import EDGES, GRADIENT, PHI, STEP, WEIGH, Kernel
 from rankbench.methods.erm import ERM
 from rankbench.optimizers.base import StepOptimizer
@@ -14,7 +15,7 @@ from rankbench.runner.kernels.columns import TILE, WINDOW, Columns, Path
 from rankbench.runner.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
 from rankbench.runner.kernels.sampling import Judged
 from rankbench.runner.kernels.targets import Scratch, TargetTable, accumulate, single_targets, top_up
-from rankbench.runner.tables import TargetPlan, as_order, compiled, functions, packed
+from rankbench.runner.tables import TargetPlan, as_order, compiled, packed
 from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 
 __all__ = ["FEWEST", "FRESH", "Lockstep", "record_steps", "unaveraged"]

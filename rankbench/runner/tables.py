@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numba import types
-from numba.typed import List
 from numpy.typing import NDArray
 
 from rankbench.aggregators.base import Aggregator
 from rankbench.data.queries import Comparisons, Queries
 from rankbench.errors import InputError
+from rankbench.function_lists import functions
 from rankbench.kernels import AGGREGATE, TARGET, Kernel
 from rankbench.runner.kernels.lockstep import idle_aggregate, idle_target
 from rankbench.runner.kernels.sampling import Judged
@@ -27,7 +25,6 @@ __all__ = [
     "TargetPlan",
     "as_order",
     "compiled",
-    "functions",
     "judged_arrays",
     "packed",
     "scratch_for",
@@ -43,14 +40,6 @@ INFINITE = 1 << 62
 def as_order(k: float) -> int:
     """Return order k as an integer."""
     return INFINITE if math.isinf(k) else int(k)
-
-
-def functions(signature: Any, members: Iterable[Any]) -> Any:
-    """Return kernels of one signature as a typed list of first-class functions."""
-    listed = List.empty_list(types.FunctionType(signature))
-    for member in members:
-        listed.append(member)
-    return listed
 
 
 def packed(arrays: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -1,0 +1,102 @@
+"""Lists of compiled functions: what is in them, what they keep, and that nothing is compiled to make one."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankbench.function_lists import functions, vectors
+from rankbench.kernels import PHI, TARGET
+
+from numba import njit, types  # isort: skip
+from numba.core import event  # isort: skip
+
+ListOfPhi = types.ListType(types.FunctionType(PHI))  # type: ignore[no-untyped-call]
+
+
+def times(factor):
+    """Return a new kernel that multiplies."""
+
+    @njit(PHI)
+    def multiply(margins, params, out):
+        out[:] = factor * margins
+
+    return multiply
+
+
+@njit(types.float64[::1](ListOfPhi, types.float64))
+def called(listed, margin):
+    """Return what each function of a list makes of a margin."""
+    margins, params, out = np.full(1, margin), np.zeros(0), np.zeros(1)
+    found = np.zeros(len(listed))
+    for i in range(len(listed)):
+        listed[i](margins, params, out)
+        found[i] = out[0]
+    return found
+
+
+def test_functions_are_called_in_their_order() -> None:
+    twice, thrice = times(2.0), times(3.0)
+    assert called(functions(PHI, [twice, thrice, twice]), 5.0).tolist() == [10.0, 15.0, 10.0]
+    assert called(functions(PHI, []), 5.0).tolist() == []
+
+
+def test_a_function_lives_as_long_as_lists_may_call_it() -> None:
+    listed = functions(PHI, (times(float(factor)) for factor in range(1, 6)))
+    gc.collect()
+    _ = [times(-1.0) for _ in range(5)]
+    assert called(listed, 2.0).tolist() == [2.0, 4.0, 6.0, 8.0, 10.0]
+
+
+def test_new_functions_are_listed_without_compiling_anything() -> None:
+    known, new = [times(1.0)], [times(2.0), times(3.0)]
+    functions(PHI, known)
+    with event.install_recorder("numba:run_pass") as passes:
+        functions(PHI, new)
+    assert not passes.buffer
+
+
+FRESH = """
+from rankbench.function_lists import functions, vectors
+from rankbench.kernels import TARGET
+from rankbench.runner.kernels.lockstep import idle_target
+from numba.core import event
+import numpy as np
+with event.install_recorder("numba:run_pass") as passes:
+    functions(TARGET, [idle_target])
+    vectors([np.ones(2)])
+print(len(passes.buffer))
+"""
+
+
+def test_a_new_process_finds_all_that_makes_a_list_in_the_cache(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    counts = [
+        int(subprocess.run([sys.executable, "-c", FRESH], env=environment, capture_output=True, check=True).stdout)
+        for _ in range(2)
+    ]
+    assert counts[0] > 0
+    assert counts[1] == 0
+
+
+def test_what_has_another_signature_is_refused() -> None:
+    @njit(types.float64(types.float64))
+    def other(x):
+        return x
+
+    for member in (other, len, 3):
+        with pytest.raises(TypeError):
+            functions(PHI, [member])
+    with pytest.raises(TypeError):
+        functions(TARGET, [times(1.0)])
+
+
+def test_vectors_are_those_that_were_given() -> None:
+    given = [np.array([1.0, 2.0]), np.zeros(0), np.array([3.0])]
+    assert [vector.tolist() for vector in vectors(given)] == [[1.0, 2.0], [], [3.0]]
