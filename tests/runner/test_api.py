@@ -368,13 +368,6 @@ def test_what_is_no_number_of_anything_is_refused(suite: str, tmp_path: Path, pa
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(("reps", "figures"), [(1, (1, 1)), (2, (2, 2)), (5, (2, 5)), (10, (4, 10)), (99, (20, 50))])
-def test_fewer_repetitions_keep_their_proportion(reps: int, figures: tuple[int, int]) -> None:
-    plan = api.planned("paper", reps=reps).plan
-    by_name = {e.name: e.repetitions for e in plan.suite.experiments}
-    assert (by_name["figure-2"], by_name["figure-3"]) == figures
-
-
 def test_a_smaller_data_set_scales_n_and_says_so(suite: str) -> None:
     made = api.planned(suite, dataset="web10k-like:queries=20,features=12")
     (prepared,), plan = made.sources, made.plan

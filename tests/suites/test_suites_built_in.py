@@ -9,17 +9,27 @@ import pytest
 
 from rankbench import api
 from rankbench.plugin import manager
-from rankbench.suites.load import read_suite
+from rankbench.runner.prepare import dataset_of, protocol_of
+from rankbench.suites.load import load_suite, read_suite
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "suites.md"
+FEW = "movielens-like:users=200,movies=300,ratings=12000"
 
 
 @pytest.mark.parametrize("name", sorted(manager.suites()))
 def test_built_in_suites_can_be_planned(name: str) -> None:
-    # Suites of one's own log bring no data.
-    dataset = {"own-log": "llmfao", "own-clicks": "cascade-clicks"}.get(name, ())
+    # Suites of one's own log bring no data; features of as many ratings as Table 1 has take long to prepare.
+    dataset = {"own-log": "llmfao", "own-clicks": "cascade-clicks", "table-1": FEW, "paper": FEW}.get(name, ())
     plan = api.planned(name, reps=1, dataset=dataset).plan
     assert plan.tasks
+
+
+@pytest.mark.parametrize("name", sorted(manager.suites()))
+def test_their_protocols_take_their_data(name: str) -> None:
+    for experiment in load_suite(name).experiments:
+        protocol = protocol_of(experiment.protocol)
+        if protocol.table is not None and experiment.dataset:
+            assert not protocol.refusal(dataset_of(experiment.dataset))
 
 
 def test_the_documented_suite_can_be_planned(tmp_path: Path) -> None:
