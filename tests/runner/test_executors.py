@@ -80,44 +80,59 @@ protocol = "btl:design=10,heldout=10"
 [[experiments]]
 name = "a"
 title = "A"
-n = [100, 200]
-repetitions = 2
-contenders = [{ label = "k=inf", use = "erm" }, { label = "deadly", use = "deadly" }]
+n = SIZES
+repetitions = 1
+contenders = [{ label = "k=inf", use = "erm" }BAD]
 """
 
 
-@pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site" / "deadly_plugin.py").write_text(textwrap.dedent(PLUGIN))
-    info = tmp_path / "site" / "deadly-1.0.dist-info"
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    site = tmp_path_factory.mktemp("site")
+    (site / "deadly_plugin.py").write_text(textwrap.dedent(PLUGIN))
+    info = site / "deadly-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: deadly\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[rankbench]\ndeadly = deadly_plugin\n")
-    (tmp_path / "tiny.toml").write_text(SUITE)
-    return os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    return os.environ | {"PYTHONPATH": str(site)}
 
 
-def run(tmp_path: Path, environment: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, environment: dict[str, str], bad: str, *options: str, sizes: str = "[100, 200]"
+) -> subprocess.CompletedProcess[str]:
+    text = SUITE.replace("BAD", f', {{ use = "{bad}" }}' if bad else "").replace("SIZES", sizes)
+    (folder / "tiny.toml").write_text(text)
     return subprocess.run(
-        [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(tmp_path / "tiny.toml"),
-         "--workers", "2", "--out", str(tmp_path / "out"), *options],
+        [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(folder / "tiny.toml"),
+         "--workers", "2", "--out", str(folder / "out"), *options],
         env=environment, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
 
 
 def values(folder: Path, contender: str) -> list[float]:
-    rows = pl.read_parquet(folder / "results.parquet").filter(contender=contender)
+    rows = pl.read_parquet(folder / "out" / "results.parquet").filter(contender=contender)
     return rows.sort("n", "repetition", "metric", "split")["value"].to_list()
 
 
-def test_a_worker_that_dies_is_one_contenders_failure(tmp_path: Path, environment: dict[str, str]) -> None:
-    done = run(tmp_path, environment)
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> list[float]:
+    """Return the values of the built-in contender where no other one takes part."""
+    folder = tmp_path_factory.mktemp("alone")
+    done = run(folder, environment, "")
+    assert done.returncode == 0, done.stderr
+    return values(folder, "k=inf")
+
+
+def test_a_worker_that_dies_is_one_contenders_failure(
+    tmp_path: Path, environment: dict[str, str], alone: list[float]
+) -> None:
+    done = run(tmp_path, environment, "deadly")
     assert done.returncode == 1, done.stderr
     rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
     status = dict(rows.select("contender", "status").unique().iter_rows())
     assert status == {"k=inf": "done", "deadly": "error"}
     assert "exit code 3" in rows.filter(contender="deadly")["reason"][0]
+    assert values(tmp_path, "k=inf") == alone
 
 
 HANGING = [
@@ -128,41 +143,30 @@ HANGING = [
 
 @pytest.mark.parametrize("name", HANGING)
 def test_a_contender_that_hangs_is_a_row_and_the_others_are_the_same(
-    tmp_path: Path, environment: dict[str, str], name: str
+    tmp_path: Path, environment: dict[str, str], alone: list[float], name: str
 ) -> None:
-    path = tmp_path / "tiny.toml"
-    suite = SUITE.replace("deadly", name).replace("n = [100, 200]", "n = [100]").replace("= 2\n", "= 1\n")
-    # Alone first: then built-in code is compiled, and the limit is long for what is left, on a busy machine too.
-    path.write_text(suite.replace(f', {{ label = "{name}", use = "{name}" }}', ""))
-    alone = run(tmp_path, environment, "--out", str(tmp_path / "alone"))
-    assert alone.returncode == 0, alone.stderr
-    path.write_text(suite)
-    done = run(tmp_path, environment, "--timeout", "20")
+    # After the run alone built-in code is compiled, and the limit is long for what is left, on a busy machine too.
+    done = run(tmp_path, environment, name, "--timeout", "15", sizes="[100]")
     assert done.returncode == 1, done.stderr
     rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
     status = dict(rows.select("contender", "status").unique().iter_rows())
     assert status == {"k=inf": "done", name: "timeout"}
-    assert rows.filter(contender=name)["reason"][0] == "no result within 20 s"
-    assert values(tmp_path / "alone", "k=inf") == values(tmp_path / "out", "k=inf")
+    assert set(rows.filter(contender=name)["reason"]) == {"no result within 15 s"}
+    assert values(tmp_path, "k=inf") == alone[: len(alone) // 2]
 
 
 @pytest.mark.parametrize(
     ("name", "words"), [("patching", "ValueError: patched"), ("interrupting", "KeyboardInterrupt")]
 )
 def test_what_a_contender_does_to_its_process_is_its_own(
-    tmp_path: Path, environment: dict[str, str], name: str, words: str
+    tmp_path: Path, environment: dict[str, str], alone: list[float], name: str, words: str
 ) -> None:
-    path = tmp_path / "tiny.toml"
-    path.write_text(SUITE.replace("deadly", name))
-    done = run(tmp_path, environment)
+    done = run(tmp_path, environment, name)
     assert done.returncode == 1, done.stderr
     rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
     assert dict(rows.select("contender", "status").unique().iter_rows()) == {"k=inf": "done", name: "error"}
     assert words in rows.filter(contender=name)["reason"][0]
-    path.write_text(path.read_text().replace(f', {{ label = "{name}", use = "{name}" }}', ""))
-    alone = run(tmp_path, environment, "--out", str(tmp_path / "alone"))
-    assert alone.returncode == 0, alone.stderr
-    assert values(tmp_path / "alone", "k=inf") == values(tmp_path / "out", "k=inf")
+    assert values(tmp_path, "k=inf") == alone
 
 
 def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,7 +223,7 @@ protocol = "btl:design=10,heldout=10"
 name = "a"
 title = "A"
 n = [100]
-repetitions = 2
+repetitions = 1
 contenders = [{ use = "erm" }, { use = "first-feature" }BAD]
 """
 
