@@ -9,8 +9,10 @@ This module imports numba; import it only where kernels are run.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from functools import cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -54,23 +56,34 @@ def vectors(members: Iterable[NDArray[np.float64]]) -> Any:
 
 
 def _listed(of: Any, members: Iterable[Any]) -> Any:
-    listed = _empty(of)
-    append = _append(of)
+    empty, append = _made_for(of)
+    listed = empty(of)
     for member in members:
         append(listed, member)
     return listed
 
 
-@njit(cache=True)
+@cache
+def _made_for(of: Any) -> tuple[Any, Any]:
+    """Return what makes a list of a type, and its append, compiled for that type.
+
+    Each is a copy with a name for the type, which numba caches in a file of its own: processes that
+    add two signatures to one file at the same time could find the machine code of the other one.
+    """
+    listed = types.ListType(of)  # type: ignore[no-untyped-call]
+    mark = hashlib.blake2b(str(of).encode(), digest_size=8).hexdigest()
+    signatures = ((_empty, listed(types.TypeRef(of))), (_append, types.void(listed, of)))
+    made = []
+    for function, signature in signatures:
+        own = FunctionType(function.__code__, function.__globals__, f"{function.__name__}_{mark}")
+        own.__qualname__ = own.__name__
+        made.append(njit(signature, cache=True)(own))
+    return made[0], made[1]
+
+
 def _empty(of):  # type: ignore[no-untyped-def]
     return List.empty_list(of)
 
 
-@cache
-def _append(of: Any) -> Any:
-    """Return the append to lists of a type, compiled for that alone: it takes no function for a type of its own."""
-    return njit(types.void(types.ListType(of), of), cache=True)(_appended)  # type: ignore[no-untyped-call]
-
-
-def _appended(listed, member):  # type: ignore[no-untyped-def]
+def _append(listed, member):  # type: ignore[no-untyped-def]
     listed.append(member)

@@ -64,12 +64,14 @@ def test_new_functions_are_listed_without_compiling_anything() -> None:
 
 FRESH = """
 from rankbench.function_lists import functions, vectors
-from rankbench.kernels import TARGET
-from rankbench.runner.kernels.lockstep import idle_target
+from rankbench.kernels import PHI, TARGET
+from numba import njit
 from numba.core import event
 import numpy as np
+kernels = [(PHI, njit(PHI)(lambda a, b, c: None)), (TARGET, njit(TARGET)(lambda a, b, c, d: None))]
 with event.install_recorder("numba:run_pass") as passes:
-    functions(TARGET, [idle_target])
+    for signature, kernel in kernels:
+        functions(signature, [kernel])
     vectors([np.ones(2)])
 print(len(passes.buffer))
 """
@@ -83,6 +85,10 @@ def test_a_new_process_finds_all_that_makes_a_list_in_the_cache(tmp_path: Path) 
     ]
     assert counts[0] > 0
     assert counts[1] == 0
+    # Two signatures in one file could get each other's machine code, where two processes write them at once.
+    files = [path for path in tmp_path.rglob("*.nbi") if path.name.startswith("function_lists.")]
+    assert len(files) == 2 * 3
+    assert {len(list(path.parent.glob(f"{path.stem}.*.nbc"))) for path in files} == {1}
 
 
 def test_what_has_another_signature_is_refused() -> None:
