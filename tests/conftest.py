@@ -23,3 +23,22 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     found = Cluster(tmp_path_factory.mktemp("cluster"), 2)
     yield found
     found.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def journals_that_do_not_wait_for_the_disk() -> Iterator[None]:
+    """Let the system write runs when it likes: thousands of blocks are committed, and no test cuts the power.
+
+    A process that is killed loses nothing by it.
+    """
+    from rankbench.results.journal import Journal
+
+    check = Journal._check_format
+
+    def checked(journal: Journal, *, create: bool) -> None:
+        check(journal, create=create)
+        journal.connection.execute("PRAGMA synchronous = OFF")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Journal, "_check_format", checked)
+        yield

@@ -6,6 +6,7 @@ import gc
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,9 @@ def times(factor):
     return multiply
 
 
+TWICE, THRICE = times(2.0), times(3.0)
+
+
 @njit(types.float64[::1](ListOfPhi, types.float64))
 def called(listed, margin):
     """Return what each function of a list makes of a margin."""
@@ -42,23 +46,23 @@ def called(listed, margin):
 
 
 def test_functions_are_called_in_their_order() -> None:
-    twice, thrice = times(2.0), times(3.0)
-    assert called(functions(PHI, [twice, thrice, twice]), 5.0).tolist() == [10.0, 15.0, 10.0]
+    assert called(functions(PHI, [TWICE, THRICE, TWICE]), 5.0).tolist() == [10.0, 15.0, 10.0]
     assert called(functions(PHI, []), 5.0).tolist() == []
 
 
 def test_a_function_lives_as_long_as_lists_may_call_it() -> None:
-    listed = functions(PHI, (times(float(factor)) for factor in range(1, 6)))
+    kernel = times(4.0)
+    gone, listed = weakref.ref(kernel), functions(PHI, [kernel])
+    del kernel
     gc.collect()
-    _ = [times(-1.0) for _ in range(5)]
-    assert called(listed, 2.0).tolist() == [2.0, 4.0, 6.0, 8.0, 10.0]
+    assert gone() is not None
+    assert called(listed, 2.0).tolist() == [8.0]
 
 
 def test_new_functions_are_listed_without_compiling_anything() -> None:
-    known, new = [times(1.0)], [times(2.0), times(3.0)]
-    functions(PHI, known)
+    functions(PHI, [])
     with event.install_recorder("numba:run_pass") as passes:
-        functions(PHI, new)
+        functions(PHI, [TWICE, THRICE])
     assert not passes.buffer
 
 
@@ -100,7 +104,7 @@ def test_what_has_another_signature_is_refused() -> None:
         with pytest.raises(TypeError):
             functions(PHI, [member])
     with pytest.raises(TypeError):
-        functions(TARGET, [times(1.0)])
+        functions(TARGET, [TWICE])
 
 
 def test_vectors_are_those_that_were_given() -> None:

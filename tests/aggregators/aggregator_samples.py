@@ -9,10 +9,10 @@ def samples(draw, max_items=9, max_judgments=30, weighted=None):
     """Draw (winners, losers, weights, m): k >= 1 judgments over m >= 2 items, with repeats."""
     m = draw(st.integers(2, max_items))
     k = draw(st.integers(1, max_judgments))
-    first = draw(st.lists(st.integers(0, m - 1), min_size=k, max_size=k))
-    other = draw(st.lists(st.integers(1, m - 1), min_size=k, max_size=k))
-    winners = np.array(first, dtype=np.int32)
-    losers = ((winners + np.array(other)) % m).astype(np.int32)
+    # One number a judgment: the winner, and how far on the loser is.
+    pairs = np.array(draw(st.lists(st.integers(0, m * (m - 1) - 1), min_size=k, max_size=k)))
+    winners = (pairs // (m - 1)).astype(np.int32)
+    losers = ((winners + 1 + pairs % (m - 1)) % m).astype(np.int32)
     if weighted is None:
         weighted = draw(st.booleans())
     if weighted:
