@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from rankbench.data.shown import shown
 from rankbench.logs.judges import OneSided, Position, Repeats, position_bias, repeats
 from rankbench.logs.lookalikes import lookalikes, odd
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["LOOKED_AT", "Findings", "find", "name_notes", "named"]
 

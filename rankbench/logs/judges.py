@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["OneSided", "Position", "Repeats", "position_bias", "repeats"]
 
@@ -80,6 +82,8 @@ class Repeats:
 
 def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
     """Return decisive votes and those for the left, by judge; None if sides are not known."""
+    import polars as pl
+
     if "first" not in names:
         return None
     decisive = table.filter(~pl.col("tie").fill_null(False)) if "tie" in names else table
@@ -123,7 +127,7 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
     position = Position(int(votes.sum()), share, lower, upper, by_judge)
     if not accuse or not known.any():
         return position, None
-    return position, _accused(sides.filter(pl.col("judge").is_not_null()))
+    return position, _accused(sides.filter(sides["judge"].is_not_null()))
 
 
 def _wilson(n: int, k: int, z: float = 1.959963984540054) -> tuple[float, float]:
@@ -171,6 +175,8 @@ def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
     Of logs longer than two million votes a sample of (judge, pair, query) is looked at, with
     all their votes, so that memory stays bounded.
     """
+    import polars as pl
+
     names = table.collect_schema().names()
     if "judge" not in names:
         return None
