@@ -98,9 +98,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def run(
-    folder: Path, environment: dict[str, str], bad: str, *options: str, sizes: str = "[100, 200]"
+    folder: Path, environment: dict[str, str], bad: list[str], *options: str, sizes: str = "[100, 200]"
 ) -> subprocess.CompletedProcess[str]:
-    text = SUITE.replace("BAD", f', {{ use = "{bad}" }}' if bad else "").replace("SIZES", sizes)
+    text = SUITE.replace("BAD", "".join(f', {{ use = "{each}" }}' for each in bad)).replace("SIZES", sizes)
     (folder / "tiny.toml").write_text(text)
     return subprocess.run(
         [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(folder / "tiny.toml"),
@@ -118,21 +118,34 @@ def values(folder: Path, contender: str) -> list[float]:
 def alone(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> list[float]:
     """Return the values of the built-in contender where no other one takes part."""
     folder = tmp_path_factory.mktemp("alone")
-    done = run(folder, environment, "")
+    done = run(folder, environment, [])
     assert done.returncode == 0, done.stderr
     return values(folder, "k=inf")
 
 
-def test_a_worker_that_dies_is_one_contenders_failure(
-    tmp_path: Path, environment: dict[str, str], alone: list[float]
-) -> None:
-    done = run(tmp_path, environment, "deadly")
+BAD = {"deadly": "exit code 3", "patching": "ValueError: patched", "interrupting": "KeyboardInterrupt"}
+"""Contenders that end or spoil their process, or say that the user wants to end it; and what the reason then says."""
+
+
+@pytest.fixture(scope="module")
+def spoiled(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> Path:
+    """Return the folder of a run with all of them: the first one kills the process that they share at first."""
+    folder = tmp_path_factory.mktemp("spoiled")
+    done = run(folder, environment, list(BAD))
     assert done.returncode == 1, done.stderr
-    rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
-    status = dict(rows.select("contender", "status").unique().iter_rows())
-    assert status == {"k=inf": "done", "deadly": "error"}
-    assert "exit code 3" in rows.filter(contender="deadly")["reason"][0]
-    assert values(tmp_path, "k=inf") == alone
+    return folder
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_a_contender_does_to_its_process_is_its_own(spoiled: Path, name: str) -> None:
+    rows = pl.read_parquet(spoiled / "out" / "results.parquet").filter(contender=name)
+    assert set(rows["status"]) == {"error"}
+    assert all(BAD[name] in reason for reason in rows["reason"])
+
+
+def test_built_in_contenders_are_the_same_beside_them(spoiled: Path, alone: list[float]) -> None:
+    assert set(pl.read_parquet(spoiled / "out" / "results.parquet").filter(contender="k=inf")["status"]) == {"done"}
+    assert values(spoiled, "k=inf") == alone
 
 
 HANGING = [
@@ -146,27 +159,13 @@ def test_a_contender_that_hangs_is_a_row_and_the_others_are_the_same(
     tmp_path: Path, environment: dict[str, str], alone: list[float], name: str
 ) -> None:
     # After the run alone built-in code is compiled, and the limit is long for what is left, on a busy machine too.
-    done = run(tmp_path, environment, name, "--timeout", "15", sizes="[100]")
+    done = run(tmp_path, environment, [name], "--timeout", "15", sizes="[100]")
     assert done.returncode == 1, done.stderr
     rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
     status = dict(rows.select("contender", "status").unique().iter_rows())
     assert status == {"k=inf": "done", name: "timeout"}
     assert set(rows.filter(contender=name)["reason"]) == {"no result within 15 s"}
     assert values(tmp_path, "k=inf") == alone[: len(alone) // 2]
-
-
-@pytest.mark.parametrize(
-    ("name", "words"), [("patching", "ValueError: patched"), ("interrupting", "KeyboardInterrupt")]
-)
-def test_what_a_contender_does_to_its_process_is_its_own(
-    tmp_path: Path, environment: dict[str, str], alone: list[float], name: str, words: str
-) -> None:
-    done = run(tmp_path, environment, name)
-    assert done.returncode == 1, done.stderr
-    rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
-    assert dict(rows.select("contender", "status").unique().iter_rows()) == {"k=inf": "done", name: "error"}
-    assert words in rows.filter(contender=name)["reason"][0]
-    assert values(tmp_path, "k=inf") == alone
 
 
 def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pytest.MonkeyPatch) -> None:
