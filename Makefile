@@ -46,7 +46,7 @@ bench: install ## the benchmarks, timed, one thread
 
 peers: install ## the plugin rankbench-peers, tested against choix, evalica, scikit-learn and LightGBM
 	@sh scripts/peers.sh
-	build/peers/bin/python -m pytest tests/logs/test_aggregate_log.py tests/logs/test_elo_logs.py $(ARGS)
+	build/peers/bin/python -m pytest tests/ranking/test_aggregate_log.py tests/ranking/test_elo_logs.py $(ARGS)
 	cd plugins/rankbench-peers && ../../build/peers/bin/python -m pytest $(ARGS)
 
 bench-peers: install ## speed against other libraries, in leaderboards/performance.md (some ten minutes alone)

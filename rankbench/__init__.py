@@ -10,24 +10,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankbench.aggregators.base import Aggregator
     from rankbench.api import report, run
     from rankbench.component import Component
-    from rankbench.data.dataset import Dataset
-    from rankbench.data.queries import Comparisons, Orders, Queries, Selections
-    from rankbench.data.readers.base import Reader
-    from rankbench.logs.aggregate import Aggregation, aggregate
-    from rankbench.logs.dataset import log_file
-    from rankbench.losses.base import Loss
-    from rankbench.methods.base import Block, Fitted, Method
-    from rankbench.models.base import Model
-    from rankbench.optimizers.base import Fit, Optimizer, Problem, Solver, StepOptimizer
-    from rankbench.optimizers.penalties import Penalty
+    from rankbench.counts.dataset import log_file
+    from rankbench.kinds.aggregator import Aggregator
+    from rankbench.kinds.dataset import Dataset
+    from rankbench.kinds.loss import Loss
+    from rankbench.kinds.method import Block, Fitted, Method
+    from rankbench.kinds.model import Model
+    from rankbench.kinds.optimizer import Fit, Optimizer, Problem, Solver, StepOptimizer
+    from rankbench.kinds.penalty import Penalty
+    from rankbench.kinds.protocol import Protocol
+    from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
+    from rankbench.kinds.reader import Reader
+    from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
     from rankbench.plugin.hookspecs import hookimpl
     from rankbench.plugin.manager import get
     from rankbench.plugin.resolve import reference
-    from rankbench.protocols.base import Protocol
-    from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate, Surrogate
+    from rankbench.ranking.aggregate import Aggregation, aggregate
 
     __version__: str
 
@@ -67,34 +67,34 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Aggregation": "rankbench.logs.aggregate",
-    "Aggregator": "rankbench.aggregators.base",
-    "Block": "rankbench.methods.base",
-    "Comparisons": "rankbench.data.queries",
+    "Aggregation": "rankbench.ranking.aggregate",
+    "Aggregator": "rankbench.kinds.aggregator",
+    "Block": "rankbench.kinds.method",
+    "Comparisons": "rankbench.kinds.queries",
     "Component": "rankbench.component",
-    "Dataset": "rankbench.data.dataset",
-    "Fit": "rankbench.optimizers.base",
-    "Fitted": "rankbench.methods.base",
-    "Loss": "rankbench.losses.base",
-    "Method": "rankbench.methods.base",
-    "Model": "rankbench.models.base",
-    "Optimizer": "rankbench.optimizers.base",
-    "Orders": "rankbench.data.queries",
-    "PairwiseSurrogate": "rankbench.surrogates.base",
-    "Penalty": "rankbench.optimizers.penalties",
-    "Problem": "rankbench.optimizers.base",
-    "Protocol": "rankbench.protocols.base",
-    "Queries": "rankbench.data.queries",
-    "Reader": "rankbench.data.readers.base",
-    "ScoreSurrogate": "rankbench.surrogates.base",
-    "Selections": "rankbench.data.queries",
-    "Solver": "rankbench.optimizers.base",
-    "StepOptimizer": "rankbench.optimizers.base",
-    "Surrogate": "rankbench.surrogates.base",
-    "aggregate": "rankbench.logs.aggregate",
+    "Dataset": "rankbench.kinds.dataset",
+    "Fit": "rankbench.kinds.optimizer",
+    "Fitted": "rankbench.kinds.method",
+    "Loss": "rankbench.kinds.loss",
+    "Method": "rankbench.kinds.method",
+    "Model": "rankbench.kinds.model",
+    "Optimizer": "rankbench.kinds.optimizer",
+    "Orders": "rankbench.kinds.queries",
+    "PairwiseSurrogate": "rankbench.kinds.surrogate",
+    "Penalty": "rankbench.kinds.penalty",
+    "Problem": "rankbench.kinds.optimizer",
+    "Protocol": "rankbench.kinds.protocol",
+    "Queries": "rankbench.kinds.queries",
+    "Reader": "rankbench.kinds.reader",
+    "ScoreSurrogate": "rankbench.kinds.surrogate",
+    "Selections": "rankbench.kinds.queries",
+    "Solver": "rankbench.kinds.optimizer",
+    "StepOptimizer": "rankbench.kinds.optimizer",
+    "Surrogate": "rankbench.kinds.surrogate",
+    "aggregate": "rankbench.ranking.aggregate",
     "get": "rankbench.plugin.manager",
     "hookimpl": "rankbench.plugin.hookspecs",
-    "log_file": "rankbench.logs.dataset",
+    "log_file": "rankbench.counts.dataset",
     "reference": "rankbench.plugin.resolve",
     "report": "rankbench.api",
     "run": "rankbench.api",

@@ -9,25 +9,25 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rankbench.data.dataset import Dataset
 from rankbench.digest import code_digest
 from rankbench.errors import SpecError
-from rankbench.protocols.base import BlockTask
-from rankbench.results.files import write_facts
-from rankbench.results.notices import Notice
-from rankbench.results.partial import partial
-from rankbench.results.report import Report
-from rankbench.results.report import report as make_report
-from rankbench.results.schema import FAILURES, BlockResult
-from rankbench.results.store import Store
+from rankbench.kinds.cell import FAILURES, BlockResult
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.protocol import BlockTask
+from rankbench.kinds.suite import Suite
+from rankbench.reports.notices import Notice
+from rankbench.reports.partial import partial
+from rankbench.reports.report import Report
+from rankbench.reports.report import report as make_report
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runner.record import run_facts, suite_record
 from rankbench.runtime import prepare as settle
+from rankbench.store.files import write_facts
+from rankbench.store.store import Store
 from rankbench.suites.load import load_suite
-from rankbench.suites.schema import Suite
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,7 +2,7 @@
 
 A component is a frozen, validated set of parameters with a name. Aggregators,
 surrogates, losses, optimizers, models, methods, readers and data sets are all
-components; their kinds' base classes (`rankbench.aggregators.base`, ...) add the
+components; their kinds' base classes (`rankbench.kinds.aggregator`, ...) add the
 mathematics. Third-party classes derive from the same bases as the built-in ones.
 """
 

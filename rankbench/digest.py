@@ -24,7 +24,7 @@ PACKAGE = Path(__file__).resolve().parent
 OURSELVES = "rankbench"
 
 BLOCKS = (
-    "rankbench.logs.dataset",
+    "rankbench.counts.dataset",
     "rankbench.runner.plan",
     "rankbench.runner.prepare",
     "rankbench.runner.executors",

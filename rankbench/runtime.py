@@ -14,7 +14,16 @@ from pathlib import Path
 
 from rankbench.digest import code_digest, cpu_class
 
-__all__ = ["cache_root", "code_digest", "cpu_class", "numba_cache", "one_blas_thread", "prepare", "settle_blas"]
+__all__ = [
+    "available_cores",
+    "cache_root",
+    "code_digest",
+    "cpu_class",
+    "numba_cache",
+    "one_blas_thread",
+    "prepare",
+    "settle_blas",
+]
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -85,6 +94,11 @@ def _amd_with_avx512() -> bool:
     fields = dict(line.split(":", 1) for line in text.split("\n\n", 1)[0].splitlines() if ":" in line)
     known = {key.strip(): value.strip() for key, value in fields.items()}
     return known.get("vendor_id") == "AuthenticAMD" and set(known.get("flags", "").split()) >= AVX512
+
+
+def available_cores() -> int:
+    """Return the number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cache_root() -> Path:

@@ -12,7 +12,17 @@ from rankbench.runtime import settle_blas
 if TYPE_CHECKING:
     from dask_cluster import Cluster
 
+    from rankbench.kinds.method import Block
+
 settle_blas()
+
+
+@pytest.fixture
+def block() -> Block:
+    """150 judgments on five queries."""
+    from small_blocks import make_block
+
+    return make_block([4, 7, 3, 12, 5], 150)
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +41,14 @@ def journals_that_do_not_wait_for_the_disk() -> Iterator[None]:
 
     A process that is killed loses nothing by it.
     """
-    from rankbench.results.journal import Journal
+    from rankbench.store.file import JournalFile
 
-    check = Journal._check_format
+    check = JournalFile.check_format
 
-    def checked(journal: Journal, *, create: bool) -> None:
+    def checked(journal: JournalFile, *, create: bool) -> None:
         check(journal, create=create)
         journal.connection.execute("PRAGMA synchronous = OFF")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Journal, "_check_format", checked)
+        patch.setattr(JournalFile, "check_format", checked)
         yield

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import pytest
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component, build
 from rankbench.errors import SpecError
-from rankbench.methods.erm import ERM
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.methods.erm.erm import ERM
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import KINDS
 from rankbench.spec import parse

@@ -50,7 +50,7 @@ def append(path: Path, text: str = "\n# changed\n") -> None:
 def test_an_edited_or_added_helper_changes_it_and_taking_it_back_restores_it(taken):
     before = taken()
     assert taken() == before
-    helper = taken.copy / "data" / "queries.py"
+    helper = taken.copy / "kinds" / "queries.py"
     original = helper.read_text()
     append(helper)
     assert taken() != before
@@ -68,8 +68,8 @@ def test_what_comes_after_computing_does_not_change_it(taken):
     before = taken()
     append(taken.copy / "cli" / "list.py")
     append(taken.copy / "plugin" / "describe.py")
-    append(taken.copy / "env.py")
-    append(taken.copy / "results" / "store.py")
+    append(taken.copy / "runner" / "environment.py")
+    append(taken.copy / "store" / "store.py")
     (taken.copy / "cli" / "new.py").write_text("")
     assert taken() == before
 
@@ -175,14 +175,14 @@ def test_what_a_plugin_requires_is_part_of_it_by_version(taken):
 
 def test_the_sources_are_those_that_compute():
     found = {path.relative_to(PACKAGE).as_posix() for path in digest.sources(PACKAGE)}
-    assert {"spec.py", "kernels.py", "methods/erm.py", "results/schema.py", "models/linear.py"} <= found
-    after = ("cli/", "results/figures/", "scaffold/", "testing/")
+    assert {"spec.py", "kernels/signatures.py", "methods/erm/erm.py", "kinds/cell.py", "models/linear.py"} <= found
+    after = ("cli/", "reports/figures/", "scaffold/", "testing/")
     assert not [path for path in found if path.startswith(after)]
-    shows = {"env.py", "runner/progress.py", "results/store.py", "results/report.py", "plugin/describe.py"}
+    shows = {"runner/environment.py", "runner/progress.py", "store/store.py", "reports/report.py", "plugin/describe.py"}
     assert not shows & found
-    # Compiled code counts, whoever calls it: numba's cache is keyed by the digest too.
-    analyzes = {path for path in found if path.startswith("results/stats/")}
-    assert analyzes == {"results/stats/__init__.py", *(path for path in analyzes if "/kernels/" in path)}
+    # Compiled code counts, whoever calls it: numba's cache is keyed by the digest too. Notes on judges use Holm's.
+    analyzes = {path for path in found if path.startswith("stats/")}
+    assert analyzes == {"stats/__init__.py", "stats/holm.py", *(path for path in analyzes if "/kernels/" in path)}
 
 
 def test_it_is_a_hash_and_names_the_cpu():

@@ -1,6 +1,6 @@
 """Every module with compiled functions settles numba's cache folder before it compiles.
 
-`rankbench.runtime.prepare` does; `rankbench.kernels` and the packages named ``kernels``
+`rankbench.runtime.prepare` does; `rankbench.kernels.signatures` and the packages named ``kernels``
 call it when they are imported. A module is safe if it, what it imports or a package it
 is in calls it: functions are compiled after a module's imports.
 """
@@ -54,9 +54,7 @@ def prepares(path: Path) -> bool:
 
 
 COMPILED = [
-    path
-    for path in sorted(PACKAGE.rglob("*.py"))
-    if any(name.partition(".")[0] == "numba" for name in imported(path)) and path != PACKAGE / "kernels.py"
+    path for path in sorted(PACKAGE.rglob("*.py")) if any(name.partition(".")[0] == "numba" for name in imported(path))
 ]
 
 

@@ -79,7 +79,7 @@ def test_what_the_package_imports_is_declared() -> None:
     # What is called from a test only: who tests a plugin with pytest has it. And what an extra brings.
     theirs = {("rankbench/testing/parametrize.py", "pytest")}
     dask = PYPROJECT["project"]["optional-dependencies"]["dask"]
-    extras = {"rankbench/runner/cluster.py": dask, "rankbench/logs/sharded.py": dask}
+    extras = {"rankbench/dask.py": dask, "rankbench/runner/cluster.py": dask, "rankbench/counts/sharded.py": dask}
     theirs |= {(path, Requirement(text).name) for path, texts in extras.items() for text in texts}
     missing = {}
     for path in (ROOT / "rankbench").rglob("*.py"):

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from rankbench import runtime
-from rankbench.runner.executors import available_cores
+from rankbench.runtime import available_cores
 
 SETTLED = ("NUMBA_CACHE_DIR", *runtime.BLAS_THREADS)
 
@@ -83,7 +83,7 @@ def test_folders_that_nobody_uses_go_and_young_ones_stay(clean):
 @pytest.mark.parametrize("first", ["", "import numba; "])
 def test_numba_is_told_whether_or_not_it_was_there_first(tmp_path, first):
     configured = fresh_process(
-        f"{first}import json, rankbench.kernels, numba; print(json.dumps(numba.config.CACHE_DIR))",
+        f"{first}import json, rankbench.kernels.signatures, numba; print(json.dumps(numba.config.CACHE_DIR))",
         RANKBENCH_CACHE=str(tmp_path),
     )
     assert configured == str(tmp_path / "numba" / runtime.code_digest()[:16])
@@ -92,7 +92,7 @@ def test_numba_is_told_whether_or_not_it_was_there_first(tmp_path, first):
 def test_compiled_code_lands_in_the_folder(tmp_path):
     module = tmp_path / "compiled_here.py"
     module.write_text(
-        "from numba import njit\nimport rankbench.kernels\n\n"
+        "from numba import njit\nimport rankbench.kernels.signatures\n\n"
         "@njit('f8(f8)', cache=True)\ndef double(x):\n    return 2 * x\n"
     )
     fresh_process(
@@ -115,8 +115,8 @@ BLOCK = """
 import json, math, os
 import numpy as np
 from threadpoolctl import threadpool_info
-from rankbench.protocols.base import BlockTask, Prepared, Protocol
-from rankbench.results.schema import BlockKey, CellResult
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.kinds.cell import BlockKey, CellResult
 from rankbench.runner.blocks import run_block
 
 class Threads(Protocol):

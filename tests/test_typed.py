@@ -14,7 +14,7 @@ from rankbench.cli import main
 from rankbench.component import Component
 from rankbench.errors import SpecError
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-from rankbench.methods.erm import ERM
+from rankbench.methods.erm.erm import ERM
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import KINDS
 from rankbench.suites.load import read_suite

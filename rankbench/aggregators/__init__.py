@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from rankbench.aggregators.average_adjacency import AverageAdjacency
-from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.borda import Borda
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.budgeted import Budgeted
 from rankbench.aggregators.cascade import Cascade
-from rankbench.aggregators.click_model import ClickModel, SelectionAggregator
 from rankbench.aggregators.click_through_rate import ClickThroughRate
 from rankbench.aggregators.coec import COEC
 from rankbench.aggregators.davidson import Davidson
@@ -27,6 +25,8 @@ from rankbench.aggregators.position_debiased import PositionDebiased
 from rankbench.aggregators.rank_centrality import RankCentrality
 from rankbench.aggregators.thurstone_mosteller import ThurstoneMosteller, least_squares_scores
 from rankbench.aggregators.win_rate import WinRate
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.selection_aggregator import ClickModel, SelectionAggregator
 from rankbench.plugin.hookspecs import hookimpl
 
 __all__ = [

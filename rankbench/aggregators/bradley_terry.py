@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.pairs import Pairs, observed_pairs
 from rankbench.component import Property
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["BradleyTerry"]
 
@@ -93,6 +93,6 @@ class BradleyTerry(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form, O(k + m) memory; see its module for the method."""
         from rankbench.aggregators.kernels.bradley_terry import bradley_terry, work_size
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(bradley_terry, np.array([self.ridge]), work_size)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.pairs import observed_pairs
 from rankbench.component import Property
+from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["Budgeted"]
 
@@ -73,6 +73,6 @@ class Budgeted(Aggregator):
         """Return the compiled form; its scratch memory is a table of m x m weights."""
         from rankbench.aggregators.kernels.rates import budgeted
         from rankbench.aggregators.kernels.tables import table_size
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(budgeted, work=table_size)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.click_model import SelectionAggregator, click_ratios, longest_list, rows_of
+from rankbench.kinds.selection_aggregator import SelectionAggregator, click_ratios, longest_list, rows_of
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Selections
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.queries import Selections
 
 __all__ = ["ClickThroughRate"]
 
@@ -47,6 +47,6 @@ class ClickThroughRate(SelectionAggregator):
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.clicks import click_through_rate
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(click_through_rate, np.array([self.smoothing]))

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.click_model import SelectionAggregator, click_ratios, longest_list, rows_of
+from rankbench.kinds.selection_aggregator import SelectionAggregator, click_ratios, longest_list, rows_of
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Selections
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.queries import Selections
 
 __all__ = ["COEC"]
 
@@ -56,6 +56,6 @@ class COEC(SelectionAggregator):
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.clicks import coec
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(coec, np.array([self.smoothing]))

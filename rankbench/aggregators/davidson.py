@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.pairs import observed_pairs
 from rankbench.component import Property
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Comparisons
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.queries import Comparisons
 
 __all__ = ["Davidson"]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.component import Property, StructureKind
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["DifferenceGraph"]
 
@@ -63,6 +63,6 @@ class DifferenceGraph(Aggregator):
         """Return the compiled form (`EDGES`); its scratch memory is a table of m x m weights."""
         from rankbench.aggregators.kernels.edges import difference_graph
         from rankbench.aggregators.kernels.tables import table_size
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(difference_graph, work=table_size)

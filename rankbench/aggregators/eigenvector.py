@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.pairs import log_odds, observed_pairs
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["Eigenvector"]
 
@@ -90,7 +90,7 @@ class Eigenvector(Aggregator):
         """Return the compiled form, by power iteration; its scratch memory is the matrix."""
         from rankbench.aggregators.kernels.eigenvector import eigenvector
         from rankbench.aggregators.kernels.tables import table_size
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         joint, log = float(self.frequencies == "joint"), float(self.scale == "log")
         return Kernel(eigenvector, np.array([self.smoothing, joint, log]), table_size)

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.elo_rows import FEW, SLOW, after_wins
 from rankbench.component import Property
 from rankbench.errors import SpecError
+from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Comparisons
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.queries import Comparisons
 
 __all__ = ["Elo"]
 
@@ -120,7 +120,7 @@ class Elo(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.elo import elo
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(elo, np.array([self.factor / POINTS]))
 

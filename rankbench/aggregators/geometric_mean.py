@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.pairs import log_odds, observed_pairs
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
+from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["GeometricMean"]
 
@@ -78,7 +78,7 @@ class GeometricMean(Aggregator):
         from rankbench.aggregators.kernels.eigenvector import geometric_mean
         from rankbench.aggregators.kernels.mean_log_odds import parameters
         from rankbench.aggregators.kernels.tables import table_size
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         odds = parameters(self.smoothing, joint=self.frequencies == "joint")
         return Kernel(geometric_mean, np.concatenate([[float(self.scale == "log")], odds]), table_size)

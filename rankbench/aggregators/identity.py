@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.component import Property, StructureKind
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Comparisons
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.queries import Comparisons
 
 __all__ = ["Identity"]
 
@@ -64,6 +64,6 @@ class Identity(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form (`EDGES`)."""
         from rankbench.aggregators.kernels.edges import identity
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(identity)

@@ -15,18 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.component import Property
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
-__all__ = ["LEVEL", "TIED", "Kemeny"]
-
-LEVEL = 1e-12
-"""A pair whose two weights differ by less than this share of the total weight is level."""
-TIED = 1e-10
-"""Orders whose costs differ by less than this share of the total weight are equally good."""
+__all__ = ["Kemeny"]
 
 
 class Kemeny(Aggregator):
@@ -82,95 +77,14 @@ class Kemeny(Aggregator):
         m: int,
     ) -> NDArray[np.float64]:
         """Return the centered negative ranks, shape (m,)."""
-        from scipy.sparse.csgraph import connected_components
+        from rankbench.kernels.best_order import centered_positions
 
-        total = float(weights.sum())
-        lead = np.zeros((m, m))
-        np.add.at(lead, (winners, losers), weights)
-        lead = lead - lead.T
-        lead[np.abs(lead) <= LEVEL * total] = 0.0
-        count, component = connected_components(lead != 0, directed=False)
-        scores = np.zeros(m)
-        for c in range(count):
-            items = np.flatnonzero(component == c)
-            n = len(items)
-            solve = self._search if n > self.exact else self._programmed
-            positions = solve(lead[np.ix_(items, items)], TIED * total)
-            scores[items] = (m + 1) * (0.5 - positions / (n + 1))
-        return scores
-
-    def _programmed(self, lead: NDArray[np.float64], tied: float) -> NDArray[np.float64]:
-        """Return positions 1..n by dynamic programming, one layer of equally large sets at a time."""
-        n = len(lead)
-        sets = np.arange(2**n)
-        size = sum((sets >> i) & 1 for i in range(n))
-        # cost[i, S]: what placing i right after the items of S contradicts.
-        cost = np.zeros((n, 2**n))
-        for j in range(n):
-            cost[:, 2**j : 2 ** (j + 1)] = cost[:, : 2**j] + np.maximum(lead[:, j : j + 1], 0.0)
-        steps: list[list[tuple[int, NDArray[np.int64], NDArray[np.int64]]]] = [[] for _ in range(n)]
-        for i in range(n):
-            without = (sets >> i) & 1 == 0
-            for s in range(n):
-                before = sets[without & (size == s)]
-                steps[s].append((i, before, before | (1 << i)))
-        above, below = np.full(2**n, np.inf), np.full(2**n, np.inf)
-        above[0] = below[-1] = 0.0
-        for layer in steps:
-            for i, before, after in layer:
-                above[after] = np.minimum(above[after], above[before] + cost[i, before])
-        for layer in reversed(steps):
-            for i, before, after in layer:
-                below[before] = np.minimum(below[before], below[after] + cost[i, before])
-
-        def optimal(i: int, before: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.bool_]:
-            good: NDArray[np.bool_] = above[before] + cost[i, before] + below[after] <= above[-1] + tied
-            return good
-
-        positions = np.zeros(n)
-        if self.ties == "first":
-            placed = np.zeros(1, dtype=np.int64)
-            for s in range(n):
-                rest = (i for i in range(n) if not (placed[0] >> i) & 1)
-                chosen = next(i for i in rest if optimal(i, placed, placed | (1 << i))[0])
-                positions[chosen] = s + 1
-                placed = placed | (1 << chosen)
-            return positions
-        ways, share = np.zeros(2**n), np.zeros(2**n)
-        ways[0] = share[-1] = 1.0
-        for layer in steps:
-            for i, before, after in layer:
-                ways[after] += np.where(optimal(i, before, after), ways[before], 0.0)
-        for s in reversed(range(n)):
-            for i, before, after in steps[s]:
-                used = optimal(i, before, after) & (share[after] > 0)
-                flow = share[after[used]] * ways[before[used]] / ways[after[used]]
-                share[before[used]] += flow
-                positions[i] += (s + 1) * flow.sum()
-        return positions
-
-    def _search(self, lead: NDArray[np.float64], tied: float) -> NDArray[np.float64]:
-        """Return positions 1..n by local search from Borda's order."""
-        n = len(lead)
-        order = np.argsort(-lead.sum(axis=1), kind="stable")
-        moved = True
-        while moved:
-            moved = False
-            for item in range(n):
-                place = int(np.flatnonzero(order == item)[0])
-                rest = np.delete(order, place)
-                costs = np.concatenate([[0.0], np.cumsum(lead[item, rest])])
-                best = int(np.argmin(costs))
-                if costs[best] < costs[place] - tied:
-                    order = np.insert(rest, best, item)
-                    moved = True
-        positions = np.empty(n)
-        positions[order] = np.arange(1, n + 1)
-        return positions
+        return centered_positions(winners, losers, weights, m, exact=self.exact, first=self.ties == "first")
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.kemeny import kemeny
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.best_order import LEVEL, TIED
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(kemeny, np.array([float(self.exact), float(self.ties == "first"), LEVEL, TIED]))

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.component import Property
+from rankbench.kinds.aggregator import Aggregator
 
 __all__ = ["LimitScores"]
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.aggregators.pairs import log_odds, observed_pairs
 from rankbench.component import Property
+from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["MeanLogOdds"]
 
@@ -67,6 +67,6 @@ class MeanLogOdds(Aggregator):
         """Return the compiled form; its scratch memory is a table of m x m counts."""
         from rankbench.aggregators.kernels.mean_log_odds import mean_log_odds, parameters
         from rankbench.aggregators.kernels.tables import table_size
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(mean_log_odds, parameters(self.smoothing, joint=self.frequencies == "joint"), table_size)

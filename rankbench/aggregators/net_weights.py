@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.component import Property
+from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["NetWeights"]
 
@@ -52,6 +52,6 @@ class NetWeights(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form."""
         from rankbench.aggregators.kernels.rates import net_weights
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(net_weights)

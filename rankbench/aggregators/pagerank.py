@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.component import Property
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["PageRank"]
 
@@ -69,6 +69,6 @@ class PageRank(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form, by power iteration."""
         from rankbench.aggregators.kernels.pagerank import pagerank, parameters, work_size
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(pagerank, parameters(self.damping), work_size)

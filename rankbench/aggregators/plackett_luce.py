@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.ballots import with_unranked
-from rankbench.aggregators.base import Aggregator
 from rankbench.component import JudgmentKind, Property
 from rankbench.errors import InputError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.ballots import with_unranked
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Orders
+    from rankbench.kinds.queries import Orders
 
 __all__ = ["PlackettLuce"]
 

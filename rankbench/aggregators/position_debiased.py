@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.click_model import SelectionAggregator, click_ratios, longest_list, rows_of
+from rankbench.kinds.selection_aggregator import SelectionAggregator, click_ratios, longest_list, rows_of
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Selections
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.queries import Selections
 
 __all__ = ["PositionDebiased"]
 
@@ -82,6 +82,6 @@ class PositionDebiased(SelectionAggregator):
     def selection_kernel(self) -> Kernel:
         """Return the compiled form; its memory is two numbers for each item and position."""
         from rankbench.aggregators.kernels.position_debiased import position_debiased
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(position_debiased, np.array([self.smoothing, float(self.iterations), self.tolerance]))

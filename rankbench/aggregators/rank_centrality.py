@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.pairs import observed_pairs
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["RankCentrality"]
 
@@ -96,6 +96,6 @@ class RankCentrality(Aggregator):
         """Return the compiled form; its scratch memory is a table of m x m rates."""
         from rankbench.aggregators.kernels.rank_centrality import rank_centrality
         from rankbench.aggregators.kernels.tables import table_size
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(rank_centrality, np.array([self.smoothing, float(self.scale == "log")]), table_size)

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import MOST_DENSE, Aggregator
 from rankbench.aggregators.pairs import log_odds, observed_pairs
 from rankbench.component import Property
 from rankbench.errors import InputError
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["ThurstoneMosteller", "least_squares_scores"]
 
@@ -65,7 +65,7 @@ class ThurstoneMosteller(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form, O(k + m) memory: conjugate gradients on the Laplacian."""
         from rankbench.aggregators.kernels.thurstone_mosteller import thurstone_mosteller, work_size
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(thurstone_mosteller, np.array([self.smoothing]), work_size)
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.component import Property
+from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["WinRate"]
 
@@ -54,6 +54,6 @@ class WinRate(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is one number an item."""
         from rankbench.aggregators.kernels.rates import played_size, win_rate
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(win_rate, work=played_size)

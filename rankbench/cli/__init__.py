@@ -99,7 +99,7 @@ def _import(verb: Verb) -> click.Command:
     except BaseException as error:
         if verb.built_in and not isinstance(error, Exception):
             raise
-        from rankbench.plugin.foreign import said
+        from rankbench.text import said
 
         raise PluginError(f"{which} cannot be imported: {said(error)}") from error
     if not isinstance(command, click.Command):

@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from rankbench.cli.formats import Format
-    from rankbench.logs.aggregate import Aggregation
+    from rankbench.ranking.aggregate import Aggregation
 
     Shown: TypeAlias = Format | Literal["table"]
 
@@ -71,7 +71,7 @@ def aggregate(
     """
     from rankbench.cli.tables import visible
     from rankbench.errors import SpecError
-    from rankbench.logs import aggregate as engine
+    from rankbench.ranking import aggregate as engine
 
     chosen: Shown = form or (_ENDINGS.get(out.suffix.lower(), "table") if out else "table")
     if chosen == "parquet" and out is None and sys.stdout.isatty():
@@ -100,7 +100,7 @@ def aggregate(
 def _show(found: Aggregation, form: Shown, out: Path | None) -> None:
     from rankbench.cli.formats import encoded, score_cells
     from rankbench.cli.tables import print_table
-    from rankbench.results.files import replace_file
+    from rankbench.store.files import replace_file
 
     if form == "table":
         columns, rows = score_cells(found.table)

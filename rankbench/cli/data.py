@@ -25,7 +25,7 @@ def data() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_datasets(as_json: bool) -> None:
     """List the data sets and whether they are here."""
-    from rankbench.data.dataset import Dataset
+    from rankbench.kinds.dataset import Dataset
     from rankbench.plugin.manager import component_class, names
 
     rows: list[dict[str, Any]] = []
@@ -127,8 +127,8 @@ def verify(name: str | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     """Tell what is in a file, a folder of shards, or a data set."""
-    from rankbench.data.describe import describe as summarize
-    from rankbench.logs.source import open_source
+    from rankbench.counts.source import open_source
+    from rankbench.describe.describe import describe as summarize
 
     source = open_source(table, columns=columns, reader=reader)
     summary = source.counted(lambda frame: summarize(frame, path=source.path))
@@ -146,8 +146,8 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Replace DST if it is a folder of shards.")
 def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool) -> None:
     """Stream a file of any size to a folder of Parquet shards."""
+    from rankbench.counts.source import reader_for
     from rankbench.data.convert import convert as run
-    from rankbench.logs.source import reader_for
 
     terminal = sys.stderr.isatty()
 

@@ -15,7 +15,7 @@ __all__ = ["env"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def env(as_json: bool) -> None:
     """Show versions, CPU class and folders."""
-    from rankbench.env import environment
+    from rankbench.runner.environment import environment
 
     found = environment()
     if as_json:

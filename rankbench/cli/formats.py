@@ -7,12 +7,12 @@ import json
 import math
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rankbench.results.text import csv_cell, distinct, markdown, number, plain
+from rankbench.text import csv_cell, distinct, markdown, number, plain
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.logs.aggregate import Aggregation
+    from rankbench.ranking.aggregate import Aggregation
 
 __all__ = ["Format", "encoded", "rank_range", "score_cells"]
 

@@ -11,7 +11,7 @@ from rankbench.cli.tables import print_json, print_table, visible
 
 if TYPE_CHECKING:
     from rankbench.plugin.describe import Description
-    from rankbench.plugin.suites import SuiteDescription
+    from rankbench.suites.describe import SuiteDescription
 
 __all__ = ["info"]
 
@@ -24,7 +24,7 @@ def info(name: str, kind: str | None, as_json: bool) -> None:
     """Describe a component or a suite."""
     from rankbench.plugin.describe import describe
     from rankbench.plugin.kinds import SUITE
-    from rankbench.plugin.suites import describe_suite
+    from rankbench.suites.describe import describe_suite
 
     chosen = _kind(name, kind)
     if chosen == SUITE:

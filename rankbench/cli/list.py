@@ -65,7 +65,7 @@ def _suites() -> list[dict[str, str]]:
     from rankbench.errors import RankbenchError
     from rankbench.plugin.kinds import SUITE
     from rankbench.plugin.manager import names
-    from rankbench.plugin.suites import describe_suite
+    from rankbench.suites.describe import describe_suite
 
     listed = []
     for name in names(SUITE):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from rankbench.data.dataset import Dataset
+    from rankbench.kinds.dataset import Dataset
 
 __all__ = ["log_options", "with_log"]
 
@@ -46,12 +46,12 @@ def with_log(
     dataset : sequence of str
     log : str or None
     columns, reader : str
-        See `rankbench.logs.source.reader_for`.
+        See `rankbench.counts.source.reader_for`.
 
     Raises
     ------
     InputError, SpecError
-        See `rankbench.logs.dataset.own_log`; or columns without a log.
+        See `rankbench.counts.dataset.own_log`; or columns without a log.
     """
     from rankbench.errors import SpecError
 
@@ -60,7 +60,7 @@ def with_log(
         if columns or reader:
             raise SpecError("--columns and --reader say how to read a --log")
         return suite or "paper", data
-    from rankbench.logs.dataset import SUITES, own_log
+    from rankbench.counts.dataset import SUITES, own_log
 
     own = own_log(log, columns=columns, reader=reader)
     return suite or SUITES[own.table], [*data, own]

@@ -10,7 +10,7 @@ from rankbench.cli.tables import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rankbench.results.notices import Notice
+    from rankbench.reports.notices import Notice
 
 __all__ = ["print_notices"]
 

@@ -21,7 +21,7 @@ def report(directory: Path) -> None:
     from rich.console import Console
 
     from rankbench.cli.notices import print_notices
-    from rankbench.results.report import report as write
+    from rankbench.reports.report import report as write
 
     made = write(directory)
     for path in made.paths:

@@ -66,9 +66,9 @@ def run(
 
     from rankbench import api
     from rankbench.cli.notices import print_notices
-    from rankbench.results.summary import summary
-    from rankbench.runner.executors import available_cores
+    from rankbench.reports.summary import summary
     from rankbench.runner.progress import Bar, Warnings
+    from rankbench.runtime import available_cores
 
     console = Console(stderr=True)
     chosen, data = with_log(suite, dataset, log, columns, reader)

@@ -10,18 +10,17 @@ import hashlib
 import tomllib
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
-from rankbench.data.dataset import Dataset
 from rankbench.errors import InputError
 from rankbench.typed import Typed
 
 if TYPE_CHECKING:
-    import polars as pl
+    pass
 
-__all__ = ["Archive", "Card", "CardDataset", "CardFile", "card_dataset", "cards", "cards_folder", "load_card"]
+__all__ = ["Archive", "Card", "CardFile", "cards", "cards_folder", "load_card"]
 
 
 def _inside(path: str) -> str:
@@ -197,80 +196,3 @@ def cards() -> dict[str, Card]:
             raise InputError(f"the card's name is {card.name!r}, its file's is {path.stem!r}", path=path, column="name")
         found[card.name] = card
     return found
-
-
-class CardDataset(Dataset):
-    """A data set that a card describes; the classes are made by `card_dataset`.
-
-    Attributes
-    ----------
-    card : Card
-    """
-
-    card: ClassVar[Card]
-
-    def scan(self) -> pl.LazyFrame:
-        """Return the rows of all files, in the card's order, query ids prefixed by file.
-
-        Selections have their session ids prefixed, and the prefix in the column ``part``.
-
-        Raises
-        ------
-        InputError
-            The files are nowhere (says how to get them).
-        ChecksumError
-            A file is not the one that the card describes.
-        """
-        import polars as pl
-
-        from rankbench.data.fetch import locate
-        from rankbench.data.readers.base import Reader
-        from rankbench.plugin.manager import get
-
-        reader = get("reader", self.card.reader)
-        if not isinstance(reader, Reader):
-            raise InputError(f"{self.card.reader!r} is not a reader", column="reader")
-        tables = []
-        for file, path in zip(self.card.files, locate(self.card), strict=True):
-            if file.table:
-                table = reader.scan(path)
-                if file.prefix:
-                    prefixed = "session_id" if self.table == "selections" else "query_id"
-                    table = table.with_columns(pl.concat_str(pl.lit(f"{file.prefix}/"), prefixed).alias(prefixed))
-                    if self.table == "selections":
-                        table = table.with_columns(part=pl.lit(file.prefix))
-                tables.append(table)
-        return pl.concat(tables)
-
-    def fingerprint(self) -> str:
-        """Return the sha256 over the card's file sums; `items` checks the files against them."""
-        return self.card.fingerprint
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the card's name: the class is made anew where it is loaded."""
-        return _restore, (self.name,)
-
-
-def _restore(name: str) -> CardDataset:
-    return card_dataset(cards()[name])()
-
-
-@cache
-def card_dataset(card: Card) -> type[CardDataset]:
-    """Return the data set class of a card."""
-    return type(
-        "".join(part.capitalize() for part in card.name.split("-")),
-        (CardDataset,),
-        {
-            "__doc__": card.title + ".",
-            "__module__": __name__,
-            "card": card,
-            "table": card.table,
-            "named": card.named,
-            "name": card.name,
-            "title": card.title,
-            "source": card.citation,
-            "licence": card.licence,
-            "citation": card.citation,
-        },
-    )

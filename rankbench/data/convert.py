@@ -17,11 +17,12 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.data.manifest import MANIFEST, Manifest, Shard, Source
-from rankbench.data.readers.base import Reader, choose_reader
-from rankbench.data.schema import table_of
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.shards import shards_of
-from rankbench.data.shown import listed
 from rankbench.errors import InputError
+from rankbench.kinds.reader import Reader
+from rankbench.kinds.table import table_of
+from rankbench.text import listed
 
 __all__ = ["convert", "sha256_of"]
 

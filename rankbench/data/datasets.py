@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankbench.data.dataset import Dataset
+from rankbench.kinds.dataset import Dataset
 from rankbench.plugin.hookspecs import hookimpl
 
 __all__ = ["rankbench_register_datasets"]
@@ -11,7 +11,8 @@ __all__ = ["rankbench_register_datasets"]
 @hookimpl
 def rankbench_register_datasets() -> list[type[Dataset]]:
     """Return the data sets; nothing is read or downloaded."""
-    from rankbench.data.cards import card_dataset, cards
+    from rankbench.data.card_dataset import card_dataset
+    from rankbench.data.cards import cards
     from rankbench.data.simulators.cascade_clicks import CascadeClicks
     from rankbench.data.simulators.movielens_like import MovieLensLike
     from rankbench.data.simulators.web10k_like import Web10kLike

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.queries import Queries
 from rankbench.errors import SpecError, nearest
+from rankbench.kinds.queries import Queries
 
 __all__ = ["TRANSFORMS", "apply"]
 

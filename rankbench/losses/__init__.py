@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rankbench.losses.base import Loss
-from rankbench.losses.bayes import BayesRisk
+from rankbench.kinds.bayes import BayesRisk
+from rankbench.kinds.loss import Loss
 from rankbench.losses.err import ERR, ERRFamily
 from rankbench.losses.ndcg import NDCG, NDCGFamily
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement

@@ -12,12 +12,12 @@ from pydantic import Field
 
 from rankbench.component import Property
 from rankbench.discounts import Cutoff, discounts
-from rankbench.losses.base import Loss
-from rankbench.losses.bayes import BayesRisk, weights_of
+from rankbench.kinds.bayes import BayesRisk, weights_of
+from rankbench.kinds.loss import Loss
 from rankbench.satisfaction import SatisfactionName, satisfaction
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["ERR", "ERRFamily"]
 
@@ -182,14 +182,14 @@ class ERR(ERRFamily):
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.err import err, err_params, work
 
         return Kernel(err, err_params(self.gain, self.top, self.discount, self.cutoff), work)
 
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for a cutoff of 16 or less."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.err import err_params, ranked_err, ranked_work
         from rankbench.losses.kernels.top import MOST
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.losses.base import Loss
+from rankbench.kinds.loss import Loss
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["Structures", "evaluate", "evaluate_all"]
 
@@ -125,8 +125,8 @@ def _ranked(
     offsets: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Return the losses of kernels of the signature `RANKED`."""
-    from rankbench.function_lists import functions, vectors
-    from rankbench.kernels import RANKED
+    from rankbench.kernels.function_lists import functions, vectors
+    from rankbench.kernels.signatures import RANKED
     from rankbench.losses.kernels.ranked import ranked_pass
 
     passes = functions(RANKED, [kernel.function for kernel, _ in kernels])

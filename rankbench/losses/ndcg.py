@@ -12,11 +12,11 @@ from pydantic import Field
 
 from rankbench.component import Property
 from rankbench.discounts import Cutoff, DiscountName, GainName, discounts, gains, ideal
-from rankbench.losses.base import Loss
-from rankbench.losses.bayes import BayesRisk, weights_of
+from rankbench.kinds.bayes import BayesRisk, weights_of
+from rankbench.kinds.loss import Loss
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["NDCG", "NDCGFamily"]
 
@@ -122,16 +122,16 @@ class NDCG(NDCGFamily):
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.kernels import Kernel
-        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.kernels.gains import gain_params
+        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.ndcg import ndcg, work
 
         return Kernel(ndcg, gain_params(self.gain, self.discount, self.cutoff), work)
 
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for a cutoff of 16 or less."""
-        from rankbench.kernels import Kernel
-        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.kernels.gains import gain_params
+        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.ndcg import ranked_ndcg
         from rankbench.losses.kernels.top import MOST
 

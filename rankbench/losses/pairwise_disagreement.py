@@ -11,12 +11,12 @@ from pydantic import Field
 
 from rankbench.component import Property, StructureKind
 from rankbench.errors import InputError
-from rankbench.losses.base import Loss
-from rankbench.losses.bayes import BayesRisk, weights_of
-from rankbench.losses.kemeny_risk import best_order
+from rankbench.kernels.best_order import best_order
+from rankbench.kinds.bayes import BayesRisk, weights_of
+from rankbench.kinds.loss import Loss
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["PairwiseDisagreement"]
 
@@ -94,7 +94,7 @@ class PairwiseDisagreement(Loss):
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.disagreement import disagreement, work
 
         return Kernel(disagreement, np.array([float(self.normalize)]), work)

@@ -12,7 +12,7 @@ from rankbench.discounts import gains
 from rankbench.losses.ndcg import NDCGFamily
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["Precision"]
 
@@ -41,16 +41,16 @@ class Precision(NDCGFamily):
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.kernels import Kernel
-        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.kernels.gains import gain_params
+        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.ndcg import ndcg, work
 
         return Kernel(ndcg, gain_params("identity", None, self.k), work)
 
     def ranked_kernel(self) -> tuple[Kernel, int] | None:
         """Return the compiled form for k of 16 or less."""
-        from rankbench.kernels import Kernel
-        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.kernels.gains import gain_params
+        from rankbench.kernels.signatures import Kernel
         from rankbench.losses.kernels.ndcg import ranked_ndcg
         from rankbench.losses.kernels.top import MOST
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rankbench.methods.base import Method
-from rankbench.methods.erm import ERM
+from rankbench.kinds.method import Method
+from rankbench.methods.erm.erm import ERM
 from rankbench.methods.feature import Feature
 from rankbench.methods.log_odds import DisjointBatches, LogOddsRegression, UStatistic
 from rankbench.methods.oracle import Oracle

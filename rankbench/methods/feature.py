@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.queries import Queries
 from rankbench.errors import SpecError
-from rankbench.methods.base import Block, Fitted, Method
+from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.queries import Queries
 
 __all__ = ["Feature"]
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.errors import InputError
-from rankbench.methods.base import Block, Fitted, Method
+from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.models.linear import Linear
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Comparisons
+    from rankbench.kinds.queries import Comparisons
 
 __all__ = ["DisjointBatches", "LogOddsRegression", "UStatistic"]
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.queries import Queries
-from rankbench.methods.base import Block, Fitted, Method
+from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.queries import Queries
 
 __all__ = ["Oracle"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.queries import Queries
-from rankbench.methods.base import Block, Fitted, Method
+from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.optimizer import Fit
+from rankbench.kinds.queries import Queries
 from rankbench.models.linear import Linear
-from rankbench.optimizers.base import Fit
 from rankbench.optimizers.guard import finite
 from rankbench.optimizers.hinge_dual import HingeRisk
 from rankbench.optimizers.newton import Newton

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
-from rankbench.data.queries import Queries
-from rankbench.methods.base import Block, Fitted, Method
+from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.queries import Queries
 
 __all__ = ["RandomScores"]
 

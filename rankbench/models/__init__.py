@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankbench.models.base import Model
+from rankbench.kinds.model import Model
 from rankbench.models.linear import Linear
 from rankbench.plugin.hookspecs import hookimpl
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.models.base import Model
+from rankbench.kinds.model import Model
 
 __all__ = ["Linear"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankbench.optimizers.base import Optimizer
+from rankbench.kinds.optimizer import Optimizer
 from rankbench.optimizers.composite import Composite
 from rankbench.optimizers.exact import Exact
 from rankbench.optimizers.hinge_dual import HingeDual

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.optimizers.base import StepOptimizer
-from rankbench.optimizers.penalties import Penalty, PenaltyName
+from rankbench.kinds.optimizer import StepOptimizer
+from rankbench.kinds.penalty import Penalty, PenaltyName
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["Composite"]
 
@@ -89,7 +89,7 @@ class Composite(StepOptimizer):
 
     def kernel(self, penalty: Penalty) -> Kernel:
         """Return the compiled step."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.optimizers.kernels.composite import INVERSE_SQRT, INVERSE_T, step
 
         schedule = INVERSE_T if self.schedule == "inverse-t" else INVERSE_SQRT

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rankbench.component import Property
 from rankbench.errors import SpecError
-from rankbench.optimizers.base import Fit, Problem, Solver
+from rankbench.kinds.optimizer import Fit, Problem, Solver
 from rankbench.optimizers.differences import Differences
 from rankbench.optimizers.guard import finite
 from rankbench.optimizers.problems import PairwiseProblem

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.optimizers.base import Fit, Problem, Solver
+from rankbench.kinds.optimizer import Fit, Problem, Solver
 from rankbench.optimizers.guard import finite
 
 __all__ = ["LBFGS"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
-from rankbench.optimizers.base import Fit, Problem, Solver
+from rankbench.kinds.optimizer import Fit, Problem, Solver
 from rankbench.optimizers.guard import finite
 
 __all__ = ["Newton"]

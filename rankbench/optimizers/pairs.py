@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError
+from rankbench.kinds.queries import Comparisons
 
 __all__ = ["PairCounts"]
 

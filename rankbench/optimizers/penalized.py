@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import SpecError
-from rankbench.optimizers.base import Problem
-from rankbench.optimizers.penalties import Penalty
+from rankbench.kinds.optimizer import Problem
+from rankbench.kinds.penalty import Penalty
 
 __all__ = ["PenalizedProblem"]
 

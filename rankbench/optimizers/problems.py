@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError, SpecError
+from rankbench.kinds.queries import Comparisons
+from rankbench.kinds.surrogate import PairwiseSurrogate
 from rankbench.optimizers.differences import Differences
 from rankbench.optimizers.pairs import PairCounts
-from rankbench.surrogates.base import PairwiseSurrogate
 
 __all__ = ["Gram", "PairwiseProblem", "QuadraticProblem"]
 

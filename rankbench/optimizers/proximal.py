@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
-from rankbench.optimizers.base import Fit, Problem, Solver
+from rankbench.kinds.optimizer import Fit, Problem, Solver
+from rankbench.kinds.penalty import Penalty, PenaltyName
 from rankbench.optimizers.guard import finite
 from rankbench.optimizers.penalized import PenalizedProblem
-from rankbench.optimizers.penalties import Penalty, PenaltyName
 
 __all__ = ["Proximal"]
 

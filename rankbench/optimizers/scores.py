@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError, SpecError
-from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.kinds.surrogate import ScoreSurrogate
 
 __all__ = ["ScoreProblem"]
 

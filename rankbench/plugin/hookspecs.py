@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING
 import pluggy
 
 if TYPE_CHECKING:
-    from rankbench.aggregators.base import Aggregator
-    from rankbench.data.dataset import Dataset
-    from rankbench.data.readers.base import Reader
-    from rankbench.losses.base import Loss
-    from rankbench.methods.base import Method
-    from rankbench.models.base import Model
-    from rankbench.optimizers.base import Optimizer
-    from rankbench.protocols.base import Protocol
-    from rankbench.surrogates.base import Surrogate
+    from rankbench.kinds.aggregator import Aggregator
+    from rankbench.kinds.dataset import Dataset
+    from rankbench.kinds.loss import Loss
+    from rankbench.kinds.method import Method
+    from rankbench.kinds.model import Model
+    from rankbench.kinds.optimizer import Optimizer
+    from rankbench.kinds.protocol import Protocol
+    from rankbench.kinds.reader import Reader
+    from rankbench.kinds.surrogate import Surrogate
 
 __all__ = [
     "GROUP",

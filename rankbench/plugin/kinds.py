@@ -45,15 +45,15 @@ class Kind:
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("aggregator", "aggregators", "rankbench.aggregators.base:Aggregator"),
-        Kind("surrogate", "surrogates", "rankbench.surrogates.base:Surrogate"),
-        Kind("loss", "losses", "rankbench.losses.base:Loss"),
-        Kind("optimizer", "optimizers", "rankbench.optimizers.base:Optimizer"),
-        Kind("model", "models", "rankbench.models.base:Model"),
-        Kind("method", "methods", "rankbench.methods.base:Method"),
-        Kind("protocol", "protocols", "rankbench.protocols.base:Protocol"),
-        Kind("reader", "readers", "rankbench.data.readers.base:Reader"),
-        Kind("dataset", "datasets", "rankbench.data.dataset:Dataset"),
+        Kind("aggregator", "aggregators", "rankbench.kinds.aggregator:Aggregator"),
+        Kind("surrogate", "surrogates", "rankbench.kinds.surrogate:Surrogate"),
+        Kind("loss", "losses", "rankbench.kinds.loss:Loss"),
+        Kind("optimizer", "optimizers", "rankbench.kinds.optimizer:Optimizer"),
+        Kind("model", "models", "rankbench.kinds.model:Model"),
+        Kind("method", "methods", "rankbench.kinds.method:Method"),
+        Kind("protocol", "protocols", "rankbench.kinds.protocol:Protocol"),
+        Kind("reader", "readers", "rankbench.kinds.reader:Reader"),
+        Kind("dataset", "datasets", "rankbench.kinds.dataset:Dataset"),
     )
 }
 

@@ -25,10 +25,10 @@ from rankbench.component import Component
 from rankbench.errors import PluginError, SpecError, nearest
 from rankbench.plugin import hookspecs
 from rankbench.plugin.blocked import is_blocked
-from rankbench.plugin.foreign import said
 from rankbench.plugin.kinds import KINDS, SUITE
 from rankbench.plugin.registry import Origin, Registry
 from rankbench.spec import Spec, Value, parse
+from rankbench.text import said
 
 __all__ = [
     "PluginStatus",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rankbench.plugin.hookspecs import hookimpl
 
 if TYPE_CHECKING:
-    from rankbench.protocols.base import Protocol
+    from rankbench.kinds.protocol import Protocol
 
 __all__ = ["rankbench_register_protocols"]
 

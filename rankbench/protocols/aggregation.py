@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from rankbench.aggregators.ballots import implied_comparisons
-from rankbench.aggregators.base import Aggregator
-from rankbench.aggregators.structures import structure_of
 from rankbench.component import Component
-from rankbench.data.dataset import Dataset
-from rankbench.data.queries import Comparisons, Orders
 from rankbench.data.simulators.populations import Law, best_orders, make_populations
 from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.ballots import implied_comparisons
+from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.guard import failed, guarded
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.kinds.queries import Comparisons, Orders
+from rankbench.kinds.structures import structure_of
 from rankbench.plugin import manager
 from rankbench.protocols.agreement import misordered, regret, rmse
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
-from rankbench.results.schema import CellResult, Direction, Split
-from rankbench.runner.blocks import own_cells
-from rankbench.runner.contenders import failed
-from rankbench.runner.isolation import guarded, is_ours, lent_judgments
-from rankbench.runner.seeds import JUDGMENTS
+from rankbench.protocols.cells import own_cells
+from rankbench.protocols.isolation import is_ours, lent_judgments
+from rankbench.seeds import JUDGMENTS
 
 if TYPE_CHECKING:
-    from rankbench.data.schema import Table
+    from rankbench.kinds.table import Table
 
 __all__ = ["Aggregation"]
 
@@ -149,8 +149,8 @@ class Aggregation(Protocol):
 
     def _draw(self, prepared: Prepared, task: BlockTask, p: int) -> Comparisons | Orders:
         """Return the judgments of population p in this block."""
-        from rankbench.data.kernels.populations import draw_ballots, draw_comparisons
-        from rankbench.random import seed_state
+        from rankbench.data.simulators.kernels.populations import draw_ballots, draw_comparisons
+        from rankbench.kernels.random import seed_state
 
         n = task.key.n
         # Copies: what workers share is read-only, which the kernels' signatures are not.

@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import StructureKind
-from rankbench.data.btl import draw_comparisons, limit_scores, preference_matrix, prefix
-from rankbench.data.dataset import Dataset
-from rankbench.data.load import load_dataset, usable
-from rankbench.data.queries import Queries
 from rankbench.data.shards import design_heldout
+from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix, prefix
+from rankbench.data.tables.load import load_dataset, usable
 from rankbench.data.transforms import apply
 from rankbench.errors import InputError, SpecError
-from rankbench.losses.base import Loss
+from rankbench.kinds.cell import CellResult, Split
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.method import Block
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.kinds.queries import Queries
 from rankbench.losses.evaluate import Structures
-from rankbench.methods.base import Block
-from rankbench.methods.erm import ERM
+from rankbench.methods.erm.erm import ERM
 from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
-from rankbench.results.schema import CellResult, Split
-from rankbench.runner.blocks import own_cells, trusted
-from rankbench.runner.seeds import block_entropy, draw_entropy
+from rankbench.protocols.cells import own_cells, trusted
+from rankbench.seeds import block_entropy, draw_entropy
 from rankbench.spec import Spec, parse
 
 __all__ = ["BTL"]
@@ -91,7 +91,7 @@ class BTL(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the block's comparisons, fit every contender, judge each by every loss."""
-        from rankbench.runner.contenders import answer, fit, judge, method_of
+        from rankbench.protocols.judging import answer, fit, judge, method_of
 
         key = task.key
         queries = {split: _queries(prepared, split) for split in self.splits}

@@ -10,25 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.click_model import SelectionAggregator, topmost
-from rankbench.data.clicks import OffList, Several
-from rankbench.data.queries import Selections
-from rankbench.data.selections import SelectionLog, load_selections, take_selections
+from rankbench.data.tables.clicks import OffList, Several
+from rankbench.data.tables.selections import SelectionLog, load_selections, take_selections
 from rankbench.errors import InputError, SpecError
+from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.guard import ContenderFailed, failed, guarded
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.kinds.queries import Selections
+from rankbench.kinds.selection_aggregator import SelectionAggregator, topmost
 from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.protocols.isolation import lent_judgments
 from rankbench.protocols.selections import few_sessions
 from rankbench.protocols.votes import unchanged
-from rankbench.results.schema import CellResult, Direction, Split
 from rankbench.returned import numbers
-from rankbench.runner.contenders import failed
-from rankbench.runner.isolation import ContenderFailed, guarded, lent_judgments
-from rankbench.runner.seeds import block_entropy, draw_entropy
+from rankbench.seeds import block_entropy, draw_entropy
 
 if TYPE_CHECKING:
     from rankbench.component import Component
-    from rankbench.data.dataset import Dataset
-    from rankbench.data.schema import Table
+    from rankbench.kinds.dataset import Dataset
+    from rankbench.kinds.table import Table
 
 __all__ = ["ClickPrediction", "click_log_loss"]
 
@@ -54,7 +54,7 @@ class ClickPrediction(Protocol):
     part, and with a single query nothing says how other sessions would go.
 
     A session is one selection: `several` and
-    `off-list` say what becomes of the others, see `rankbench.data.clicks`. The policies
+    `off-list` say what becomes of the others, see `rankbench.data.tables.clicks`. The policies
     apply to the held-out sessions too, so losses under different ones cannot be compared.
     """
 

@@ -9,19 +9,19 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
-from rankbench.data.dataset import Dataset
+from rankbench.counts.units import units_of_votes
+from rankbench.counts.votes import Votes
 from rankbench.errors import SpecError
-from rankbench.logs.certainty import FEW, LARGEST, ridge_of, too_thin
-from rankbench.logs.ranking import Cluster, ItemRanking, clusters_of, rank_items
-from rankbench.logs.units import units_of_votes
-from rankbench.logs.votes import Votes
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.cell import RANKING, CellResult, Direction, Layout, Split
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask, Prepared, Protocol
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.votes import misfit_of, unpack_votes, votes_of
-from rankbench.results.schema import RANKING, CellResult, Direction, Layout, Split
+from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin
+from rankbench.ranking.ranking import Cluster, ItemRanking, clusters_of, rank_items
 
 __all__ = ["Items"]
 
@@ -30,7 +30,7 @@ class Items(Protocol):
     """Every contender ranks the items of a log, with intervals.
 
     Scores come from all votes, intervals and rank ranges from a bootstrap of judges (see
-    `rankbench.logs.ranking.rank_items`). ``lower`` and ``upper`` are nan for items that too
+    `rankbench.ranking.ranking.rank_items`). ``lower`` and ``upper`` are nan for items that too
     few votes are about, and for contenders that are ``irregular``: such items may hold any
     place. Items that no chain of comparisons connects are
     said to be so, and never put on one scale.
@@ -87,8 +87,7 @@ class Items(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Rank the items by every contender."""
-        from rankbench.runner.contenders import failed
-        from rankbench.runner.isolation import guarded
+        from rankbench.kinds.guard import failed, guarded
 
         votes = unpack_votes(prepared)
         found = []

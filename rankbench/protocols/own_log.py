@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
-from rankbench.data.dataset import Dataset
+from rankbench.counts.votes import Votes
 from rankbench.errors import SpecError
-from rankbench.logs.folds import FOLDS, Grouping, chosen_grouping, inner_splits, split
-from rankbench.logs.ranking import scores_of
-from rankbench.logs.votes import Votes
-from rankbench.protocols.base import BlockTask, Prepared, Protocol
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, inner_splits, split
 from rankbench.protocols.votes import misfit_of, unpack_votes, votes_of
-from rankbench.results.schema import CellResult, Direction, Split
+from rankbench.ranking.ranking import scores_of
 
 __all__ = ["OwnLog"]
 
@@ -41,7 +41,7 @@ class OwnLog(Protocol):
 
     A fifth of the votes is held out at a time, all votes of a judge (or on a pair, or of a
     later time) together; what of these a log allows is decided once, see
-    `rankbench.logs.folds.chosen_grouping`. A contender's parameters and its link, from score differences to
+    `rankbench.protocols.folds.chosen_grouping`. A contender's parameters and its link, from score differences to
     chances, are chosen within the other four fifths, by log loss on three inner folds; then it
     is fitted to all four. Repetition r tests fold r mod 5 of a random partition of its own
     for every five repetitions. Folds by time are never shuffled: a run learns from the first sixths of the
@@ -115,9 +115,8 @@ class OwnLog(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Fit every contender to the training votes and judge it on the others."""
-        from rankbench.runner.blocks import points
-        from rankbench.runner.contenders import failed
-        from rankbench.runner.isolation import guarded
+        from rankbench.kinds.guard import failed, guarded
+        from rankbench.protocols.cells import points
 
         votes = unpack_votes(prepared)
         key = task.key
@@ -164,7 +163,7 @@ def _judged(
     folds: Inner,
 ) -> tuple[Mapping[str, float], dict[str, float]]:
     """Return the metrics of one contender on the test votes, and what was chosen for it."""
-    from rankbench.logs.links import calibration_error, tie_log_loss, win_log_loss
+    from rankbench.protocols.links import calibration_error, tie_log_loss, win_log_loss
 
     chosen = _choose(grid, votes, train, folds)
     held = _outcomes(scores_of(grid[chosen.point], votes, train), votes, test)
@@ -183,7 +182,7 @@ def _judged(
 
 def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], folds: Inner) -> _Chosen:
     """Choose parameters and link by the log loss of margins that were predicted out of fold."""
-    from rankbench.logs.links import LINKS, Outcomes, fit_link, fit_tie_link, win_log_loss
+    from rankbench.protocols.links import LINKS, Outcomes, fit_link, fit_tie_link, win_log_loss
 
     predicted = np.zeros(len(train), dtype=np.bool_)
     for _, outside in folds:
@@ -207,7 +206,7 @@ def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], 
 
 
 def _outcomes(scores: NDArray[np.float64], votes: Votes, rows: NDArray[np.int64]) -> Any:
-    from rankbench.logs.links import Outcomes
+    from rankbench.protocols.links import Outcomes
 
     margins = scores[votes.winners[rows]] - scores[votes.losers[rows]]
     margins[np.abs(margins) < SMALLEST] = 0.0

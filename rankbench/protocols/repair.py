@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.data.dataset import Dataset
-from rankbench.data.queries import Comparisons, Queries
 from rankbench.errors import SpecError
+from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.method import Block, Method
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-from rankbench.methods.base import Block, Method
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
-from rankbench.results.schema import CellResult, Direction, Split
-from rankbench.runner.blocks import own_cells
-from rankbench.runner.contenders import answer, fit, judge, method_of
-from rankbench.runner.seeds import JUDGMENTS, block_entropy
+from rankbench.protocols.cells import own_cells
+from rankbench.protocols.judging import answer, fit, judge, method_of
+from rankbench.seeds import JUDGMENTS, block_entropy
 from rankbench.theory.populations import Noise, Population, draw_populations, paper_populations
 
 __all__ = ["Repair"]
@@ -66,7 +66,7 @@ class Repair(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Draw the populations and find their best rankings."""
-        from rankbench.random import seed_state
+        from rankbench.kernels.random import seed_state
 
         if self.paper and self.noise != "low-noise":
             raise SpecError(f"protocol {self!s}: the paper's own populations are low-noise")
@@ -149,7 +149,7 @@ def _queries(prepared: Prepared) -> Queries:
 
 
 def _draw(populations: list[Population], n: int, entropy: tuple[int, ...]) -> Comparisons:
-    from rankbench.random import seed_state
+    from rankbench.kernels.random import seed_state
     from rankbench.theory.kernels.votes import draw_votes
 
     winners, losers = (np.empty(n * len(populations), dtype=np.int32) for _ in range(2))

@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
-from rankbench.data.click_population import ClickPopulation
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.losses.base import Loss
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.cell import CellResult, Split
+from rankbench.kinds.click_population import ClickPopulation
+from rankbench.kinds.guard import ContenderFailed, failed, guarded
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.losses.evaluate import Structures
 from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
+from rankbench.protocols.isolation import lent_judgments
+from rankbench.protocols.judging import losses_of
 from rankbench.protocols.selections import few_sessions
-from rankbench.results.schema import CellResult, Split
 from rankbench.returned import numbers
-from rankbench.runner.contenders import failed, losses_of
-from rankbench.runner.isolation import ContenderFailed, guarded, lent_judgments
-from rankbench.runner.seeds import draw_entropy
+from rankbench.seeds import draw_entropy
 
 if TYPE_CHECKING:
     from rankbench.component import Component, StructureKind
-    from rankbench.data.dataset import Dataset
-    from rankbench.data.queries import Selections
-    from rankbench.data.schema import Table
+    from rankbench.kinds.dataset import Dataset
+    from rankbench.kinds.queries import Selections
+    from rankbench.kinds.table import Table
 
 __all__ = ["Selection"]
 
@@ -116,8 +117,8 @@ def _scores(
     aggregator: Aggregator, log: Selections, offsets: NDArray[np.int64], labels: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return scores of all items: from all queries' selections where the aggregator takes them."""
-    from rankbench.aggregators.click_model import SelectionAggregator
-    from rankbench.data.selections import take_selections
+    from rankbench.data.tables.selections import take_selections
+    from rankbench.kinds.selection_aggregator import SelectionAggregator
 
     log = lent_judgments(log)
     if isinstance(aggregator, SelectionAggregator):

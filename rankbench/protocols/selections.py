@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rankbench.protocols.base import BlockTask, Prepared
-from rankbench.runner.blocks import own_cells, trusted
+from rankbench.kinds.protocol import BlockTask, Prepared
+from rankbench.protocols.cells import own_cells, trusted
 
 __all__ = ["few_sessions"]
 

@@ -13,21 +13,22 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.data.dataset import Dataset
 from rankbench.data.movielens.features import Centering, Leakage, raw_features, standardized
 from rankbench.data.movielens.pairs import Pairs, draw_pairs
 from rankbench.data.movielens.ratings import Ratings
-from rankbench.data.queries import Queries
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.methods.base import Block, Fitted, Method
+from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.guard import ContenderFailed, failed, guarded
+from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.kinds.queries import Queries
 from rankbench.methods.pair_risk import PairRisk
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
-from rankbench.results.schema import CellResult, Direction, Split
+from rankbench.protocols.cells import points
+from rankbench.protocols.isolation import lent
+from rankbench.protocols.judging import answer, fit
 from rankbench.returned import numbers
-from rankbench.runner.blocks import points
-from rankbench.runner.contenders import answer, failed, fit
-from rankbench.runner.isolation import ContenderFailed, guarded, lent
-from rankbench.runner.seeds import block_entropy, draw_entropy
+from rankbench.seeds import block_entropy, draw_entropy
 
 __all__ = ["Table1"]
 
@@ -76,7 +77,7 @@ class Table1(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Read the ratings and compute the features of all rotations, in threads."""
-        from rankbench.runner.executors import available_cores
+        from rankbench.runtime import available_cores
 
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a data set of rated movies")
@@ -137,7 +138,7 @@ class Table1(Protocol):
     def _run(self, ratings: Ratings, fingerprint: str, seed: int, repetition: int) -> dict[str, NDArray[np.generic]]:
         """Compute one rotation: its rows in order, their features, where its parts begin."""
         from rankbench.data.movielens.kernels.draws import deal
-        from rankbench.random import seed_state
+        from rankbench.kernels.random import seed_state
 
         partition, rotation = divmod(repetition, FOLDS)
         folds = np.empty(len(ratings), np.int8)

@@ -9,16 +9,15 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from rankbench.component import Component
-from rankbench.data.dataset import Dataset
 from rankbench.errors import SpecError
-from rankbench.losses.base import Loss
+from rankbench.kinds.cell import CellResult, Direction, Layout, Split
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.guard import failed, guarded
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.plugin import manager
 from rankbench.plugin.resolve import reference
-from rankbench.protocols.base import BlockTask, Prepared, Protocol
-from rankbench.results.schema import CellResult, Direction, Layout, Split
-from rankbench.runner.contenders import failed
-from rankbench.runner.isolation import guarded
-from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.theory.consistency import Consistency, consistency
 from rankbench.theory.risks import Aggregation
 from rankbench.theory.settings import Setting, settings

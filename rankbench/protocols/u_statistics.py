@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.data.dataset import Dataset
 from rankbench.errors import SpecError
+from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.guard import failed, guarded
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.methods.log_odds import LogOddsRegression
 from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
-from rankbench.results.schema import CellResult, Direction, Split
-from rankbench.runner.blocks import own_cells
-from rankbench.runner.contenders import failed
-from rankbench.runner.isolation import guarded
-from rankbench.runner.seeds import JUDGMENTS
+from rankbench.protocols.cells import own_cells
+from rankbench.seeds import JUDGMENTS
 
 __all__ = ["UStatistics"]
 
@@ -94,7 +93,7 @@ class UStatistics(Protocol):
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
         """Draw the worlds."""
-        from rankbench.random import seed_state
+        from rankbench.kernels.random import seed_state
         from rankbench.theory.kernels.power_law import normal
 
         d, count = self.dimension, self.queries
@@ -168,7 +167,7 @@ class UStatistics(Protocol):
         return p
 
     def _draw(self, world: _World, task: BlockTask, u: int) -> _Votes:
-        from rankbench.random import seed_state
+        from rankbench.kernels.random import seed_state
         from rankbench.theory.kernels.power_law import draw_outcomes, shuffle
 
         key = task.key

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.component import Component
-from rankbench.data.dataset import Dataset
+from rankbench.counts.votes import Votes, load_votes, votes_of_ballots
+from rankbench.describe.findings import find, name_notes
 from rankbench.errors import InputError
-from rankbench.logs.findings import find, name_notes
-from rankbench.logs.ranking import scales_of
-from rankbench.logs.votes import Votes, load_votes, votes_of_ballots
-from rankbench.protocols.base import Prepared, pack
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.protocol import Prepared, pack
+from rankbench.ranking.ranking import scales_of
 
 __all__ = ["Loaded", "misfit_of", "pack_votes", "unchanged", "unpack_votes", "votes_of"]
 

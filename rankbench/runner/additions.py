@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from rankbench.component import Component, build
 from rankbench.errors import SpecError
+from rankbench.kinds.protocol import Protocol
+from rankbench.kinds.suite import ContenderEntry, Experiment
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import KINDS
-from rankbench.protocols.base import Protocol
 from rankbench.spec import Spec, parse
-from rankbench.suites.schema import ContenderEntry, Experiment
 
 __all__ = ["added"]
 

@@ -9,15 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from rankbench.component import Component, build
-from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask, Prepared
-from rankbench.results.schema import BlockResult, CellResult, Split, problem_with
-from rankbench.runner.isolation import ContenderFailed, guarded, is_ours, printable, reason
+from rankbench.kinds.cell import BlockResult, CellResult, Split, problem_with
+from rankbench.kinds.guard import ContenderFailed, guarded, printable, reason
+from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runtime import one_blas_thread
-from rankbench.spec import parse
 
-__all__ = ["own_cells", "points", "run_block", "trusted", "vetted"]
+__all__ = ["run_block", "vetted"]
 
 
 def run_block(prepared: Prepared, task: BlockTask) -> BlockResult:
@@ -71,19 +68,3 @@ def _checked(
     losses = {name: np.asarray(values) for name, values in said.losses.items()}
     info = {name: float(value) for name, value in said.info.items()}
     return CellResult(cell, said.status, said.reason, float(said.optimality), losses, dict(said.curves), info)
-
-
-def points(kind: str, text: str) -> list[Component]:
-    """Return the components that a cell's spec stands for: one, or the points of its grid."""
-    spec = parse(text)
-    return list(build(manager.component_class(kind, spec.name), spec))
-
-
-def trusted(kind: str, text: str) -> bool:
-    """Return whether all components in a cell's spec are built in."""
-    return all(is_ours(point) for point in points(kind, text))
-
-
-def own_cells(task: BlockTask, kind: str) -> dict[str, str]:
-    """Return the cells whose contenders are built in: foreign ones could take down the process that compiles."""
-    return {cell: spec for cell, spec in task.cells.items() if trusted(kind, spec)}

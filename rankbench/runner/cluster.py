@@ -11,16 +11,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Any, cast
 
+from rankbench.dask import connected
 from rankbench.errors import ExecutorError
-from rankbench.protocols.base import BlockTask, Prepared
-from rankbench.results.schema import BlockResult
+from rankbench.kinds.cell import BlockResult
+from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import run_block, vetted
 from rankbench.runner.deaths import Dead, apart, failed, placed
 from rankbench.runner.executors import LIMIT, warm_up_all
@@ -30,45 +29,7 @@ from rankbench.runner.remote import Remote
 from rankbench.runner.share import write_shared
 from rankbench.runner.wire import result_from_bytes, result_to_bytes, task_from_json, task_to_json
 
-__all__ = ["connected", "run_on_cluster"]
-
-PATIENCE = 30
-"""Seconds to wait for a scheduler, and for its first worker."""
-
-
-def connected(address: str) -> Any:
-    """Return a client of the scheduler at `address`, with at least one worker that has our code.
-
-    Raises
-    ------
-    ExecutorError
-        `distributed` is not installed, nobody answers at the address, there is no worker,
-        or a worker has other code: its numbers might be others.
-    """
-    try:
-        import distributed
-    except ImportError as error:
-        raise ExecutorError("the executor dask needs the package distributed: pip install 'rankbench[dask]'") from error
-    from rankbench.digest import code_digest
-
-    try:
-        client = cast(Any, distributed).Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise ExecutorError(f"no Dask scheduler answers at {address!r} ({error})") from error
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-        digests = client.run(_digest)
-    except (OSError, TimeoutError) as error:
-        client.close()
-        raise ExecutorError(f"the Dask cluster at {address!r} has no worker that answers ({error})") from error
-    strangers = sorted(worker for worker, digest in digests.items() if digest != code_digest())
-    if strangers:
-        client.close()
-        raise ExecutorError(
-            f"{len(strangers)} of {len(digests)} Dask workers have other code, libraries or processors than this "
-            f"machine, the first at {strangers[0]}: install the same rankbench, plugins and pins there"
-        )
-    return client
+__all__ = ["run_on_cluster"]
 
 
 def run_on_cluster(
@@ -138,23 +99,6 @@ def _result(future: Any) -> BlockResult | Dead:
 
 
 # What follows runs on the cluster's machines.
-
-
-_DIGEST = (
-    "from rankbench.runtime import prepare; prepare(); from rankbench.digest import code_digest; print(code_digest())"
-)
-
-
-def _digest() -> str:
-    """Return the code digest as a block's process there would have it."""
-    done = subprocess.run(
-        [sys.executable, "-c", _DIGEST],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    return done.stdout.strip()
 
 
 _lenders: dict[str, Lender] = {}

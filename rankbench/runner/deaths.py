@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from rankbench.data.click_population import ClickPopulation
-from rankbench.data.dataset import Dataset
-from rankbench.protocols.base import BlockTask, Prepared, Protocol
-from rankbench.results.schema import BlockResult, CellResult
-from rankbench.runner.blocks import own_cells, points
-from rankbench.runner.isolation import strangers
+from rankbench.kinds.cell import BlockResult, CellResult
+from rankbench.kinds.click_population import ClickPopulation
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.protocols.cells import own_cells, points
+from rankbench.protocols.isolation import strangers
 
 __all__ = ["Dead", "Places", "apart", "failed", "grouped", "placed"]
 

@@ -5,7 +5,6 @@ Results arrive in any order; nothing that is kept depends on it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, wait
 from functools import partial
@@ -13,25 +12,21 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from rankbench.protocols.base import BlockTask, Prepared, Protocol
-from rankbench.results.schema import BlockResult
+from rankbench.kinds.cell import BlockResult
+from rankbench.kinds.guard import alone, guarded, reason
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.protocols.isolation import is_ours
 from rankbench.runner.blocks import run_block
 from rankbench.runner.deaths import Dead, apart, failed, placed
 from rankbench.runner.foreign import run_foreign
-from rankbench.runner.isolation import alone, guarded, is_ours, reason
 from rankbench.runner.share import open_shared, shared
 
-__all__ = ["LIMIT", "available_cores", "run_here", "run_in_pool", "warm_up_all"]
+__all__ = ["LIMIT", "run_here", "run_in_pool", "warm_up_all"]
 
 LIMIT = 3600.0
 """Seconds after which a block is given up, unless a run says otherwise."""
 
 _open: dict[tuple[str, int], Prepared] = {}
-
-
-def available_cores() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_here(sources: Sequence[Prepared], tasks: Sequence[BlockTask], timeout: float = LIMIT) -> Iterator[BlockResult]:

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rankbench.data.dataset import Dataset
 from rankbench.errors import StoreError
-from rankbench.results.journal import FILE, Journal
-from rankbench.results.schema import SuiteRecord
+from rankbench.kinds.cell import SuiteRecord
+from rankbench.kinds.dataset import Dataset
 from rankbench.runner.plan import Planned
+from rankbench.store.file import FILE
+from rankbench.store.journal import Journal
 
 __all__ = ["check_folder", "default_folder", "of_other_code"]
 

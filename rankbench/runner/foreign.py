@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from rankbench.protocols.base import BlockTask, Prepared
-from rankbench.results.schema import BlockResult
+from rankbench.kinds.cell import BlockResult
+from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import vetted
 from rankbench.runner.deaths import Dead, apart, failed
 from rankbench.runner.lending import lender

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 from rankbench.component import Component, build
 from rankbench.errors import SpecError, nearest
-from rankbench.losses.base import Loss
+from rankbench.kinds.cell import BlockKey, Member
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.kinds.suite import ContenderEntry, Experiment, Suite
 from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask, Prepared, Protocol
-from rankbench.results.schema import BlockKey, Member
 from rankbench.runner.additions import added
 from rankbench.runner.prepare import Sources
 from rankbench.spec import parse
-from rankbench.suites.schema import ContenderEntry, Experiment, Suite
 
 __all__ = ["Plan", "Planned", "contenders", "fitting", "make_plan", "metric"]
 

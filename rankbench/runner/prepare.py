@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from rankbench.data.dataset import Dataset
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
+from rankbench.kinds.cell import SPLITS, is_text
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.guard import guarded, reason
+from rankbench.kinds.protocol import Prepared, Protocol
+from rankbench.kinds.suite import Suite
 from rankbench.plugin import manager
-from rankbench.protocols.base import Prepared, Protocol
-from rankbench.results.schema import SPLITS, is_text
-from rankbench.runner.isolation import guarded, is_ours, reason
-from rankbench.suites.schema import Suite
+from rankbench.protocols.isolation import is_ours
 
 __all__ = ["Sources", "dataset_of", "prepare", "protocol_of"]
 

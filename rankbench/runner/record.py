@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rankbench.digest import blas_cores, code_digest, cpu_class, version
-from rankbench.losses.base import Loss
+from rankbench.kinds.loss import Loss
 from rankbench.plugin import manager
-from rankbench.runner.blocks import points
+from rankbench.protocols.cells import points
 from rankbench.runner.plan import Planned
 
 __all__ = ["LIBRARIES", "run_facts", "suite_record"]
@@ -17,7 +17,7 @@ LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
 
 def suite_record(made: Planned) -> dict[str, Any]:
-    """Return what the journal keeps about the suite, see `rankbench.results.schema.SuiteRecord`."""
+    """Return what the journal keeps about the suite, see `rankbench.kinds.cell.SuiteRecord`."""
     suite = made.plan.suite
     return {
         "name": suite.name,

@@ -20,10 +20,10 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
-from rankbench.protocols.base import BlockTask
-from rankbench.results.schema import BlockResult
+from rankbench.kinds.cell import BlockResult
+from rankbench.kinds.guard import printable
+from rankbench.kinds.protocol import BlockTask
 from rankbench.runner.deaths import Dead
-from rankbench.runner.isolation import printable
 from rankbench.runner.lending import Lender, lender
 from rankbench.runner.wire import result_from_bytes, task_from_json, task_to_json
 
@@ -155,8 +155,8 @@ def main(sources: str, task: str, result: str) -> None:
 
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     prepare()
+    from rankbench.kinds.guard import alone
     from rankbench.runner.blocks import run_block
-    from rankbench.runner.isolation import alone
     from rankbench.runner.share import open_shared
     from rankbench.runner.wire import result_to_bytes
 

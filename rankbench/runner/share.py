@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from rankbench.data.dataset import Dataset
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.protocol import Prepared
 from rankbench.plugin.manager import component_class, names
-from rankbench.protocols.base import Prepared
 from rankbench.runner.prepare import dataset_of, protocol_of
 
 __all__ = ["open_shared", "shared", "spec_of", "write_shared"]

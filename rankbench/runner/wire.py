@@ -10,8 +10,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.protocols.base import BlockTask
-from rankbench.results.schema import BlockKey, BlockResult, CellResult, Curve, Split, Status
+from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve, Split, Status
+from rankbench.kinds.protocol import BlockTask
 
 __all__ = ["result_from_bytes", "result_to_bytes", "task_from_json", "task_to_json"]
 

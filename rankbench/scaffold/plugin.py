@@ -22,7 +22,7 @@ COMPILED_KINDS = ("surrogate", "aggregator", "loss", "optimizer")
 """Those of them that have a compiled form, and a template for it."""
 
 IMPORTS = {
-    "optimizer": "import numpy as np\nfrom {module} import {cls}\n\nfrom rankbench.optimizers.penalties import Penalty",
+    "optimizer": "import numpy as np\nfrom {module} import {cls}\n\nfrom rankbench.kinds.penalty import Penalty",
     "reader": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
     "dataset": "from {module} import {cls}",
 }

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from rankbench.errors import InputError, SpecError, nearest
+from rankbench.kinds.suite import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
 from rankbench.plugin import manager
-from rankbench.suites.schema import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
 
 __all__ = ["find_suite", "load_suite", "read_suite"]
 

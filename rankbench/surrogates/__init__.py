@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rankbench.kinds.surrogate import Surrogate
 from rankbench.plugin.hookspecs import hookimpl
-from rankbench.surrogates.base import Surrogate
 from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
 from rankbench.surrogates.linear import Linear, LinearPower, ValueRegularized
 from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingERR

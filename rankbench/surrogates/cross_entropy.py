@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Property
-from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.surrogates.normalized import GainShares
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["CrossEntropy", "ListNet"]
 
@@ -43,7 +43,7 @@ class _Softmax(ScoreSurrogate):
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.cross_entropy import value_and_gradient
 
         return Kernel(value_and_gradient)
@@ -72,7 +72,7 @@ class ListNet(_Softmax):
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.cross_entropy import softmax
 
         return Kernel(softmax)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.kinds.surrogate import ScoreSurrogate
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["LeastSquares"]
 
@@ -31,7 +31,7 @@ class LeastSquares(ScoreSurrogate):
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.least_squares import value_and_gradient
 
         return Kernel(value_and_gradient)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
-from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.surrogates.least_squares import LeastSquares
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["Linear", "LinearPower", "ValueRegularized"]
 
@@ -66,7 +66,7 @@ class ValueRegularized(ScoreSurrogate):
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.linear import target
 
         return Kernel(target, np.array([self.nu]))
@@ -146,7 +146,7 @@ class LinearPower(ValueRegularized):
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.linear import value_and_gradient
 
         return Kernel(value_and_gradient, np.array([self.power]))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.discounts import TINY, Cutoff, DiscountName, GainName, discounts, gains, ideal
-from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.kinds.surrogate import ScoreSurrogate
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["GainShares", "NormalizedGains", "normalized_gains"]
 
@@ -51,8 +51,8 @@ class NormalizedGains(ScoreSurrogate):
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
-        from rankbench.kernels import Kernel
-        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.kernels.gains import gain_params
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.normalized import target, work
 
         return Kernel(target, gain_params(self.gain, self.discount, self.cutoff), work)
@@ -77,8 +77,8 @@ class GainShares(NormalizedGains):
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
-        from rankbench.kernels import Kernel
-        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.kernels.gains import gain_params
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.normalized import raised_target, work
 
         return Kernel(raised_target, gain_params(self.gain, self.discount, self.cutoff), work)

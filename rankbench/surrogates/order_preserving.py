@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
+from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.satisfaction import SatisfactionName, satisfaction
-from rankbench.surrogates.base import ScoreSurrogate
 from rankbench.surrogates.normalized import GainShares
 from rankbench.surrogates.pairwise import Pairwise
 from rankbench.surrogates.pairwise_exponential import PairwiseExponential
@@ -18,7 +18,7 @@ from rankbench.surrogates.pairwise_logistic import PairwiseLogistic
 from rankbench.surrogates.pairwise_squared_hinge import PairwiseSquaredHinge
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["OrderPreserving", "OrderPreservingERR", "OrderPreservingFamily"]
 
@@ -75,7 +75,7 @@ class OrderPreservingFamily(ScoreSurrogate):
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`, O(m^2)."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.order_preserving import PHI_CODES, value_and_gradient
 
         return Kernel(value_and_gradient, np.array([float(PHI_CODES[self.phi])]))
@@ -116,8 +116,8 @@ class OrderPreservingERR(OrderPreservingFamily):
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
-        from rankbench.kernels import Kernel
-        from rankbench.losses.kernels.satisfaction import SATISFACTION_CODES
+        from rankbench.kernels.satisfaction import SATISFACTION_CODES
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.order_preserving import satisfaction_target
 
         return Kernel(satisfaction_target, np.array([float(SATISFACTION_CODES[self.gain]), self.top]))

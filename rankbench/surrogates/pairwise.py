@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from rankbench.component import Property
-from rankbench.surrogates.base import PairwiseSurrogate
+from rankbench.kinds.surrogate import PairwiseSurrogate
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["Pairwise"]
 
@@ -66,7 +66,7 @@ class Pairwise(PairwiseSurrogate):
 
     def edges_kernel(self) -> Kernel:
         """Return the compiled `edges`."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.pairwise import weigh
 
         return Kernel(weigh, np.array([float(self.form == "margin"), self.power, self.scale]))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankbench.surrogates.pairwise import Pairwise
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["PairwiseExponential"]
 
@@ -46,7 +46,7 @@ class PairwiseExponential(Pairwise):
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel]:
         """Return compiled phi, dphi and ddphi."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.exponential import ddphi, dphi, phi
 
         return Kernel(phi), Kernel(dphi), Kernel(ddphi)

@@ -11,7 +11,7 @@ from rankbench.component import Property
 from rankbench.surrogates.pairwise import Pairwise
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["PairwiseHinge"]
 
@@ -40,7 +40,7 @@ class PairwiseHinge(Pairwise):
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, None]:
         """Return compiled phi and dphi."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.hinge import dphi, phi
 
         return Kernel(phi), Kernel(dphi), None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankbench.surrogates.pairwise import Pairwise
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["PairwiseSquared"]
 
@@ -43,7 +43,7 @@ class PairwiseSquared(Pairwise):
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel]:
         """Return compiled phi, dphi and ddphi."""
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.squared import ddphi, dphi, phi
 
         return Kernel(phi), Kernel(dphi), Kernel(ddphi)

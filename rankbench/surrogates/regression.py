@@ -14,7 +14,7 @@ from rankbench.surrogates.least_squares import LeastSquares
 from rankbench.surrogates.normalized import NormalizedGains
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = ["Regression"]
 
@@ -26,7 +26,7 @@ class Regression(LeastSquares, NormalizedGains):
     discounted sum of gains over all orderings (14). A structure with ``Z(s) <= 0`` or
     ``s = 0`` has nothing to normalize: its target is 0. So has one whose Z(s) is
     within rounding of 0: 1e-12 of its largest gain. The runner makes scores 0 that are all
-    rounding beside what one judgment does (`rankbench.runner.kernels.targets.ROUNDING`).
+    rounding beside what one judgment does (`rankbench.methods.erm.kernels.targets.ROUNDING`).
 
     ``normalize=false`` leaves Z(s) out: its minimizer orders items by the mean of G(s_j),
     which is consistent for losses that do not divide by Z(s), not for the NDCG family.
@@ -50,8 +50,8 @@ class Regression(LeastSquares, NormalizedGains):
         """Return the compiled `target`."""
         if self.normalize:
             return super().target_kernel()
-        from rankbench.kernels import Kernel
-        from rankbench.losses.kernels.gains import gain_params
+        from rankbench.kernels.gains import gain_params
+        from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.normalized import plain_target
 
         return Kernel(plain_target, gain_params(self.gain, self.discount, 1))

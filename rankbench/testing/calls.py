@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
-from rankbench.data.queries import Comparisons, Queries
-from rankbench.losses.base import Loss
-from rankbench.methods.base import Block, Method
-from rankbench.models.base import Model
-from rankbench.optimizers.base import Solver, StepOptimizer
-from rankbench.optimizers.penalties import Penalty
-from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.method import Block, Method
+from rankbench.kinds.model import Model
+from rankbench.kinds.optimizer import Solver, StepOptimizer
+from rankbench.kinds.penalty import Penalty
+from rankbench.kinds.queries import Comparisons, Queries
+from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.problems import problems
 from rankbench.testing.results import CheckSkipped
@@ -257,7 +257,7 @@ def _method(it: Method, label: str, design: Queries, said: Comparisons, entropy:
 
 def fitted_scores(fitted: Any, queries: Queries) -> NDArray[np.float64]:
     """Return a method's scores of items, shape (N,), by the way that it offers."""
-    from rankbench.runner.isolation import problem_with
+    from rankbench.protocols.isolation import problem_with
     from rankbench.testing.results import CheckFailed
 
     if trouble := problem_with(fitted):

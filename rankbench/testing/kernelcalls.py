@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.base import Aggregator
-from rankbench.losses.base import Loss
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.loss import Loss
 from rankbench.testing.results import CheckFailed
 
 if TYPE_CHECKING:
-    from rankbench.kernels import Kernel
+    from rankbench.kernels.signatures import Kernel
 
 __all__ = [
     "Guarded",

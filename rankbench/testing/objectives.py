@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
+from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.results import CheckSkipped
 from rankbench.testing.subjects import Subject

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankbench.optimizers.base import Problem, Solver
+from rankbench.kinds.optimizer import Problem, Solver
+from rankbench.kinds.surrogate import PairwiseSurrogate
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
-from rankbench.surrogates.base import PairwiseSurrogate
 from rankbench.testing import samples
 from rankbench.testing.results import CheckSkipped
 

@@ -8,12 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rankbench.component import Component
-from rankbench.plugin.foreign import said
 from rankbench.plugin.kinds import SUITE
 from rankbench.testing.catalog import Check, checks_for, named
 from rankbench.testing.results import CheckFailed, CheckResult, CheckSkipped
 from rankbench.testing.state import threads_before, watched
 from rankbench.testing.subjects import Subject, subject_of
+from rankbench.text import said
 
 __all__ = ["check_component", "outcome", "run_check", "unexecuted", "validated"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import StructureKind
-from rankbench.data.queries import Comparisons, Orders, Queries, Selections
+from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
 
 __all__ = [
     "Sample",

@@ -7,8 +7,8 @@ from itertools import permutations
 
 import numpy as np
 
-from rankbench.losses.base import Loss
-from rankbench.surrogates.base import Surrogate
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.surrogate import Surrogate
 from rankbench.theory.cones import least_on_cone, representative
 from rankbench.theory.risks import Aggregation, surrogate_risk
 from rankbench.theory.settings import Setting

@@ -72,7 +72,7 @@ def paper_populations() -> list[Population]:
 
 
 def _votes(noise: Noise, m: int, state: NDArray[np.uint64]) -> NDArray[np.float64]:
-    from rankbench.random import below
+    from rankbench.kernels.random import below
 
     lead = _leads(noise, m, state)
     while noise == "cyclic" and is_acyclic(difference_graph(np.maximum(lead, 0.0))):
@@ -94,7 +94,7 @@ def _votes(noise: Noise, m: int, state: NDArray[np.uint64]) -> NDArray[np.float6
 
 def _leads(noise: Noise, m: int, state: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Return d, skew-symmetric, shape (m, m)."""
-    from rankbench.random import uniform
+    from rankbench.kernels.random import uniform
 
     lead = np.zeros((m, m))
     for distance in range(1, m):
@@ -110,6 +110,6 @@ def _leads(noise: Noise, m: int, state: NDArray[np.uint64]) -> NDArray[np.float6
 
 
 def _exponential(state: NDArray[np.uint64]) -> float:
-    from rankbench.random import uniform
+    from rankbench.kernels.random import uniform
 
     return -math.log1p(-uniform(state))

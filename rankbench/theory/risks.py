@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.losses.base import Loss
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.err import ERRFamily
 from rankbench.losses.ndcg import NDCGFamily
-from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.theory.graphs import difference_graph, net_weights
 from rankbench.theory.settings import Setting
 

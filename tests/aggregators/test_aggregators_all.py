@@ -32,9 +32,9 @@ from rankbench.aggregators import (
     WinRate,
     rankbench_register_aggregators,
 )
-from rankbench.aggregators.ballots import implied_comparisons
-from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError, SpecError
+from rankbench.kinds.ballots import implied_comparisons
+from rankbench.kinds.queries import Comparisons
 from rankbench.spec import parse
 
 ALL = [
@@ -355,6 +355,8 @@ def test_parameters_are_validated(text):
 
 
 def test_components_import_neither_numba_nor_scipy():
-    code = "import sys, rankbench.aggregators, rankbench.data.btl; print({'numba', 'scipy'} & set(sys.modules))"
+    code = (
+        "import sys, rankbench.aggregators, rankbench.data.simulators.btl; print({'numba', 'scipy'} & set(sys.modules))"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "set()"

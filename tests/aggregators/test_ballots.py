@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from order_samples import ballots, build
 
 from rankbench.aggregators import Borda, BradleyTerry, Identity, Kemeny, WinRate
-from rankbench.aggregators.ballots import implied_comparisons, with_unranked
-from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError
+from rankbench.kinds.ballots import implied_comparisons, with_unranked
+from rankbench.kinds.queries import Comparisons
 
 
 def naive(places_of_ballots, weights, m, unranked):

@@ -9,7 +9,7 @@ from order_samples import build
 from scipy.optimize import minimize
 
 from rankbench.aggregators import BradleyTerry, Davidson
-from rankbench.data.queries import Comparisons
+from rankbench.kinds.queries import Comparisons
 
 
 def record(winners, losers, weights, ties):

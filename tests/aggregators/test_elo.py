@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankbench.aggregators import Elo
-from rankbench.data.queries import Comparisons
 from rankbench.errors import SpecError
+from rankbench.kinds.queries import Comparisons
 
 POINTS = 400 / math.log(10)
 

@@ -11,8 +11,8 @@ from order_samples import ballots, build
 from scipy.optimize import minimize
 
 from rankbench.aggregators import BradleyTerry, PlackettLuce
-from rankbench.aggregators.ballots import implied_comparisons
 from rankbench.errors import InputError
+from rankbench.kinds.ballots import implied_comparisons
 
 
 def stage_masses(scores, places, unranked):

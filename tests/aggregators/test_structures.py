@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankbench.aggregators import rankbench_register_aggregators
-from rankbench.aggregators.structures import structure_of
-from rankbench.data.queries import Comparisons
+from rankbench.kinds.queries import Comparisons
+from rankbench.kinds.structures import structure_of
 
 ALL = [a() for a in rankbench_register_aggregators() if a.judgments == "comparisons" and not a.needs_truth]
 

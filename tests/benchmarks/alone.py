@@ -6,10 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.methods.base import Block
-from rankbench.methods.erm import ERM
-from rankbench.optimizers.base import StepOptimizer
-from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.kinds.method import Block
+from rankbench.kinds.optimizer import StepOptimizer
+from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.methods.erm.erm import ERM
 
 
 def plain_numpy(block: Block, contender: ERM, steps: int) -> NDArray[np.float64]:

@@ -39,8 +39,8 @@ def measure(path: str, n: int, fit: bool) -> tuple[float, float, float]:
 
     import polars as pl
 
-    from rankbench.logs.bradley_terry import fit_bradley_terry
-    from rankbench.logs.scan import count_log
+    from rankbench.counts.scan import count_log
+    from rankbench.ranking.bradley_terry import fit_bradley_terry
 
     frame = pl.scan_parquet(path)
     rows = frame.select(pl.len()).collect().item()
@@ -76,7 +76,7 @@ def draw_costs(costs: list[Cost]) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from rankbench.results.figures.style import RC, look
+    from rankbench.reports.figures.style import RC, look
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()

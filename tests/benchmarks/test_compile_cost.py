@@ -12,11 +12,11 @@ import pytest
 from numba import njit
 from test_lockstep_speed import NOTHING, STEP, block, contenders, lockstep
 
-from rankbench.kernels import PHI, Kernel
+from rankbench.kernels.signatures import PHI, Kernel
+from rankbench.methods.erm.kernels import columns, targets
+from rankbench.methods.erm.kernels import lockstep as loop
+from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.plugin import manager
-from rankbench.runner.kernels import columns, targets
-from rankbench.runner.kernels import lockstep as loop
-from rankbench.runner.lockstep import Lockstep
 from rankbench.surrogates.pairwise_squared import PairwiseSquared
 
 __all__ = ["block"]

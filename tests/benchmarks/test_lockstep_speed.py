@@ -15,15 +15,15 @@ import pytest
 from alone import leanest, plain_numpy
 from threadpoolctl import threadpool_limits
 
-from rankbench.data.btl import draw_comparisons, prefix
-from rankbench.data.queries import Queries
-from rankbench.methods.base import Block
-from rankbench.methods.erm import ERM
+from rankbench.data.simulators.btl import draw_comparisons, prefix
+from rankbench.kernels.random import seed_state
+from rankbench.kinds.method import Block
+from rankbench.kinds.queries import Queries
+from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.methods.erm.erm import ERM
+from rankbench.methods.erm.lockstep import Lockstep
+from rankbench.methods.erm.tables import TargetPlan, judged_arrays
 from rankbench.plugin.manager import get
-from rankbench.random import seed_state
-from rankbench.runner.lockstep import Lockstep
-from rankbench.runner.tables import TargetPlan, judged_arrays
-from rankbench.surrogates.base import ScoreSurrogate
 
 QUERIES, M, D, N = 100, 100, 136, 160_000
 STEP = "optimizer=composite(c=0.01)"

@@ -6,15 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import synthetic
 
-from rankbench.results.report import report
+from rankbench.reports.report import report
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "results"))
-    import synthetic
-
+def run(tmp_path: Path) -> Path:
     contenders = [synthetic.Contender(f"c{i}", {"k": i}, 2e-4 * i) for i in range(500)]
     losses = tuple(f"ndcg:k={k}" for k in range(1, 6))
     plan = synthetic.Plan("e", contenders, n=(200_000,), repetitions=3, baseline="c0", losses=losses)

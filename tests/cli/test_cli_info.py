@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rankbench.losses.base import Loss
+from rankbench.kinds.loss import Loss
 from rankbench.models.linear import Linear
 from rankbench.plugin import manager
 

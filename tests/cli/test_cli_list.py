@@ -50,7 +50,7 @@ def test_json_has_all_kinds_and_parameters(rankbench):
 
 
 def test_compiled_and_interpreted_are_marked(rankbench, monkeypatch):
-    from rankbench.aggregators.base import Aggregator
+    from rankbench.kinds.aggregator import Aggregator
 
     class Plain(Aggregator):
         """In NumPy."""

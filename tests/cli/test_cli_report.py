@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+import synthetic
 from click.testing import CliRunner
 
 from rankbench.cli.report import report
 from rankbench.errors import StoreError
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "results"))
-import synthetic
 
 
 def test_report_names_what_it_wrote(tmp_path: Path) -> None:

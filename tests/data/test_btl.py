@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from rankbench.data.btl import Draw, draw_comparisons, limit_scores, preference_matrix, prefix
-from rankbench.data.queries import Queries
+from rankbench.data.simulators.btl import Draw, draw_comparisons, limit_scores, preference_matrix, prefix
 from rankbench.errors import InputError
+from rankbench.kinds.queries import Queries
 
 
 def make_queries(*labels):

@@ -3,10 +3,10 @@ import pytest
 from scipy.stats import chisquare
 
 from rankbench.aggregators import Cascade
-from rankbench.data.describe import describe
-from rankbench.data.schema import validate_selections
-from rankbench.data.selections import load_selections
 from rankbench.data.simulators.cascade_clicks import SHARES, CascadeClicks
+from rankbench.data.tables.selections import load_selections
+from rankbench.data.tables.validate import validate_selections
+from rankbench.describe.describe import describe
 from rankbench.errors import SpecError
 from rankbench.losses import ERR
 from rankbench.plugin.manager import get

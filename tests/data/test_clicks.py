@@ -1,9 +1,9 @@
 import polars as pl
 import pytest
 
-from rankbench.data.clicks import reduce_clicks
-from rankbench.data.schema import selections_schema
+from rankbench.data.tables.clicks import reduce_clicks
 from rankbench.errors import InputError
+from rankbench.kinds.table import selections_schema
 
 LIST = ["a", "b", "c"]
 OFF = 4

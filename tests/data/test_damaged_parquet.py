@@ -7,10 +7,10 @@ import re
 import polars as pl
 import pytest
 
-from rankbench.data.checks import _Source
-from rankbench.data.readers.base import choose_reader
+from rankbench.counts.scan import count_log
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.tables.checks import _Source
 from rankbench.errors import InputError
-from rankbench.logs.scan import count_log
 
 VOTES = pl.DataFrame(
     {"query_id": ["q"] * 2, "winner": pl.Series(["a", "b"], dtype=pl.Categorical), "loser": ["b", "a"]}

@@ -11,9 +11,10 @@ import pytest
 from data_paths import needs, real
 
 from rankbench.data import fetch as module
-from rankbench.data.cards import Card, CardDataset, card_dataset, cards, cards_folder, load_card
+from rankbench.data.card_dataset import CardDataset, card_dataset
+from rankbench.data.cards import Card, cards, cards_folder, load_card
 from rankbench.data.fetch import fetch, find, locate, verify_file
-from rankbench.data.load import load_dataset, usable
+from rankbench.data.tables.load import load_dataset, usable
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.plugin.manager import component_class, get
 

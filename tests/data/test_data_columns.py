@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rankbench.data.columns import as_comparisons, guess, parse_columns
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.sides import decided
+from rankbench.data.tables.columns import as_comparisons, guess, parse_columns
+from rankbench.data.tables.sides import decided
 from rankbench.errors import InputError
 
 

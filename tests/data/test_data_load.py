@@ -2,9 +2,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankbench.data.load import load_dataset, load_queries, usable
-from rankbench.data.schema import items_schema
+from rankbench.data.tables.load import load_dataset, load_queries, usable
 from rankbench.errors import InputError
+from rankbench.kinds.table import items_schema
 from rankbench.plugin.manager import get
 
 

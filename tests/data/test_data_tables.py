@@ -7,13 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankbench.data.readers.base import choose_reader
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
 from rankbench.data.readers.letor import LetorReader
 from rankbench.data.readers.ndjson import NdjsonReader
 from rankbench.data.readers.parquet import ParquetReader
-from rankbench.data.schema import items_schema, validate_comparisons, validate_items
+from rankbench.data.tables.validate import validate_comparisons, validate_items
 from rankbench.errors import InputError
+from rankbench.kinds.table import items_schema
 
 READERS = [LetorReader, ParquetReader, CsvReader, NdjsonReader]
 

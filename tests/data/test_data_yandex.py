@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from data_paths import needs, real
 
-from rankbench.data.readers.base import choose_reader
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.yandex import YandexReader
 from rankbench.errors import InputError
 

@@ -11,15 +11,15 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.aggregators import ballots
-from rankbench.aggregators.ballots import check_implied, implied_comparisons
-from rankbench.data.check import LONGEST_NAME
-from rankbench.data.checks import checked
-from rankbench.data.orders import load_orders
-from rankbench.data.queries import Orders, Unranked
-from rankbench.data.weights import check_weights
+from rankbench.counts.votes import load_votes, votes_of_ballots
+from rankbench.data.tables.check import LONGEST_NAME
+from rankbench.data.tables.checks import checked
+from rankbench.data.tables.orders import load_orders
+from rankbench.data.tables.weights import check_weights
 from rankbench.errors import InputError
-from rankbench.logs.votes import load_votes, votes_of_ballots
+from rankbench.kinds import ballots
+from rankbench.kinds.ballots import check_implied, implied_comparisons
+from rankbench.kinds.queries import Orders, Unranked
 
 LONG = "é" * (LONGEST_NAME + 1)
 

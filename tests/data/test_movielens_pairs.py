@@ -8,7 +8,7 @@ import pytest
 from rankbench.data.movielens.kernels.draws import deal
 from rankbench.data.movielens.pairs import draw_pairs
 from rankbench.errors import InputError
-from rankbench.random import seed_state
+from rankbench.kernels.random import seed_state
 
 # User 0: groups 0 (1, 1, 3) and 1 (2, 5); user 1: group 2 (4, 4), no pair; user 3: group 3 (1, 2, 3).
 RATINGS = np.array([1.0, 1, 3, 2, 5, 4, 4, 1, 2, 3])

@@ -9,7 +9,7 @@ import pytest
 from data_paths import needs
 
 import rankbench
-from rankbench.data.readers.base import choose_reader
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.movielens import MovieLensReader
 from rankbench.errors import ChecksumError, InputError
 

@@ -6,11 +6,12 @@ import pytest
 
 from rankbench.cli import main
 from rankbench.data.convert import convert
-from rankbench.data.describe import describe
-from rankbench.data.orders import load_orders, take_orders
-from rankbench.data.readers.base import choose_reader
-from rankbench.data.schema import orders_schema, table_of, validate_orders
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.tables.orders import load_orders, take_orders
+from rankbench.data.tables.validate import validate_orders
+from rankbench.describe.describe import describe
 from rankbench.errors import InputError
+from rankbench.kinds.table import orders_schema, table_of
 
 RANKINGS = [[["b"], ["a", "c"]], [["x"], ["y"]], [["c"]], [["a"], ["b"]]]
 FRAME = pl.DataFrame(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankbench.data.kernels.populations import draw_ballots, draw_comparisons
+from rankbench.data.simulators.kernels.populations import draw_ballots, draw_comparisons
 from rankbench.data.simulators.populations import best_orders, make_populations
-from rankbench.random import seed_state
+from rankbench.kernels.random import seed_state
 
 LAWS = ["btl", "thurstone", "heteroscedastic", "intransitive", "plackett-luce"]
 

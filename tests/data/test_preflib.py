@@ -5,9 +5,9 @@ import gzip
 import pytest
 from data_paths import needs, real
 
-from rankbench.data.orders import load_orders
-from rankbench.data.readers.base import choose_reader
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.preflib import PreflibReader
+from rankbench.data.tables.orders import load_orders
 from rankbench.errors import InputError
 from rankbench.plugin.manager import get
 

@@ -11,9 +11,10 @@ from click.testing import CliRunner
 
 import rankbench
 from rankbench.cli import main
-from rankbench.data.readers.base import choose_reader, existing
+from rankbench.counts.source import open_source
+from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError
-from rankbench.logs.source import open_source
+from rankbench.kinds.reader import existing
 
 VOTES = "winner,loser\na,b\nb,c\nc,a\n"
 

@@ -11,17 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.data.readers.base import choose_reader
+from rankbench.counts.scan import count_log, count_log_clusters
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.schema import (
-    validate_comparisons,
-    validate_items,
-    validate_orders,
-    validate_selections,
-)
+from rankbench.data.tables.validate import validate_comparisons, validate_items, validate_orders, validate_selections
 from rankbench.errors import InputError
-from rankbench.logs.aggregate import aggregate
-from rankbench.logs.scan import count_log, count_log_clusters
+from rankbench.ranking.aggregate import aggregate
 
 NO_NUMBERS = [date(2024, 1, 1), datetime(2024, 1, 1), timedelta(1), time(1), True]
 VOTE = {"query_id": ["q", "q"], "winner": ["a", "b"], "loser": ["b", "a"]}

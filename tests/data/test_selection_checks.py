@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 
-from rankbench.data.readers.base import choose_reader
-from rankbench.data.schema import validate_comparisons, validate_selections
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.tables.validate import validate_comparisons, validate_selections
 from rankbench.errors import InputError
 
 GOOD = {

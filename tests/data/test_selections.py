@@ -5,9 +5,9 @@ from data_paths import needs, real
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.data.clicks import reduce_clicks
-from rankbench.data.schema import validate_selections
-from rankbench.data.selections import load_selections, take_selections
+from rankbench.data.tables.clicks import reduce_clicks
+from rankbench.data.tables.selections import load_selections, take_selections
+from rankbench.data.tables.validate import validate_selections
 from rankbench.errors import InputError
 from rankbench.plugin.manager import get
 

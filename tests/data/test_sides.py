@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankbench.counts.source import open_source
 from rankbench.data.readers.csv import CsvReader
 from rankbench.errors import InputError
-from rankbench.logs.aggregate import aggregate
-from rankbench.logs.source import open_source
+from rankbench.ranking.aggregate import aggregate
 
 Rows = list[tuple[str, ...]]
 

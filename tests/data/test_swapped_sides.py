@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rankbench.data.readers.csv import CsvReader
 from rankbench.errors import InputError
-from rankbench.logs.aggregate import aggregate
+from rankbench.ranking.aggregate import aggregate
 
 NAMES = {
     "left": ("words", 0),

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rankbench.data.columns import guess, parse_columns
+from rankbench.counts.votes import Votes, load_votes
 from rankbench.data.convert import convert
-from rankbench.data.describe_votes import describe_votes
-from rankbench.data.readers.base import choose_reader
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.schema import validate_comparisons
+from rankbench.data.tables.columns import guess, parse_columns
+from rankbench.data.tables.validate import validate_comparisons
+from rankbench.describe.votes import describe_votes
 from rankbench.errors import InputError
-from rankbench.logs.folds import split
-from rankbench.logs.votes import Votes, load_votes
+from rankbench.protocols.folds import split
 
 EAST = timezone(timedelta(hours=5, minutes=30))
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.data.btl import limit_scores, preference_matrix
-from rankbench.data.queries import Queries
+from rankbench.data.simulators.btl import limit_scores, preference_matrix
 from rankbench.errors import InputError
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.method import Block
+from rankbench.kinds.queries import Queries
 from rankbench.losses import ERR, NDCG, PairwiseDisagreement, Precision
-from rankbench.losses.base import Loss
 from rankbench.methods import Oracle
-from rankbench.methods.base import Block
 
 SCORED = [
     NDCG(),
@@ -125,7 +125,7 @@ def test_large_cycles_are_bounded_and_small_ones_exact():
 @settings(max_examples=20, deadline=None)
 def test_the_lower_bound_of_large_cycles_is_one(seed):
     """Where the exact value is at hand, the bound by cycles of three is below it."""
-    from rankbench.losses import kemeny_risk
+    from rankbench.kernels import best_order as kemeny_risk
 
     graph = cyclic(7, seed)
     exact = PairwiseDisagreement().bayes_risk(graph[None])

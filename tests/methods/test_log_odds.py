@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from rankbench.data.queries import Comparisons, Queries
 from rankbench.errors import InputError
-from rankbench.methods.base import Block
+from rankbench.kinds.method import Block
+from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.methods.log_odds import DisjointBatches, UStatistic
 
 LAW = settings(deadline=None, max_examples=50)

@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 import rankbench
-from rankbench.data.queries import Comparisons, Queries
 from rankbench.errors import SpecError
-from rankbench.methods.base import Block
+from rankbench.kinds.method import Block
+from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.methods.pair_risk import PairRisk
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankbench.data.queries import Comparisons, Queries
 from rankbench.errors import SpecError
-from rankbench.methods.base import Block
+from rankbench.kinds.method import Block
+from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.methods.random_scores import RandomScores
 from rankbench.spec import parse
 

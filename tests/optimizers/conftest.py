@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankbench.data.queries import Comparisons
+from rankbench.kinds.queries import Comparisons
 
 
 @pytest.fixture

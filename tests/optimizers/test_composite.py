@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from rankbench.errors import SpecError
+from rankbench.kinds.penalty import Penalty
 from rankbench.optimizers import Composite
-from rankbench.optimizers.penalties import Penalty
 from rankbench.spec import parse
 
 SCHEDULES = [

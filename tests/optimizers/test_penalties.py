@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
 
-from rankbench.data.queries import Comparisons
 from rankbench.errors import SpecError
-from rankbench.methods.erm import ERM
+from rankbench.kinds.penalty import Penalty
+from rankbench.kinds.queries import Comparisons
+from rankbench.methods.erm.erm import ERM
 from rankbench.optimizers import Composite, Proximal
 from rankbench.optimizers.penalized import PenalizedProblem
-from rankbench.optimizers.penalties import Penalty
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.plugin.manager import get
 from rankbench.spec import parse

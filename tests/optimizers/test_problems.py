@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from rankbench.component import Component
-from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError, SpecError
+from rankbench.kinds.queries import Comparisons
+from rankbench.kinds.surrogate import PairwiseSurrogate
 from rankbench.optimizers.differences import Differences
 from rankbench.optimizers.pairs import PairCounts
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.surrogates import PairwiseLogistic, PairwiseSquared
-from rankbench.surrogates.base import PairwiseSurrogate
 
 SURROGATE = PairwiseLogistic()
 

@@ -5,10 +5,10 @@ from scipy.special import log_softmax
 from sklearn.linear_model import Ridge
 
 from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.optimizers import LBFGS, Newton
 from rankbench.optimizers.scores import ScoreProblem
 from rankbench.surrogates import CrossEntropy, LinearPower, ListNet, OrderPreserving, OrderPreservingERR, Regression
-from rankbench.surrogates.base import ScoreSurrogate
 
 SURROGATES = [
     ListNet(),

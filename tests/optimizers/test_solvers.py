@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from rankbench.data.queries import Comparisons
 from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.kinds.queries import Comparisons
 from rankbench.optimizers import LBFGS, Exact, Newton, Proximal
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.surrogates import PairwiseLogistic

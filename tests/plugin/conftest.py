@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from rankbench.models.base import Model
+from rankbench.kinds.model import Model
 from rankbench.plugin.hookspecs import hookimpl
 
 

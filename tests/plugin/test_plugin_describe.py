@@ -9,17 +9,17 @@ from typing import Annotated, ClassVar, Literal
 import pytest
 from pydantic import Field
 
-from rankbench.aggregators.base import Aggregator
 from rankbench.component import Order
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.method import Method
+from rankbench.kinds.model import Model
+from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.losses import NDCG
-from rankbench.losses.base import Loss
-from rankbench.methods.base import Method
-from rankbench.models.base import Model
 from rankbench.models.linear import Linear
 from rankbench.plugin import manager
 from rankbench.plugin.describe import compiled, describe, parameters, plain
 from rankbench.plugin.resolve import reference
-from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 
 
 class Everything(Method):

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 import pytest
 
 from rankbench.errors import PluginError, SpecError
-from rankbench.methods.base import Fitted, Method
-from rankbench.models.base import Model
+from rankbench.kinds.method import Fitted, Method
+from rankbench.kinds.model import Model
 from rankbench.plugin import manager
 from rankbench.plugin.manager import load
 from rankbench.plugin.resolve import reference

@@ -8,8 +8,8 @@ from typing import ClassVar
 import pytest
 
 from rankbench.errors import PluginError
-from rankbench.losses.base import Loss
-from rankbench.models.base import Model
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.model import Model
 from rankbench.models.linear import Linear
 from rankbench.plugin.manager import load
 
@@ -151,12 +151,12 @@ def test_all_hooks_of_a_plugin_are_called_once(entry, model, tmp_path):
         (lambda: Linear, "not a list"),
         (lambda: [Linear()], "is not a class; return subclasses of Model, not instances"),
         (lambda: ["linear"], "'linear' is not a class"),
-        (lambda: [int], "builtins.int does not derive from rankbench.models.base.Model"),
-        (lambda: [OfOtherKind], "OfOtherKind does not derive from rankbench.models.base.Model"),
+        (lambda: [int], "builtins.int does not derive from rankbench.kinds.model.Model"),
+        (lambda: [OfOtherKind], "OfOtherKind does not derive from rankbench.kinds.model.Model"),
         (lambda: [WithoutName], "WithoutName.name is missing; give a kebab-case name"),
         (lambda: [WithoutSource], "WithoutSource does not say its source"),
         (lambda: [Incomplete], "Incomplete does not implement features"),
-        (lambda: [Unprintable("X", (), {})], "does not derive from rankbench.models.base.Model"),
+        (lambda: [Unprintable("X", (), {})], "does not derive from rankbench.kinds.model.Model"),
     ],
 )
 def test_nonsense_is_recorded_with_its_cause_and_the_rest_works(entry, model, hook, cause):

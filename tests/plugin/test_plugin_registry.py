@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import pytest
 
-from rankbench.losses.base import Loss
+from rankbench.kinds.loss import Loss
 from rankbench.plugin.manager import load
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
-from rankbench.plugin.suites import describe_suite
+from rankbench.suites.describe import describe_suite
 
 TEXT = """
 name = "own"

@@ -1,7 +1,7 @@
 """What the tests of the protocols on selections share."""
 
-from rankbench.protocols.base import BlockTask
-from rankbench.results.schema import BlockKey
+from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.protocol import BlockTask
 
 
 def execute(protocol, prepared, contenders, losses, n, repetition=0, seed=7):

@@ -5,14 +5,14 @@ import pytest
 
 from rankbench import api
 from rankbench.aggregators import Borda, BradleyTerry, Davidson, PlackettLuce
-from rankbench.aggregators.base import Aggregator
-from rankbench.data.queries import Comparisons, Orders
 from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.protocol import BlockTask
+from rankbench.kinds.queries import Comparisons, Orders
 from rankbench.plugin import manager
 from rankbench.protocols.aggregation import Aggregation
 from rankbench.protocols.agreement import misordered, regret, rmse
-from rankbench.protocols.base import BlockTask
-from rankbench.results.schema import BlockKey
 
 METRICS = ("misordered", "regret", "rmse")
 

@@ -11,17 +11,17 @@ from click_blocks import execute
 
 import rankbench
 from rankbench.aggregators import Borda, Cascade, ClickModel, SelectionAggregator
-from rankbench.data.clicks import reduce_clicks
-from rankbench.data.dataset import Dataset
-from rankbench.data.queries import Selections
-from rankbench.data.schema import validate_selections
-from rankbench.data.selections import load_selections, take_selections
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
+from rankbench.data.tables.clicks import reduce_clicks
+from rankbench.data.tables.selections import load_selections, take_selections
+from rankbench.data.tables.validate import validate_selections
 from rankbench.errors import InputError, SpecError
+from rankbench.kinds.cell import problem_with
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.guard import ContenderFailed
+from rankbench.kinds.queries import Selections
 from rankbench.plugin import manager
 from rankbench.protocols.click_prediction import METRIC, ClickPrediction, _held, _parts, click_log_loss
-from rankbench.results.schema import problem_with
-from rankbench.runner.isolation import ContenderFailed
 
 DATASET = CascadeClicks(queries=6, items=8, shown=5, sessions=4000)
 

@@ -15,14 +15,14 @@ import pytest
 
 import rankbench
 from rankbench import api
-from rankbench.data.dataset import Dataset
+from rankbench.counts.votes import Votes
 from rankbench.errors import InputError, SpecError
-from rankbench.logs.votes import Votes
-from rankbench.protocols.base import Prepared
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.protocol import Prepared
 from rankbench.protocols.items import Items
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.votes import pack_votes, unpack_votes, votes_of
-from rankbench.results.journal import Journal
+from rankbench.store.journal import Journal
 
 
 class Log(Dataset):

@@ -17,11 +17,11 @@ from scipy import stats
 import rankbench
 from rankbench import api
 from rankbench.errors import SpecError
-from rankbench.methods.base import Method
+from rankbench.kinds.cell import CellResult, Curve
+from rankbench.kinds.method import Method
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, pack
-from rankbench.results.schema import CellResult, Curve
-from rankbench.results.units import UNIT_COLUMNS
+from rankbench.reports.units import UNIT_COLUMNS
 from rankbench.runner import executors
 from rankbench.runner.blocks import run_block
 

@@ -8,14 +8,14 @@ from scipy.special import expit
 
 from rankbench import api
 from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.kernels.random import seed_state
+from rankbench.kinds.cell import BlockKey, problem_with
+from rankbench.kinds.protocol import BlockTask
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.plugin import manager
 from rankbench.protocols import theory
-from rankbench.protocols.base import BlockTask
 from rankbench.protocols.repair import ROUNDING, Repair
 from rankbench.protocols.theory import Theory
-from rankbench.random import seed_state
-from rankbench.results.schema import BlockKey, problem_with
 from rankbench.theory.consistency import consistency
 from rankbench.theory.populations import draw_populations
 from rankbench.theory.settings import GRAPHS

@@ -9,12 +9,12 @@ import pytest
 
 from rankbench import api
 from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.kernels.random import seed_state
+from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.protocol import BlockTask
 from rankbench.methods.log_odds import LogOddsRegression
 from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask
 from rankbench.protocols.u_statistics import UStatistics
-from rankbench.random import seed_state
-from rankbench.results.schema import BlockKey
 from rankbench.theory.kernels.power_law import draw_outcomes, normal, shuffle
 
 METRICS = ("abs-bias", "deviation", "excess", "instability")

@@ -5,14 +5,14 @@ import pytest
 from click_blocks import execute
 
 from rankbench.aggregators import Borda, Cascade, LimitScores
-from rankbench.aggregators.base import Aggregator
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.cell import BlockKey, problem_with
+from rankbench.kinds.protocol import BlockTask
 from rankbench.losses import ERR, NDCG
 from rankbench.plugin import manager
-from rankbench.protocols.base import BlockTask
 from rankbench.protocols.selection import Selection
-from rankbench.results.schema import BlockKey, problem_with
-from rankbench.runner.seeds import draw_entropy
+from rankbench.seeds import draw_entropy
 
 DATASET = CascadeClicks(queries=12, items=8, shown=5)
 LOSSES = ("err", "ndcg", "pairwise-disagreement")

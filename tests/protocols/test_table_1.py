@@ -13,11 +13,11 @@ import rankbench
 from rankbench.component import build
 from rankbench.data.movielens.ratings import Ratings
 from rankbench.errors import InputError, SpecError
-from rankbench.methods.base import Fitted, Method
-from rankbench.protocols.base import BlockTask
+from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.method import Fitted, Method
+from rankbench.kinds.protocol import BlockTask
 from rankbench.protocols.table_1 import Table1
-from rankbench.results.schema import BlockKey
-from rankbench.results.stats.corrected_t import widening
+from rankbench.stats.corrected_t import widening
 from rankbench.suites.load import load_suite
 
 SMALL = "movielens-like:users=80,movies=120,ratings=4000,seed=3"

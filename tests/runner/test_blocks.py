@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from rankbench.errors import InputError, PluginError
-from rankbench.protocols.base import BlockTask, Prepared, Protocol
-from rankbench.results.schema import BlockKey, CellResult, Curve
-from rankbench.runner import isolation
+from rankbench.kinds import guard
+from rankbench.kinds.cell import BlockKey, CellResult, Curve
+from rankbench.kinds.guard import guarded
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.runner.blocks import run_block
-from rankbench.runner.isolation import guarded
 from rankbench.runner.prepare import _by
 
 TASK = BlockTask(BlockKey("said", "", 1, 0, 0), 0, ("gap",), {"c": "erm"})
@@ -136,5 +136,5 @@ def interrupted() -> None:
 def test_an_interrupt_is_the_users_here_and_the_contenders_in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         guarded(interrupted)
-    monkeypatch.setattr(isolation, "_alone", True)
+    monkeypatch.setattr(guard, "_alone", True)
     assert "KeyboardInterrupt" in str(guarded(interrupted))

@@ -80,18 +80,19 @@ def test_nothing_stays_behind_on_the_workers(cluster: Cluster) -> None:
 def test_workers_with_other_code_are_refused(
     cluster: Cluster, suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import rankbench.digest
+    import rankbench.dask
 
-    monkeypatch.setattr(rankbench.digest, "code_digest", lambda: "other")
+    monkeypatch.setattr(rankbench.dask, "code_digest", lambda: "other")
     with pytest.raises(ExecutorError, match="other code"):
         rankbench.run(suite, out=tmp_path / "out", executor="dask", address=cluster.address)
 
 
 def test_nobody_answers(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Known before anything is compiled or written for the workers."""
+    import rankbench.dask
     import rankbench.runner.cluster
 
-    monkeypatch.setattr(rankbench.runner.cluster, "PATIENCE", 1)
+    monkeypatch.setattr(rankbench.dask, "PATIENCE", 1)
     for name in ("warm_up_all", "write_shared"):
         monkeypatch.setattr(rankbench.runner.cluster, name, lambda *args: pytest.fail("too early"))
     with pytest.raises(ExecutorError, match="no Dask scheduler answers"):

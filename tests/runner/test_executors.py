@@ -169,9 +169,9 @@ def test_a_contender_that_hangs_is_a_row_and_the_others_are_the_same(
 
 
 def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankbench.protocols.base import BlockTask
+    from rankbench.kinds.cell import BlockKey
+    from rankbench.kinds.protocol import BlockTask
     from rankbench.protocols.btl import BTL
-    from rankbench.results.schema import BlockKey
     from rankbench.runner import deaths
 
     inside = {"erm": set(), "one": {"a"}, "two": {"b"}, "both": {"a"}, "ndcg": set(), "own": {"c"}}

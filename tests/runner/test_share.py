@@ -12,8 +12,8 @@ import pytest
 
 import rankbench
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
-from rankbench.protocols.base import BlockTask, Prepared, pack
-from rankbench.results.schema import BlockKey
+from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.protocol import BlockTask, Prepared, pack
 from rankbench.runner.deaths import placed
 from rankbench.runner.prepare import protocol_of
 from rankbench.runner.share import open_shared, shared, spec_of

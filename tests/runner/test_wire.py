@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from rankbench.protocols.base import BlockTask
-from rankbench.results.schema import BlockKey, BlockResult, CellResult, Curve
+from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve
+from rankbench.kinds.protocol import BlockTask
 from rankbench.runner.wire import result_from_bytes, result_to_bytes, task_from_json, task_to_json
 
 KEY = BlockKey("btl", "data\n\u2028é", 5, 2, 2**62)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.surrogates import (
     CrossEntropy,
     Linear,
@@ -14,7 +15,6 @@ from rankbench.surrogates import (
     OrderPreservingERR,
     Regression,
 )
-from rankbench.surrogates.base import ScoreSurrogate
 
 ALL = [
     Regression(),

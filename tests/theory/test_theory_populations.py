@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.random import seed_state
+from rankbench.kernels.random import seed_state
 from rankbench.theory.graphs import difference_graph, is_acyclic, is_low_noise
 from rankbench.theory.kernels.votes import draw_votes
 from rankbench.theory.populations import draw_populations, paper_populations

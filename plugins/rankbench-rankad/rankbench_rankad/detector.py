@@ -17,8 +17,8 @@ from rankbench_rankad.margins import Floats
 from rankbench_rankad.pvalues import conformal_p_values, flagged, p_values
 
 if TYPE_CHECKING:
-    from rankbench.data.queries import Queries
-    from rankbench.methods.base import Block, Fitted
+    from rankbench.kinds.method import Block, Fitted
+    from rankbench.kinds.queries import Queries
 
 __all__ = ["Detection", "Detector", "Learned", "Trained"]
 
@@ -179,7 +179,7 @@ class Detector(rankbench.Method):
 
     def fit(self, block: Block) -> Fitted:
         """Learn from the features of a block's items, whatever the judgments say: dense items first."""
-        from rankbench.methods.base import Fitted
+        from rankbench.kinds.method import Fitted
 
         trained = self.train(block.design.x.astype(np.float64), block.generator(self))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import rankbench
 
 if TYPE_CHECKING:
-    from rankbench.protocols.base import Protocol
+    from rankbench.kinds.protocol import Protocol
 
 __all__ = [
     "rankbench_register_datasets",

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.readers.base import existing
 from rankbench.errors import InputError, nearest
+from rankbench.kinds.reader import existing
 from rankbench_rankad.margins import Floats
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from pydantic import Field
 
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.protocols.base import BlockTask, Prepared, Protocol, failed, guarded, pack
-from rankbench.results.schema import CellResult, Curve, Direction, Split
+from rankbench.kinds.cell import CellResult, Curve, Direction, Split
+from rankbench.kinds.guard import failed, guarded
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.items import from_items
 from rankbench_rankad.margins import Floats

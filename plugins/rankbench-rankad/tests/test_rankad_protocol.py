@@ -6,8 +6,8 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.protocols.base import BlockTask
-from rankbench.results.schema import BlockKey, problem_with
+from rankbench.kinds.cell import BlockKey, problem_with
+from rankbench.kinds.protocol import BlockTask
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.protocol import Anomaly
 from rankbench_rankad.roc import PER_MILLE, auc, detected_at

@@ -18,8 +18,8 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.laplacian import WORK_VECTORS, solve, sum_pairs
-from rankbench.kernels import AGGREGATE
+from rankbench.kernels.laplacian import WORK_VECTORS, solve, sum_pairs
+from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["bradley_terry", "work_size"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.kernels import SELECT
+from rankbench.kernels.signatures import SELECT
 
 __all__ = ["cascade", "click_through_rate", "coec", "ratios"]
 
@@ -18,7 +18,7 @@ _VECTOR = types.float64[::1]
 def ratios(
     clicks: NDArray[np.float64], exposure: NDArray[np.float64], item_offsets: NDArray[np.int64], smoothing: float
 ) -> None:
-    """Replace clicks by the smoothed ratios of `rankbench.aggregators.click_model.click_ratios`."""
+    """Replace clicks by the smoothed ratios of `rankbench.kinds.selection_aggregator.click_ratios`."""
     n = item_offsets[-1]
     all_clicks, all_exposure = 0.0, 0.0
     for item in range(n):

@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.tables import add_up, take
-from rankbench.kernels import EDGES
+from rankbench.kernels.signatures import EDGES
 
 __all__ = ["average_adjacency", "difference_graph", "identity"]
 

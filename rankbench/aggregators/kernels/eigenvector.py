@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rankbench.aggregators.kernels.mean_log_odds import mean_log_odds
 from rankbench.aggregators.kernels.priorities import on_scale
 from rankbench.aggregators.kernels.tables import add_up
-from rankbench.kernels import AGGREGATE
+from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["eigenvector", "geometric_mean"]
 

@@ -9,7 +9,7 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from rankbench.aggregators import elo_rows
-from rankbench.kernels import AGGREGATE
+from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["elo", "elo_with_ties"]
 

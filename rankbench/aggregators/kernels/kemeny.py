@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.laplacian import join, sum_pairs
-from rankbench.kernels import AGGREGATE
+from rankbench.kernels.laplacian import join, sum_pairs
+from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["kemeny"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.laplacian import sum_pairs
-from rankbench.kernels import AGGREGATE
+from rankbench.kernels.laplacian import sum_pairs
+from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["pagerank", "parameters", "work_size"]
 

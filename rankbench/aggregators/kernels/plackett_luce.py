@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-import rankbench.kernels  # noqa: F401  numba reads the cache folder when it is first imported
+import rankbench.kernels.signatures  # noqa: F401  numba reads the cache folder when it is first imported
 
 __all__ = ["plackett_luce"]
 
@@ -201,7 +201,7 @@ def plackett_luce(
     Parameters
     ----------
     starts, items, places, weights : ndarray
-        Ballots as in `rankbench.data.queries.Orders`, those of one query.
+        Ballots as in `rankbench.kinds.queries.Orders`, those of one query.
     ranked : ndarray of int64, shape (n,)
         How many rows of each ballot were ranked by the voter; the others share one place at
         the end.

@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.clicks import ratios
-from rankbench.kernels import SELECT
+from rankbench.kernels.signatures import SELECT
 
 __all__ = ["position_debiased"]
 

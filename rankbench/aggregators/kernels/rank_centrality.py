@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.priorities import on_scale
 from rankbench.aggregators.kernels.tables import add_up
-from rankbench.kernels import AGGREGATE
+from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["rank_centrality"]
 

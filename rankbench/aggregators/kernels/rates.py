@@ -7,7 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.tables import add_up, take
-from rankbench.kernels import AGGREGATE
+from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["borda", "budgeted", "net_weights", "played_size", "win_rate"]
 

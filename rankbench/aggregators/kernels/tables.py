@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-import rankbench.kernels  # noqa: F401  numba reads the cache folder when it is first imported
+import rankbench.kernels.signatures  # noqa: F401  numba reads the cache folder when it is first imported
 
 __all__ = ["add_up", "table_size", "take"]
 

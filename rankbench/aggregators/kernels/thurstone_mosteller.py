@@ -8,9 +8,9 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.laplacian import WORK_VECTORS, join, solve, sum_pairs
 from rankbench.aggregators.kernels.priorities import on_scale
-from rankbench.kernels import AGGREGATE
+from rankbench.kernels.laplacian import WORK_VECTORS, join, solve, sum_pairs
+from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["thurstone_mosteller", "work_size"]
 

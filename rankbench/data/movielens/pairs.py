@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.queries import Comparisons
 from rankbench.errors import InputError
+from rankbench.kinds.queries import Comparisons
 
 __all__ = ["Pairs", "draw_pairs"]
 
@@ -94,7 +94,7 @@ def draw_pairs(
         No group has two different ratings.
     """
     from rankbench.data.movielens.kernels.draws import draw
-    from rankbench.random import seed_state
+    from rankbench.kernels.random import seed_state
 
     group = np.repeat(np.arange(len(users)), np.diff(offsets))
     first = np.zeros(len(ratings), np.int64)

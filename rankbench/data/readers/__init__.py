@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankbench.data.readers.base import Reader
+from rankbench.kinds.reader import Reader
 from rankbench.plugin.hookspecs import hookimpl
 
 __all__ = ["rankbench_register_readers"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.data.readers.base import Reader, existing
-from rankbench.data.shown import listed
 from rankbench.errors import InputError
+from rankbench.kinds.reader import Reader, existing
+from rankbench.text import listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +44,7 @@ class CsvReader(Reader):
         names = {name.strip(b' "\t\r') for name in head.split(b"\n", 1)[0].replace(b"\t", b",").split(b",")}
         if b"query_id" in names and {b"label", b"shown", b"ranking"} & names:
             return True
-        from rankbench.data.columns import guess
+        from rankbench.data.tables.columns import guess
 
         try:
             return guess([name.decode("utf-8", "replace") for name in names]) is not None
@@ -55,9 +55,9 @@ class CsvReader(Reader):
         """Return the table; see `Reader.scan`."""
         import polars as pl
 
-        from rankbench.data.checks import checked
         from rankbench.data.readers.csv_lines import check_lines
         from rankbench.data.readers.text import chunks
+        from rankbench.data.tables.checks import checked
 
         existing(path)
         for _ in chunks(path):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rankbench.data.readers.text import lines
-from rankbench.data.shown import shown
 from rankbench.errors import InputError
+from rankbench.text import shown
 
 __all__ = ["Groups", "alone", "find_groups"]
 

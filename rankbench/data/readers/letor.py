@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.data.readers.base import Reader, existing
+from rankbench.kinds.reader import Reader, existing
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.readers.base import Reader, existing
 from rankbench.data.readers.text import lines
-from rankbench.data.shown import shown
 from rankbench.errors import InputError
+from rankbench.kinds.reader import Reader, existing
+from rankbench.text import shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +53,7 @@ class MovieLensReader(Reader):
         """Return the items; see `Reader.scan`. Both files are read at once."""
         import polars as pl
 
-        from rankbench.data.schema import items_schema
+        from rankbench.kinds.table import items_schema
 
         movies = _read_movies(_beside(existing(path)))
         ratings = _read_ratings(path, movies)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.data.readers.base import Reader, existing
-from rankbench.data.shown import shown
 from rankbench.errors import InputError
+from rankbench.kinds.reader import Reader, existing
+from rankbench.text import shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -52,8 +52,8 @@ class NdjsonReader(Reader):
         """Return the table; see `Reader.scan`."""
         import polars as pl
 
-        from rankbench.data.checks import checked
         from rankbench.data.readers.text import BOM, head
+        from rankbench.data.tables.checks import checked
 
         # Polars takes a byte-order mark for a part of the first object.
         with existing(path).open("rb") as file:

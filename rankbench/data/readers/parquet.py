@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.data.readers.base import Reader, existing
+from rankbench.kinds.reader import Reader, existing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,8 +48,8 @@ class ParquetReader(Reader):
         """Return the table; see `Reader.scan`."""
         import polars as pl
 
-        from rankbench.data.checks import checked
         from rankbench.data.manifest import Manifest
+        from rankbench.data.tables.checks import checked
 
         if existing(path).is_dir():
             shards = Manifest.load(path).scan(path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.data.readers.base import Reader, existing
+from rankbench.kinds.reader import Reader, existing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,7 +55,7 @@ class PreflibReader(Reader):
         from polars.io.plugins import register_io_source
 
         from rankbench.data.readers.source import io_source
-        from rankbench.data.schema import orders_schema
+        from rankbench.kinds.table import orders_schema
 
         existing(path)
         return register_io_source(io_source(lambda: self.batches(path)), schema=orders_schema(("weight", "candidates")))

@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.data.readers.text import lines
-from rankbench.data.schema import orders_schema
-from rankbench.data.shown import shown
 from rankbench.errors import InputError
+from rankbench.kinds.table import orders_schema
+from rankbench.text import shown
 
 __all__ = ["PreflibFile"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.data.clicks import OffList, Several
-from rankbench.data.readers.base import Reader, existing
-from rankbench.data.shown import shown
+from rankbench.data.tables.clicks import OffList, Several
+from rankbench.kinds.reader import Reader, existing
+from rankbench.text import shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,7 +62,7 @@ class YandexReader(Reader):
         from polars.io.plugins import register_io_source
 
         from rankbench.data.readers.source import io_source
-        from rankbench.data.schema import selections_schema
+        from rankbench.kinds.table import selections_schema
 
         existing(path)
         return register_io_source(io_source(lambda: self.batches(path)), schema=selections_schema(part=False))
@@ -71,10 +71,10 @@ class YandexReader(Reader):
         """Yield the selections in pieces of bounded size."""
         import polars as pl
 
-        from rankbench.data.clicks import reduce_clicks
         from rankbench.data.readers.text import chunks
-        from rankbench.data.schema import selections_schema
+        from rankbench.data.tables.clicks import reduce_clicks
         from rankbench.errors import InputError
+        from rankbench.kinds.table import selections_schema
 
         schema = selections_schema(part=False)
         found = False

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.click_population import ClickPopulation
-from rankbench.data.dataset import simulator_fingerprint
-from rankbench.data.queries import Queries, Selections
+from rankbench.kinds.click_population import ClickPopulation
+from rankbench.kinds.dataset import simulator_fingerprint
+from rankbench.kinds.queries import Queries, Selections
 from rankbench.satisfaction import satisfaction
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class CascadeClicks(ClickPopulation):
 
     def draw(self, n: int, entropy: Sequence[int]) -> Selections:
         """Draw n sessions; see `ClickPopulation.draw`."""
-        from rankbench.data.kernels.clicks import draw, group
-        from rankbench.random import seed_state
+        from rankbench.data.simulators.kernels.clicks import draw, group
+        from rankbench.kernels.random import seed_state
 
         length = self.length
         _, weights = self._population
@@ -145,7 +145,7 @@ class CascadeClicks(ClickPopulation):
         """Return a log of `sessions` sessions."""
         import polars as pl
 
-        from rankbench.data.schema import selections_schema
+        from rankbench.kinds.table import selections_schema
 
         log = self.draw(self.sessions, [self.seed, 1])
         digits = len(str(self.items - 1))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from rankbench.data.dataset import Dataset, simulator_fingerprint
+from rankbench.kinds.dataset import Dataset, simulator_fingerprint
 
 if TYPE_CHECKING:
     import polars as pl
@@ -87,7 +87,7 @@ class MovieLensLike(Dataset):
         """Return the items; all of them are generated at once."""
         import polars as pl
 
-        from rankbench.data.schema import items_schema
+        from rankbench.kinds.table import items_schema
 
         draw = np.random.default_rng(np.random.SeedSequence([self.seed, VERSION]))
         genres, years = self._movies(draw)

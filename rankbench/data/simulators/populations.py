@@ -102,14 +102,14 @@ def make_populations(
 def best_orders(wins: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the order of least expected pairwise disagreement, (10), best item first, shape (P, m).
 
-    Exact, see `rankbench.losses.kemeny_risk.best_order`; where several orders are equally good, one of them.
+    Exact, see `rankbench.kernels.best_order.best_order`; where several orders are equally good, one of them.
 
     Parameters
     ----------
     wins : ndarray of float64, shape (P, m, m)
         With m of at most 14.
     """
-    from rankbench.losses.kemeny_risk import best_order
+    from rankbench.kernels.best_order import best_order
 
     return np.array([best_order(p)[0] for p in wins], dtype=np.int64)
 

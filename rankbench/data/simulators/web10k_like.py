@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.dataset import Dataset, simulator_fingerprint
+from rankbench.kinds.dataset import Dataset, simulator_fingerprint
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,7 +74,7 @@ class Web10kLike(Dataset):
         from polars.io.plugins import register_io_source
 
         from rankbench.data.readers.source import io_source
-        from rankbench.data.schema import items_schema
+        from rankbench.kinds.table import items_schema
 
         schema = items_schema(self.features)
         return register_io_source(io_source(partial(self._frames, schema)), schema=schema, is_pure=True)

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels import MATRIX_LOSS
+from rankbench.kernels.signatures import MATRIX_LOSS
 
 __all__ = ["disagreement", "work"]
 

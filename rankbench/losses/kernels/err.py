@@ -7,10 +7,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.discounts import DiscountName
-from rankbench.kernels import LOSS, RANKED
-from rankbench.losses.kernels.gains import HEADER, discount, gain_params
-from rankbench.losses.kernels.satisfaction import SATISFACTION_CODES, satisfied
-from rankbench.losses.kernels.sorting import padding, sort_descending
+from rankbench.kernels.gains import HEADER, discount, gain_params
+from rankbench.kernels.satisfaction import SATISFACTION_CODES, satisfied
+from rankbench.kernels.signatures import LOSS, RANKED
+from rankbench.kernels.sorting import padding, sort_descending
 from rankbench.satisfaction import SatisfactionName
 
 __all__ = ["err", "err_params", "ranked_err", "ranked_work", "work"]

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.kernels import LOSS, MATRIX_LOSS
+from rankbench.kernels.signatures import LOSS, MATRIX_LOSS
 
 __all__ = ["matrix_pass", "scores_pass"]
 

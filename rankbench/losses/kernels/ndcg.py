@@ -7,9 +7,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.discounts import SAFE_EXPONENT
-from rankbench.kernels import LOSS, RANKED
-from rankbench.losses.kernels.gains import HEADER, IDENTITY, IDENTITY_SHIFT, discount, gain_at, gains_and_ideal
-from rankbench.losses.kernels.sorting import padding, sort_descending
+from rankbench.kernels.gains import HEADER, IDENTITY, IDENTITY_SHIFT, discount, gain_at, gains_and_ideal
+from rankbench.kernels.signatures import LOSS, RANKED
+from rankbench.kernels.sorting import padding, sort_descending
 
 __all__ = ["ndcg", "ranked_ndcg", "work"]
 
@@ -28,7 +28,7 @@ def ndcg(
 ) -> float:
     """Return ``1 - 1/Z(s) sum_j G(s_j) / F(pi_alpha(j))``; 0 where Z(s) <= 0; nan if alpha has one.
 
-    `params` come from `rankbench.losses.kernels.gains.gain_params`.
+    `params` come from `rankbench.kernels.gains.gain_params`.
     """
     m = alpha.shape[0]
     n = padding(m)

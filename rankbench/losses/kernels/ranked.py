@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.kernels import RANKED
+from rankbench.kernels.signatures import RANKED
 from rankbench.losses.kernels.top import MOST, above, above_only, place, threshold
 
 __all__ = ["ranked_pass"]

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.kernels import STEP
+from rankbench.kernels.signatures import STEP
 
 __all__ = ["INVERSE_SQRT", "INVERSE_T", "step"]
 

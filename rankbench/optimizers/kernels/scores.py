@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.kernels import GRADIENT
+from rankbench.kernels.signatures import GRADIENT
 
 __all__ = ["risk"]
 

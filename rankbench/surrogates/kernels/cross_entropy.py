@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels import GRADIENT, TARGET
+from rankbench.kernels.signatures import GRADIENT, TARGET
 
 __all__ = ["softmax", "value_and_gradient"]
 

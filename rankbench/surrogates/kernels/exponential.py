@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels import PHI
+from rankbench.kernels.signatures import PHI
 
 __all__ = ["ddphi", "dphi", "phi"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels import GRADIENT
+from rankbench.kernels.signatures import GRADIENT
 
 __all__ = ["value_and_gradient"]
 

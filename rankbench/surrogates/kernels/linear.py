@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.kernels import GRADIENT, TARGET
+from rankbench.kernels.signatures import GRADIENT, TARGET
 
 __all__ = ["target", "value_and_gradient"]
 

@@ -7,9 +7,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.discounts import TINY
-from rankbench.kernels import TARGET
-from rankbench.losses.kernels.gains import gain_at, gains_and_ideal
-from rankbench.losses.kernels.sorting import padding
+from rankbench.kernels.gains import gain_at, gains_and_ideal
+from rankbench.kernels.signatures import TARGET
+from rankbench.kernels.sorting import padding
 
 __all__ = ["plain_target", "raised_target", "target", "work"]
 

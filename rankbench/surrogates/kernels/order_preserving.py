@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels import GRADIENT, TARGET
-from rankbench.losses.kernels.satisfaction import satisfied
+from rankbench.kernels.satisfaction import satisfied
+from rankbench.kernels.signatures import GRADIENT, TARGET
 
 __all__ = ["PHI_CODES", "satisfaction_target", "value_and_gradient"]
 

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels import WEIGH
+from rankbench.kernels.signatures import WEIGH
 
 __all__ = ["weigh"]
 

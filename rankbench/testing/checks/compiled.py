@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rankbench.optimizers.penalties import Penalty, PenaltyName
+from rankbench.kinds.penalty import Penalty, PenaltyName
+from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.plugin.describe import compiled
-from rankbench.surrogates.base import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import kernelcalls, samples
 from rankbench.testing.catalog import check
 from rankbench.testing.close import apart

@@ -64,23 +64,24 @@ def fingerprint_is_a_sha256(subject: Subject) -> None:
 @check("dataset")
 def rows_are_in_the_schema(subject: Subject) -> None:
     """The table is what `table` says, in the schema, its queries standing together."""
-    from rankbench.data import schema
+    from rankbench.data.tables import validate
+    from rankbench.kinds.table import table_of
 
     it = subject.it
     frame = _rows(it)
     if frame.height == 0:
         raise CheckFailed("it has no rows")
-    if (found := schema.table_of(frame.schema)) != it.table:
+    if (found := table_of(frame.schema)) != it.table:
         raise CheckFailed(f"its columns make a table of {found}, `table` says {it.table}")
     if it.table == "items":
-        schema.validate_items(frame.lazy(), allow_single=True)
+        validate.validate_items(frame.lazy(), allow_single=True)
     else:
-        validate = {
-            "comparisons": schema.validate_comparisons,
-            "selections": schema.validate_selections,
-            "orders": schema.validate_orders,
+        of_judgments = {
+            "comparisons": validate.validate_comparisons,
+            "selections": validate.validate_selections,
+            "orders": validate.validate_orders,
         }
-        validate[it.table](frame.lazy())
+        of_judgments[it.table](frame.lazy())
 
 
 @check("dataset")

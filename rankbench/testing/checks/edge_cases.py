@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 
 from rankbench.errors import ContenderDiverged, InputError
-from rankbench.plugin.foreign import said
 from rankbench.testing.calls import CALLED, edge_calls
 from rankbench.testing.catalog import check
 from rankbench.testing.checks.outputs import well_formed
 from rankbench.testing.results import CheckFailed
 from rankbench.testing.subjects import Subject
+from rankbench.text import said
 
 
 @check(*CALLED)

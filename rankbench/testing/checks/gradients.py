@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.testing.catalog import check
 from rankbench.testing.objectives import Objective, objectives
 from rankbench.testing.results import CheckFailed, CheckSkipped

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import RankbenchError
-from rankbench.optimizers.base import Fit, Problem, Solver, StepOptimizer
-from rankbench.optimizers.penalties import Penalty
+from rankbench.kinds.optimizer import Fit, Problem, Solver, StepOptimizer
+from rankbench.kinds.penalty import Penalty
 from rankbench.testing.catalog import check
 from rankbench.testing.problems import L2, problems, quadratic
 from rankbench.testing.results import CheckFailed, CheckSkipped

@@ -9,12 +9,12 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from rankbench.errors import RankbenchError, SpecError
-from rankbench.plugin.foreign import said
 from rankbench.plugin.kinds import KINDS
 from rankbench.spec import Spec, parse
 from rankbench.testing.catalog import check
 from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
+from rankbench.text import said
 
 
 @check(*KINDS)

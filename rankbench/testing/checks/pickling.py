@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pickle
 
-from rankbench.plugin.foreign import said
 from rankbench.plugin.kinds import KINDS
 from rankbench.testing.calls import CALLED, calls, outputs
 from rankbench.testing.catalog import check
 from rankbench.testing.close import same
 from rankbench.testing.results import CheckFailed
 from rankbench.testing.subjects import Subject
+from rankbench.text import said
 
 
 @check(*KINDS)

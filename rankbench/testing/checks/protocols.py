@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import get_args
 
-from rankbench.data.schema import Table
+from rankbench.kinds.table import Table
 from rankbench.plugin.kinds import KINDS
 from rankbench.testing.catalog import check
 from rankbench.testing.results import CheckFailed

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankbench.optimizers.base import StepOptimizer
+from rankbench.kinds.optimizer import StepOptimizer
 from rankbench.testing.calls import CALLED, calls, copied
 from rankbench.testing.catalog import check
 from rankbench.testing.close import same

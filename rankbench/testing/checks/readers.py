@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankbench.errors import InputError
-from rankbench.plugin.foreign import said
 from rankbench.testing.catalog import check
 from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
+from rankbench.text import said
 
 if TYPE_CHECKING:
     import polars as pl
@@ -93,7 +93,7 @@ def missing_and_empty_files_are_errors(subject: Subject) -> None:
 @check("reader")
 def example_is_read(subject: Subject) -> None:
     """Its own example becomes a table in the schema, the same each time, and the file is left alone."""
-    from rankbench.data.schema import table_of
+    from rankbench.kinds.table import table_of
 
     example = _example(subject)
     with _file(subject, example) as path:

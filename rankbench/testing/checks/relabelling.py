@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.queries import Orders, Selections
-from rankbench.methods.base import Block
-from rankbench.surrogates.base import ScoreSurrogate
+from rankbench.kinds.method import Block
+from rankbench.kinds.queries import Orders, Selections
+from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.calls import fitted_scores
 from rankbench.testing.catalog import check

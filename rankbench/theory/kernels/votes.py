@@ -10,7 +10,7 @@ import numpy as np  # noqa: E402
 from numba import njit, types  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from rankbench.random import STATE, uniform  # noqa: E402
+from rankbench.kernels.random import STATE, uniform  # noqa: E402
 
 __all__ = ["draw_votes"]
 

@@ -3,8 +3,8 @@
 import polars as pl
 
 import rankbench
-from rankbench.data.checks import checked
-from rankbench.data.readers.base import existing
+from rankbench.data.tables.checks import checked
+from rankbench.kinds.reader import existing
 
 CAUGHT = "check"
 BY = "damaged-examples-are-errors-or-tables"

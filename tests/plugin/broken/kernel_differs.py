@@ -11,7 +11,7 @@ BY = "compiled-aggregator-equals-numpy"
 def kernel_of():
     from numba import njit
 
-    from rankbench.kernels import AGGREGATE
+    from rankbench.kernels.signatures import AGGREGATE
 
     @njit(AGGREGATE)
     def kernel(winners, losers, weights, m, params, work, out):
@@ -35,7 +35,7 @@ class Broken(rankbench.Aggregator):
         return np.bincount(winners, weights, m) - np.bincount(losers, weights, m)
 
     def kernel(self):
-        from rankbench.kernels import Kernel
+        from rankbench.kernels.signatures import Kernel
 
         return Kernel(kernel_of())
 

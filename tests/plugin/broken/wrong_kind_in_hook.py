@@ -3,7 +3,7 @@
 import rankbench
 
 CAUGHT = "loading"
-BY = "does not derive from rankbench.models.base.Model"
+BY = "does not derive from rankbench.kinds.model.Model"
 
 
 class Broken(rankbench.Loss):

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.random import STATE, below
+from rankbench.kernels.random import STATE, below
 
 __all__ = ["deal", "draw"]
 

@@ -1,0 +1,120 @@
+"""A file of one's own as a data set: what ``rankbench run --log`` runs on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from rankbench.counts.source import dataset_named, reader_for
+from rankbench.errors import SpecError
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.table import Table, table_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["SUITES", "BallotsFile", "ClicksFile", "LogFile", "VotesFile", "log_file", "own_log"]
+
+SUITES: dict[Table, str] = {"comparisons": "own-log", "orders": "own-log", "selections": "own-clicks"}
+"""The suite that asks which method suits such a log."""
+
+
+class LogFile(Dataset):
+    """A log in a file; `log_file` makes the one that fits.
+
+    It is not registered, and only the process that made it knows the path: results name
+    the file and have its sha256.
+    """
+
+    source: ClassVar[str] = "a file"
+    title: ClassVar[str] = "a log of one's own"
+
+    path: Path = Field(description="The file, or a folder of shards.")
+    columns: str = Field(default="", description="What columns mean, as left=model_x,right=model_y.")
+    reader: str = Field(default="", description="Reader, in the contender grammar; empty: chosen.")
+
+    def __str__(self) -> str:
+        return self.path.name
+
+    def scan(self) -> pl.LazyFrame:
+        """Return the table; see `Dataset.scan`."""
+        return reader_for(self.path, columns=self.columns, reader=self.reader).scan(self.path)
+
+    def fingerprint(self) -> str:
+        """Return the sha256 of the file, and of how it was read where that was said.
+
+        The file is read each time: its size and time of change say nothing about its content.
+        """
+        from rankbench.data.convert import sha256_of
+
+        files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
+        digests = [sha256_of(file) for file in files if file.is_file()]
+        if len(digests) == 1 and not self.columns and not self.reader:
+            return digests[0]
+        return hashlib.sha256(json.dumps([digests, self.columns, self.reader]).encode()).hexdigest()
+
+
+class VotesFile(LogFile):
+    """A file of comparisons."""
+
+    name: ClassVar[str] = "votes-file"
+    table: ClassVar[Table] = "comparisons"
+
+
+class ClicksFile(LogFile):
+    """A file of selections."""
+
+    name: ClassVar[str] = "clicks-file"
+    table: ClassVar[Table] = "selections"
+
+
+class BallotsFile(LogFile):
+    """A file of orders."""
+
+    name: ClassVar[str] = "ballots-file"
+    table: ClassVar[Table] = "orders"
+
+
+def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFile:
+    """Return a file of judgments as a data set.
+
+    Parameters
+    ----------
+    path : path
+        A file, or a folder made by ``rankbench data convert``.
+    columns, reader : str
+        See `rankbench.counts.source.reader_for`.
+
+    Raises
+    ------
+    InputError
+        The file is not there, empty, or nothing that a reader knows.
+    SpecError
+        It holds items with features, not judgments; or an unknown reader.
+    """
+    place = Path(path)
+    table = table_of(reader_for(place, columns=columns, reader=reader).scan(place).collect_schema(), place)
+    for cls in (VotesFile, ClicksFile, BallotsFile):
+        if cls.table == table:
+            return cls(path=place, columns=columns, reader=reader)
+    raise SpecError(f"{place} holds {table}, not judgments: votes, clicks or ballots")
+
+
+def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
+    """Return what a user means by a log: a file (see `log_file`), or the data set of that name.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `log_file` and `rankbench.counts.source.dataset_named`.
+    """
+    dataset = dataset_named(log, columns=columns, reader=reader)
+    if dataset is None:
+        return log_file(log, columns=columns, reader=reader)
+    if dataset.table not in SUITES:
+        raise SpecError(f"data set {dataset!s} holds {dataset.table}, not judgments: votes, clicks or ballots")
+    return dataset

@@ -1,0 +1,5 @@
+"""Compiled counting of judgments; importing a module here imports numba."""
+
+from rankbench.runtime import prepare
+
+prepare()

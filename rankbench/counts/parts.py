@@ -1,0 +1,172 @@
+"""A log in parts that are counted by themselves and summed up in a tree.
+
+Part k holds the judgments ``k 2^24 .. (k + 1) 2^24 - 1`` of the log, however it is cut into
+files, batches and machines. Sums of weights depend on the order of additions: a part has its
+own numbering of items, so that it is counted to the same bytes wherever, and the tree's shape
+depends on the number of parts alone. Without weights sums are exact in any order, and
+one machine takes all of the log for one part where it is not counted by judge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.clusters import ClusterCounts
+from rankbench.counts.codes import Labels
+from rankbench.counts.count import pair_counts
+from rankbench.counts.runs import Run, merged
+from rankbench.counts.tables import ROWS
+from rankbench.kinds.counts import PairCounts
+
+__all__ = ["PART", "Part", "Said", "Tree", "counts_of", "joined", "pairs_of"]
+
+T = TypeVar("T")
+
+PART = 32 * ROWS
+"""Judgments of a part: what a machine is given at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What each cluster said about each pair of a part; K combinations, sorted.
+
+    Attributes
+    ----------
+    clusters : list of str
+        Sorted.
+    cluster, pair : ndarray of int64, shape (K,)
+        Indices into `clusters`, and into the pairs of the part's run.
+    cells : ndarray of float64, shape (K, 3)
+    """
+
+    clusters: list[str]
+    cluster: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    cells: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What was counted of some judgments.
+
+    Attributes
+    ----------
+    labels : list of str or list of int, length m
+        The items: rising, or the same fixed ones in every part.
+    run : Run
+        Of these m items.
+    judgments : int
+    weighted : bool
+    said : Said or None
+        By cluster, where that was asked for.
+    """
+
+    labels: Labels
+    run: Run
+    judgments: int
+    weighted: bool
+    said: Said | None = None
+
+
+class Tree(Generic[T]):
+    """A sum in a binary tree whose shape depends on the number of terms alone.
+
+    Of n terms the first 2^k < n, k as large as possible, are summed up, the others are, and
+    then the two; both in the same way. No more than log2(n) + 1 sums are held.
+
+    Parameters
+    ----------
+    join : callable
+        Sums up two neighbors.
+    """
+
+    def __init__(self, join: Callable[[T, T], T]) -> None:
+        self.join = join
+        self.sums: list[tuple[int, T]] = []
+
+    def add(self, term: T) -> None:
+        """Take the next term."""
+        level = 0
+        while self.sums and self.sums[-1][0] == level:
+            term = self.join(self.sums.pop()[1], term)
+            level += 1
+        self.sums.append((level, term))
+
+    def total(self) -> T:
+        """Return the sum of all terms, of which there is one at least."""
+        _, result = self.sums.pop()
+        while self.sums:
+            result = self.join(self.sums.pop()[1], result)
+        return result
+
+
+def joined(a: Part, b: Part) -> Part:
+    """Return what was counted of two parts, `a` being the earlier one."""
+    labels, (of_a, of_b) = _united(a.labels, b.labels)
+    m = len(labels)
+    run = merged([_spread(a.run, of_a, m), _spread(b.run, of_b, m)], m, a.run.cells.shape[1])
+    said = None
+    if a.said is not None and b.said is not None:
+        said = _said_together(a.said, b.said, _pairs(a.run, of_a, run), _pairs(b.run, of_b, run), len(run.high))
+    return Part(labels, run, a.judgments + b.judgments, a.weighted, said)
+
+
+def _united(a: Labels, b: Labels) -> tuple[Labels, list[NDArray[np.int64]]]:
+    """Return the labels of both, rising, and the place of each one of `a` and of `b`."""
+    if a == b:
+        return a, [np.arange(len(a))] * 2
+    # Two rising runs: sorting them takes linear time.
+    labels = cast(Labels, list(dict.fromkeys(sorted([*a, *b]))))
+    place = {label: i for i, label in enumerate(labels)}
+    return labels, [np.array([place[label] for label in given], np.int64) for given in (a, b)]
+
+
+def _spread(run: Run, place: NDArray[np.int64], m: int) -> Run:
+    """Return a run as one of m items, its own at rising places."""
+    if len(place) == m:
+        return run
+    starts = np.zeros(m + 1, np.int64)
+    starts[place + 1] = np.diff(run.starts)
+    return Run(np.cumsum(starts), place[run.high].astype(np.int32), run.cells)
+
+
+def _keys(run: Run, place: NDArray[np.int64], m: int) -> NDArray[np.int64]:
+    return np.repeat(place, np.diff(run.starts)) * m + place[run.high]
+
+
+def _pairs(run: Run, place: NDArray[np.int64], of: Run) -> NDArray[np.int64]:
+    """Return the index in `of` of each pair of `run`."""
+    m = len(of.starts) - 1
+    return np.searchsorted(_keys(of, np.arange(m), m), _keys(run, place, m))
+
+
+def _said_together(a: Said, b: Said, pairs_of_a: NDArray[np.int64], pairs_of_b: NDArray[np.int64], pairs: int) -> Said:
+    clusters, (of_a, of_b) = _united(a.clusters, b.clusters)
+    keys, row = np.unique(
+        np.concatenate([of_a[a.cluster] * pairs + pairs_of_a[a.pair], of_b[b.cluster] * pairs + pairs_of_b[b.pair]]),
+        return_inverse=True,
+    )
+    cells = np.concatenate([a.cells, b.cells])
+    sums = np.empty((len(keys), 3))
+    for c in range(3):
+        sums[:, c] = np.bincount(row, cells[:, c], len(keys))
+    return Said([str(name) for name in clusters], keys // pairs, keys % pairs, sums)
+
+
+def pairs_of(part: Part) -> PairCounts:
+    """Return what was counted as what users see."""
+    return pair_counts(part.run, [str(label) for label in part.labels], part.judgments, part.weighted)
+
+
+def counts_of(part: Part) -> PairCounts | ClusterCounts:
+    """Return what was counted, by cluster if it was counted so."""
+    said = part.said
+    if said is None:
+        return pairs_of(part)
+    starts = np.searchsorted(said.cluster, np.arange(len(said.clusters) + 1))
+    return ClusterCounts(pairs_of(part), said.clusters, starts, said.pair, said.cells)

@@ -1,0 +1,203 @@
+"""Where a log comes from: a file, a folder of shards, a data set by name, or a frame."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import polars as pl
+
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.tables.checks import checked
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.reader import Reader, existing
+from rankbench.kinds.table import Table, table_of
+
+if TYPE_CHECKING:
+    from rankbench.counts.parquet import ParquetLog
+    from rankbench.kinds.dataset import Dataset
+
+__all__ = ["Log", "LogSource", "dataset_named", "open_source", "reader_for"]
+
+T = TypeVar("T")
+Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
+"""A log: a frame, or the path of a file or of a folder of shards; where data sets have names, one of those."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogSource:
+    """An opened log.
+
+    Attributes
+    ----------
+    name : str
+        For people: of the file, of the data set.
+    path : Path or None
+    table : Table
+    frame : LazyFrame
+        In the schema of `rankbench.kinds.table`; its rows are checked as they are collected.
+    parquet : ParquetLog or None
+        The same comparisons without the checks, where Polars can read them all by itself:
+        for what looks at every row anyway, and on other machines.
+    """
+
+    name: str
+    path: Path | None
+    table: Table
+    frame: pl.LazyFrame
+    parquet: ParquetLog | None = None
+
+    def counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
+        """Return ``count(comparisons)``, without the checks where that is possible.
+
+        Parameters
+        ----------
+        count : callable
+        away : callable, optional
+            Does the same on other machines, of a log that has `parquet`.
+
+        Raises
+        ------
+        InputError
+            What the checks find, with its row; or what `count` raises.
+        """
+        if self.parquet is None:
+            return count(self.frame)
+        try:
+            return count(self.parquet.frame()) if away is None else away(self.parquet)
+        except InputError as error:
+            if self.parquet.roles is not None:
+                # The checks know the file's own columns and words.
+                count(self.frame)
+            raise self.parquet.located(error) from error
+
+
+def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
+    """Return the reader of a file, told what its columns mean.
+
+    Parameters
+    ----------
+    path : Path
+    columns : str
+        As `rankbench.data.tables.columns.parse_columns` takes it; empty: guessed from their names.
+    reader : str
+        In the contender grammar; empty: chosen by the file's ending or its first bytes.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or no reader knows it.
+    SpecError
+        There is no such reader, or one that takes no columns was given some.
+    """
+    if reader:
+        from rankbench.plugin import manager
+
+        found = manager.get("reader", reader)
+        if not isinstance(found, Reader):
+            raise SpecError(f"{reader!r} is not a reader")
+        existing(path)
+    else:
+        found = choose_reader(path)
+    if not columns:
+        return found
+    if "columns" not in found.parameters() or path.is_dir():
+        raise SpecError(f"the columns of this file ({found.name}) have fixed names; leave --columns out")
+    return found.model_copy(update={"columns": columns})
+
+
+def dataset_named(log: str, *, columns: str = "", reader: str = "") -> Dataset | None:
+    """Return the data set that a text names; None if it is the path of what is there.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set.
+    SpecError
+        A data set needs no columns and no reader; or its parameters are wrong.
+    """
+    from rankbench.kinds.dataset import Dataset
+    from rankbench.plugin import manager
+
+    path = Path(log)
+    if path.exists():
+        return None
+    known = manager.names("dataset")
+    name = log.split(":", 1)[0]
+    if name not in known:
+        # What has a folder or an ending was meant for a file.
+        existing(path, known if path.name == log and not path.suffix else ())
+    if columns or reader:
+        raise SpecError(f"{name!r} is a data set, which has its columns and reader; leave --columns and --reader out")
+    dataset = manager.get("dataset", log)
+    if not isinstance(dataset, Dataset):
+        raise SpecError(f"{log!r} is not a data set")
+    return dataset
+
+
+def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
+    """Open a log.
+
+    Parameters
+    ----------
+    log : LazyFrame, DataFrame, path, or str
+        Of a text that is no file's path, the data set of that name.
+    columns, reader : str
+        See `reader_for`.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set; it is empty, or not one of the schema's tables.
+    SpecError
+        See `reader_for`.
+    """
+    if isinstance(log, pl.DataFrame | pl.LazyFrame):
+        if reader:
+            raise SpecError("a frame needs no reader")
+        frame = checked(log.lazy(), columns=columns)
+        return LogSource("log", None, table_of(frame.collect_schema(), None), frame)
+    path = Path(log)
+    dataset = dataset_named(log, columns=columns, reader=reader) if isinstance(log, str) else None
+    if dataset is not None:
+        return LogSource(str(log), None, dataset.table, dataset.scan())
+    chosen = reader_for(path, columns=columns, reader=reader)
+    frame = chosen.scan(path)
+    table = table_of(frame.collect_schema(), path)
+    parquet = _unchecked(path, columns) if table == "comparisons" and chosen.name == "parquet" else None
+    return LogSource(path.name, path, table, frame, parquet)
+
+
+def _unchecked(path: Path, columns: str) -> ParquetLog | None:
+    """Return comparisons in Parquet without checks; None if types have to be converted."""
+    from rankbench.counts.parquet import parquet_log
+    from rankbench.data.tables.columns import guess, parse_columns
+    from rankbench.data.tables.sides import decided
+
+    if path.is_dir():
+        return parquet_log(path)
+    raw = pl.scan_parquet(path, glob=False)
+    types = raw.collect_schema()
+    roles = guess(types, parse_columns(columns) if columns else None)
+    if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
+        return None
+    log = parquet_log(path, decided(raw, roles))
+    schema = log.frame().collect_schema()
+    texts = (pl.String, pl.Categorical, pl.Enum)
+    names = all(schema[name] in texts for name in ("winner", "loser"))
+    judge = "judge" not in schema or schema["judge"] in texts or schema["judge"].is_integer()
+    weight = "weight" not in schema or schema["weight"].is_numeric()
+    # Counting does not look at the queries.
+    queries = "query" not in roles or _named(raw.select(pl.col(roles["query"])))
+    return log if names and judge and weight and queries else None
+
+
+def _named(column: pl.LazyFrame) -> bool:
+    """Return whether no name of a column is missing or empty."""
+    name = pl.all()
+    if column.collect_schema().dtypes()[0] in (pl.String, pl.Categorical, pl.Enum):
+        name = name.cast(pl.String).replace("", None)
+    return not column.select(name.is_null().any()).collect(engine="streaming").item()

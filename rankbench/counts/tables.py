@@ -1,0 +1,188 @@
+"""Private tables that one thread counts into: of all pairs for few items, of sorted runs for many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.runs import Run, merged
+
+__all__ = ["DENSE_ITEMS", "ROWS", "Half", "Piece", "only_tables"]
+
+DENSE_ITEMS = 2048
+"""Most items whose pairs are counted in a table of all of them (24 MB, 64 MB with weights)."""
+
+FEWEST = 256
+"""Items that the first table has room for at least."""
+
+ROWS = 1 << 19
+"""Judgments of a chunk: what a thread is given at a time."""
+
+BUFFER = 8 * ROWS
+"""Judgments that are sorted at a time: a whole number of chunks, so that sums of weights do not depend on
+how a chunk came in pieces."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Some rows of a log; `ties` and `weights` have length 0 where the log has none."""
+
+    winners: NDArray[np.int32]
+    losers: NDArray[np.int32]
+    ties: NDArray[np.uint8]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.winners)
+
+
+class DenseTable:
+    """All pairs of a few items: a judgment costs one addition."""
+
+    def __init__(self, m: int, tied: bool, weighted: bool) -> None:
+        self.m, self.tied, self.weighted = m, tied, weighted
+        cells = (2 if tied or weighted else 1) * m * m
+        self.sums = np.zeros(cells if weighted else 0)
+        self.counts = np.zeros(0 if weighted else cells, np.uint16)
+        self.carry = np.zeros(0 if weighted else cells + 1, np.uint32)
+
+    def add(self, piece: Piece) -> int:
+        """Count a piece; return its first row that cannot be counted, or -1."""
+        from rankbench.counts.kernels.dense import count, count_tied, weigh
+
+        if self.weighted:
+            ties = piece.ties if self.tied else np.zeros(len(piece), np.uint8)
+            return int(weigh(piece.winners, piece.losers, ties, piece.weights, self.m, self.sums))
+        if self.tied:
+            return int(count_tied(piece.winners, piece.losers, piece.ties, self.m, self.counts, self.carry))
+        return int(count(piece.winners, piece.losers, self.m, self.counts, self.carry))
+
+    def sum(self) -> NDArray[np.float64] | NDArray[np.uint16]:
+        """Return what was counted, flat: the table itself where nothing was carried."""
+        if self.weighted:
+            return self.sums
+        return self.counts + 65536.0 * self.carry[:-1] if self.carry[-1] else self.counts
+
+    def run(self, other: DenseTable | None = None) -> Run:
+        """Return the sums of this table and perhaps of another one of its kind and size."""
+        from rankbench.counts.kernels.dense import gather
+
+        first = self.sum()
+        second = first[:0] if other is None else other.sum()
+        if first.dtype != second.dtype:
+            first, second = first.astype(np.float64), second.astype(np.float64)
+        # Room for all pairs: memory that is not written to is not taken.
+        pairs = self.m * (self.m - 1) // 2
+        starts = np.empty(self.m + 1, np.int64)
+        high, cells = np.empty(pairs + 1, np.int32), np.empty((pairs + 1, 3 if self.tied else 2))
+        gather(first, second, self.m, self.tied, starts, high, cells)
+        return Run(starts, high[: starts[-1]], cells[: starts[-1]])
+
+
+class Sorter:
+    """A buffer of judgments of many items, sorted when it is full."""
+
+    def __init__(self, tied: bool, weighted: bool) -> None:
+        self.tied, self.weighted, self.m, self.rows = tied, weighted, 0, 0
+        self.keys, self.weights = np.empty(BUFFER, np.uint64), np.empty(BUFFER if weighted else 0)
+        self.runs: list[Run] = []
+
+    def add(self, piece: Piece, m: int) -> int:
+        """Take a piece of judgments of m items; return its first row that cannot be counted, or -1."""
+        from rankbench.counts.kernels.runs import pack
+
+        if self.rows + len(piece) > BUFFER:
+            self.flush()
+        self.m = m
+        to = slice(self.rows, self.rows + len(piece))
+        bad = int(pack(piece.winners, piece.losers, piece.ties, piece.weights, m, self.keys[to]))
+        if bad >= 0:
+            # What was not packed must not be sorted, should another chunk be waiting.
+            return bad
+        if self.weighted:
+            self.weights[to] = piece.weights
+        self.rows += len(piece)
+        return bad
+
+    def flush(self) -> None:
+        """Make a run of what is in the buffer; runs of similar lengths are merged, so that few remain."""
+        from rankbench.counts.kernels.runs import sort_pairs, sum_cells
+
+        if not self.rows:
+            return
+        keys, weights = self.keys[: self.rows], self.weights[: self.rows]
+        starts = np.zeros(self.m + 1, np.int64)
+        pairs = sort_pairs(keys, weights, self.m, np.empty_like(keys), np.empty_like(weights), starts)
+        high, cells = np.empty(pairs, np.int32), np.zeros((pairs, 3 if self.tied else 2))
+        sum_cells(keys, weights, high, cells)
+        self.rows = 0
+        self.runs.append(Run(starts, high, cells))
+        while len(self.runs) > 1 and len(self.runs[-2].high) < 2 * len(self.runs[-1].high):
+            last = [self.runs.pop(), self.runs.pop()]
+            self.runs.append(merged(last[::-1], self.m, cells.shape[1]))
+
+
+class Half:
+    """One thread's share of a log: the chunks that it is given, one after the other.
+
+    The number of items may grow from chunk to chunk: a table that they outgrow is put away
+    as a run.
+    """
+
+    def __init__(self, tied: bool, weighted: bool) -> None:
+        self.tied, self.weighted, self.m = tied, weighted, 0
+        self.done: list[Run] = []
+        self.dense: DenseTable | None = None
+        self.sorter: Sorter | None = None
+
+    def add(self, chunk: Sequence[Piece], m: int) -> int:
+        """Count the pieces of a chunk of judgments of m items; return its first row that cannot be, or -1."""
+        self._make_room(m)
+        row = 0
+        for piece in chunk:
+            bad = self._count(piece)
+            if bad >= 0:
+                return row + bad
+            row += len(piece)
+        return -1
+
+    def _count(self, piece: Piece) -> int:
+        if self.dense is not None:
+            return self.dense.add(piece)
+        return -1 if self.sorter is None else self.sorter.add(piece, self.m)
+
+    def _make_room(self, m: int) -> None:
+        self.m = max(self.m, m)
+        if self.m > DENSE_ITEMS:
+            self._put_away()
+            if self.sorter is None:
+                self.sorter = Sorter(self.tied, self.weighted)
+            return
+        if self.dense is not None and self.dense.m < self.m:
+            self._put_away()
+        if self.dense is None:
+            size = self.m if not self.done else min(2 * self.m, DENSE_ITEMS)
+            self.dense = DenseTable(max(size, min(FEWEST, DENSE_ITEMS)), self.tied, self.weighted)
+
+    def _put_away(self) -> None:
+        if self.dense is not None:
+            self.done.append(self.dense.run())
+            self.dense = None
+
+    def run(self) -> Run:
+        """Return the sums of all that was counted."""
+        self._put_away()
+        runs = self.done
+        if self.sorter is not None:
+            self.sorter.flush()
+            runs = [*runs, *self.sorter.runs]
+        return merged(runs, self.m, 3 if self.tied else 2)
+
+
+def only_tables(halves: list[Half]) -> list[DenseTable]:
+    """Return the halves' tables if they are all that was counted, and of one size; else nothing."""
+    tables = [half.dense for half in halves if half.dense is not None and not half.done]
+    return tables if len(tables) == len(halves) and len({table.m for table in tables}) == 1 else []

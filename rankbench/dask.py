@@ -1,0 +1,64 @@
+"""Connecting to a Dask cluster that the user already has (the extra ``rankbench[dask]``)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any, cast
+
+from rankbench.digest import code_digest
+from rankbench.errors import ExecutorError
+
+__all__ = ["connected"]
+
+PATIENCE = 30
+"""Seconds to wait for a scheduler, and for its first worker."""
+
+_DIGEST = (
+    "from rankbench.runtime import prepare; prepare(); from rankbench.digest import code_digest; print(code_digest())"
+)
+
+
+def connected(address: str) -> Any:
+    """Return a client of the scheduler at `address`, with at least one worker that has our code.
+
+    Raises
+    ------
+    ExecutorError
+        `distributed` is not installed, nobody answers at the address, there is no worker,
+        or a worker has other code: its numbers might be others.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise ExecutorError("the executor dask needs the package distributed: pip install 'rankbench[dask]'") from error
+    try:
+        client = cast(Any, distributed).Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise ExecutorError(f"no Dask scheduler answers at {address!r} ({error})") from error
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+        digests = client.run(_digest)
+    except (OSError, TimeoutError) as error:
+        client.close()
+        raise ExecutorError(f"the Dask cluster at {address!r} has no worker that answers ({error})") from error
+    strangers = sorted(worker for worker, digest in digests.items() if digest != code_digest())
+    if strangers:
+        client.close()
+        raise ExecutorError(
+            f"{len(strangers)} of {len(digests)} Dask workers have other code, libraries or processors than this "
+            f"machine, the first at {strangers[0]}: install the same rankbench, plugins and pins there"
+        )
+    return client
+
+
+def _digest() -> str:
+    """Return the code digest as a block's process there would have it."""
+    done = subprocess.run(
+        [sys.executable, "-c", _DIGEST],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    return done.stdout.strip()

@@ -1,0 +1,53 @@
+"""How a file finds the reader that fits it: by its ending, else by its first bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rankbench.data.readers.text import head
+from rankbench.errors import InputError
+from rankbench.kinds.reader import Reader, existing
+from rankbench.plugin.manager import component_class, names
+
+__all__ = ["choose_reader", "registered_readers"]
+
+_HEAD = 65_536
+
+
+def registered_readers() -> list[type[Reader]]:
+    """Return the classes of all readers, plugins' too."""
+    found = (component_class("reader", name) for name in names("reader"))
+    return [cls for cls in found if issubclass(cls, Reader)]
+
+
+def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> Reader:
+    """Return the reader for a file: by its ending, else by its first bytes.
+
+    Parameters
+    ----------
+    path : Path
+        A file, or a folder made by ``rankbench data convert``.
+    readers : iterable of Reader classes, optional
+        All that are registered by default.
+
+    Raises
+    ------
+    InputError
+        The file is missing, or no reader knows it.
+    """
+    existing(path)
+    classes = list(registered_readers() if readers is None else readers)
+    if path.is_dir():
+        by_content = [cls for cls in classes if cls.sniff(path, b"")]
+    else:
+        name = path.name.lower().removesuffix(".gz")
+        by_name = [cls for cls in classes if name.endswith(cls.extensions)]
+        if by_name:
+            return by_name[0]()
+        first = head(path, _HEAD)
+        by_content = [cls for cls in classes if cls.sniff(path, first)]
+    if by_content:
+        return by_content[0]()
+    known = ", ".join(sorted(cls.name for cls in classes))
+    raise InputError(f"no reader knows this {'folder' if path.is_dir() else 'format'}; readers: {known}", path=path)

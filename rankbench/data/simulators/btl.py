@@ -1,0 +1,161 @@
+"""Comparisons under the Bradley-Terry-Luce model of labelled items, and their limit scores.
+
+The experiments of [DMJ13]_ section 6.2 know the law that their judgments come from: a
+query is drawn uniformly, then an unordered pair of its items uniformly, and item i is
+preferred to item j with probability (26) of their relevance labels. As judgments
+accumulate, the mean log-odds of an item converge to the limit score (27).
+
+References
+----------
+.. [DMJ13] J. C. Duchi, L. Mackey and M. I. Jordan. The asymptotics of ranking
+   algorithms. Annals of Statistics 41(5), 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError
+from rankbench.kinds.queries import Comparisons, Queries
+
+__all__ = ["Draw", "draw_comparisons", "limit_scores", "preference_matrix", "prefix"]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Judgments in the order they were drawn; see `prefix`.
+
+    Attributes
+    ----------
+    size : int
+        Number of queries Q they were drawn from.
+    query : ndarray of int32, shape (n,)
+        Index of the query, in ``[0, Q)``.
+    winner, loser : ndarray of int32, shape (n,)
+        Item indices within the query, in ``[0, m_q)``.
+    """
+
+    size: int
+    query: NDArray[np.int32]
+    winner: NDArray[np.int32]
+    loser: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+
+def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Draw:
+    """Draw `n` independent judgments: query uniform, pair uniform, winner by (26).
+
+    The result depends on `queries`, `n` and `entropy` alone, and the first judgments of a
+    longer draw are those of a shorter one.
+
+    Parameters
+    ----------
+    queries : Queries
+        Only sizes and labels are used.
+    n : int
+        At least 0.
+    entropy : sequence of int
+        Non-negative integers that name the random stream.
+
+    Raises
+    ------
+    InputError
+        No query, a query with fewer than two items, a label that is not finite, n < 0.
+    """
+    from rankbench.data.simulators.kernels.btl import draw
+    from rankbench.kernels.random import seed_state
+
+    if n < 0:
+        raise InputError(f"cannot draw {n} comparisons; ask for 0 or more")
+    if len(queries) == 0:
+        raise InputError("cannot draw comparisons from no queries; give at least one")
+    _check(queries)
+    result = Draw(len(queries), *(np.empty(n, dtype=np.int32) for _ in range(3)))
+    draw(
+        np.ascontiguousarray(queries.offsets, dtype=np.int64),
+        np.ascontiguousarray(queries.labels, dtype=np.float64),
+        seed_state(entropy),
+        result.query,
+        result.winner,
+        result.loser,
+    )
+    return result
+
+
+def prefix(draw: Draw, n: int) -> Comparisons:
+    """Return the first `n` judgments of `draw`, grouped by query, in drawing order.
+
+    Raises
+    ------
+    InputError
+        `n` is negative or larger than the draw.
+    """
+    from rankbench.data.simulators.kernels.btl import group
+
+    if not 0 <= n <= len(draw):
+        raise InputError(f"cannot take the first {n} of {len(draw)} comparisons; draw more or take fewer")
+    offsets = np.zeros(draw.size + 1, dtype=np.int64)
+    winners, losers = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    group(draw.query[:n], draw.winner[:n], draw.loser[:n], offsets, winners, losers)
+    return Comparisons(offsets, winners, losers, np.ones(n))
+
+
+def limit_scores(queries: Queries) -> NDArray[np.float64]:
+    r"""Return the limit (27) of the mean log-odds of every item, shape (N,).
+
+    .. math:: s(i) = \frac{1}{m-1} \sum_{j \ne i}
+       [\log(1 + e^{r_i - r_j}) - \log(1 + e^{r_j - r_i})]
+       = \frac{1}{m-1} \sum_{j \ne i} (r_i - r_j) = \frac{m r_i - \sum_j r_j}{m - 1}
+
+    since :math:`\log(1 + e^x) - \log(1 + e^{-x}) = x`. The scores of a query sum to zero.
+
+    Raises
+    ------
+    InputError
+        A query with fewer than two items, a label that is not finite.
+    """
+    if len(queries) == 0:
+        return np.zeros(0)
+    _check(queries)
+    sizes = queries.sizes
+    starts = queries.offsets[:-1]
+    # Above the least label: equal labels make zeros, whatever they are.
+    above = queries.labels - np.repeat(np.minimum.reduceat(queries.labels, starts), sizes)
+    m = np.repeat(sizes, sizes).astype(np.float64)
+    scores: NDArray[np.float64] = (m * above - np.repeat(np.add.reduceat(above, starts), sizes)) / (m - 1.0)
+    return scores
+
+
+def preference_matrix(labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return p_ij = P(i preferred to j) of (26), shape (m, m), for labels of shape (m,).
+
+    The diagonal is zero: no item is compared with itself.
+    """
+    from scipy.special import expit
+
+    p: NDArray[np.float64] = expit(labels[:, None] - labels[None, :])
+    np.fill_diagonal(p, 0.0)
+    return p
+
+
+def _check(queries: Queries) -> None:
+    """Refuse what has no pairs to compare or no probabilities."""
+    small = np.flatnonzero(queries.sizes < 2)
+    if len(small):
+        q = int(small[0])
+        raise InputError(
+            f"query {queries.ids[q]!r} has {queries.sizes[q]} item(s), too few to compare; leave such queries out"
+        )
+    bad = np.flatnonzero(~np.isfinite(queries.labels))
+    if len(bad):
+        q = int(np.searchsorted(queries.offsets, bad[0], side="right")) - 1
+        raise InputError(
+            f"item {bad[0] - queries.offsets[q]} of query {queries.ids[q]!r} has label {queries.labels[bad[0]]}; "
+            "labels must be finite numbers"
+        )

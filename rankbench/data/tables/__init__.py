@@ -1,0 +1,1 @@
+"""The kinds of tables: how their columns are found, checked and loaded."""

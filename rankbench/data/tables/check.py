@@ -1,0 +1,118 @@
+"""The base of the checks of all tables: conversions and errors that know their row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rankbench.errors import InputError
+from rankbench.text import shown
+
+__all__ = ["BOOLEANS", "LONGEST_NAME", "NAMELESS", "QUOTED", "TOO_LONG", "Check", "too_long"]
+
+LONGEST_NAME = 10_000
+"""Most characters of a name: what is longer is no name but a misread column."""
+
+QUOTED = 400
+"""Most characters of a type, or of what Polars says, that an error quotes."""
+
+BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+"""Truth values as texts, in small letters."""
+
+
+class Check(ABC):
+    """Converts and checks the batches of one pass over a table."""
+
+    def __init__(self, path: Path | None, header: int) -> None:
+        self.path, self.header, self.rows = path, header, 0
+
+    def feed(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the batch in the schema."""
+        result = self.convert(frame)
+        self.rows += frame.height
+        return result
+
+    @abstractmethod
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch whose first row is row `self.rows`, from 0."""
+
+    def end(self) -> None:
+        """Check what can be known only after the last row."""
+        if self.rows == 0:
+            raise InputError("the table has no rows", path=self.path)
+
+    def error(self, message: str, row: int, column: str) -> InputError:
+        """Return an error about a row of the current batch, counted from 0."""
+        return InputError(message, path=self.path, row=self.header + self.rows + row + 1, column=column)
+
+    def refuse(self, bad: pl.Series, column: pl.Series, message: str) -> None:
+        """Raise for the first true entry of `bad`; ``{}`` in the message is the value."""
+        if bad.any():
+            row = int(bad.arg_true()[0])
+            # Names of columns in a message may have braces, too.
+            raise self.error(message.replace("{}", shown(column[row]), 1), row, column.name)
+
+    def cast(self, column: pl.Series, dtype: pl.DataType, *, nulls: bool = False) -> pl.Series:
+        """Convert a column, refusing the first value that does not fit, or is missing."""
+        if dtype == pl.String and (column.dtype.is_float() or column.dtype.is_nested()):
+            raise self.error(f"the column holds {column.dtype}; names must be texts or whole numbers", 0, column.name)
+        if column.dtype.is_nested():
+            raise self.error(f"the column holds {str(column.dtype)[:QUOTED]}, not single values", 0, column.name)
+        if dtype.is_numeric() and column.dtype.is_temporal():
+            raise self.error(f"the column holds {column.dtype}, not numbers", 0, column.name)
+        if dtype == pl.Boolean and column.dtype != pl.Boolean:
+            text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+            result = text.replace_strict(BOOLEANS, default=None, return_dtype=pl.Boolean)
+        else:
+            try:
+                result = column.cast(dtype, strict=False)
+            except pl.exceptions.PolarsError as error:
+                raise self.error(f"the column holds {column.dtype}, not {dtype}", 0, column.name) from error
+        self.refuse(result.is_null() & column.is_not_null(), column, f"{{}} is not a {_WORDS[type(dtype)]}")
+        if not nulls:
+            self.refuse(result.is_null(), column, "the value is missing")
+        if dtype == pl.String:
+            self.refuse((result == "").fill_null(False), column, NAMELESS)
+            self.refuse(too_long(result), column, TOO_LONG)
+        return result
+
+    def weight(self, frame: pl.DataFrame) -> pl.Series:
+        """Return the column ``weight``, positive and finite."""
+        if frame["weight"].dtype == pl.Boolean:
+            raise self.error("the column holds Boolean, not numbers", 0, "weight")
+        weight = self.cast(frame["weight"], pl.Float64())
+        self.refuse(~(weight.is_finite() & (weight > 0)), frame["weight"], "weight {} is not positive and finite")
+        return weight
+
+    def judge(self, frame: pl.DataFrame) -> pl.Series:
+        """Return the column ``judge``; an empty name is a missing one, which CSV cannot always tell apart."""
+        judge = frame["judge"]
+        if judge.dtype in (pl.String, pl.Categorical, pl.Enum):
+            text = judge.cast(pl.String)
+            judge = text.set(text == "", None)
+        return self.cast(judge, pl.String(), nulls=True)
+
+
+NAMELESS = "the name is empty: nothing stands between the quotes"
+
+TOO_LONG = f"the name {{}} is longer than {LONGEST_NAME:,} characters; is it the right column?"
+
+
+def too_long(names: pl.Series) -> pl.Series:
+    """Return which names are longer than `LONGEST_NAME`; missing ones are not."""
+    # Bytes are known without counting, and are as many at least.
+    if (names.str.len_bytes().max() or 0) <= LONGEST_NAME:  # type: ignore[operator]  # of a column of integers
+        return pl.Series(np.zeros(len(names), np.bool_))
+    return (names.str.len_chars() > LONGEST_NAME).fill_null(False)
+
+
+_WORDS: dict[type[pl.DataType], str] = {
+    pl.String: "text",
+    pl.Float32: "number",
+    pl.Float64: "number",
+    pl.UInt32: "position (a whole number from 0)",
+    pl.Boolean: "truth value (true or false)",
+}

@@ -1,0 +1,147 @@
+"""Orders brought into the schema: rankings of known items, none of them twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from rankbench.data.tables.check import TOO_LONG, Check, too_long
+from rankbench.errors import nearest
+from rankbench.text import shown
+
+__all__ = ["OrdersCheck"]
+
+_NAMES = pl.List(pl.String())
+_FORM = '["best", ["tied", "tied"], "last"]'
+
+
+class OrdersCheck(Check):
+    """Orders: every place has items, no item stands twice, and the candidates are known.
+
+    Rankings and candidates may be JSON texts, as CSV must; in a ranking without ties names may
+    stand by themselves.
+    """
+
+    def __init__(self, schema: pl.Schema, path: Path | None, header: int) -> None:
+        super().__init__(path, header)
+        self.schema = schema
+        self.candidates: dict[str, tuple[str, ...]] = {}
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch; see `Check.convert`."""
+        ids = self.cast(frame["query_id"], pl.String())
+        ranking = self.ranking(frame["ranking"])
+        columns = [ids, ranking]
+        if "weight" in self.schema:
+            columns.append(self.weight(frame))
+        if "judge" in self.schema:
+            columns.append(self.judge(frame))
+        if "candidates" in self.schema:
+            columns.append(self.known(ids, ranking, frame["candidates"]))
+        return pl.DataFrame(columns, schema=self.schema)
+
+    def ranking(self, column: pl.Series) -> pl.Series:
+        """Return the rankings as lists of places of items."""
+        places = self.parsed(column, ties=True) if column.dtype == pl.String else self.nested(column)
+        places = places.alias(column.name)
+        self.refuse(places.is_null(), column, "the ranking is missing")
+        self.refuse(places.list.len() == 0, column, "the ranking has no items")
+        rows = places.to_frame().with_row_index("row").explode(column.name, empty_as_null=False)
+        sizes = rows[column.name].list.len().fill_null(0)
+        self.at(rows, sizes == 0, column, "a place of the ranking has no items")
+        items = rows.explode(column.name, empty_as_null=False)
+        self.names(items, column, "is ranked twice")
+        return places
+
+    def nested(self, column: pl.Series) -> pl.Series:
+        """Return a column of lists of names, or of lists of lists of them, as the latter."""
+        dtype = column.dtype
+        if not isinstance(dtype, pl.List):
+            raise self.error(f"the column holds {dtype}, not rankings such as {_FORM}", 0, column.name)
+        tied = isinstance(dtype.inner, pl.List)
+        name = dtype.inner.inner if isinstance(dtype.inner, pl.List) else dtype.inner
+        if not (name in (pl.String, pl.Null) or name.is_integer()):
+            raise self.error(f"the rankings hold {name}; names must be texts or whole numbers", 0, column.name)
+        if tied:
+            return column.cast(pl.List(_NAMES))
+        # Every item on a place of its own; rankings without items must not get lost.
+        alone = column.cast(_NAMES).to_frame().with_row_index("row")
+        apart = (
+            alone.explode(column.name, empty_as_null=False)
+            .with_columns(pl.concat_list(column.name))
+            .group_by("row", maintain_order=True)
+            .agg(column.name)
+        )
+        whole = alone.select("row").join(apart, on="row", how="left", maintain_order="left")[column.name]
+        return whole.zip_with(column.is_null() | (column.list.len() > 0), pl.Series([[]], dtype=pl.List(_NAMES)))
+
+    def parsed(self, column: pl.Series, *, ties: bool) -> pl.Series:
+        """Return JSON texts as lists of names, or of places where there may be ties."""
+        found: list[Any] = []
+        for row, text in enumerate(column.to_list()):
+            try:
+                value = None if text is None else json.loads(text)
+            except (ValueError, RecursionError):
+                raise self.error(f"{shown(text)} is not JSON such as {_FORM}", row, column.name) from None
+            if value is None:
+                found.append(None)
+                continue
+            places = value if isinstance(value, list) else [value]
+            for place in places:
+                for name in place if ties and isinstance(place, list) else [place]:
+                    if not isinstance(name, str) and (isinstance(name, bool) or not isinstance(name, int)):
+                        raise self.error(f"{shown(name)} is not a name: a text or a whole number", row, column.name)
+            if ties:
+                found.append([[str(name) for name in (p if isinstance(p, list) else [p])] for p in places])
+            else:
+                found.append([str(name) for name in places])
+        return pl.Series(column.name, found, dtype=pl.List(_NAMES) if ties else _NAMES)
+
+    def known(self, ids: pl.Series, ranking: pl.Series, column: pl.Series) -> pl.Series:
+        """Return the candidates: the same throughout a query, with all items that it ranks."""
+        if column.dtype == pl.String:
+            lists = self.parsed(column, ties=False)
+        elif isinstance(column.dtype, pl.List) and not column.dtype.inner.is_nested():
+            lists = column.cast(_NAMES)
+        else:
+            raise self.error(f"the column holds {column.dtype}, not lists of names", 0, column.name)
+        self.refuse(lists.is_null(), column, "the candidates are missing")
+        rows = lists.alias(column.name).to_frame().with_row_index("row")
+        self.names(rows.explode(column.name, empty_as_null=False), column, "is a candidate twice")
+        changes = (ids != ids.shift(1)) | (lists != lists.shift(1))
+        for row in changes.fill_null(True).arg_true():
+            query, names = ids[row], tuple(lists[row])
+            if self.candidates.setdefault(query, names) != names:
+                raise self.error(
+                    f"the candidates of query {shown(query)} are not those of its other rows", row, "candidates"
+                )
+        ranked = ranking.to_frame().with_row_index("row").explode("ranking", empty_as_null=False)
+        items = ranked.explode("ranking", empty_as_null=False).rename({"ranking": "item"})
+        among = rows.explode(column.name, empty_as_null=False).rename({column.name: "item"})
+        unknown = items.join(among, on=["row", "item"], how="anti", maintain_order="left")
+        if unknown.height:
+            row, item = unknown.row(0)
+            hint = nearest(item, list(lists[row]))
+            raise self.error(f"item {shown(item)} is not among the candidates of its query{hint}", row, ranking.name)
+        return lists
+
+    def names(self, items: pl.DataFrame, column: pl.Series, twice: str) -> None:
+        """Refuse items without a name, and items that stand twice in a row."""
+        name = items[column.name]
+        self.at(items, name.is_null() | (name == ""), column, "an item has no name")
+        long = too_long(name)
+        if long.any():
+            row, item = items.filter(long).row(0)
+            raise self.error(TOO_LONG.format(shown(item)), row, column.name)
+        again = items.is_duplicated()
+        if again.any():
+            row, item = items.filter(again).row(0)
+            raise self.error(f"item {shown(item)} {twice}", row, column.name)
+
+    def at(self, rows: pl.DataFrame, bad: pl.Series, column: pl.Series, message: str) -> None:
+        """Raise for the row of the batch that the first true entry of `bad` belongs to."""
+        if bad.fill_null(True).any():
+            raise self.error(message, int(rows["row"][int(bad.fill_null(True).arg_true()[0])]), column.name)

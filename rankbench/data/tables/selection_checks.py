@@ -1,0 +1,106 @@
+"""Selections brought into the schema: lists of items, and positions that are in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from rankbench.data.tables.check import TOO_LONG, Check, too_long
+from rankbench.text import shown
+
+__all__ = ["SelectionsCheck"]
+
+
+class SelectionsCheck(Check):
+    """Selections: something was shown, no item twice, and clicks are on positions that there are.
+
+    Lists may be written as texts with spaces between their entries, as CSV must.
+    """
+
+    def __init__(self, schema: pl.Schema, path: Path | None, header: int) -> None:
+        super().__init__(path, header)
+        self.schema = schema
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch; see `Check.convert`."""
+        columns = [self.cast(frame[name], pl.String()) for name in ("query_id", "session_id")]
+        items = self.items(frame["shown"])
+        columns += [items, self.positions(frame["clicked"], items)]
+        if "part" in self.schema:
+            columns.append(self.cast(frame["part"], pl.String()))
+        return pl.DataFrame(columns, schema=self.schema)
+
+    def items(self, column: pl.Series) -> pl.Series:
+        """Return the lists of items shown."""
+        lists = self.lists(column, pl.String(), "texts or whole numbers")
+        self.refuse(lists.list.len() == 0, column, "no item was shown")
+        twice = lists.list.n_unique() != lists.list.len()
+        if twice.any():
+            row = int(twice.arg_true()[0])
+            names = lists[row].to_list()
+            again = next(name for i, name in enumerate(names) if name in names[:i])
+            raise self.error(f"item {shown(again)} is shown twice in one list", row, column.name)
+        return lists
+
+    def positions(self, column: pl.Series, items: pl.Series) -> pl.Series:
+        """Return the lists of clicked positions, from 1 to one more than the list is long."""
+        lists = self.lists(column, pl.UInt32(), "positions (whole numbers from 1)")
+        lowest, highest = lists.list.min(), lists.list.max()
+        self.refuse((lowest == 0).fill_null(False), column, "there is no position 0 in {}: positions count from 1")
+        beyond = (highest > items.list.len() + 1).fill_null(False)
+        if beyond.any():
+            row = int(beyond.arg_true()[0])
+            raise self.error(
+                f"position {highest[row]} was clicked, but {len(items[row])} items were shown "
+                f"({len(items[row]) + 1} stands for a click outside of the list)",
+                row,
+                column.name,
+            )
+        return lists
+
+    def lists(self, column: pl.Series, inner: pl.DataType, wanted: str) -> pl.Series:
+        """Return a column of lists or of texts as lists of `inner` without nulls."""
+        if column.dtype == pl.Null or (isinstance(column.dtype, pl.List) and column.dtype.inner == pl.Null):
+            # Nothing but nulls or empty lists: their type is unknown to the format.
+            column = column.cast(pl.List(inner))
+        # CSV cannot tell an empty text from a missing value: nothing was clicked.
+        if column.dtype == pl.String:
+            words = column.fill_null("").str.extract_all(r"\S+")
+        elif isinstance(column.dtype, pl.List | pl.Array):
+            self.refuse(column.is_null(), column, "the list is missing")
+            words = column.arr.to_list() if isinstance(column.dtype, pl.Array) else column
+        elif column.dtype.is_integer():
+            # CSV and NDJSON may hold single numbers only.
+            words = column.cast(pl.String).fill_null("").str.extract_all(r"\S+")
+        else:
+            raise self.error(f"the column holds {column.dtype}, not lists of {wanted}", 0, column.name)
+        entries = words.list.explode(empty_as_null=False, keep_nulls=True)
+        fits = entries.dtype.is_numeric() or entries.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Null)
+        if not fits or (inner == pl.String and entries.dtype.is_float()):
+            raise self.error(f"the lists hold {entries.dtype}, not {wanted}", 0, column.name)
+        cast = entries.cast(inner, strict=False)
+        if inner == pl.String:
+            empty = (cast == "").fill_null(False)
+            if empty.any():
+                raise self.error("an item has no name", _row_of(words, int(empty.arg_true()[0])), column.name)
+            long = too_long(cast)
+            if long.any():
+                place = int(long.arg_true()[0])
+                raise self.error(TOO_LONG.format(shown(cast[place])), _row_of(words, place), column.name)
+        whole = cast.is_not_null()
+        if entries.dtype.is_float():
+            whole &= cast.cast(entries.dtype) == entries
+        if not whole.all():
+            place = int((~whole).arg_true()[0])
+            row = _row_of(words, place)
+            value = entries[place]
+            found = "an entry that is missing" if value is None else shown(value)
+            raise self.error(f"the list must hold {wanted}, not {found}", row, column.name)
+        return words.cast(pl.List(inner)).alias(column.name)
+
+
+def _row_of(lists: pl.Series, place: int) -> int:
+    """Return the row whose list holds an entry, counted over all lists."""
+    rows = pl.int_range(lists.len(), eager=True).repeat_by(lists.list.len())
+    return int(rows.list.explode(empty_as_null=False, keep_nulls=True)[place])

@@ -1,0 +1,177 @@
+"""When votes were cast: numbers, dates or date-times, one reading for a whole column.
+
+Texts sort otherwise than what they say ("10" before "9"), so a column of texts is read as what all
+of it is; a value that is something else is an error with its row. A reading is decided before
+the rows pass by, because a lazy frame must know its types.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+from rankbench.errors import InputError
+from rankbench.text import shown
+
+__all__ = ["TimeReading", "time_reading"]
+
+_QUOTED = 100
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
+
+_DAY = r"^(\d{4})[-/](\d{2})[-/](\d{2})"
+_CLOCK = r"[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})0*)?)?"
+_ZONE = r" ?(?:([Zz]|UTC|GMT)|([+-])(0\d|1[0-5]):?([0-5]\d)?)"
+_DATE = f"{_DAY}$"
+_LOCAL = f"{_DAY}{_CLOCK}$"
+_ZONED = f"{_DAY}{_CLOCK}{_ZONE}$"
+_WHOLE = r"^[+-]?\d+$"
+_PLAIN = r"^[+-]?\d+\.?0*$"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+_HOW = (
+    "write all of them as numbers, as dates (2024-01-31), as date-times without a zone (2024-01-31 12:00:00) or as "
+    "date-times with one (2024-01-31T12:00:00Z), or read the log without its times (--columns time=)"
+)
+
+
+_EXACT = 2**53
+"""From here on not every whole number is a float."""
+
+_DIGITS = 17
+"""As many as tell every two floats apart."""
+
+_LONG = re.compile(rf"{_DAY}.*[.,]\d{{7,}}|[+-]?[\d.]{{16,}}([eE][+-]?\d+)?$")
+
+
+@dataclass(frozen=True)
+class TimeReading:
+    """What the times of a column are taken for.
+
+    Attributes
+    ----------
+    words : str
+        For people, ``dates``; empty where no time of the column is known to be one.
+    dtype : DataType
+        What they become.
+    pattern : str
+        Which texts are such times; empty where the column holds no texts.
+    """
+
+    words: str
+    dtype: pl.DataType
+    pattern: str = ""
+
+    def expression(self, name: str) -> pl.Expr:
+        """Return the times of a column; what is no such time is null."""
+        if not self.pattern:
+            column = pl.col(name)
+            # NaN has no place in the order.
+            return pl.when(column.is_finite()).then(column) if self.dtype.is_float() else column
+        text = _text(name)
+        fits = text.str.contains(self.pattern)
+        if self.dtype.is_numeric():
+            number = pl.when(fits).then(text).cast(self.dtype, strict=False)
+            return pl.when(number.is_finite() & _held(text, number)).then(number) if self.dtype.is_float() else number
+        if self.dtype == pl.Date:
+            day = pl.when(fits).then(text).str.replace_all("/", "-", literal=True)
+            return day.str.to_date("%Y-%m-%d", strict=False)
+        return pl.when(fits).then(_moment(text, zoned=self.pattern == _ZONED)).cast(self.dtype)
+
+    def refusal(self, given: object) -> str:
+        """Return what is wrong with a time that is not one of these; `given` is what stands there."""
+        value = shown(given)
+        if _LONG.match(str(given).strip()):
+            return (
+                f"time {value} is none, or has more digits than are kept: date-times have microseconds, whole numbers "
+                f"are below 2**63 (2**53 beside fractions), other numbers have {_DIGITS} digits; {_HOW}"
+            )
+        if not self.words:
+            return f"time {value} is neither a number nor an ISO date or date-time; {_HOW}"
+        return f"time {value} is not one of {self.words}, which is what the first time of the column is; {_HOW}"
+
+
+_WHOLE_NUMBERS = TimeReading("whole numbers", pl.Int64(), _WHOLE)
+_NUMBERS = TimeReading("numbers", pl.Float64(), _NUMBER)
+_DATES = TimeReading("dates", pl.Date(), _DATE)
+_LOCALS = TimeReading("date-times without a zone", pl.Datetime("us"), _LOCAL)
+_ZONEDS = TimeReading("date-times with a zone", pl.Datetime("us", "UTC"), _ZONED)
+_READINGS = (_WHOLE_NUMBERS, _NUMBERS, _DATES, _LOCALS, _ZONEDS)
+_NONE = TimeReading("", pl.Float64(), _NUMBER)
+
+
+def _text(name: str) -> pl.Expr:
+    """Return the column's texts; blank ones are missing, as CSV cannot always tell the two apart."""
+    text = pl.col(name).cast(pl.String).str.strip_chars()
+    return pl.when(text != "").then(text)
+
+
+def _held(text: pl.Expr, number: pl.Expr) -> pl.Expr:
+    """Return whether a float says what the text does: others next to it would become the same time."""
+    digits = (
+        text.str.replace(r"[eE].*$", "").str.replace_all(r"\D", "").str.strip_chars_start("0").str.strip_chars_end("0")
+    )
+    return (digits.str.len_bytes() <= _DIGITS) & ~(text.str.contains(_PLAIN) & (number.abs() >= _EXACT))
+
+
+def _moment(text: pl.Expr, *, zoned: bool) -> pl.Expr:
+    """Return ISO date-times to the microsecond, in UTC if they have a zone; null where there is no such day or hour."""
+    whole = text.str.extract_groups(_ZONED if zoned else _LOCAL).struct
+    day = pl.concat_str([whole.field(str(i)) for i in (1, 2, 3)], separator="-")
+    clock = pl.concat_str([whole.field("4"), whole.field("5"), whole.field("6").fill_null("00")], separator=":")
+    moment = pl.concat_str([day, clock], separator=" ").str.to_datetime(
+        "%Y-%m-%d %H:%M:%S", strict=False, time_unit="us"
+    )
+    fraction = whole.field("7").fill_null("0").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
+    moment += pl.duration(microseconds=fraction, time_unit="us")
+    if not zoned:
+        return moment
+    hours, minutes = (whole.field(field).cast(pl.Int64).fill_null(0) for field in ("10", "11"))
+    ahead = pl.duration(hours=hours, minutes=minutes, time_unit="us")
+    return pl.when(whole.field("9") == "-").then(moment + ahead).otherwise(moment - ahead).dt.replace_time_zone("UTC")
+
+
+def time_reading(raw: pl.LazyFrame, name: str) -> TimeReading:
+    """Return what the times of a column are taken for: of texts, what the first one can be read as.
+
+    The check of the rows raises for the first one that is something else. Only where the first is a whole
+    number is the column read for it, to see whether all of them are.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    name : str
+        The column.
+
+    Raises
+    ------
+    InputError
+        The column's type is not one of times.
+    """
+    dtype = raw.collect_schema()[name]
+    if dtype not in _TEXTS:
+        return _native(dtype, name)
+    texts = raw.select(_text(name).alias(name)).drop_nulls()
+    first = texts.head(1).collect(engine="streaming").lazy()
+    reading = next((known for known in _READINGS if _taken(first, known, name)), _NONE)
+    return _NUMBERS if reading is _WHOLE_NUMBERS and not _taken(texts, reading, name) else reading
+
+
+def _taken(texts: pl.LazyFrame, reading: TimeReading, name: str) -> bool:
+    """Return whether all of some texts can be read so."""
+    return texts.select(reading.expression(name).is_not_null().all()).collect(engine="streaming").item() is True
+
+
+def _native(dtype: pl.DataType, name: str) -> TimeReading:
+    if dtype.is_numeric():
+        return TimeReading("numbers", dtype)
+    if dtype == pl.Null:
+        return TimeReading("times", dtype)
+    if dtype == pl.Date:
+        return TimeReading("dates", dtype)
+    if isinstance(dtype, pl.Datetime):
+        return TimeReading("date-times", dtype)
+    if dtype == pl.Duration:
+        return TimeReading("durations", dtype)
+    raise InputError(f"the column holds {str(dtype)[:_QUOTED]}, which does not order votes; {_HOW}", column=name)

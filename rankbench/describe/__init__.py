@@ -1,0 +1,1 @@
+"""What is in a table, and what is suspicious about it: one describer for each kind of table."""

@@ -1,0 +1,128 @@
+"""What is suspicious about a log of votes, in words: the same in ``describe``, ``aggregate`` and ``run``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rankbench.describe.judges import OneSided, Position, Repeats, position_bias, repeats
+from rankbench.describe.lookalikes import lookalikes, odd
+from rankbench.text import shown
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["LOOKED_AT", "Findings", "find", "name_notes", "named"]
+
+LOOKED_AT = 1 << 15
+"""Votes that `find` looks at: it costs milliseconds, whatever the log's length."""
+
+_BY_LOT = "if sides were drawn by lot"
+_MOST = 4
+_MOST_NAMES = 100_000
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known about sides, judges and repeated votes.
+
+    Attributes
+    ----------
+    position : Position or None
+    one_sided : list of OneSided or None
+    repeats : Repeats or None
+        None: the log does not say.
+    first : int or None
+        They are about the first so many votes; None: about all.
+    """
+
+    position: Position | None
+    one_sided: list[OneSided] | None
+    repeats: Repeats | None
+    first: int | None = None
+
+    def sided(self) -> bool:
+        """Return whether one half lies outside the interval of the left's share."""
+        return self.position is not None and not self.position.lower <= 0.5 <= self.position.upper
+
+    def left_wins(self) -> str:
+        """Say how often the left won."""
+        if self.position is None:
+            return "not known: no columns left and right, or no decisive vote"
+        found = self.position
+        within = f"{found.lower:.1%} to {found.upper:.1%}{', by judge' if found.by_judge else ''}"
+        return f"{found.share:.1%} of {found.votes:,} decisive votes (95%: {within})"
+
+    def one_sided_judges(self) -> str:
+        """Say which judges favor a side."""
+        if self.one_sided is None:
+            return "not known"
+        return named([f"{shown(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.one_sided])
+
+    def cast_again(self) -> str:
+        """Say how often judges voted on the same again."""
+        if self.repeats is None:
+            return "not known: the log does not say who judged"
+        about = "" if self.repeats.sampled == 1 else "about "
+        if not self.repeats.votes:
+            return "none"
+        return (
+            f"{about}{self.repeats.votes:,.0f}, by the same judge on the same pair and query; "
+            f"{about}{self.repeats.contradictions:,.0f} times the judge said something else"
+        )
+
+    def notes(self) -> list[str]:
+        """Return what a reader of a ranking must know, a line each; nothing where nothing was found."""
+        found = []
+        if self.sided():
+            found.append(f"left wins {self.left_wins()}: a preferred side, {_BY_LOT}")
+        if self.one_sided:
+            found.append(f"one-sided judges: {self.one_sided_judges()}: a preferred side, {_BY_LOT}")
+        if self.repeats is not None and self.repeats.votes:
+            found.append(f"votes cast again: {self.cast_again()}")
+        about = f" (of the first {self.first:,} votes; rankbench data describe looks at all)" if self.first else ""
+        return [f"{note}{about}" for note in found]
+
+
+def named(texts: Sequence[str]) -> str:
+    """Return how many there are, and the first four."""
+    if not texts:
+        return "none"
+    more = f" and {len(texts) - _MOST:,} more" if len(texts) > _MOST else ""
+    return f"{len(texts):,}: {', '.join(texts[:_MOST])}{more}"
+
+
+def find(table: pl.LazyFrame, *, whole: bool = False) -> Findings:
+    """Look at the first `LOOKED_AT` votes of a log; at one-sided judges only where these are all.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        Comparisons in the schema.
+    whole : bool
+        Look at all votes, however many.
+    """
+    names = table.collect_schema().names()
+    wanted = [name for name in ("query_id", "winner", "loser", "tie", "first", "judge") if name in names]
+    chosen = table.select(wanted)
+    head = (chosen if whole else chosen.head(LOOKED_AT + 1)).collect(engine="streaming")
+    cut = not whole and len(head) > LOOKED_AT
+    votes = head.head(LOOKED_AT) if cut else head
+    position, judges = position_bias(votes.lazy(), accuse=not cut)
+    again = repeats(votes.lazy(), len(votes)) if "query_id" in names else None
+    return Findings(position, judges, again, LOOKED_AT if cut else None)
+
+
+def name_notes(names: Collection[str]) -> list[str]:
+    """Say which items people would take for one another, or hardly read; of very many nobody reads the names."""
+    if len(names) > _MOST_NAMES:
+        return []
+    notes = []
+    groups = [" = ".join(map(shown, group[:3])) for group in lookalikes(names)]
+    if groups:
+        notes.append(f"items called alike are taken for different ones: {named(groups)}")
+    strange = [shown(name) for name in odd(names)]
+    if strange:
+        notes.append(f"odd names: {named(strange)}")
+    return notes

@@ -1,0 +1,201 @@
+"""What is suspicious about who voted: sides, judges who favor one, votes cast twice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["OneSided", "Position", "Repeats", "position_bias", "repeats"]
+
+LEVEL = 0.05
+_SAMPLE = 1 << 21
+_FEWEST_FREEDOM = 0.1
+"""Degrees of freedom below which Student's quantile overflows; the interval is all of 0 to 1 well before."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """How often the item on the left won, of the decisive votes.
+
+    Attributes
+    ----------
+    votes : int
+        Decisive votes.
+    share : float
+    lower, upper : float
+        95%: over judges where there are two or more, never shorter than if votes were
+        independent (`_clustered`); else Wilson's.
+    by_judge : bool
+    """
+
+    votes: int
+    share: float
+    lower: float
+    upper: float
+    by_judge: bool
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """A judge whose share of votes for the left is not what the other judges let expect.
+
+    Attributes
+    ----------
+    judge : str
+    votes, left : int
+        Decisive votes, and those for the left.
+    p : float
+        Two-sided, against the other judges, after Holm's adjustment for all: `rankbench.describe.one_sided`.
+    """
+
+    judge: str
+    votes: int
+    left: int
+    p: float
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Judges who voted on the same pair under the same query again.
+
+    Attributes
+    ----------
+    votes : float
+        Votes beyond a judge's first on a pair and query.
+    contradictions : float
+        Pairs and queries on which a judge said different things.
+    sampled : float
+        Share of the (judge, pair, query) that was looked at; numbers are scaled up from it.
+    """
+
+    votes: float
+    contradictions: float
+    sampled: float
+
+
+def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
+    """Return decisive votes and those for the left, by judge; None if sides are not known."""
+    import polars as pl
+
+    if "first" not in names:
+        return None
+    decisive = table.filter(~pl.col("tie").fill_null(False)) if "tie" in names else table
+    judge = pl.col("judge").cast(pl.String) if "judge" in names else pl.lit(None, pl.String)
+    grouped = decisive.select(judge.alias("judge"), "first").group_by("judge")
+    return (
+        grouped.agg(pl.len().cast(pl.Int64).alias("votes"), pl.col("first").sum().cast(pl.Int64).alias("left"))
+        .sort("judge")
+        .collect(engine="streaming")
+    )
+
+
+def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position | None, list[OneSided] | None]:
+    """Return how often the left won, and the judges who favor a side.
+
+    Memory grows with the judges alone.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        Comparisons in the schema.
+    accuse : bool
+        Look for one-sided judges, which takes a tenth of a second; else they are not known.
+
+    Returns
+    -------
+    position : Position or None
+        None where the log does not say what stood on the left, or no vote is decisive.
+    judges : list of OneSided or None
+        Worst first; None where sides or judges are not known.
+    """
+    names = table.collect_schema().names()
+    sides = _sides(table, names)
+    if sides is None or not sides.height:
+        return None, None
+    votes, left = (sides[name].to_numpy().astype(np.int64) for name in ("votes", "left"))
+    known = sides["judge"].is_not_null().to_numpy()
+    by_judge = bool(known.all()) and len(votes) > 1
+    share = float(left.sum() / votes.sum())
+    lower, upper = _clustered(votes, left) if by_judge else _wilson(int(votes.sum()), int(left.sum()))
+    position = Position(int(votes.sum()), share, lower, upper, by_judge)
+    if not accuse or not known.any():
+        return position, None
+    return position, _accused(sides.filter(sides["judge"].is_not_null()))
+
+
+def _wilson(n: int, k: int, z: float = 1.959963984540054) -> tuple[float, float]:
+    center, half = k + z * z / 2, z * math.sqrt(k * (n - k) / n + z * z / 4)
+    return max(0.0, (center - half) / (n + z * z)), min(1.0, (center + half) / (n + z * z))
+
+
+def _clustered(votes: NDArray[np.int64], left: NDArray[np.int64]) -> tuple[float, float]:
+    """Return the interval of a ratio of sums over judges, who are independent.
+
+    Each judge is left out in turn (the jackknife), and Student's t has the effective number
+    of judges less one for degrees of freedom: both allow for a judge who cast most of the
+    votes. Judges whose shares happen to agree do not make the interval short: it covers
+    Wilson's of independent votes with the same quantile.
+    """
+    from scipy.special import stdtrit
+
+    total, groups = int(votes.sum()), len(votes)
+    weight, share = votes / total, float(left.sum() / total)
+    variance = (groups - 1) / groups * float(((left / total - weight * share) ** 2 / (1 - weight) ** 2).sum())
+    freedom = max(1 / float((weight**2).sum()) - 1, _FEWEST_FREEDOM)
+    quantile = float(stdtrit(freedom, 0.975))
+    lower, upper = _wilson(total, int(left.sum()), quantile)
+    half = quantile * math.sqrt(variance)
+    return max(0.0, min(lower, share - half)), min(1.0, max(upper, share + half))
+
+
+def _accused(sides: pl.DataFrame) -> list[OneSided]:
+    """Return the judges of ``judge, votes, left`` who are one-sided, the likeliest by chance last."""
+    from rankbench.describe.one_sided import one_sided
+
+    votes, left = (sides[name].to_numpy().astype(np.float64) for name in ("votes", "left"))
+    p = one_sided(votes, left, LEVEL)
+    rows: list[dict[str, Any]] = sides.to_dicts()
+    return [
+        OneSided(str(rows[i]["judge"]), int(rows[i]["votes"]), int(rows[i]["left"]), float(p[i]))
+        for i in np.argsort(p, kind="stable").tolist()
+        if p[i] < LEVEL
+    ]
+
+
+def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
+    """Return how often judges voted on the same again; None where the log does not name them.
+
+    Of logs longer than two million votes a sample of (judge, pair, query) is looked at, with
+    all their votes, so that memory stays bounded.
+    """
+    import polars as pl
+
+    names = table.collect_schema().names()
+    if "judge" not in names:
+        return None
+    winner, loser = pl.col("winner").cast(pl.String), pl.col("loser").cast(pl.String)
+    tie = pl.col("tie").fill_null(False) if "tie" in names else pl.lit(False)
+    keys = table.filter(pl.col("judge").is_not_null()).select(
+        key=pl.struct(
+            pl.col("query_id").cast(pl.String),
+            pl.col("judge").cast(pl.String),
+            pl.when(winner < loser).then(winner).otherwise(loser).alias("low"),
+            pl.when(winner < loser).then(loser).otherwise(winner).alias("high"),
+        ).hash(seed=20130501),
+        said=pl.when(tie).then(0).when(winner < loser).then(1).otherwise(2).cast(pl.Int8),
+    )
+    step = -(-rows // _SAMPLE)
+    if step > 1:
+        keys = keys.filter(pl.col("key") % step == 0)
+    grouped = keys.group_by("key").agg(pl.len(), (pl.col("said").min() != pl.col("said").max()).alias("other"))
+    found = grouped.select(
+        votes=(pl.col("len") - 1).cast(pl.Int64).sum(), contradictions=pl.col("other").sum(), keys=pl.len()
+    ).collect(engine="streaming")
+    return Repeats(float(found["votes"][0] * step), float(found["contradictions"][0] * step), 1 / step)

@@ -1,0 +1,218 @@
+"""What is in a log of votes: sizes, what connects its items, cycles, and what is suspicious."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from rankbench.describe.sizes import Sizes
+from rankbench.errors import InputError
+from rankbench.text import cut, shown
+
+if TYPE_CHECKING:
+    from rankbench.describe.findings import Findings
+    from rankbench.describe.judges import OneSided, Position, Repeats
+    from rankbench.describe.majority import Majority
+
+__all__ = ["ComparisonsSummary", "describe_votes"]
+
+_MOST = 4
+
+
+@dataclass(frozen=True)
+class ComparisonsSummary:
+    """What is in a comparisons table.
+
+    Attributes
+    ----------
+    rows, queries, items : int
+    rows_per_query : Sizes
+    ties : int
+    judges : int, optional
+        None if the table does not say who judged.
+    weight : tuple of float, optional
+        Smallest and largest; None if unweighted.
+    time : tuple of str, optional
+        The first and the last; None if the table does not say when.
+    untimed : int
+        Votes without a time; if there are any, there is no order of time.
+    pairs : int
+        Different pairs of items that were compared, in whatever query.
+    pairs_observed : float
+        Their share of all pairs.
+    components : list of int
+        Sizes of the connected components, the largest first: of different ones nothing can be
+        said. At most twenty.
+    scales : list of int
+        Sizes of the strongly connected components of "beat, or tied with", the largest first: in
+        them plain maximum likelihood has finite scores. At most twenty.
+    component_count, scale_count : int
+    majority : Majority
+    position : Position, optional
+        None if the table does not say what stood on the left.
+    one_sided : list of OneSided, optional
+    repeats : Repeats, optional
+    lookalikes : list of list of str
+        Items called alike.
+    odd_names : list of str
+    """
+
+    rows: int
+    queries: int
+    items: int
+    rows_per_query: Sizes
+    ties: int
+    judges: int | None
+    weight: tuple[float, float] | None
+    time: tuple[str, str] | None
+    untimed: int
+    pairs: int
+    pairs_observed: float
+    components: list[int]
+    component_count: int
+    scales: list[int]
+    scale_count: int
+    majority: Majority
+    position: Position | None
+    one_sided: list[OneSided] | None
+    repeats: Repeats | None
+    lookalikes: list[list[str]]
+    odd_names: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {"table": "comparisons"} | asdict(self)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return name and value of each fact, for people."""
+        from rankbench.describe.findings import named
+
+        found = self._findings()
+        alike = [" = ".join(map(shown, group)) for group in self.lookalikes]
+        return [
+            ("table", "comparisons"),
+            ("rows", f"{self.rows:,}"),
+            ("queries", f"{self.queries:,}"),
+            *([("rows per query", str(self.rows_per_query))] if self.queries > 1 else []),
+            ("items", f"{self.items:,}"),
+            ("ties", f"{self.ties:,} ({self.ties / self.rows:.1%})"),
+            ("judges", "not given" if self.judges is None else f"{self.judges:,}"),
+            ("weights", "none" if self.weight is None else f"{self.weight[0]:g} to {self.weight[1]:g}"),
+            ("time", self._time()),
+            ("pairs observed", f"{self.pairs:,} ({self.pairs_observed:.1%} of all)"),
+            ("connected", self._connected()),
+            ("strongly connected", self._strongly()),
+            ("majority", self._majority()),
+            ("Condorcet winner", "none" if self.majority.winner is None else cut(self.majority.winner)),
+            ("left wins", _marked(found.left_wins(), found.sided())),
+            ("one-sided judges", _marked(found.one_sided_judges(), bool(self.one_sided))),
+            ("votes cast again", _marked(found.cast_again(), self.repeats is not None and self.repeats.votes > 0)),
+            ("items called alike", _marked(named(alike), bool(alike))),
+            ("odd names", _marked(named([shown(name) for name in self.odd_names]), bool(self.odd_names))),
+        ]
+
+    def _time(self) -> str:
+        if self.time is None:
+            return "not given"
+        missing = f"; missing in {self.untimed:,} rows, so that there is no order of time  !" if self.untimed else ""
+        return f"{self.time[0]} to {self.time[1]}{missing}"
+
+    def _connected(self) -> str:
+        if self.component_count == 1:
+            return "all items"
+        sizes = ", ".join(f"{size:,}" for size in self.components[:_MOST])
+        more = ", ..." if self.component_count > _MOST else ""
+        return f"no: {self.component_count:,} groups ({sizes}{more} items) that were never compared with one another"
+
+    def _strongly(self) -> str:
+        if self.scale_count == 1:
+            return "all items"
+        alone = "an item that never won, or never lost, is a group of its own"
+        return f"no: {self.scale_count:,} groups, the largest of {self.scales[0]:,} items ({alone})"
+
+    def _majority(self) -> str:
+        found = self.majority
+        if found.triples is None or found.cycles is None:
+            return f"{found.decided:,} pairs decided; too many triples to count cycles"
+        if not found.triples:
+            return f"{found.decided:,} pairs decided; no triple of items is"
+        share = found.cycles / found.triples
+        return (
+            f"{found.decided:,} pairs decided; {found.cycles:,} of {found.triples:,} triples are cycles ({share:.1%})"
+        )
+
+    def _findings(self) -> Findings:
+        from rankbench.describe.findings import Findings
+
+        return Findings(self.position, self.one_sided, self.repeats)
+
+
+def _marked(text: str, suspicious: bool) -> str:
+    return f"{text}  !" if suspicious else text
+
+
+def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> ComparisonsSummary:
+    """Summarize a comparisons table in a few passes; see `rankbench.describe.describe.describe`.
+
+    Memory grows with the queries, the judges, the items and their compared pairs, not with
+    the rows.
+    """
+    from rankbench.counts.scales import connected, strongly_connected
+    from rankbench.counts.scan import count_log
+    from rankbench.describe.judges import position_bias, repeats
+    from rankbench.describe.lookalikes import lookalikes, odd
+    from rankbench.describe.majority import majority
+
+    schema = table.collect_schema()
+    facts = table.select(_wanted(schema)).collect(engine="streaming").row(0, named=True)
+    if not facts["rows"]:
+        raise InputError("the table has no rows", path=path)
+    counts = count_log(table)
+    sizes = table.group_by("query_id").len().collect(engine="streaming")["len"].to_list()
+    position, judges = position_bias(table)
+    components, scales = connected(counts).sizes, strongly_connected(counts).sizes
+    m = counts.m
+    return ComparisonsSummary(
+        rows=facts["rows"],
+        queries=len(sizes),
+        items=m,
+        rows_per_query=Sizes.of(sizes),
+        ties=facts.get("ties", 0),
+        judges=facts.get("judges"),
+        weight=(facts["lightest"], facts["heaviest"]) if "weight" in schema else None,
+        time=None if facts.get("earliest") is None else (str(facts["earliest"]), str(facts["latest"])),
+        untimed=facts.get("untimed", 0),
+        pairs=len(counts),
+        pairs_observed=len(counts) / (m * (m - 1) / 2),
+        components=sorted(components.tolist(), reverse=True)[:20],
+        component_count=len(components),
+        scales=sorted(scales.tolist(), reverse=True)[:20],
+        scale_count=len(scales),
+        majority=majority(counts),
+        position=position,
+        one_sided=judges,
+        repeats=repeats(table, facts["rows"]),
+        lookalikes=lookalikes(counts.items),
+        odd_names=odd(counts.items),
+    )
+
+
+def _wanted(schema: pl.Schema) -> list[pl.Expr]:
+    wanted = [pl.len().alias("rows")]
+    if "tie" in schema:
+        wanted.append(pl.col("tie").sum().alias("ties"))
+    if "judge" in schema:
+        wanted.append(pl.col("judge").drop_nulls().n_unique().alias("judges"))
+    if "weight" in schema:
+        wanted += [pl.col("weight").min().alias("lightest"), pl.col("weight").max().alias("heaviest")]
+    if "time" in schema:
+        time = pl.col("time")
+        wanted += [
+            time.min().alias("earliest"),
+            time.max().alias("latest"),
+            time.null_count().alias("untimed"),
+        ]
+    return wanted

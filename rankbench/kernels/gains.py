@@ -1,0 +1,181 @@
+"""Compiled gains, discounts and Z(s), see `rankbench.discounts`.
+
+Parameter vectors are laid out as `gain_params` says. Discounts come from a table; the
+table ends at the cutoff or after `TABLE` positions, and what lies beyond is computed.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from rankbench.discounts import SAFE_EXPONENT, DiscountName, GainName, discounts
+from rankbench.kernels.sorting import padding, sort_descending
+
+__all__ = ["discount", "gain_at", "gain_params", "gains_and_ideal", "power_of_two"]
+
+Vector = types.float64[::1]
+
+TABLE = 4096
+
+EXP2, IDENTITY, EXP = 0, 1, 2
+LOG, LOG2, RECIPROCAL, CONSTANT = 0, 1, 2, 3
+GAIN_CODES: dict[GainName, int] = {"exp2": EXP2, "identity": IDENTITY, "exp": EXP}
+DISCOUNT_CODES: dict[DiscountName, int] = {"log": LOG, "log2": LOG2, "reciprocal": RECIPROCAL}
+
+LARGEST_POWER = 64
+POWERS = 2.0 ** np.arange(-LARGEST_POWER, LARGEST_POWER + 1)
+
+HEADER = 4
+IDENTITY_SHIFT = 64.0
+
+
+def gain_params(gain: GainName, discount: DiscountName | None, cutoff: float = math.inf) -> NDArray[np.float64]:
+    """Return ``[gain code, discount code, cutoff, table length T, 1/F(1), ..., 1/F(T)]``.
+
+    `discount` None means F = 1 up to the cutoff.
+    """
+    length = int(min(cutoff, TABLE))
+    table = np.ones(length) if discount is None else discounts(discount, length)
+    code = CONSTANT if discount is None else DISCOUNT_CODES[discount]
+    return np.concatenate([[GAIN_CODES[gain], code, cutoff, length], table])
+
+
+@njit(types.float64(Vector, types.int64), cache=True, nogil=True)
+def discount(params: NDArray[np.float64], position: int) -> float:
+    """Return 1 / F(position + 1), zero after the cutoff; `position` counts from 0."""
+    if position < int(params[3]):
+        return float(params[HEADER + position])
+    if position >= params[2]:
+        return 0.0
+    code = int(params[1])
+    if code == LOG:
+        return 1.0 / math.log1p(position + 1.0)
+    if code == LOG2:
+        return 1.0 / math.log2(position + 2.0)
+    if code == RECIPROCAL:
+        return 1.0 / (position + 1.0)
+    return 1.0
+
+
+@njit(types.float64(types.float64), cache=True, nogil=True)
+def power_of_two(x: float) -> float:
+    """Return 2^x; exactly, and sooner than by `exp2`, for the integers that grades are."""
+    if -LARGEST_POWER <= x <= LARGEST_POWER and x == math.floor(x):
+        return float(POWERS[int(x) + LARGEST_POWER])
+    return float(np.exp2(x))
+
+
+@njit(types.float64(types.float64, types.float64, types.float64, types.int64), cache=True, nogil=True)
+def gain_at(score: float, shift: float, unit: float, code: int) -> float:
+    """Return ``G(score)`` times `unit` = 2^-shift (for exp times e^-shift)."""
+    if code == EXP2:
+        return power_of_two(score - shift) - unit
+    if code == EXP:
+        return math.exp(score - shift)
+    return score * unit
+
+
+@njit(types.float64(Vector, types.int64, types.int64, Vector), cache=True, nogil=True)
+def _discounted(values: NDArray[np.float64], count: int, first: int, params: NDArray[np.float64]) -> float:
+    """Return ``sum_j values[j] / F(first + j + 1)``, four partial sums at a time."""
+    inside = min(count, max(int(params[3]) - first, 0))
+    a = b = c = d = 0.0
+    fours = inside - inside % 4
+    for j in range(0, fours, 4):
+        at = HEADER + first + j
+        a += values[j] * params[at]
+        b += values[j + 1] * params[at + 1]
+        c += values[j + 2] * params[at + 2]
+        d += values[j + 3] * params[at + 3]
+    for j in range(fours, inside):
+        a += values[j] * params[HEADER + first + j]
+    if first + count > params[3] and params[3] < params[2]:
+        for j in range(inside, count):
+            b += values[j] * discount(params, first + j)
+    return (a + b) + (c + d)
+
+
+@njit(types.float64(Vector, types.float64, Vector, Vector, Vector, types.int64, Vector, Vector), cache=True, nogil=True)
+def _ideal(
+    scores: NDArray[np.float64],
+    shift: float,
+    params: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    nonzero: NDArray[np.float64],
+    count: int,
+    above: NDArray[np.float64],
+    below: NDArray[np.float64],
+) -> float:
+    """Write gains, return Z: only gains other than G(0) are computed and sorted."""
+    code = int(params[0])
+    unit = 2.0**-shift
+    zero = gain_at(0.0, shift, unit, code)
+    gain[:] = zero
+    high = low = 0
+    for j in range(count):
+        i = int(nonzero[j])
+        value = gain_at(scores[i], shift, unit, code)
+        gain[i] = value
+        above[high] = value
+        below[low] = value
+        high += value > zero
+        low += value < zero
+    ties = scores.shape[0] - high - low
+    total = 0.0
+    if high:
+        sort_descending(above, high)
+        total += _discounted(above, high, 0, params)
+    if zero != 0.0:
+        for position in range(high, high + ties):
+            total += zero * discount(params, position)
+    if low and high + ties < params[2]:
+        sort_descending(below, low)
+        total += _discounted(below, low, high + ties, params)
+    return total
+
+
+@njit(types.float64(Vector, Vector, Vector, Vector), cache=True, nogil=True)
+def gains_and_ideal(
+    scores: NDArray[np.float64],
+    params: NDArray[np.float64],
+    gain: NDArray[np.float64],
+    work: NDArray[np.float64],
+) -> float:
+    """Write the gains of a score structure to `gain` and return Z(s).
+
+    Both are multiplied by the same positive factor where they would overflow.
+
+    Parameters
+    ----------
+    scores, gain : ndarray of float64, shape (m,)
+    params : ndarray of float64
+        From `gain_params`.
+    work : ndarray of float64, shape (at least ``3 * padded(m)``,)
+        Scratch; its first ``3 * padded(m)`` floats are left dirty.
+
+    Returns
+    -------
+    float
+        Z(s); 0 if s = 0, whatever G(0).
+    """
+    m = scores.shape[0]
+    third = padding(m)
+    above, below, nonzero = work[:third], work[third : 2 * third], work[2 * third : 3 * third]
+    # Most scores of a small sample are zero. Storing every index and moving on only
+    # where it counts has no branch to mispredict.
+    count = 0
+    for i in range(m):
+        nonzero[count] = i
+        count += scores[i] != 0.0
+    if count == 0:
+        gain[:] = gain_at(0.0, 0.0, 1.0, int(params[0]))
+        return 0.0
+    total = _ideal(scores, 0.0, params, gain, nonzero, count, above, below)
+    if abs(total) < np.inf:
+        return total
+    shift = IDENTITY_SHIFT if int(params[0]) == IDENTITY else max(0.0, scores.max() - SAFE_EXPONENT)
+    return _ideal(scores, shift, params, gain, nonzero, count, above, below)

@@ -1,0 +1,100 @@
+"""The random numbers of compiled code: xoshiro256++ [BV21]_, the same on every platform.
+
+NumPy promises that `numpy.random.SeedSequence` never changes, but not its distributions, and numba has
+streams of its own; so the kernels draw from a generator written out here, whose state
+is four words in an array that the caller owns. One stream is one state; nothing is global.
+
+This module imports numba; import it only from kernel modules and from the runner.
+
+References
+----------
+.. [BV21] D. Blackman and S. Vigna. Scrambled linear pseudorandom number generators.
+   ACM Transactions on Mathematical Software 47(4), 2021.
+.. [L19] D. Lemire. Fast random integer generation in an interval. ACM Transactions on
+   Modeling and Computer Simulation 29(1), 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+__all__ = ["STATE", "below", "next_u64", "seed_state", "uniform"]
+
+STATE = types.uint64[::1]
+"""Numba type of a generator's state: C-contiguous uint64, shape (4,), not all zero."""
+
+# numba promotes uint64 with int64 to float64: every constant below must be a uint64.
+_U17, _U23, _U41, _U45, _U19 = (np.uint64(n) for n in (17, 23, 41, 45, 19))
+_U11, _U32 = np.uint64(11), np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+_TWO32 = np.uint64(1 << 32)
+_ULP = 2.0**-53
+
+
+def seed_state(entropy: Sequence[int]) -> NDArray[np.uint64]:
+    """Return the state of a new stream, shape (4,).
+
+    Parameters
+    ----------
+    entropy : sequence of int
+        Non-negative integers of any size; different sequences give independent streams
+        (`numpy.random.SeedSequence`, whose output NumPy keeps stable).
+
+    Raises
+    ------
+    ValueError
+        A negative number in `entropy`.
+    """
+    return np.random.SeedSequence(list(entropy)).generate_state(4, np.uint64).astype(np.uint64, copy=False)
+
+
+@njit(types.uint64(STATE), cache=True, nogil=True)
+def next_u64(state: NDArray[np.uint64]) -> np.uint64:
+    """Return 64 random bits and advance `state`, xoshiro256++ [BV21]_."""
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+    total = s0 + s3
+    result: np.uint64 = ((total << _U23) | (total >> _U41)) + s0
+    shifted = s1 << _U17
+    s2 ^= s0
+    s3 ^= s1
+    s1 ^= s2
+    s0 ^= s3
+    s2 ^= shifted
+    s3 = (s3 << _U45) | (s3 >> _U19)
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
+    return result
+
+
+@njit(types.float64(STATE), cache=True, nogil=True)
+def uniform(state: NDArray[np.uint64]) -> float:
+    """Return a uniform multiple of 2^-53 in [0, 1) and advance `state`."""
+    return np.float64(next_u64(state) >> _U11) * _ULP
+
+
+@njit(types.int64(STATE, types.int64), cache=True, nogil=True)
+def below(state: NDArray[np.uint64], bound: int) -> int:
+    """Return a uniform integer in [0, bound) and advance `state`, without bias.
+
+    Multiplies the upper half of 64 random bits by the bound and rejects the few products
+    that would make some integers likelier [L19]_.
+
+    Parameters
+    ----------
+    state : ndarray of uint64, shape (4,)
+    bound : int
+        In [1, 2^32]; not checked.
+    """
+    n = np.uint64(bound)
+    product = (next_u64(state) >> _U32) * n
+    low = product & _LOW
+    if low < n:
+        # 2^32 mod n of the 2^32 values are surplus; the division is rarely reached.
+        surplus = _TWO32 % n
+        while low < surplus:
+            product = (next_u64(state) >> _U32) * n
+            low = product & _LOW
+    return np.int64(product >> _U32)  # type: ignore[return-value]

@@ -1,0 +1,122 @@
+"""Signatures of the compiled functions that components may offer to the runner.
+
+A kernel is a ``numba.njit`` function with one of the explicit signatures below. The
+runner calls it as a first-class function value, so a new kernel costs its own
+compilation and nothing else. All arrays are C-contiguous; floats are float64 and item
+indices int32. `params` is what the component wants to tell its kernel; `work` has the
+length that `Kernel.work` asks for, **holds zeros on entry and must hold zeros again on
+return** unless a signature says otherwise.
+
+This module imports numba; import it only from kernel modules and from the runner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+__all__ = [
+    "AGGREGATE",
+    "EDGES",
+    "GRADIENT",
+    "LOSS",
+    "MATRIX_LOSS",
+    "PHI",
+    "SELECT",
+    "STEP",
+    "TARGET",
+    "WEIGH",
+    "Kernel",
+    "no_work",
+]
+
+Vector = types.float64[::1]
+Matrix = types.float64[:, ::1]
+Index = types.int32[::1]
+Rows = types.int64[::1]
+Flags = types.boolean[::1]
+
+AGGREGATE = types.void(Index, Index, Vector, types.int64, Vector, Vector, Vector)
+"""``(winners, losers, weights, m, params, work, out)``: k judgments to scores ``out`` (m,)."""
+
+EDGES = types.int64(Index, Index, Vector, types.int64, Vector, Vector, Index, Index, Vector)
+"""``(winners, losers, weights, m, params, work, tails, heads, edge_weights) -> count``.
+
+k judgments to at most k weighted edges ``tails[e] -> heads[e]`` (tail preferred to head).
+"""
+
+SELECT = types.void(Rows, Rows, Index, Flags, Rows, Vector, Vector)
+"""``(offsets, starts, items, clicked, item_offsets, params, out)``: selections of all queries to scores.
+
+The first four are the arrays of a `Selections`; the items of query q are rows
+``item_offsets[q]:item_offsets[q + 1]`` of the scores. ``out`` has the scores of the N items
+first, then the examination of each position of the longest list. There is no scratch memory.
+"""
+
+TARGET = types.void(Vector, Vector, Vector, Vector)
+"""``(scores, params, work, target)``: a score structure to what the surrogate fits, (m,)."""
+
+GRADIENT = types.float64(Vector, Vector, Vector, Vector)
+"""``(alpha, target, params, gradient) -> value`` of a score surrogate, gradient in alpha."""
+
+PHI = types.void(Vector, Vector, Vector)
+"""``(margins, params, out)``: phi (or a derivative) of each margin, elementwise."""
+
+WEIGH = types.void(Vector, Vector, Vector)
+"""``(weights, params, offsets)``: edges' weights, replaced by their factors, and offsets of the margins."""
+
+STEP = types.void(Matrix, Matrix, types.int64, Matrix, Matrix)
+"""``(theta, gradient, t, params, state)``: update each row of theta in place at step t = 1, 2, ...
+
+One row a contender: theta and gradient have shape (c, d), params (c, p), state (c, s).
+Rows must not touch one another. `state` is the contenders' own memory: zeros at t = 1,
+kept from step to step.
+"""
+
+LOSS = types.float64(Vector, Vector, Vector, Vector)
+"""``(alpha, structure scores, params, work) -> loss`` of one query; work is *not* cleared."""
+
+RANKED = types.float64(Vector, types.int64[::1], Vector, types.boolean, Vector, Vector)
+"""``(ranked, ends, best, zero, params, work) -> loss`` of one query, of a loss that looks at the top k alone.
+
+`ranked` are the structure scores of at least the first min(k, m) items in the order of alpha,
+``ends[p]`` is the end of the group of ties that position p belongs to (groups are whole);
+`best` are the min(k, m) largest structure scores, in descending order; `zero`: all scores are 0.
+`work` is *not* cleared.
+"""
+
+MATRIX_LOSS = types.float64(Vector, Matrix, Vector, Vector)
+"""``(alpha, adjacency, params, work) -> loss`` of one query; work is *not* cleared."""
+
+
+def no_work(m: int) -> int:
+    """Ask for no scratch memory."""
+    return 0
+
+
+def _no_params() -> NDArray[np.float64]:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled function with the parameters and the scratch memory it needs.
+
+    Attributes
+    ----------
+    function : numba dispatcher
+        Compiled with one of the explicit signatures of this module.
+    params : ndarray of float64
+        Handed to every call.
+    work : callable
+        Number of scratch floats for a query of m items.
+    """
+
+    function: Any
+    params: NDArray[np.float64] = field(default_factory=_no_params)
+    work: Callable[[int], int] = no_work

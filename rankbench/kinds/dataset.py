@@ -1,0 +1,69 @@
+"""The interface of data sets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+from rankbench.component import Component
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankbench.kinds.table import Table
+
+__all__ = ["Dataset", "simulator_fingerprint"]
+
+
+class Dataset(Component):
+    """Something that yields items or judgments in the columnar schema.
+
+    Attributes
+    ----------
+    table : Table
+        What its rows are.
+    named : bool
+        Whether items have names: one that comes back in another query is known again.
+    title : str
+        One line for people.
+    simulated : bool
+        Whether nobody ever judged anything: every leaderboard says so.
+    licence : str
+    citation : str
+    """
+
+    kind: ClassVar[str] = "dataset"
+    table: ClassVar[Table] = "items"
+    named: ClassVar[bool] = False
+    title: ClassVar[str]
+    simulated: ClassVar[bool] = False
+    licence: ClassVar[str] = ""
+    citation: ClassVar[str] = ""
+
+    @abstractmethod
+    def scan(self) -> pl.LazyFrame:
+        """Return the table, in the schema of `rankbench.kinds.table`.
+
+        Items are sorted by query.
+
+        Raises
+        ------
+        InputError
+            The data is not there (says how to get it) or cannot be read.
+        """
+
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Return a sha256 (hex) of the data: of the files, or of a simulator's parameters."""
+
+    def assumptions(self) -> list[str]:
+        """Return what a reader of a leaderboard must know, one sentence each."""
+        return []
+
+
+def simulator_fingerprint(simulator: Dataset, version: int) -> str:
+    """Return a sha256 (hex) of a simulator's name, version and parameters: its `Dataset.fingerprint`."""
+    text = json.dumps([simulator.name, version, simulator.config()], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,226 @@
+"""The interface of protocols: how an experiment is done.
+
+A protocol says what is drawn, which kind of component competes, and how a contender is
+judged. The runner does the rest: it plans the blocks (n, repetition), hands each to
+`Protocol.execute`, here or in a worker process, and keeps what comes back.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.component import Component
+from rankbench.kinds.cell import BlockKey, CellResult, Direction, Layout, Split
+from rankbench.kinds.dataset import Dataset
+
+if TYPE_CHECKING:
+    from rankbench.kinds.table import Table
+
+__all__ = ["BlockTask", "Prepared", "Protocol", "pack"]
+
+
+@dataclass(frozen=True)
+class BlockTask:
+    """One block with the cells to compute on it.
+
+    Attributes
+    ----------
+    key : BlockKey
+    source : int
+        Index of the `Prepared` that the block is drawn from.
+    losses : tuple of str
+        Canonical specs of losses, or names of the protocol's own metrics.
+    cells : dict of cell id to canonical spec
+        Of components of the kind `Protocol.contender`; lists in it are choices that the
+        protocol makes on validation data.
+    """
+
+    key: BlockKey
+    source: int
+    losses: tuple[str, ...]
+    cells: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What all blocks of a protocol on a data set share.
+
+    Attributes
+    ----------
+    protocol : Protocol
+    dataset : Dataset or None
+    fingerprint : str
+        sha256 (hex) of the data; of nothing, where there are none.
+    units : dict of Split to tuple of str
+        What losses are given for, a name each: queries, as a rule. Losses of a split have
+        this many values, in this order.
+    arrays : dict of str to ndarray
+        Read-only; worker processes map them into memory.
+    scale : float
+        By which the suite's n are multiplied.
+    notes : tuple of str
+        What a reader must know about all this.
+    splits : dict of Split to str
+        Titles, where the data decide what losses are given for; else the protocol's.
+    test_share : float or None
+        See `Protocol`, whose own it is unless the data decide it.
+    pool : int or None
+        Draws are samples, without replacement, of so many observations, and the same units
+        are judged every time: there is one draw of n = `pool`, and so one repetition. None:
+        a draw is new.
+    fixed : int or None
+        There are so many repetitions, each of them another part of the design: the plan has
+        neither more nor fewer, however many are asked for.
+    """
+
+    protocol: Protocol
+    dataset: Dataset | None
+    fingerprint: str
+    units: Mapping[Split, tuple[str, ...]]
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    scale: float = 1.0
+    notes: tuple[str, ...] = ()
+    splits: Mapping[Split, str] = field(default_factory=dict)
+    test_share: float | None = None
+    pool: int | None = None
+    fixed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.splits:
+            object.__setattr__(self, "splits", dict(self.protocol.splits))
+        if self.test_share is None:
+            object.__setattr__(self, "test_share", self.protocol.test_share)
+
+    def repetitions(self, n: int, wanted: int) -> int:
+        """Return how many repetitions of n observations are planned where `wanted` are asked for."""
+        if self.pool is not None and n >= self.pool:
+            return 1
+        return wanted if self.fixed is None else self.fixed
+
+    def scaled(self, n: int) -> int:
+        """Return the number of judgments that stands for the suite's n."""
+        return max(1, round(n * self.scale))
+
+    @property
+    def simulated(self) -> bool:
+        """Whether nobody ever judged anything."""
+        return self.protocol.simulated if self.dataset is None else self.dataset.simulated
+
+    def assumptions(self) -> list[str]:
+        """Return what a reader of a leaderboard must know, one sentence each."""
+        return [*(self.dataset.assumptions() if self.dataset else []), *self.protocol.assumptions()]
+
+
+class Protocol(Component):
+    """How an experiment is done.
+
+    Attributes
+    ----------
+    contender : str
+        Kind of the components that compete.
+    table : Table or None
+        What the data sets that it takes are; None: it makes its own populations, or
+        needs none.
+    metrics : dict of str to Direction
+        Its own metrics. Empty: contenders are judged by loss components.
+    chance : dict of str to float
+        What a coin gets, by metric: what a contender must pass to predict anything. Metrics
+        that are not named have no such level.
+    curves : dict of str to (Split, Direction)
+        Split and direction of the curves that it records itself. Curves that are not named
+        are the methods' own, of what they minimize on the design units.
+    splits : dict of Split to str
+        The sets of units that contenders are judged on, with a title for each.
+    counts : str
+        What n counts, in the plural. Empty: nothing is drawn.
+    test_share : float or None
+        Repetitions are splits of the same observations, and this share of each is tested
+        on: statistics then use the corrected resampled t. Losses are one number a split.
+    layout : Layout
+        ``race``: contenders are compared. ``exact``: results are exact numbers, one for
+        each unit, without intervals or ranks. ``ranking``: units are named items, and each
+        contender ranks them; the metrics are those of `RANKING`.
+    words : dict of str to dict of float to str
+        Of metrics whose values stand for words, in tables of exact numbers.
+    tunes : bool
+        Whether it chooses among the points of a contender's grid.
+    simulated : bool
+        Whether its populations are (for protocols that take no data set).
+    """
+
+    kind: ClassVar[str] = "protocol"
+    contender: ClassVar[str] = "method"
+    table: ClassVar[Table | None] = "items"
+    metrics: ClassVar[dict[str, Direction]] = {}
+    chance: ClassVar[dict[str, float]] = {}
+    curves: ClassVar[dict[str, tuple[Split, Direction]]] = {}
+    splits: ClassVar[dict[Split, str]]
+    counts: ClassVar[str] = "judgments"
+    test_share: ClassVar[float | None] = None
+    layout: ClassVar[Layout] = "race"
+    words: ClassVar[dict[str, dict[float, str]]] = {}
+    tunes: ClassVar[bool] = False
+    simulated: ClassVar[bool] = False
+
+    @abstractmethod
+    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
+        """Load, check and split the data: once a run.
+
+        Parameters
+        ----------
+        dataset : Dataset or None
+            One that `refusal` has nothing against.
+        seed : int
+            The suite's.
+
+        Raises
+        ------
+        InputError
+            The data are not there, cannot be read, or are too few.
+        """
+
+    @abstractmethod
+    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
+        """Compute the cells of one block.
+
+        The result is a function of the arguments alone, and that of a cell does not depend
+        on its neighbors. A contender that diverges, does not fit or fails becomes a result
+        with its reason: call foreign code by `rankbench.kinds.guard.guarded`, and give what it
+        raised to `rankbench.kinds.guard.failed`.
+        """
+
+    def refusal(self, dataset: Dataset) -> str:
+        """Return why the protocol cannot use a data set, in words; empty if it can."""
+        if self.table is None:
+            return f"protocol {self.name!r} takes no data set"
+        if dataset.table != self.table:
+            return f"protocol {self.name!r} takes {self.table}, data set {dataset!s} has {dataset.table}"
+        return ""
+
+    def misfit(self, contender: Component) -> str:
+        """Return why a contender cannot compete, in words; empty if it can."""
+        return ""
+
+    def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
+        """Return a block that compiles all that `task` needs, in a moment; None: not worth it."""
+        return None
+
+    def assumptions(self) -> list[str]:
+        """Return what a reader must know about the protocol's own populations."""
+        return []
+
+
+def pack(prefix: str, **arrays: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return arrays under ``prefix.name``, C-contiguous and read-only: for `Prepared.arrays`."""
+    packed = {}
+    for name, array in arrays.items():
+        view = np.ascontiguousarray(array).view()
+        view.flags.writeable = False
+        packed[f"{prefix}.{name}"] = view
+    return packed

@@ -1,0 +1,132 @@
+"""The interfaces of surrogates phi(alpha, s), [DMJ13]_ section 3."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.component import Component, StructureKind
+from rankbench.returned import Promise
+
+if TYPE_CHECKING:
+    from rankbench.kernels.signatures import Kernel
+
+__all__ = ["PairwiseSurrogate", "ScoreSurrogate", "Surrogate"]
+
+
+class Surrogate(Component):
+    """A convex stand-in for a loss; smaller is better."""
+
+    kind: ClassVar[str] = "surrogate"
+    structure: ClassVar[StructureKind]
+
+
+class ScoreSurrogate(Surrogate):
+    """A surrogate of score structures, in two steps: structure to target, target to value.
+
+    The first step does not depend on alpha and is shared by all contenders that use it.
+    A surrogate that declares ``quadratic`` promises
+    ``value = |alpha - target|^2 / (2 m)``, which the exact solver relies on; one that
+    declares ``target-linear``, that its gradient is affine in the target, so that solvers
+    can work on mean targets. Solvers take any one at ``k=inf``.
+    """
+
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "target_kernel": ("target",),
+        "gradient_kernel": ("value_and_gradient",),
+    }
+    promises: ClassVar[Mapping[str, Promise]] = {
+        "target": "array",
+        "value_and_gradient": "number and array",
+        "hessian": "array",
+    }
+    structure: ClassVar[StructureKind] = "scores"
+
+    @abstractmethod
+    def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn a score structure, shape (m,), into what alpha is fitted to, shape (m,)."""
+
+    @abstractmethod
+    def value_and_gradient(
+        self, alpha: NDArray[np.float64], target: NDArray[np.float64]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the value and its gradient in alpha, shape (m,)."""
+
+    def hessian(self, alpha: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the second derivatives in alpha, shape (m, m).
+
+        Asked for only if ``smooth`` is declared. Unless overridden, central differences of
+        the gradient: 2m evaluations, accurate to about 1e-9 of the gradient's scale.
+        """
+        steps = np.cbrt(np.finfo(np.float64).eps) * np.maximum(np.abs(alpha), 1.0)
+        columns = []
+        for i, step in enumerate(steps):
+            move = np.zeros_like(alpha)
+            move[i] = step
+            up, down = self.value_and_gradient(alpha + move, target), self.value_and_gradient(alpha - move, target)
+            columns.append((up[1] - down[1]) / (2 * step))
+        turned = np.stack(columns)
+        hessian: NDArray[np.float64] = 0.5 * (turned + turned.T)
+        return hessian
+
+    def target_kernel(self) -> Kernel | None:
+        """Return the compiled `target` (signature `TARGET`), or None: interpreted."""
+        return None
+
+    def gradient_kernel(self) -> Kernel | None:
+        """Return the compiled `value_and_gradient` (`GRADIENT`), or None: interpreted."""
+        return None
+
+
+class PairwiseSurrogate(Surrogate):
+    """A surrogate of edge structures: ``sum_ij s_ij phi(alpha_i - alpha_j)``.
+
+    Only the scalar phi is needed; `phi`, `dphi` and `ddphi` are elementwise NumPy
+    functions of the margins. `ddphi` is asked for only if ``smooth`` is declared.
+
+    Where the weights enter in another way, `edges` turns the weight of an edge into a
+    factor and an offset: ``sum_ij w'_ij phi(alpha_i - alpha_j - o_ij)``.
+    """
+
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "phi_kernels": ("phi", "dphi", "ddphi"),
+        "edges_kernel": ("edges",),
+    }
+    promises: ClassVar[Mapping[str, Promise]] = {
+        **dict.fromkeys(("phi", "dphi", "ddphi"), "array"),
+        "edges": "arrays",
+    }
+    structure: ClassVar[StructureKind] = "edges"
+
+    @abstractmethod
+    def phi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return phi at each margin ``alpha_winner - alpha_loser``."""
+
+    @abstractmethod
+    def dphi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the derivative (a subgradient at kinks) at each margin."""
+
+    def ddphi(self, margin: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the second derivative at each margin."""
+        raise TypeError(f"surrogate {self.name!r} is not twice differentiable")
+
+    def edges(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return factors and offsets of edges with these weights > 0, elementwise; as they are and 0."""
+        return weights, np.zeros_like(weights)
+
+    @property
+    def linear(self) -> bool:
+        """Whether `edges` changes nothing: the surrogate is linear in the structure."""
+        return type(self).edges is PairwiseSurrogate.edges
+
+    def edges_kernel(self) -> Kernel | None:
+        """Return the compiled `edges` (`WEIGH`), asked for unless `linear`, or None: interpreted."""
+        return None
+
+    def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel | None] | None:
+        """Return compiled phi, dphi and ddphi (`PHI`; ddphi None unless smooth), or None."""
+        return None

@@ -1,0 +1,106 @@
+"""What empirical risk minimization is composed of, and which parts go together."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from rankbench.component import Order
+from rankbench.errors import SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.method import Method
+from rankbench.kinds.model import Model
+from rankbench.kinds.optimizer import Optimizer, Solver
+from rankbench.kinds.penalty import Penalty
+from rankbench.kinds.surrogate import ScoreSurrogate, Surrogate
+from rankbench.plugin.resolve import reference
+
+__all__ = ["Composition"]
+
+
+class Composition(Method):
+    """The parameters of `rankbench.methods.erm.erm.ERM`, checked: what its fits are told.
+
+    Raises
+    ------
+    SpecError
+        Parts do not go together: says which, and what to write instead.
+    """
+
+    aggregator: Annotated[Aggregator, reference("aggregator")] = Field(
+        default="mean-log-odds", validate_default=True, description="Structure function s(Y_1..Y_k)."
+    )
+    k: Order = Field(default=math.inf, description="Order of the U-statistic; inf: all of a query's judgments.")
+    surrogate: Annotated[Surrogate, reference("surrogate")] = Field(
+        default="regression", validate_default=True, description="Convex surrogate."
+    )
+    model: Annotated[Model, reference("model")] = Field(
+        default="linear", validate_default=True, description="From features to scores."
+    )
+    optimizer: Annotated[Optimizer, reference("optimizer")] = Field(
+        default="exact", validate_default=True, description="A step (lockstep) or a solver."
+    )
+    l2: float = Field(default=1e-3, alias="lambda", ge=0, allow_inf_nan=False, description="Ridge penalty.")
+    l1: float = Field(default=0.0, ge=0, allow_inf_nan=False, description="Lasso penalty.")
+    radius: float = Field(default=math.inf, gt=0, description="Largest length of theta.")
+    box: float = Field(default=math.inf, gt=0, description="Largest absolute entry of theta; not with radius.")
+
+    draws: int = Field(
+        default=100_000,
+        ge=1,
+        le=10**9,
+        description="Draws from the U-statistic: steps of a stochastic optimizer, subsets behind a solver's "
+        "right-hand side where 1 < k < n_q.",
+    )
+    curve: int = Field(default=0, ge=0, le=10_000, description="Points to record along a stochastic optimizer's path.")
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        # Kernels count judgments in 32 bits.
+        if not (math.isinf(self.k) and self.k > 0) and not (1 <= self.k < 2**31 and self.k == int(self.k)):
+            raise ValueError(f"order k must be a positive integer below 2^31 or inf, not {self.k}")
+        if self.aggregator.judgments != "comparisons":
+            raise ValueError(f"aggregator {self.aggregator.name!r} works on {self.aggregator.judgments}")
+        if self.aggregator.structure != self.surrogate.structure:
+            raise ValueError(
+                f"aggregator {self.aggregator.name!r} makes {self.aggregator.structure}, "
+                f"surrogate {self.surrogate.name!r} wants {self.surrogate.structure}"
+            )
+        if {"additive", "sequential"} <= self.aggregator.properties and self.k != 1:
+            raise ValueError(
+                f"aggregator {self.aggregator.name!r} takes one judgment, whatever the sample: "
+                f"its only order is 1; write k=1, not k={self.k}"
+            )
+        if "sequential" in self.aggregator.properties and self.k != 1 and not math.isinf(self.k):
+            raise ValueError(
+                f"aggregator {self.aggregator.name!r} depends on the order of the judgments, which samples of "
+                f"k={self.k:g} do not have; write k=inf, the order in which they were made, or k=1"
+            )
+        try:
+            parts = self.penalty.parts
+        except SpecError as error:
+            raise ValueError(str(error)) from error
+        if beyond := sorted(parts - self.optimizer.penalties):
+            raise ValueError(f"optimizer {self.optimizer.name!r} cannot deal with {beyond[0]}; try proximal")
+        if isinstance(self.optimizer, Solver):
+            lacking = sorted(self.optimizer.needs - self.surrogate.properties)
+            if lacking:
+                raise ValueError(
+                    f"optimizer {self.optimizer.name!r} needs a {lacking[0]} surrogate, "
+                    f"which {self.surrogate.name!r} is not; try newton, lbfgs or composite"
+                )
+            linear = {"quadratic", "target-linear"} & self.surrogate.properties
+            whole = math.isinf(self.k) or self.aggregator.needs_truth
+            if isinstance(self.surrogate, ScoreSurrogate) and not (linear or whole):
+                raise ValueError(
+                    f"surrogate {self.surrogate.name!r} is not linear in its target, so that only k=inf has a solver; "
+                    "use k=inf, or a stochastic optimizer such as composite"
+                )
+        return self
+
+    @property
+    def penalty(self) -> Penalty:
+        """What is added to the risk."""
+        return Penalty(self.l2, self.l1, self.radius, self.box)

@@ -1,0 +1,191 @@
+"""Composed contenders whose components are plain NumPy: the same draws, a Python loop.
+
+The loop is also the plain form of the compiled one: tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.kinds.method import Block
+from rankbench.kinds.optimizer import StepOptimizer
+from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.methods.erm.composition import Composition
+from rankbench.methods.erm.kernels.columns import WINDOW, Path
+from rankbench.methods.erm.kernels.sampling import Judged
+from rankbench.methods.erm.kernels.targets import draw_sample
+from rankbench.methods.erm.lockstep import FEWEST, FRESH, unaveraged
+from rankbench.methods.erm.tables import TargetPlan, as_order, scratch_for
+
+__all__ = ["Interpreted", "is_compiled"]
+
+
+def is_compiled(contender: Composition) -> bool:
+    """Return whether every component of a contender offers the kernels that it would need."""
+    aggregator, surrogate, optimizer = contender.aggregator, contender.surrogate, contender.optimizer
+    if not aggregator.needs_truth and aggregator.kernel() is None:
+        return False
+    if isinstance(surrogate, ScoreSurrogate) and (
+        surrogate.target_kernel() is None or surrogate.gradient_kernel() is None
+    ):
+        return False
+    if isinstance(surrogate, PairwiseSurrogate) and (
+        surrogate.phi_kernels() is None or not (surrogate.linear or surrogate.edges_kernel() is not None)
+    ):
+        return False
+    return not isinstance(optimizer, StepOptimizer) or optimizer.kernel(contender.penalty) is not None
+
+
+class Interpreted:
+    """One pass over a block's stream of draws, in Python; see `rankbench.methods.erm.lockstep.Lockstep`."""
+
+    def __init__(
+        self,
+        x: NDArray[np.float64],
+        block: Block,
+        judged: Judged,
+        plan: TargetPlan,
+        contenders: list[Composition],
+        seed: NDArray[np.uint64],
+    ) -> None:
+        self.x, self.block, self.judged, self.plan, self.seed = x, block, judged, plan, seed
+        self.contenders = contenders
+        self.rows = list(range(len(contenders)))
+        counts = block.comparisons.counts
+        most = int(counts.max(initial=0))
+        orders = [as_order(e.k) for e in contenders if isinstance(e.surrogate, PairwiseSurrogate)]
+        self.longest = max([plan.longest(most), *(min(k, most) for k in orders)])
+        self.scratch = scratch_for(judged, int(block.design.sizes.max(initial=1)), 0, 0, 0)
+        self.sums = plan.sums(most, len(block.design), len(x))
+        self.complete = np.zeros((len(plan), len(x)))
+        self.floors = np.zeros((len(plan), len(block.design)))
+        floor = lru_cache(maxsize=None)(lambda target, heaviest, m: target.floor(heaviest, np.zeros(m)))
+        for q in np.flatnonzero(counts > 0):
+            first, last = block.comparisons.offsets[q : q + 2]
+            low, high = block.design.offsets[q : q + 2]
+            said = block.comparisons
+            whole = (said.winners[first:last].copy(), said.losers[first:last].copy(), said.weights[first:last].copy())
+            for row, target in enumerate(plan.targets):
+                labels = block.design.labels[low:high].copy()
+                heaviest = float(whole[2].max())
+                truth = target.aggregator.needs_truth
+                self.floors[row, q] = target.floor(0.0, labels) if truth else floor(target, heaviest, len(labels))
+                self.complete[row, low:high] = target.make(*whole, labels, self.floors[row, q])
+
+    def _draw(self, t: int, query: int = -1) -> tuple[int, NDArray[np.float64]]:
+        """Draw step t: return its query and the targets of all rows, shape (P, m)."""
+        q = int(draw_sample(self.judged, self.seed, t, self.longest, self.scratch, query))
+        low, high = self.block.design.offsets[q : q + 2]
+        n_q = int(self.block.comparisons.counts[q])
+        targets = self.complete[:, low:high].copy()
+        for row, target in enumerate(self.plan.targets):
+            if target.order < n_q:
+                labels = self.block.design.labels[low:high].copy()
+                targets[row] = target.make(*self._sample(target.order), labels, self.floors[row, q])
+        return q, targets
+
+    def _sample(self, k: int) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        return self.scratch.winners[:k].copy(), self.scratch.losers[:k].copy(), self.scratch.weights[:k].copy()
+
+    def singles(self) -> NDArray[np.float64]:
+        """Return the mean target of single judgments for the rows of order 1, shape (P, N); zeros for others."""
+        means, said = np.zeros_like(self.complete), self.block.comparisons
+        for row, target in enumerate(self.plan.targets):
+            if target.order != 1:
+                continue
+            for q, n_q in enumerate(said.counts):
+                low, high = self.block.design.offsets[q : q + 2]
+                labels = self.block.design.labels[low:high].copy()
+                for t in range(said.offsets[q], said.offsets[q + 1]):
+                    one = (
+                        said.winners[t : t + 1].copy(),
+                        said.losers[t : t + 1].copy(),
+                        said.weights[t : t + 1].copy(),
+                    )
+                    means[row, low:high] += target.make(*one, labels, self.floors[row, q]) / n_q
+        return means
+
+    def _add(self, q: int, targets: NDArray[np.float64]) -> None:
+        half = int(self.sums.draws[:, q].sum()) % 2
+        self.sums.draws[half, q] += 1
+        low, high = self.block.design.offsets[q : q + 2]
+        self.sums.targets[half, :, low:high] += targets
+        for o, k in enumerate(self.sums.orders):
+            if k < self.block.comparisons.counts[q]:
+                winners, losers, weights = self._sample(int(k))
+                np.add.at(self.sums.wins[half, o, low:high], winners, weights)
+                np.add.at(self.sums.losses[half, o, low:high], losers, weights)
+
+    def _surrogate(
+        self, contender: Composition, alpha: NDArray[np.float64], targets: NDArray[np.float64], q: int
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Return the sampled surrogate and its gradient in alpha."""
+        surrogate = contender.surrogate
+        if isinstance(surrogate, ScoreSurrogate):
+            return surrogate.value_and_gradient(
+                alpha, targets[self.plan.row(contender.aggregator, contender.k, surrogate)]
+            )
+        if not isinstance(surrogate, PairwiseSurrogate):
+            raise TypeError(f"surrogate {surrogate.name!r} is neither a score nor a pairwise surrogate")
+        k = min(as_order(contender.k), int(self.block.comparisons.counts[q]))
+        adjacency = contender.aggregator.aggregate(*self._sample(k), len(alpha))
+        i, j = np.nonzero(adjacency)
+        weights, offsets = surrogate.edges(adjacency[i, j])
+        margins = alpha[i] - alpha[j] - offsets
+        slopes = weights * surrogate.dphi(margins)
+        gradient = np.bincount(i, slopes, len(alpha)) - np.bincount(j, slopes, len(alpha))
+        return float(weights @ surrogate.phi(margins)), gradient.astype(np.float64)
+
+    def run(self, steps: int, record: NDArray[np.int64]) -> Path:
+        """Advance all contenders by `steps` draws, recording them after those in `record`."""
+        count, d = len(self.contenders), self.x.shape[1]
+        theta, total = np.zeros((count, d)), np.zeros((count, d))
+        window, estimates = np.zeros((WINDOW, count)), np.zeros((count, len(record)))
+        last, averaged = np.zeros((len(record), count, d)), np.zeros((len(record), count, d))
+        optimizers = [c.optimizer for c in self.contenders]
+        states = [np.zeros(o.state_size(d)) for o in optimizers if isinstance(o, StepOptimizer)]
+        penalties, left_out = [c.penalty for c in self.contenders], unaveraged(self.contenders, steps)
+        marks = {int(step): at for at, step in enumerate(record)}
+        for t in range(1, steps + 1):
+            q, targets = self._draw(t)
+            self._add(q, targets)
+            low, high = self.block.design.offsets[q : q + 2]
+            features = self.x[low:high]
+            for c, (contender, optimizer) in enumerate(zip(self.contenders, optimizers, strict=True)):
+                value, gradient = self._surrogate(contender, features @ theta[c], targets, q)
+                window[t % WINDOW, c] = value
+                if isinstance(optimizer, StepOptimizer):
+                    theta[c] = optimizer.step(theta[c], features.T @ gradient, t, penalties[c], states[c])
+                if t > left_out[c]:
+                    total[c] += theta[c]
+            if t in marks:
+                at, seen = marks[t], min(t, WINDOW)
+                recent = window[[(t - back) % WINDOW for back in range(seen)]]
+                paid = [p.value(theta[c]) for c, p in enumerate(penalties)]
+                estimates[:, at] = recent.mean(axis=0) + np.array(paid)
+                taken = (t - left_out)[:, None]
+                last[at], averaged[at] = theta, np.where(taken > 0, total / np.maximum(taken, 1), theta)
+        self._top_up()
+        none, word = np.zeros(0), np.zeros(0, dtype=np.int32)
+        compiled_only = (none, none, word, word, *[none] * 9, False)
+        return Path(theta, total, none, left_out, none, window, record, estimates, last, averaged, *compiled_only)
+
+    def _top_up(self) -> None:
+        for q in np.flatnonzero(self.block.comparisons.counts > 0):
+            for r in range(FEWEST - int(self.sums.draws[:, q].sum())):
+                self._add(int(q), self._draw(-(int(q) * FEWEST + r + 1), int(q))[1])
+
+    def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+        """Return the mean sampled surrogate at theta, shape (C, d), over draws after step `steps`."""
+        means = np.zeros(len(self.contenders))
+        fresh = max(1, min(FRESH, steps // 2))
+        for t in range(steps + 1, steps + fresh + 1):
+            q, targets = self._draw(t)
+            low, high = self.block.design.offsets[q : q + 2]
+            alphas = theta @ self.x[low:high].T
+            for c, contender in enumerate(self.contenders):
+                means[c] += self._surrogate(contender, alphas[c], targets, q)[0]
+        return means / fresh

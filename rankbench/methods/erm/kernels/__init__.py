@@ -1,0 +1,5 @@
+"""Compiled loops of empirical risk minimization; importing a module here imports numba."""
+
+from rankbench.runtime import prepare
+
+prepare()

@@ -1,0 +1,309 @@
+"""The lockstep loop: all stochastic contenders of a block advance on the same draws.
+
+The features of the drawn query are read once. Score surrogates need all items' scores:
+scores and gradients of sixteen contenders are one matrix product each. BLAS rounds
+differently for different numbers of columns, so these products always have the full
+tile, padded with contenders that do nothing: what a contender gets does not depend on
+how many run beside it. Pairwise surrogates of few edges need only the difference of two
+items' features for each edge, read once for all contenders that share the edges.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
+from rankbench.methods.erm.kernels.borrow import borrowed
+from rankbench.methods.erm.kernels.columns import TILE, WINDOW, Columns, Path
+from rankbench.methods.erm.kernels.sampling import Judged, steps_by_query
+from rankbench.methods.erm.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
+
+__all__ = [
+    "advance",
+    "evaluate_fresh",
+    "idle_aggregate",
+    "idle_gradient",
+    "idle_target",
+    "idle_weigh",
+]
+
+
+@njit(AGGREGATE, cache=True, nogil=True)
+def idle_aggregate(winners, losers, weights, m, params, work, out):  # type: ignore[no-untyped-def]
+    """Aggregate nothing: stands for structures that are made from labels."""
+
+
+@njit(TARGET, cache=True, nogil=True)
+def idle_target(scores, params, work, target):  # type: ignore[no-untyped-def]
+    """Make no target."""
+
+
+@njit(GRADIENT, cache=True, nogil=True)
+def idle_gradient(alpha, target, params, gradient):  # type: ignore[no-untyped-def]
+    """Be worth zero everywhere."""
+    return 0.0
+
+
+@njit(WEIGH, cache=True, nogil=True)
+def idle_weigh(weights, params, offsets):  # type: ignore[no-untyped-def]
+    """Take weights as they are."""
+
+
+# Sums may be reordered into vector lanes, in the same way for every contender.
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    total = 0.0
+    for i in range(a.shape[0]):
+        total += a[i] * b[i]
+    return total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _tile(
+    m: int,
+    first: int,
+    columns: Columns,
+    path: Path,
+    scratch: Scratch,
+    values: NDArray[np.float64],
+    move: bool,
+) -> None:
+    """Value and, if `move`, gradient of the sixteen score surrogates from row `first`."""
+    alpha = path.alpha[: TILE * m].reshape(TILE, m)
+    residual = path.residual[: TILE * m].reshape(TILE, m)
+    # BLAS is fastest with neither factor transposed; turning the small ones costs less.
+    for i in range(TILE):
+        for j in range(path.turned.shape[0]):
+            path.turned[j, i] = path.theta[first + i, j]
+    np.dot(path.features[:m], path.turned, path.by_item[:m])
+    for i in range(TILE):
+        for j in range(m):
+            alpha[i, j] = path.by_item[j, i]
+    for i in range(TILE):
+        c = first + i
+        if columns.active[c]:
+            values[c] = columns.gradients[c](
+                alpha[i],
+                scratch.targets[columns.targets[c]][:m],
+                columns.gradient_params[columns.gradient_bounds[c] : columns.gradient_bounds[c + 1]],
+                residual[i],
+            )
+    if move:
+        np.dot(residual, path.features[:m], path.gradient[first : first + TILE])
+
+
+@njit(cache=True, nogil=True)
+def _weigh(columns: Columns, path: Path, g: int, count: int, margins: NDArray[np.float64]) -> None:
+    """Turn the weights of group g's edges into factors, and take the offsets off their margins."""
+    weights, offsets = path.edge_weights[:count], path.edge_offsets[:count]
+    params = columns.weigh_params[columns.weigh_bounds[g] : columns.weigh_bounds[g + 1]]
+    columns.weighs[g](weights, params, offsets)
+    rows = columns.groups[g + 1] - columns.groups[g]
+    for e in range(count):
+        for r in range(rows):
+            margins[e * rows + r] -= offsets[e]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _group(
+    x: NDArray[np.float32],
+    low: int,
+    m: int,
+    g: int,
+    n_q: int,
+    columns: Columns,
+    path: Path,
+    scratch: Scratch,
+    values: NDArray[np.float64],
+    move: bool,
+) -> None:
+    """Value or, if `move`, gradient of the pairwise surrogates of group g."""
+    first, last = columns.groups[g], columns.groups[g + 1]
+    rows = last - first
+    k = min(columns.orders[g], n_q)
+    count = columns.edges[g](
+        scratch.winners[:k],
+        scratch.losers[:k],
+        scratch.weights[:k],
+        m,
+        columns.edge_params[columns.edge_bounds[g] : columns.edge_bounds[g + 1]],
+        path.edge_work,
+        path.tails,
+        path.heads,
+        path.edge_weights,
+    )
+    params = columns.phi_params[columns.phi_bounds[g] : columns.phi_bounds[g + 1]]
+    margins, slopes = path.margins[: count * rows], path.slopes[: count * rows]
+    for e in range(count):
+        a, b = x[low + path.tails[e]], x[low + path.heads[e]]
+        for j in range(a.shape[0]):
+            path.difference[j] = np.float64(a[j]) - np.float64(b[j])
+        for r in range(rows):
+            margins[e * rows + r] = _dot(path.theta[first + r], path.difference)
+    if columns.weighed[g]:
+        _weigh(columns, path, g, count, margins)
+    if path.watched:
+        columns.phis[g](margins, params, slopes)
+        for r in range(rows):
+            values[first + r] = 0.0
+            for e in range(count):
+                values[first + r] += path.edge_weights[e] * slopes[e * rows + r]
+    if not move:
+        return
+    if count == 0:
+        path.gradient[first:last] = 0.0
+    columns.dphis[g](margins, params, slopes)
+    for e in range(count):
+        # Of a single edge the difference is still there.
+        if count > 1:
+            a, b = x[low + path.tails[e]], x[low + path.heads[e]]
+            for j in range(a.shape[0]):
+                path.difference[j] = np.float64(a[j]) - np.float64(b[j])
+        for r in range(rows):
+            slope = path.edge_weights[e] * slopes[e * rows + r]
+            gradient = path.gradient[first + r]
+            if e == 0:
+                for j in range(gradient.shape[0]):
+                    gradient[j] = slope * path.difference[j]
+            else:
+                for j in range(gradient.shape[0]):
+                    gradient[j] += slope * path.difference[j]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _surrogates(
+    x: NDArray[np.float32],
+    judged: Judged,
+    q: int,
+    columns: Columns,
+    path: Path,
+    scratch: Scratch,
+    values: NDArray[np.float64],
+    move: bool,
+) -> None:
+    """Write all contenders' sampled surrogates and, if `move`, their gradients in theta."""
+    low = judged.items[q]
+    m = judged.items[q + 1] - low
+    n_q = judged.offsets[q + 1] - judged.offsets[q]
+    if columns.tiled:
+        for i in range(m):
+            for j in range(x.shape[1]):
+                path.features[i, j] = x[low + i, j]
+    for first in range(0, columns.tiled, TILE):
+        _tile(m, first, columns, path, scratch, values, move)
+    for g in range(columns.orders.shape[0]):
+        _group(x, low, m, g, n_q, columns, path, scratch, values, move)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _average(path: Path, t: int) -> None:
+    """Add the iterates after step t to the totals of the contenders that average them."""
+    for c in range(path.unaveraged.shape[0]):
+        if t > path.unaveraged[c]:
+            for j in range(path.theta.shape[1]):
+                path.total[c, j] += path.theta[c, j]
+
+
+@njit(cache=True, nogil=True)
+def _record(columns: Columns, path: Path, t: int, at: int) -> None:
+    """Note estimate, last and averaged iterate after step t, the recorded one number `at`."""
+    seen = min(t, WINDOW)
+    for c in range(columns.active.shape[0]):
+        if not columns.active[c]:
+            continue
+        total, square, length = 0.0, 0.0, 0.0
+        for back in range(seen):
+            total += path.window[(t - back) % WINDOW, c]
+        count = t - path.unaveraged[c]
+        for j in range(path.theta.shape[1]):
+            square += path.theta[c, j] * path.theta[c, j]
+            length += abs(path.theta[c, j])
+            path.last[at, c, j] = path.theta[c, j]
+            path.averaged[at, c, j] = path.total[c, j] / count if count > 0 else path.theta[c, j]
+        path.estimates[c, at] = total / seen + 0.5 * columns.l2[c] * square + columns.l1[c] * length
+
+
+@njit(cache=True, nogil=True)
+def advance(
+    x: NDArray[np.float32],
+    judged: Judged,
+    table: TargetTable,
+    columns: Columns,
+    path: Path,
+    seed: NDArray[np.uint64],
+    first: int,
+    last: int,
+    longest: int,
+    scratch: Scratch,
+    sums: Sums,
+) -> None:
+    """Run steps `first` to `last` of the stream for all contenders (there may be none).
+
+    Parameters
+    ----------
+    x : ndarray of float32, shape (N, d)
+        Features of all items.
+    judged, table : Judged, TargetTable
+    columns, path : Columns, Path
+    seed : ndarray of uint64, shape (4,)
+    first, last : int
+        Steps, from 1; none of `path.record` is before `first`.
+    longest : int
+        Largest finite order of any contender.
+    scratch : Scratch
+    sums : Sums
+        Targets are summed on the way.
+    """
+    judged, table, columns, path = borrowed(judged), borrowed(table), borrowed(columns), borrowed(path)
+    scratch, sums = borrowed(scratch), borrowed(sums)
+    at = 0
+    for t in range(first, last + 1):
+        q = draw_sample(judged, seed, t, longest, scratch, -1)
+        fill_targets(judged, table, q, scratch)
+        add_targets(judged, q, scratch, sums)
+        _surrogates(x, judged, q, columns, path, scratch, path.window[t % WINDOW], True)
+        for run in range(columns.runs.shape[0]):
+            low, high = columns.runs[run]
+            columns.steps[run](
+                path.theta[low:high], path.gradient[low:high], t, columns.step_params[low:high], path.state[low:high]
+            )
+        _average(path, t)
+        if at < path.record.shape[0] and path.record[at] == t:
+            _record(columns, path, t, at)
+            at += 1
+
+
+@njit(cache=True, nogil=True)
+def evaluate_fresh(
+    x: NDArray[np.float32],
+    judged: Judged,
+    table: TargetTable,
+    columns: Columns,
+    path: Path,
+    seed: NDArray[np.uint64],
+    first: int,
+    last: int,
+    longest: int,
+    scratch: Scratch,
+    means: NDArray[np.float64],
+) -> None:
+    """Average the sampled surrogates of the present ``theta`` over fresh steps of the stream.
+
+    Parameters
+    ----------
+    means : ndarray of float64, shape (C,)
+        Set to the mean over steps `first` to `last`, without the penalty.
+    """
+    judged, table, columns, path = borrowed(judged), borrowed(table), borrowed(columns), borrowed(path)
+    scratch = borrowed(scratch)
+    means[:] = 0.0
+    values = np.zeros(means.shape[0])
+    for t in steps_by_query(judged.offsets, seed, first, last):
+        q = draw_sample(judged, seed, t, longest, scratch, -1)
+        fill_targets(judged, table, q, scratch)
+        _surrogates(x, judged, q, columns, path, scratch, values, False)
+        for c in range(values.shape[0]):
+            means[c] += values[c]
+    means /= last - first + 1

@@ -1,0 +1,358 @@
+"""Targets of one step: nested samples to structures to what the surrogates fit."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from rankbench.methods.erm.kernels.borrow import borrowed
+from rankbench.methods.erm.kernels.sampling import (
+    Judged,
+    draw_query,
+    sample_prefix,
+    step_state,
+    steps_by_query,
+    undo_prefix,
+)
+
+__all__ = [
+    "ROUNDING",
+    "Scratch",
+    "Sums",
+    "TargetTable",
+    "accumulate",
+    "add_targets",
+    "complete_targets",
+    "draw_sample",
+    "fill_targets",
+    "largest_within",
+    "single_targets",
+    "top_up",
+]
+
+ROUNDING = 1e-10
+"""Share of what one judgment does below which scores are taken for rounding."""
+
+
+class TargetTable(NamedTuple):
+    """Which structures and targets the contenders of a block share.
+
+    S structures (aggregator, k) in increasing k, P targets (structure, surrogate).
+
+    Attributes
+    ----------
+    aggregates : typed list of AGGREGATE functions, one a structure
+    orders : ndarray of int64, shape (S,)
+        k; a number above every n_q stands for infinity.
+    aggregate_params : ndarray of float64, with bounds of shape (S + 1,)
+    makers : typed list of TARGET functions, one a target
+    structures : ndarray of int64, shape (P,)
+        Structure of each target.
+    maker_params : ndarray of float64, with bounds of shape (P + 1,)
+    floors : ndarray of float64, shape (S, Q)
+        `ROUNDING` of the largest score that the query's heaviest judgment gives alone. Scores
+        of a structure that are all no larger than this, nor than the same of the *sample's*
+        heaviest judgment, are rounding, and become 0.
+    complete : ndarray of float64, shape (P, N)
+        Targets from all judgments of each query: what order k means where n_q <= k.
+    """
+
+    aggregates: Any
+    orders: Any
+    aggregate_params: Any
+    aggregate_bounds: Any
+    makers: Any
+    structures: Any
+    maker_params: Any
+    maker_bounds: Any
+    floors: Any
+    complete: Any
+
+
+class Scratch(NamedTuple):
+    """Memory that a pass over the stream reuses from step to step.
+
+    Attributes
+    ----------
+    state : ndarray of uint64, shape (4,)
+    index, swaps : ndarray of int32, shape (max n_q,)
+        `index` holds 0, 1, 2, ... between steps.
+    winners, losers : ndarray of int32, shape (max n_q,)
+        The sample in its random order.
+    weights : ndarray of float64, shape (max n_q,)
+        Its weights; set once and for all where all are equal.
+    scores : ndarray of float64, shape (max m_q,)
+    aggregate_work, maker_work : ndarray of float64
+        Zeros between calls.
+    targets : ndarray of float64, shape (P, max m_q)
+    """
+
+    state: Any
+    index: Any
+    swaps: Any
+    winners: Any
+    losers: Any
+    weights: Any
+    scores: Any
+    aggregate_work: Any
+    maker_work: Any
+    targets: Any
+
+
+class Sums(NamedTuple):
+    """What is added up along the stream, in two halves that a query's draws go to in turn.
+
+    Attributes
+    ----------
+    targets : ndarray of float64, shape (2, P, N)
+    draws : ndarray of int64, shape (2, Q)
+    orders : ndarray of int64, shape (K,)
+        The finite orders, increasing.
+    wins, losses : ndarray of float64, shape (2, K, N)
+        Weight that an item won or lost in the first k judgments of a sample: control
+        variates for the targets, whose means are known. Every order adds up its own
+        judgments: rounding would tell whose orders the parts of a shared sum were cut at.
+    """
+
+    targets: Any
+    draws: Any
+    orders: Any
+    wins: Any
+    losses: Any
+
+
+@njit(cache=True, nogil=True, inline="always")
+def draw_sample(judged: Judged, seed: NDArray[np.uint64], t: int, longest: int, scratch: Scratch, query: int) -> int:
+    """Draw step t: return its query, its sample's first ``min(longest, n_q)`` judgments in scratch.
+
+    `query` >= 0 fixes the query instead of drawing it.
+    """
+    step_state(seed, t, scratch.state)
+    q = query if query >= 0 else draw_query(scratch.state, judged.offsets)
+    first = judged.offsets[q]
+    n_q = judged.offsets[q + 1] - first
+    k = min(longest, n_q)
+    sample_prefix(scratch.state, n_q, k, scratch.index, scratch.swaps)
+    for i in range(k):
+        pair = np.int64(judged.pairs[first + scratch.index[i]])
+        scratch.winners[i] = pair >> 16
+        scratch.losers[i] = pair & 65535
+    if not judged.equal:
+        for i in range(k):
+            scratch.weights[i] = judged.weights[first + scratch.index[i]]
+    undo_prefix(k, scratch.index, scratch.swaps)
+    return int(q)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _take_all(judged: Judged, q: int, scratch: Scratch) -> int:
+    """Put all judgments of query q into scratch, in their order; return n_q."""
+    first = judged.offsets[q]
+    n_q = judged.offsets[q + 1] - first
+    for i in range(n_q):
+        pair = np.int64(judged.pairs[first + i])
+        scratch.winners[i] = pair >> 16
+        scratch.losers[i] = pair & 65535
+        if not judged.equal:
+            scratch.weights[i] = judged.weights[first + i]
+    return int(n_q)
+
+
+@njit(types.float64(types.float64[::1], types.float64), cache=True, nogil=True)
+def largest_within(scores: NDArray[np.float64], floor: float) -> float:
+    """Return the largest absolute score if it is above 0 and at most `floor`; else 0: there is nothing to settle."""
+    largest = 0.0
+    for score in scores:
+        if not abs(score) <= floor:
+            return 0.0
+        largest = max(largest, abs(score))
+    return largest
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _aggregate(table: TargetTable, s: int, k: int, m: int, scratch: Scratch) -> None:
+    """Write structure s of the first k judgments in scratch to ``scratch.scores``."""
+    table.aggregates[s](
+        scratch.winners[:k],
+        scratch.losers[:k],
+        scratch.weights[:k],
+        m,
+        table.aggregate_params[table.aggregate_bounds[s] : table.aggregate_bounds[s + 1]],
+        scratch.aggregate_work,
+        scratch.scores[:m],
+    )
+
+
+@njit(cache=True, nogil=True)
+def _floor(table: TargetTable, s: int, m: int, heaviest: float, scratch: Scratch) -> float:
+    """Return `ROUNDING` of the largest score that a judgment of this weight gives alone; it overwrites the scores."""
+    winner, loser, weight = scratch.winners[0], scratch.losers[0], scratch.weights[0]
+    scratch.winners[0], scratch.losers[0], scratch.weights[0] = 0, 1, heaviest
+    _aggregate(table, s, 1, m, scratch)
+    scratch.winners[0], scratch.losers[0], scratch.weights[0] = winner, loser, weight
+    largest = np.abs(scratch.scores[:m]).max()
+    return ROUNDING * largest if np.isfinite(largest) else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _settle(table: TargetTable, s: int, k: int, m: int, largest: float, scratch: Scratch) -> None:
+    """Make scores zero that are rounding for the sample too: it may hold none of the query's heavy judgments."""
+    if largest <= _floor(table, s, m, scratch.weights[:k].max(), scratch):
+        scratch.scores[:m] = 0.0
+    else:
+        _aggregate(table, s, k, m, scratch)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _make(
+    table: TargetTable, p: int, made: int, k: int, q: int, m: int, scratch: Scratch, out: NDArray[np.float64]
+) -> int:
+    """Write target p of the first k judgments of query q in scratch; return its structure, unless `made` already."""
+    s = table.structures[p]
+    if s != made:
+        _aggregate(table, s, k, m, scratch)
+        largest = largest_within(scratch.scores[:m], table.floors[s, q])
+        if largest > 0:
+            _settle(table, s, k, m, largest, scratch)
+    table.makers[p](
+        scratch.scores[:m],
+        table.maker_params[table.maker_bounds[p] : table.maker_bounds[p + 1]],
+        scratch.maker_work,
+        out,
+    )
+    return int(s)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def fill_targets(judged: Judged, table: TargetTable, q: int, scratch: Scratch) -> None:
+    """Write the targets of query q into ``scratch.targets`` from the sample in scratch."""
+    low, high = judged.items[q], judged.items[q + 1]
+    m = high - low
+    n_q = judged.offsets[q + 1] - judged.offsets[q]
+    made = -1
+    for p in range(table.structures.shape[0]):
+        k = table.orders[table.structures[p]]
+        if k >= n_q:
+            for i in range(m):
+                scratch.targets[p, i] = table.complete[p, low + i]
+            continue
+        made = _make(table, p, made, k, q, m, scratch, scratch.targets[p][:m])
+
+
+@njit(cache=True, nogil=True)
+def _set_floors(judged: Judged, table: TargetTable, q: int, scratch: Scratch) -> None:
+    """Set the floors of query q's structures; see `TargetTable`."""
+    first, last = judged.offsets[q], judged.offsets[q + 1]
+    m = judged.items[q + 1] - judged.items[q]
+    heaviest = judged.weights[first:last].max()
+    for s in range(table.orders.shape[0]):
+        table.floors[s, q] = _floor(table, s, m, heaviest, scratch)
+
+
+@njit(cache=True, nogil=True)
+def complete_targets(judged: Judged, table: TargetTable, scratch: Scratch) -> None:
+    """Fill ``table.floors`` and ``table.complete``: every target from all judgments of each query, order infinity."""
+    for q in range(judged.items.shape[0] - 1):
+        if judged.offsets[q] == judged.offsets[q + 1]:
+            continue
+        _set_floors(judged, table, q, scratch)
+        low, high = judged.items[q], judged.items[q + 1]
+        n_q = _take_all(judged, q, scratch)
+        made = -1
+        for p in range(table.structures.shape[0]):
+            made = _make(table, p, made, n_q, q, high - low, scratch, table.complete[p][low:high])
+
+
+@njit(cache=True, nogil=True)
+def single_targets(judged: Judged, table: TargetTable, scratch: Scratch, out: NDArray[np.float64]) -> None:
+    """Add the targets of every single judgment, over n_q, to the rows of `out`, shape (P, N), that have order 1."""
+    judged, table, scratch = borrowed(judged), borrowed(table), borrowed(scratch)
+    for q in range(judged.items.shape[0] - 1):
+        low, high = judged.items[q], judged.items[q + 1]
+        first, last = judged.offsets[q], judged.offsets[q + 1]
+        for t in range(first, last):
+            pair = np.int64(judged.pairs[t])
+            scratch.winners[0] = pair >> 16
+            scratch.losers[0] = pair & 65535
+            if not judged.equal:
+                scratch.weights[0] = judged.weights[t]
+            made = -1
+            for p in range(table.structures.shape[0]):
+                s = table.structures[p]
+                if table.orders[s] != 1:
+                    continue
+                made = _make(table, p, made, 1, q, high - low, scratch, scratch.targets[p][: high - low])
+                for i in range(high - low):
+                    out[p, low + i] += scratch.targets[p, i]
+        for p in range(out.shape[0]):
+            for i in range(low, high):
+                out[p, i] /= max(last - first, 1)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_targets(judged: Judged, q: int, scratch: Scratch, sums: Sums) -> None:
+    """Add the targets and the wins and losses of one draw of query q to the sums."""
+    half = (sums.draws[0, q] + sums.draws[1, q]) % 2
+    sums.draws[half, q] += 1
+    low = judged.items[q]
+    n_q = judged.offsets[q + 1] - judged.offsets[q]
+    for p in range(sums.targets.shape[1]):
+        for i in range(judged.items[q + 1] - low):
+            sums.targets[half, p, low + i] += scratch.targets[p, i]
+    for o in range(sums.orders.shape[0]):
+        k = sums.orders[o]
+        if k >= n_q:
+            return
+        wins, losses = sums.wins[half, o], sums.losses[half, o]
+        for t in range(k):
+            wins[low + scratch.winners[t]] += scratch.weights[t]
+            losses[low + scratch.losers[t]] += scratch.weights[t]
+
+
+@njit(cache=True, nogil=True)
+def accumulate(
+    judged: Judged,
+    table: TargetTable,
+    seed: NDArray[np.uint64],
+    steps: int,
+    longest: int,
+    scratch: Scratch,
+    sums: Sums,
+) -> None:
+    """Add up the targets of steps 1..T when no contender moves along: query by query.
+
+    The steps of a query keep their order, so that its sums are the same bytes as those of
+    a pass in the order of the stream, but its data stay in cache.
+    """
+    judged, table, scratch, sums = borrowed(judged), borrowed(table), borrowed(scratch), borrowed(sums)
+    for t in steps_by_query(judged.offsets, seed, 1, steps):
+        q = draw_sample(judged, seed, t, longest, scratch, -1)
+        fill_targets(judged, table, q, scratch)
+        add_targets(judged, q, scratch, sums)
+
+
+@njit(cache=True, nogil=True)
+def top_up(
+    judged: Judged,
+    table: TargetTable,
+    seed: NDArray[np.uint64],
+    fewest: int,
+    longest: int,
+    scratch: Scratch,
+    sums: Sums,
+) -> None:
+    """Draw every judged query that has fewer than `fewest` draws until it has as many.
+
+    The extra draws have negative step numbers, so that they repeat none of the stream's.
+    """
+    for q in range(judged.items.shape[0] - 1):
+        if judged.offsets[q + 1] == judged.offsets[q]:
+            continue
+        missing = fewest - sums.draws[0, q] - sums.draws[1, q]
+        for r in range(missing):
+            draw_sample(judged, seed, -(q * fewest + r + 1), longest, scratch, q)
+            fill_targets(judged, table, q, scratch)
+            add_targets(judged, q, scratch, sums)

@@ -1,0 +1,254 @@
+"""Stochastic contenders of a block, advanced together: the Python side of the lockstep loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.kernels.function_lists import functions
+from rankbench.kernels.signatures import EDGES, GRADIENT, PHI, STEP, WEIGH, Kernel
+from rankbench.kinds.optimizer import StepOptimizer
+from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.methods.erm.composition import Composition
+from rankbench.methods.erm.kernels.columns import TILE, WINDOW, Columns, Path
+from rankbench.methods.erm.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
+from rankbench.methods.erm.kernels.sampling import Judged
+from rankbench.methods.erm.kernels.targets import Scratch, TargetTable, accumulate, single_targets, top_up
+from rankbench.methods.erm.tables import TargetPlan, as_order, compiled, packed
+
+__all__ = ["FEWEST", "FRESH", "Lockstep", "record_steps", "unaveraged"]
+
+FEWEST = 20
+"""Draws that every judged query gets at least, for its mean target."""
+
+FRESH = 50_000
+"""Fresh draws behind the paper's estimate of the smallest risk (figure 2)."""
+
+
+def record_steps(draws: int, points: int) -> NDArray[np.int64]:
+    """Return about `points` steps from 1 to `draws`, evenly spaced in their logarithm."""
+    if points == 0:
+        return np.zeros(0, dtype=np.int64)
+    steps: NDArray[np.int64] = np.unique(np.geomspace(1, draws, points).round().astype(np.int64))
+    return steps
+
+
+def unaveraged(contenders: Sequence[Composition], steps: int) -> NDArray[np.int64]:
+    """Return how many of the first of `steps` iterates each contender leaves out of its average, shape (C,)."""
+    optimizers = [c.optimizer for c in contenders]
+    return np.array([o.unaveraged(steps) if isinstance(o, StepOptimizer) else 0 for o in optimizers], dtype=np.int64)
+
+
+class Lockstep:
+    """One pass over a block's stream of draws.
+
+    Parameters
+    ----------
+    x : ndarray of float32, shape (N, d)
+        Features of the block's items.
+    judged : Judged
+    plan, table, scratch : TargetPlan, TargetTable, Scratch
+        The targets of all contenders, stochastic or not.
+    contenders : list of Composition
+        The stochastic ones, compiled.
+    seed : ndarray of uint64, shape (4,)
+        Seed of the stream.
+
+    Attributes
+    ----------
+    rows : list of int
+        Row of each contender in the arrays of a `Path`.
+    sums : Sums
+        Targets, draws and control variates, added up.
+    """
+
+    def __init__(
+        self,
+        x: NDArray[np.float32],
+        judged: Judged,
+        plan: TargetPlan,
+        table: TargetTable,
+        scratch: Scratch,
+        contenders: list[Composition],
+        seed: NDArray[np.uint64],
+    ) -> None:
+        self.x, self.judged, self.table, self.scratch, self.seed = x, judged, table, scratch, seed
+        self.contenders = contenders
+        most = int(np.diff(judged.offsets).max(initial=0))
+        edge_orders = [as_order(e.k) for e in contenders if isinstance(e.surrogate, PairwiseSurrogate)]
+        self.longest = max([plan.longest(most), *(min(k, most) for k in edge_orders)])
+        self.columns, self.rows = _columns(plan, contenders)
+        self.sums = plan.sums(most, len(judged.items) - 1, len(x))
+
+    def run(self, steps: int, record: NDArray[np.int64]) -> Path:
+        """Advance all contenders by `steps` draws, recording them after those in `record`."""
+        path = self._path(record, len(record) > 0)
+        path.unaveraged[self.rows] = unaveraged(self.contenders, steps)
+        judged, table, seed, scratch, sums = self.judged, self.table, self.seed, self.scratch, self.sums
+        if self.contenders:
+            advance(self.x, judged, table, self.columns, path, seed, 1, steps, self.longest, scratch, sums)
+        else:
+            accumulate(judged, table, seed, steps, self.longest, scratch, sums)
+        top_up(judged, table, seed, FEWEST, self.longest, scratch, sums)
+        return path
+
+    def singles(self) -> NDArray[np.float64]:
+        """Return the mean target of single judgments for the rows of order 1, shape (P, N); zeros for others."""
+        means: NDArray[np.float64] = np.zeros_like(self.table.complete)
+        single_targets(self.judged, self.table, self.scratch, means)
+        return means
+
+    def fresh_values(self, theta: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
+        """Return the mean sampled surrogate at theta, one row a contender, over draws after step `steps`.
+
+        As in the paper's estimate of the smallest risk: 50,000 fresh draws, or half as
+        many as there were steps where that is less.
+        """
+        path = self._path(np.zeros(0, dtype=np.int64), True)
+        path.theta[self.rows] = theta
+        means = np.zeros(len(self.columns.active))
+        fresh = max(1, min(FRESH, steps // 2))
+        evaluate_fresh(
+            self.x,
+            self.judged,
+            self.table,
+            self.columns,
+            path,
+            self.seed,
+            steps + 1,
+            steps + fresh,
+            self.longest,
+            self.scratch,
+            means,
+        )
+        return means[self.rows]
+
+    def _path(self, record: NDArray[np.int64], watched: bool) -> Path:
+        rows, d = len(self.columns.active), self.x.shape[1]
+        m = int(np.diff(self.judged.items).max(initial=1))
+        sizes = [e.optimizer.state_size(d) for e in self.contenders if isinstance(e.optimizer, StepOptimizer)]
+        kernels = [e.aggregator.kernel() for e in self.contenders if isinstance(e.surrogate, PairwiseSurrogate)]
+        longest = max(self.longest, 1) if kernels else 0
+        return Path(
+            np.zeros((rows, d)),
+            np.zeros((rows, d)),
+            np.zeros((rows, d)),
+            np.zeros(rows, dtype=np.int64),
+            np.zeros((rows, max(sizes, default=0))),
+            np.zeros((WINDOW, rows)),
+            record,
+            np.zeros((rows, len(record))),
+            np.zeros((len(record), rows, d)),
+            np.zeros((len(record), rows, d)),
+            np.zeros(TILE * m),
+            np.zeros(TILE * m),
+            np.zeros(longest, dtype=np.int32),
+            np.zeros(longest, dtype=np.int32),
+            np.zeros(longest),
+            np.zeros(longest),
+            np.zeros(max((k.work(m) for k in kernels if k is not None), default=0)),
+            np.zeros(longest * (rows - self.columns.tiled)),
+            np.zeros(longest * (rows - self.columns.tiled)),
+            np.zeros(d),
+            np.zeros((m, d)),
+            np.zeros((d, TILE)),
+            np.zeros((m, TILE)),
+            watched,
+        )
+
+
+def _laid_out(contenders: list[Composition]) -> tuple[list[int], list[list[int]]]:
+    """Return which contenders have score surrogates, and which share edges and phi, by index."""
+    scored = [i for i, c in enumerate(contenders) if isinstance(c.surrogate, ScoreSurrogate)]
+    groups: dict[tuple[str, float, str], list[int]] = {}
+    for i, c in enumerate(contenders):
+        if isinstance(c.surrogate, PairwiseSurrogate):
+            groups.setdefault((c.aggregator.digest(), c.k, c.surrogate.digest()), []).append(i)
+
+    def by_step(i: int) -> str:
+        kind = type(contenders[i].optimizer)
+        return f"{kind.__module__}.{kind.__qualname__}"
+
+    return sorted(scored, key=by_step), [sorted(group, key=by_step) for group in groups.values()]
+
+
+def _columns(plan: TargetPlan, contenders: list[Composition]) -> tuple[Columns, list[int]]:
+    """Lay the contenders out; return their table and the row of each contender."""
+    scored, groups = _laid_out(contenders)
+    tiled = -(-len(scored) // TILE) * TILE
+    layout: list[int | None] = [*scored, *[None] * (tiled - len(scored)), *(i for group in groups for i in group)]
+    rows = [None if i is None else contenders[i] for i in layout]
+    gradients = [Kernel(idle_gradient)] * tiled
+    targets = np.zeros(tiled, dtype=np.int64)
+    for row, index in enumerate(scored):
+        contender = contenders[index]
+        surrogate = contender.surrogate
+        if isinstance(surrogate, ScoreSurrogate):
+            gradients[row] = compiled(surrogate.gradient_kernel())
+            targets[row] = plan.row(contender.aggregator, contender.k, surrogate)
+    edges, weighs, phis, dphis = [], [], [], []
+    leaders = [contenders[group[0]] for group in groups]
+    for leader in leaders:
+        surrogate = leader.surrogate
+        if not isinstance(surrogate, PairwiseSurrogate):
+            continue
+        kernels = surrogate.phi_kernels()
+        edges.append(compiled(leader.aggregator.kernel()))
+        weighs.append(None if surrogate.linear else compiled(surrogate.edges_kernel()))
+        phis.append(compiled(kernels[0] if kernels else None))
+        dphis.append(compiled(kernels[1] if kernels else None))
+    steps, runs, params = _steps(rows)
+    gradient_params, gradient_bounds = packed([k.params for k in gradients])
+    edge_params, edge_bounds = packed([k.params for k in edges])
+    weigh_params, weigh_bounds = packed([np.zeros(0) if k is None else k.params for k in weighs])
+    phi_params, phi_bounds = packed([k.params for k in phis])
+    columns = Columns(
+        tiled,
+        np.array([c is not None for c in rows], dtype=np.bool_),
+        targets,
+        functions(GRADIENT, [k.function for k in gradients]),
+        gradient_params,
+        gradient_bounds,
+        functions(EDGES, [k.function for k in edges]),
+        np.array([as_order(leader.k) for leader in leaders], dtype=np.int64),
+        edge_params,
+        edge_bounds,
+        np.array([k is not None for k in weighs], dtype=np.bool_),
+        functions(WEIGH, [idle_weigh if k is None else k.function for k in weighs]),
+        weigh_params,
+        weigh_bounds,
+        functions(PHI, [k.function for k in phis]),
+        functions(PHI, [k.function for k in dphis]),
+        phi_params,
+        phi_bounds,
+        np.cumsum([tiled, *(len(group) for group in groups)], dtype=np.int64),
+        functions(STEP, [k.function for k in steps]),
+        runs,
+        params,
+        np.array([0.0 if c is None else c.l2 for c in rows]),
+        np.array([0.0 if c is None else c.l1 for c in rows]),
+    )
+    return columns, [layout.index(i) for i in range(len(contenders))]
+
+
+def _steps(rows: list[Composition | None]) -> tuple[list[Kernel], NDArray[np.int64], NDArray[np.float64]]:
+    """Return one step kernel for each run of rows that share it, the runs, and all parameters."""
+    kernels = [
+        compiled(c.optimizer.kernel(c.penalty)) if c is not None and isinstance(c.optimizer, StepOptimizer) else None
+        for c in rows
+    ]
+    params = np.zeros((len(rows), max((len(k.params) for k in kernels if k is not None), default=0)))
+    steps: list[Kernel] = []
+    runs: list[tuple[int, int]] = []
+    for row, kernel in enumerate(kernels):
+        if kernel is None:
+            continue
+        params[row, : len(kernel.params)] = kernel.params
+        if steps and runs[-1][1] == row and steps[-1].function is kernel.function:
+            runs[-1] = (runs[-1][0], row + 1)
+        else:
+            steps.append(kernel)
+            runs.append((row, row + 1))
+    return steps, np.array(runs, dtype=np.int64).reshape(-1, 2), params

@@ -1,0 +1,235 @@
+"""From contenders to the arrays that the compiled loops read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError
+from rankbench.kernels.function_lists import functions
+from rankbench.kernels.signatures import AGGREGATE, TARGET, Kernel
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.queries import Comparisons, Queries
+from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.methods.erm.kernels.lockstep import idle_aggregate, idle_target
+from rankbench.methods.erm.kernels.sampling import Judged
+from rankbench.methods.erm.kernels.targets import ROUNDING, Scratch, Sums, TargetTable, complete_targets
+
+__all__ = [
+    "INFINITE",
+    "Target",
+    "TargetPlan",
+    "as_order",
+    "compiled",
+    "judged_arrays",
+    "packed",
+    "scratch_for",
+]
+
+MOST_ITEMS = 1 << 16
+"""Items of a query that two of fit into 32 bits."""
+
+INFINITE = 1 << 62
+"""Order that stands for all of a query's judgments in integer arrays."""
+
+
+def as_order(k: float) -> int:
+    """Return order k as an integer."""
+    return INFINITE if math.isinf(k) else int(k)
+
+
+def packed(arrays: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Concatenate parameter arrays; return them with their bounds, shape (len + 1,)."""
+    bounds = np.cumsum([0, *(len(a) for a in arrays)], dtype=np.int64)
+    return np.concatenate([np.zeros(0), *arrays]).astype(np.float64), bounds
+
+
+def judged_arrays(queries: Queries, comparisons: Comparisons) -> Judged:
+    """Return a block's queries and judgments as the kernels see them.
+
+    Raises
+    ------
+    InputError
+        A query with more than 65,536 items: too many to draw samples from.
+    """
+    largest = int(queries.sizes.max(initial=0))
+    if largest > MOST_ITEMS:
+        raise InputError(f"a query has {largest} items; samples of judgments are drawn from at most {MOST_ITEMS}")
+    # The kernels are compiled for arrays that may be written to: read-only ones are copied.
+    weights = np.require(comparisons.weights, np.float64, ["C", "W"])
+    return Judged(
+        np.require(queries.offsets, np.int64, ["C", "W"]),
+        np.require(comparisons.offsets, np.int64, ["C", "W"]),
+        comparisons.winners.astype(np.uint32) * np.uint32(MOST_ITEMS) + comparisons.losers.astype(np.uint32),
+        weights,
+        len(weights) == 0 or bool(weights.min() == weights.max()),
+    )
+
+
+@dataclass(frozen=True)
+class Target:
+    """One (aggregator, order, surrogate) whose targets are wanted."""
+
+    aggregator: Aggregator
+    order: int
+    surrogate: ScoreSurrogate
+
+    @property
+    def key(self) -> tuple[str, int, str]:
+        """Tell targets apart by everything that determines them."""
+        return (self.aggregator.digest(), self.order, self.surrogate.digest())
+
+    def make(
+        self,
+        winners: NDArray[np.int32],
+        losers: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        labels: NDArray[np.float64],
+        floor: float,
+    ) -> NDArray[np.float64]:
+        """Return the target of one sample, in NumPy, shape (m,); see `TargetTable` for the floor."""
+        if self.aggregator.needs_truth:
+            scores = self.aggregator.from_labels(labels)
+        else:
+            scores = self.aggregator.aggregate(winners, losers, weights, len(labels))
+        # Not the other way round: nan is larger than nothing, and stays.
+        if (np.abs(scores) <= floor).all() and not self.aggregator.needs_truth:
+            # The sample may hold none of the query's heavy judgments.
+            floor = min(floor, self.floor(float(weights.max()), labels))
+        return self.surrogate.target(np.zeros_like(scores) if (np.abs(scores) <= floor).all() else scores)
+
+    def floor(self, heaviest: float, labels: NDArray[np.float64]) -> float:
+        """Return the floor of scores, in NumPy: from the heaviest judgment, or the largest label, alone."""
+        m = len(labels)
+        if self.aggregator.needs_truth:
+            alone = np.zeros(m)
+            alone[0] = np.abs(labels).max()
+            scores = self.aggregator.from_labels(alone)
+        else:
+            zero, one = np.zeros(1, dtype=np.int32), np.ones(1, dtype=np.int32)
+            scores = self.aggregator.aggregate(zero, one, np.full(1, heaviest), m)
+        largest = float(np.abs(scores).max())
+        return ROUNDING * largest if math.isfinite(largest) else 0.0
+
+
+class TargetPlan:
+    """The distinct targets of a block's contenders.
+
+    Parameters
+    ----------
+    wanted : iterable of (Aggregator, float, ScoreSurrogate)
+        Aggregator, order k and surrogate of every contender with a score surrogate; all
+        must be compiled, except aggregators that work on labels.
+
+    Attributes
+    ----------
+    targets : list of Target
+        One for each row of the table, short orders first.
+    """
+
+    def __init__(self, wanted: Iterable[tuple[Aggregator, float, ScoreSurrogate]]) -> None:
+        # Orders of label-made structures mean nothing: they are the same target.
+        targets = {
+            target.key: target
+            for aggregator, k, surrogate in wanted
+            for target in [Target(aggregator, INFINITE if aggregator.needs_truth else as_order(k), surrogate)]
+        }
+        ordered = sorted(targets.values(), key=lambda t: (t.order, t.key))
+        self.targets = ordered
+        self._rows = {target.key: row for row, target in enumerate(ordered)}
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def row(self, aggregator: Aggregator, k: float, surrogate: ScoreSurrogate) -> int:
+        """Return the row of a contender's target in the table."""
+        order = INFINITE if aggregator.needs_truth else as_order(k)
+        return self._rows[aggregator.digest(), order, surrogate.digest()]
+
+    def longest(self, most: int) -> int:
+        """Return the longest sample that any target needs, where no query has more than `most`."""
+        return max((t.order for t in self.targets if t.order < most), default=0)
+
+    def sums(self, most: int, queries: int, items: int) -> Sums:
+        """Allocate what a pass adds up, where no query has more than `most` judgments."""
+        orders = np.array(sorted({t.order for t in self.targets if t.order < most}), dtype=np.int64)
+        controls = (2, len(orders), items)
+        return Sums(
+            np.zeros((2, len(self), items)),
+            np.zeros((2, queries), dtype=np.int64),
+            orders,
+            np.zeros(controls),
+            np.zeros(controls),
+        )
+
+    def table(self, queries: Queries, judged: Judged) -> tuple[TargetTable, Scratch]:
+        """Build the table with its complete targets, and scratch memory for passes over it."""
+        keys = list(dict.fromkeys((t.aggregator.digest(), t.order) for t in self.targets))
+        structures = [next(t for t in self.targets if (t.aggregator.digest(), t.order) == key) for key in keys]
+        sizes = queries.sizes
+        m = int(sizes.max(initial=1))
+        aggregates = [
+            Kernel(idle_aggregate) if s.aggregator.needs_truth else compiled(s.aggregator.kernel()) for s in structures
+        ]
+        makers = [
+            Kernel(idle_target) if t.aggregator.needs_truth else compiled(t.surrogate.target_kernel())
+            for t in self.targets
+        ]
+        aggregate_params, aggregate_bounds = packed([k.params for k in aggregates])
+        maker_params, maker_bounds = packed([k.params for k in makers])
+        table = TargetTable(
+            functions(AGGREGATE, [k.function for k in aggregates]),
+            np.array([s.order for s in structures], dtype=np.int64),
+            aggregate_params,
+            aggregate_bounds,
+            functions(TARGET, [k.function for k in makers]),
+            np.array([keys.index((t.aggregator.digest(), t.order)) for t in self.targets], dtype=np.int64),
+            maker_params,
+            maker_bounds,
+            np.zeros((len(structures), len(queries))),
+            np.zeros((len(self), int(queries.offsets[-1]))),
+        )
+        scratch = scratch_for(
+            judged,
+            m,
+            len(self),
+            max((k.work(m) for k in aggregates), default=0),
+            max((k.work(m) for k in makers), default=0),
+        )
+        complete_targets(judged, table, scratch)
+        for row, target in enumerate(self.targets):
+            if target.aggregator.needs_truth:
+                for low, high in zip(queries.offsets[:-1], queries.offsets[1:], strict=True):
+                    nobody, labels = np.zeros(0, dtype=np.int32), queries.labels[low:high].copy()
+                    table.complete[row, low:high] = target.make(
+                        nobody, nobody, np.zeros(0), labels, target.floor(0.0, labels)
+                    )
+        return table, scratch
+
+
+def scratch_for(judged: Judged, m: int, targets: int, aggregate_work: int, maker_work: int) -> Scratch:
+    """Allocate scratch memory for queries of at most m items."""
+    longest = int(np.diff(judged.offsets).max(initial=1))
+    return Scratch(
+        np.zeros(4, dtype=np.uint64),
+        np.arange(longest, dtype=np.int32),
+        np.zeros(longest, dtype=np.int32),
+        np.zeros(longest, dtype=np.int32),
+        np.zeros(longest, dtype=np.int32),
+        np.full(longest, judged.weights[0] if judged.equal and len(judged.weights) else 0.0),
+        np.zeros(m),
+        np.zeros(aggregate_work),
+        np.zeros(maker_work),
+        np.zeros((targets, m)),
+    )
+
+
+def compiled(kernel: Kernel | None) -> Kernel:
+    """Return a kernel that must be there."""
+    if kernel is None:
+        raise TypeError("only compiled components can run in lockstep")
+    return kernel

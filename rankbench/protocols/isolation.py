@@ -1,0 +1,94 @@
+"""What keeps one contender's trouble its own.
+
+Foreign code gets copies or read-only views of what all contenders share, and whatever it
+raises or returns becomes that contender's outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from rankbench.component import Component
+from rankbench.kinds.method import Block, Fitted
+from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
+from rankbench.plugin import manager
+from rankbench.returned import trouble_with
+
+__all__ = [
+    "is_ours",
+    "lent",
+    "lent_block",
+    "lent_judgments",
+    "problem_with",
+    "strangers",
+]
+
+
+Judgments = TypeVar("Judgments", Comparisons, Orders, Selections)
+
+
+def lent(queries: Queries) -> Queries:
+    """Return queries that foreign code may do with as it likes."""
+    x = queries.x.view()
+    x.flags.writeable = False
+    return Queries(list(queries.ids), queries.offsets.copy(), x, queries.labels.copy())
+
+
+def lent_judgments(judged: Judgments) -> Judgments:
+    """Return judgments that foreign code may do with as it likes: every array is a copy."""
+    copied: dict[str, Any] = {
+        name: array.copy() for name, array in vars(judged).items() if isinstance(array, np.ndarray)
+    }
+    return replace(judged, **copied)
+
+
+def lent_block(block: Block) -> Block:
+    """Return a block that foreign code may do with as it likes."""
+    return replace(block, design=lent(block.design), comparisons=lent_judgments(block.comparisons))
+
+
+def is_ours(component: Component) -> bool:
+    """Return whether a component and all components in it are built in."""
+    return not strangers(component)
+
+
+def strangers(component: Component) -> set[str]:
+    """Return the distributions (of what is not registered, the modules) of the foreign classes in a component."""
+    top = manager.whose(component)
+    if top != manager.OURSELVES:
+        return {top}
+    inner = [getattr(component, attribute) for attribute in component.attributes().values()]
+    return {each for value in inner if isinstance(value, Component) for each in strangers(value)}
+
+
+def problem_with(fitted: object) -> str:
+    """Say what is wrong with what a method returned; empty if nothing."""
+    if not isinstance(fitted, Fitted):
+        return f"fit returned {type(fitted).__name__}, not Fitted"
+    if not callable(fitted.score):
+        return "score is not callable"
+    if (fitted.model is None) != (fitted.theta is None):
+        return "model and theta come together"
+    if fitted.theta is not None:
+        if not isinstance(fitted.theta, np.ndarray) or fitted.theta.ndim != 1:
+            return "theta is not a vector"
+        if trouble := trouble_with(fitted.theta):
+            return f"theta is {trouble}"
+    if trouble := trouble_with(fitted.optimality, "number"):
+        return f"optimality is {trouble}"
+    if not isinstance(fitted.converged, bool | np.bool_):
+        return f"converged is {type(fitted.converged).__name__}, not true or false"
+    if not isinstance(fitted.info, dict) or not all(
+        isinstance(k, str) and (isinstance(v, bool | np.bool_) or not trouble_with(v, "number"))
+        for k, v in fitted.info.items()
+    ):
+        return "info is not a dict of str to float"
+    for name, curve in fitted.curves.items():
+        if trouble := trouble_with(curve.steps) or trouble_with(curve.values):
+            return f"curve {name!r} is {trouble}"
+        if np.ndim(curve.steps) != 1 or np.shape(curve.steps) != np.shape(curve.values):
+            return f"curve {name!r} has {np.shape(curve.steps)} steps and {np.shape(curve.values)} values"
+    return ""

@@ -1,0 +1,215 @@
+"""Fit methods on a block and judge what they give, each answering for itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.component import StructureKind
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.kinds.cell import CellResult, Split
+from rankbench.kinds.guard import ContenderFailed, failed, guarded, reason
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.queries import Queries
+from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
+from rankbench.methods.erm.erm import ERM
+from rankbench.methods.erm.features import feature_matrix
+from rankbench.plugin import manager
+from rankbench.protocols.isolation import is_ours, lent, lent_block, problem_with
+from rankbench.returned import numbers
+
+__all__ = ["answer", "fit", "judge", "losses_of", "method_of"]
+
+_TILE = 16
+
+
+def method_of(spec: str) -> Method:
+    """Return a method by its spec.
+
+    Raises
+    ------
+    SpecError
+        It is something else.
+    """
+    method = manager.get("method", spec)
+    if not isinstance(method, Method):
+        raise SpecError(f"{spec!r} is not a method")
+    return method
+
+
+def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:
+    """Fit composed contenders together and the others one by one.
+
+    Parameters
+    ----------
+    block : Block
+    methods : mapping of cell id to Method
+
+    Returns
+    -------
+    dict of cell id to Fitted or Exception
+        What went wrong with one contender does not touch the others.
+    """
+    # It imports numba, and protocols import this when they are merely looked up.
+    from rankbench.methods.erm.composed import fit_composed
+
+    composed = {cell: m for cell, m in methods.items() if isinstance(m, ERM)}
+    outcomes: dict[str, Fitted | Exception] = {}
+    together = guarded(lambda: fit_composed(block, composed))
+    if isinstance(together, Exception):
+        # Some component is at fault: alone, each contender answers for itself.
+        for cell, contender in composed.items():
+            alone = guarded(partial(fit_composed, block, {cell: contender}))
+            outcomes[cell] = alone if isinstance(alone, Exception) else alone[cell]
+    else:
+        outcomes.update(together)
+    for cell, method in methods.items():
+        if not isinstance(method, ERM):
+            outcomes[cell] = guarded(partial(method.fit, lent_block(block)))
+    for cell, outcome in outcomes.items():
+        if not isinstance(outcome, Exception) and (trouble := problem_with(outcome)):
+            outcomes[cell] = ContenderFailed(trouble)
+    return outcomes
+
+
+def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dict[str, NDArray[np.float64] | Exception]:
+    """Return scores of all items by cell; linear contenders in tiles of fixed width."""
+    scores: dict[str, NDArray[np.float64] | Exception] = {}
+    linear: dict[str, list[tuple[str, Fitted]]] = {}
+    for cell, fitted in outcomes.items():
+        if isinstance(fitted, Fitted):
+            if fitted.model is not None:
+                linear.setdefault(fitted.model.digest(), []).append((cell, fitted))
+            else:
+                scores[cell] = guarded(partial(_own_scores, fitted, queries))
+    for group in linear.values():
+        model = group[0][1].model
+        if model is None:
+            continue
+        x = guarded(partial(feature_matrix, queries, model))
+        if isinstance(x, Exception):
+            scores |= {cell: x for cell, _ in group}
+            continue
+        for first in range(0, len(group), _TILE):
+            part = group[first : first + _TILE]
+            theta = np.zeros((x.shape[1], _TILE))
+            for column, (cell, fitted) in enumerate(part):
+                if fitted.theta is not None and fitted.theta.shape == (x.shape[1],):
+                    theta[:, column] = fitted.theta
+                else:
+                    scores[cell] = ContenderFailed(f"theta does not have shape ({x.shape[1]},)")
+            alpha = x @ theta
+            for column, (cell, _) in enumerate(part):
+                scores.setdefault(cell, np.ascontiguousarray(alpha[:, column]))
+    return scores
+
+
+def _own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
+    return np.array(numbers(fitted.score(lent(queries)), "scores"), dtype=np.float64)
+
+
+def judge(
+    outcomes: dict[str, Fitted | Exception],
+    queries: Queries,
+    losses: Sequence[Loss],
+    truth: Callable[[StructureKind], Structures],
+) -> dict[str, dict[str, NDArray[np.float64]]]:
+    """Return per-query losses by cell and metric.
+
+    Parameters
+    ----------
+    outcomes : dict of cell id to Fitted or Exception
+        Changed: scores that are unusable, or that a loss cannot judge, become failures.
+    queries : Queries
+    losses : sequence of Loss
+    truth : callable
+        See `losses_of`.
+    """
+    scores: dict[str, NDArray[np.float64]] = {}
+    for cell, alpha in _scores(outcomes, queries).items():
+        if isinstance(alpha, Exception):
+            outcomes[cell] = alpha
+        elif alpha.shape != (int(queries.offsets[-1]),):
+            outcomes[cell] = ContenderFailed(f"scores have shape {alpha.shape}, not ({int(queries.offsets[-1])},)")
+        elif not np.isfinite(alpha).all():
+            outcomes[cell] = ContenderDiverged("scores are not finite")
+        else:
+            scores[cell] = alpha
+    rows: dict[str, dict[str, NDArray[np.float64]]] = {cell: {} for cell in scores}
+    if not scores:
+        return rows
+    for metric, values in losses_of(losses, np.stack(list(scores.values())), truth, queries.offsets).items():
+        if isinstance(values, Exception):
+            outcomes.update(dict.fromkeys(scores, values))
+            continue
+        for row, cell in enumerate(scores):
+            rows[cell][metric] = values[row]
+    return rows
+
+
+def losses_of(
+    losses: Sequence[Loss],
+    alphas: NDArray[np.float64],
+    truth: Callable[[StructureKind], Structures],
+    offsets: NDArray[np.int64],
+) -> dict[str, NDArray[np.float64] | Exception]:
+    """Return each loss of C contenders on Q queries, shape (C, Q), or what is wrong with it.
+
+    Built-in losses of scores are computed in one pass; if that fails, one by one, so that the
+    one at fault is named. Foreign losses are always by themselves, and come last, on scores
+    that they cannot write to (kernels get a copy): what one does to them is seen by no other.
+
+    Parameters
+    ----------
+    losses : sequence of Loss
+    alphas : ndarray of float64, shape (C, N)
+    truth : callable
+        The structures of a kind that losses are judged against, see `evaluate`; made anew
+        for every call.
+    offsets : ndarray of int64, shape (Q + 1,)
+    """
+    found: dict[str, NDArray[np.float64] | Exception] = {}
+    foreign = [not is_ours(loss) for loss in losses]
+    together = [loss for loss, theirs in zip(losses, foreign, strict=True) if loss.structure == "scores" and not theirs]
+    if together:
+        rows = guarded(lambda: evaluate_all(together, alphas, truth("scores"), offsets))
+        if not isinstance(rows, Exception):
+            found = {str(loss): values for loss, values in zip(together, rows, strict=True)}
+    shared = alphas.view()
+    shared.flags.writeable = False
+    for at in sorted(range(len(losses)), key=foreign.__getitem__):
+        if str(losses[at]) not in found:
+            lent = shared if foreign[at] else alphas
+            found[str(losses[at])] = guarded(partial(_by_itself, losses[at], lent, truth, offsets))
+    for metric, values in found.items():
+        if isinstance(values, Exception):
+            found[metric] = ContenderFailed(f"loss {metric}: {reason(values)}")
+        elif not np.isfinite(values).all():
+            found[metric] = ContenderFailed(f"loss {metric}: not a finite number")
+    return {str(loss): found[str(loss)] for loss in losses}
+
+
+def _by_itself(
+    loss: Loss,
+    alphas: NDArray[np.float64],
+    truth: Callable[[StructureKind], Structures],
+    offsets: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    return evaluate(loss, alphas, truth(loss.structure), offsets)
+
+
+def answer(
+    cell: str, outcome: Fitted | Exception, judged: Mapping[Split, Mapping[str, NDArray[np.float64]]]
+) -> CellResult:
+    """Return a contender's result: its losses by split and metric, or what went wrong."""
+    if isinstance(outcome, Exception):
+        return failed(cell, outcome)
+    losses = {(metric, split): values for split, rows in judged.items() for metric, values in rows.items()}
+    info = outcome.info | {"converged": float(outcome.converged)}
+    finite = {name: value for name, value in info.items() if math.isfinite(value)}
+    return CellResult(cell, "done", "", outcome.optimality, losses, outcome.curves, finite)

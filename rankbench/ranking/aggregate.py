@@ -1,0 +1,301 @@
+"""One log, one method, one ranking: what ``rankbench aggregate`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from rankbench.counts.source import Log, LogSource, open_source
+from rankbench.counts.votes import NO_TIMES
+from rankbench.describe.findings import find, name_notes
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.ranking.certainty import check_size, ridge_of, shrunk
+from rankbench.ranking.kinds import Intervals
+from rankbench.ranking.ranking import ItemRanking
+from rankbench.ranking.votes_ranking import Wanted, irregular, rank_votes, ranked, resampled_ranking
+from rankbench.spec import parse
+
+__all__ = ["Aggregation", "aggregate"]
+
+_MOST_NOTES = 5
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """What a method makes of a log.
+
+    Attributes
+    ----------
+    table : DataFrame
+        ``item, score, rank_low, rank_high, lower, upper, scale``, before them ``query`` where
+        it was asked for; sorted by query, scale and score. Scores of different scales
+        (from 1, the largest) cannot be compared. Without intervals ``lower`` and ``upper`` are
+        null, and ranks are places by score. With intervals they are null for items that too
+        few votes are about, which may hold any place.
+    method : str
+        Canonical spec.
+    notes : tuple of str
+        What a reader must know, as that there are several scales.
+    """
+
+    table: pl.DataFrame
+    method: str
+    notes: tuple[str, ...]
+
+
+def aggregate(
+    log: Log,
+    method: str = "bradley-terry",
+    *,
+    by: Literal["query"] | None = None,
+    intervals: Intervals | Literal["auto"] | None = None,
+    columns: str = "",
+    reader: str = "",
+    replicates: int = 1000,
+    seed: int = 0,
+    executor: Literal["local", "dask"] = "local",
+    address: str = "",
+) -> Aggregation:
+    """Rank the items of a log by one method.
+
+    Parameters
+    ----------
+    log : path, LazyFrame, DataFrame, or name of a data set
+        Votes, ballots, or clicks on shown lists, in any format that a reader knows.
+    method : str
+        An aggregator in the contender grammar, as ``bradley-terry:ridge=0.1``; ridge=0 is
+        plain maximum likelihood, for votes.
+    by : "query", optional
+        A ranking for each query. Without it an item of one name is one item,
+        whatever the query.
+    intervals : {"bootstrap", "judges", "sandwich", "auto"}, optional
+        95% intervals: from resampled judgments, from resampled judges with all their
+        judgments, or by formula (Bradley-Terry; clustered by judge where the log names
+        judges). ``auto``: judges if the log names two; else bootstrap, or the sandwich of
+        more than a million votes. Rank ranges then hold for all items together at 95%.
+    columns : str
+        What columns of votes mean, as ``left=model_x,right=model_y``; guessed by default.
+    reader : str
+        Reader of a file; chosen by its ending by default.
+    replicates : int
+        Number of resamples, 2 at least.
+    seed : int
+        Not negative.
+    executor : {"local", "dask"}
+        ``dask``: votes in Parquet, a file or a folder of shards, are counted by the workers of the
+        Dask cluster whose scheduler is at `address`, to the same bytes; they must see the
+        files under the same paths.
+    address : str
+        As in ``tcp://10.0.0.1:8786``.
+
+    Returns
+    -------
+    Aggregation
+
+    Raises
+    ------
+    InputError
+        The log cannot be used; with the row.
+    SpecError
+        An unknown method, one that does not fit the log, or intervals that it cannot have.
+    ContenderDiverged
+        The method has no finite scores for this log, or they are too far apart.
+    ExecutorError
+        The cluster cannot be used, or its workers do not see the log.
+    """
+    from rankbench.runtime import prepare as settle
+
+    settle()
+    if replicates < 2 or seed < 0:
+        raise SpecError("intervals need two replicates at least, and a seed that is not negative")
+    if by not in (None, "query"):
+        raise SpecError(f"rankings are of the whole log, or by query, not by {by}")
+    if (executor == "dask") != bool(address):
+        raise SpecError("the executor dask and the address of its scheduler go together")
+    aggregator, plain = _aggregator(method)
+    wanted = Wanted(aggregator, plain, intervals, replicates, seed, address)
+    source = open_source(log, columns=columns, reader=reader)
+    _check_fit(aggregator, source)
+    if address:
+        _check_cluster(aggregator, source, by)
+    notes: list[str] = []
+    if by is None:
+        ranking, more = _rank(source, wanted, pooled=True)
+        notes += more
+        table = _table(ranking)
+        notes += _scale_notes(ranking)
+    else:
+        tables = []
+        for query, part in _queries(source, wanted):
+            try:
+                ranking, more = _rank(part, wanted, pooled=False)
+            except InputError as error:
+                notes.append(f"query {query!r} is left out: {error}")
+                continue
+            # What is so of the whole log is said once.
+            notes += [
+                note if note == NO_TIMES else f"query {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
+            ]
+            tables.append(_table(ranking).select(pl.lit(query).alias("query"), pl.all()))
+        if not tables:
+            raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
+        table = pl.concat(tables)
+    found = _findings(source, table["item"].unique().to_list())
+    if intervals is not None and not plain and table["lower"].count():
+        found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
+    spec = parse(method)
+    return Aggregation(table, str(spec if plain else aggregator), (*_shortened(notes), *found))
+
+
+def _aggregator(method: str) -> tuple[Aggregator, bool]:
+    """Return the method, and whether its likelihood is to be maximized without a penalty."""
+    from rankbench.plugin import manager
+
+    spec = parse(method)
+    plain = spec.name == "bradley-terry" and spec.params.get("ridge") in (0, 0.0)
+    if plain:
+        spec = replace(spec, params={key: value for key, value in spec.params.items() if key != "ridge"})
+    found = manager.get("aggregator", spec)
+    if not isinstance(found, Aggregator):
+        raise SpecError(f"{method!r} is not an aggregator")
+    return found, plain
+
+
+def _check_fit(aggregator: Aggregator, source: LogSource) -> None:
+    if aggregator.needs_truth:
+        raise SpecError(f"{aggregator.name!r} needs the truth, and a log has none")
+    if aggregator.structure != "scores":
+        raise SpecError(f"{aggregator.name!r} makes {aggregator.structure}; a ranking needs scores")
+    fitting = {"comparisons": ("comparisons",), "orders": ("comparisons", "orders"), "selections": ("selections",)}
+    if source.table not in fitting:
+        raise SpecError(f"{source.name} holds {source.table}, not judgments: votes, clicks or ballots")
+    if aggregator.judgments not in fitting[source.table]:
+        raise SpecError(f"{aggregator.name!r} aggregates {aggregator.judgments}; {source.name} holds {source.table}")
+
+
+def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) -> None:
+    """Refuse what cannot be counted in parts on other machines."""
+    here = "leave --executor out to do it on this machine"
+    if by is not None:
+        raise SpecError(f"a cluster counts the whole log, not query by query; {here}")
+    if "sequential" in aggregator.properties:
+        raise SpecError(f"{aggregator.name!r} depends on the order of the votes, which cannot be split; {here}")
+    if source.parquet is None:
+        raise SpecError(
+            f"a cluster counts votes in Parquet with names of items and judges as text, and {source.name} is something "
+            f"else: convert it (rankbench data convert LOG FOLDER) and give the folder, or {here}"
+        )
+
+
+def _rank(source: LogSource, wanted: Wanted, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
+    if source.table == "comparisons":
+        return rank_votes(source, wanted)
+    if wanted.plain:
+        raise SpecError("plain maximum likelihood (ridge=0) is for votes; ballots need a ridge")
+    from rankbench.ranking.lists import load_ballots, load_sessions
+
+    if wanted.intervals == "sandwich":
+        raise SpecError("there are sandwich intervals for votes only; take bootstrap")
+    frame = _pooled(source.frame) if pooled else source.frame
+    if source.table == "orders":
+        judges = _ballot_judges(source, wanted)
+        log = load_ballots(frame, wanted.aggregator, judges=judges)
+    else:
+        if wanted.intervals == "judges":
+            raise SpecError("clicks have no judges: a session is what is resampled; take --intervals bootstrap")
+        judges, log = False, load_sessions(frame, wanted.aggregator)
+    wanted.aggregator.check_size(len(log.items))
+    scores = log.scores(None)
+    notes = [NO_TIMES] if "sequential" in wanted.aggregator.properties else []
+    if wanted.intervals is None:
+        return ranked(log.items, scores, log.scales), notes
+    if "irregular" in wanted.aggregator.properties:
+        ranking, more = irregular(log.items, scores, log.scales)
+        return ranking, [*notes, *more]
+    check_size(len(log.items))
+    drawn = log.replicates(wanted.replicates, wanted.seed)
+    kind: Intervals = "judges" if judges else "bootstrap"
+    ranking, more = resampled_ranking(log.items, scores, log.scales, drawn, log.units, kind)
+    return ranking, [*notes, *more]
+
+
+def _ballot_judges(source: LogSource, wanted: Wanted) -> bool:
+    known = "judge" in source.frame.collect_schema()
+    if wanted.intervals == "judges" and not known:
+        raise SpecError("the ballots do not say whose they are; take --intervals bootstrap, which resamples voters")
+    return wanted.intervals == "judges"
+
+
+def _pooled(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a log of lists as one query; with several, only what judgments name are its items."""
+    queries = frame.select(pl.col("query_id").n_unique()).collect(engine="streaming").item()
+    if queries == 1:
+        return frame
+    return frame.with_columns(query_id=pl.lit("all")).drop("candidates", strict=False)
+
+
+def _queries(source: LogSource, wanted: Wanted) -> Iterator[tuple[str, LogSource]]:
+    """Yield the queries with their judgments, by name.
+
+    Votes of which nothing but the scores is wanted come as sums by pair.
+    """
+    frame = source.frame
+    names = frame.collect_schema().names()
+    if source.table == "comparisons" and wanted.intervals is None and "sequential" not in wanted.aggregator.properties:
+        keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
+        weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
+        frame = frame.group_by(keys).agg(weight.alias("weight")).sort(keys)
+    whole = frame.collect(engine="streaming")
+    parts = whole.partition_by("query_id", as_dict=True, maintain_order=True)
+    for (query,), part in sorted(parts.items(), key=lambda entry: str(entry[0][0])):
+        yield str(query), LogSource(f"query {query}", source.path, source.table, part.lazy())
+
+
+def _table(ranking: ItemRanking) -> pl.DataFrame:
+    """Return a ranking as a table, the largest scale first."""
+    numbers, first, sizes = np.unique(ranking.scales, return_index=True, return_counts=True)
+    order = np.lexsort((first, -sizes))
+    place = np.empty(len(numbers), np.int64)
+    place[order] = np.arange(1, len(numbers) + 1)
+    table = pl.DataFrame(
+        {
+            "item": ranking.items,
+            "score": ranking.scores + 0.0,
+            "rank_low": ranking.low,
+            "rank_high": ranking.high,
+            "lower": ranking.lower,
+            "upper": ranking.upper,
+            "scale": place[np.searchsorted(numbers, ranking.scales)],
+        }
+    ).with_columns(pl.col("lower", "upper").fill_nan(None))
+    return table.sort("scale", "score", "item", descending=[False, True, False])
+
+
+def _scale_notes(ranking: ItemRanking) -> list[str]:
+    scales = len(np.unique(ranking.scales))
+    if scales < 2:
+        return []
+    return [
+        f"{scales} groups of items cannot be compared with one another: scores of different groups stand on scales of "
+        "their own (column scale), and nothing is said about their order"
+    ]
+
+
+def _findings(source: LogSource, names: list[str]) -> list[str]:
+    """Return what is suspicious about a log that could be ranked; see ``rankbench data describe``."""
+    if source.table != "comparisons":
+        return name_notes(names)
+    frame = source.frame if source.parquet is None else source.parquet.frame()
+    return [*find(frame).notes(), *name_notes(names)]
+
+
+def _shortened(notes: list[str]) -> tuple[str, ...]:
+    different = list(dict.fromkeys(notes))
+    if len(different) <= _MOST_NOTES + 1:
+        return tuple(different)
+    return (*different[:_MOST_NOTES], f"and {len(different) - _MOST_NOTES} more like these")

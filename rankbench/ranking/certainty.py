@@ -1,0 +1,166 @@
+"""What is certain about scores: intervals, and the places that an item may hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.units import ENOUGH, Units
+from rankbench.errors import InputError
+
+if TYPE_CHECKING:
+    from rankbench.kinds.aggregator import Aggregator
+
+__all__ = [
+    "FEW",
+    "LARGEST",
+    "MANY",
+    "check_size",
+    "judged_enough",
+    "rank_ranges",
+    "ridge_of",
+    "score_intervals",
+    "shrunk",
+    "too_thin",
+]
+
+FEW = 30
+"""With fewer units a bootstrap of a maximum is too coarse: Bonferroni instead."""
+
+LARGEST = 4000
+"""Most items whose differences are compared: matrices of 128 MB."""
+
+MANY = 500
+"""With more items the maximum over all pairs takes long, and gains little over Bonferroni."""
+
+_FEWEST = 3.0
+"""Fewer units have no spread to speak of: one degree of freedom, or none."""
+
+_ZERO = 1e-9
+
+
+def check_size(m: int) -> None:
+    """Refuse more items than intervals can compare, before anything is allocated.
+
+    Raises
+    ------
+    InputError
+        There are more than `LARGEST`.
+    """
+    if m > LARGEST:
+        raise InputError(
+            f"intervals compare all pairs of items: {m:,} are too many (at most {LARGEST:,}); leave them out"
+        )
+
+
+def shrunk(ridge: float) -> str:
+    """Say what intervals of scores with a ridge are intervals of; empty without one."""
+    if not ridge > 0:
+        return ""
+    return (
+        f"intervals are for the scores as the ridge ({ridge:g}) shrinks them, not for the log-odds behind the votes: "
+        "those they may miss far more often than in 5% of logs, the more so the fewer votes an item has"
+    )
+
+
+def ridge_of(aggregator: Aggregator) -> float:
+    """Return the penalty on an aggregator's scores, its parameter ``ridge``; 0 if it has none."""
+    return float(aggregator.config().get("ridge", 0.0))
+
+
+def score_intervals(
+    scores: NDArray[np.float64], se: NDArray[np.float64], units: Units, level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the items' own intervals by Student's t, shapes (m,); nan where nothing is known.
+
+    Degrees of freedom are one fewer than the effective number of units that judged the item.
+    An item has no interval if fewer than ten votes (or three units) judged it, or if its score is
+    the same in all resamples: what always happened in a few votes need not always happen.
+    """
+    from scipy.special import stdtrit
+
+    known = judged_enough(units) & (se > _unit(scores))
+    half = np.where(known, -stdtrit(_freedom(units.items), (1 - level) / 2) * se, np.nan)
+    return scores - half, scores + half
+
+
+def rank_ranges(
+    scores: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    scales: NDArray[np.int64],
+    units: Units,
+    deviations: NDArray[np.float64] | None = None,
+    level: float = 0.95,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the best and the worst place of each item, shapes (m,): all ranges hold at once.
+
+    1 + the number of items that are significantly better, to m - the number that are
+    significantly worse, by simultaneous intervals of all differences within scales [MWR24]_.
+    Critical values have the degrees of freedom of the item that fewer units judged. A
+    difference without any spread is significant if so many units would hardly ever agree by
+    chance; items that fewer than ten votes (or three units) judged may hold any place.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (m,)
+    covariance : ndarray of float64, shape (m, m)
+    scales : ndarray of int, shape (m,)
+    units : Units
+        What is independent behind the covariance.
+    deviations : ndarray of float64, shape (B, m), optional
+        Of replicates from the scores: max-t intervals. Without, or with fewer than 30
+        units, or more than 500 items: Bonferroni's.
+    level : float, in (0, 1)
+    """
+    from scipy.special import ndtr, stdtrit
+
+    m = len(scores)
+    variance = np.diag(covariance)
+    se = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
+    judged = judged_enough(units)
+    same = (scales[:, None] == scales) & judged[:, None] & judged
+    live = same & (se > _unit(scores))
+    np.fill_diagonal(live, False)
+    np.fill_diagonal(same, False)
+    compared = int(same.sum()) // 2
+    if not compared:
+        return np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
+    inverse = np.where(live, 1.0, 0.0) / np.where(live, se, 1.0)
+    fewer = np.minimum(units.items[:, None], units.items)
+    single = local = (1 - level) / compared
+    if deviations is not None and units.effective >= FEW and m <= MANY:
+        largest = np.array([np.abs((d[:, None] - d) * inverse).max() for d in deviations])
+        local = min(max(local, float(2 * ndtr(-np.quantile(largest, level)))), 1 - level)
+    lead = scores[:, None] - scores
+    better = lead * inverse > -stdtrit(_freedom(fewer), local / 2)
+    # No spread at all: n units agree by chance with probability 2^(1 - n).
+    better |= same & ~live & (lead > _unit(scores)) & (2.0 ** (1 - fewer) <= single)
+    return 1 + better.sum(axis=0).astype(np.int64), m - better.sum(axis=1).astype(np.int64)
+
+
+def judged_enough(units: Units) -> NDArray[np.bool_]:
+    """Return which items ten votes and three units at least are about, shape (m,)."""
+    known: NDArray[np.bool_] = (units.votes >= ENOUGH) & (units.items >= _FEWEST)
+    return known
+
+
+def too_thin(units: Units) -> list[str]:
+    """Return a sentence on the items without intervals; none if all have them."""
+    thin = int((~judged_enough(units)).sum())
+    if not thin:
+        return []
+    return [
+        f"{thin} of {len(units.votes):,} items have fewer than {ENOUGH:.0f} votes, or those of fewer than "
+        f"{_FEWEST:.0f} equal judges: too few for an interval, and they may hold any place"
+    ]
+
+
+def _freedom(units: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.maximum(units - 1, 1.0)
+
+
+def _unit(scores: NDArray[np.float64]) -> float:
+    """Return what counts as zero beside these scores."""
+    return _ZERO * max(1.0, float(np.abs(scores).max(initial=0.0)))

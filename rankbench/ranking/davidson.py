@@ -1,0 +1,175 @@
+"""Davidson's model of comparisons with ties, of any number of judgments, on pair counts.
+
+References
+----------
+.. [D70] R. R. Davidson. On extending the Bradley-Terry model to accommodate ties in paired
+   comparison experiments. Journal of the American Statistical Association 65(329), 1970.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.scales import Scales, connected, strongly_connected, within
+from rankbench.errors import ContenderDiverged, InputError
+from rankbench.kinds.counts import PairCounts
+from rankbench.ranking.bradley_terry import check_ridge, fit_bradley_terry
+from rankbench.ranking.laplacian import Laplacian
+
+__all__ = ["DavidsonFit", "fit_davidson"]
+
+_STEPS = 200
+_ROUNDING = 1e-15
+
+
+@dataclass(frozen=True, eq=False)
+class DavidsonFit:
+    r"""Fitted scores and how likely ties are.
+
+    Attributes
+    ----------
+    items : list of str, length m
+    scores : ndarray of float64, shape (m,)
+        They sum to zero on every scale.
+    nu : float
+        :math:`\nu \ge 0`: two equal items tie with probability :math:`\nu / (2 + \nu)`; inf if
+        all judgments are ties.
+    scales : Scales
+        Items that can be compared; as in `rankbench.ranking.bradley_terry.BradleyTerryFit`.
+    ridge : float
+    step : float
+        Largest change of a score in the last Newton step.
+    iterations : int
+    """
+
+    items: list[str]
+    scores: NDArray[np.float64]
+    nu: float
+    scales: Scales
+    ridge: float
+    step: float
+    iterations: int
+
+
+def fit_davidson(counts: PairCounts, *, ridge: float = 0.0, tolerance: float = 1e-6) -> DavidsonFit:
+    r"""Maximize the likelihood of Davidson's model ([D70]_) of counted judgments, perhaps with a ridge.
+
+    .. math:: P(i \succ j) = \frac{e^{s_i}}{D_{ij}}, \quad P(i \sim j) = \frac{\nu e^{(s_i + s_j)/2}}{D_{ij}}, \quad
+       D_{ij} = e^{s_i} + e^{s_j} + \nu e^{(s_i + s_j)/2}
+
+    over the scores and :math:`\nu`, with the penalty :math:`\rho |s|^2 / 2`. With a ridge it is the
+    aggregator `davidson`. Without one, scores are sought within the strongly connected components of "beat, or
+    tied with", as for `fit_bradley_terry`, and :math:`\nu` is estimated from the judgments within them; they
+    exist where the wins alone connect a component, but may not where it takes the ties: two items of which one
+    won and tied, but never lost, run apart until rounding stops them.
+
+    Without ties :math:`\nu = 0` and the scores are those of Bradley-Terry; if all are ties,
+    :math:`\nu = \infty` and all scores are 0.
+
+    Newton's method in :math:`(s, \log \nu)`, where the problem is convex; O(P) a step.
+
+    Parameters
+    ----------
+    counts : PairCounts
+    ridge : float
+    tolerance : float
+        The last Newton step changes no score, and not :math:`\log \nu`, by more.
+
+    Raises
+    ------
+    InputError
+        A ridge that is negative or not finite, no pairs.
+    ContenderDiverged
+        Rounding keeps the steps above the tolerance; without a ridge, there is no maximum.
+    """
+    check_ridge(ridge)
+    if not len(counts):
+        raise InputError("there are no comparisons to fit")
+    scales = connected(counts) if ridge > 0 else strongly_connected(counts)
+    inside = within(counts, scales, ridge)
+    if not inside.ties.any():
+        plain = fit_bradley_terry(counts, ridge=ridge, tolerance=tolerance)
+        return DavidsonFit(counts.items, plain.scores, 0.0, scales, ridge, plain.step, plain.iterations)
+    if not (inside.forward.any() or inside.backward.any()):
+        return DavidsonFit(counts.items, np.zeros(counts.m), np.inf, scales, ridge, 0.0, 0)
+    problem = _Problem(inside, Laplacian(inside.starts, inside.high, ridge, scales))
+    scores, log_nu, step, iterations = problem.newton(tolerance)
+    return DavidsonFit(counts.items, scales.centered(scores), float(np.exp(log_nu)), scales, ridge, step, iterations)
+
+
+class _Problem:
+    """Minus the penalized log-likelihood in (s, log nu)."""
+
+    def __init__(self, counts: PairCounts, graph: Laplacian) -> None:
+        self.graph = graph
+        self.judged = counts.forward + counts.backward + counts.ties
+        self.decisive = counts.forward + counts.backward
+        self.lead = (counts.forward - counts.backward) / 2
+        self.ties = float(counts.ties.sum())
+        self.noise = _ROUNDING * float(np.linalg.norm(self.judged))
+
+    def chances(
+        self, scores: NDArray[np.float64], log_nu: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return the chances of low, high and a tie, each (P,)."""
+        half = (scores[self.graph.low] - scores[self.graph.high]) / 2
+        top = np.maximum(np.abs(half), log_nu)
+        low, high, tie = np.exp(half - top), np.exp(-half - top), np.exp(log_nu - top)
+        total = low + high + tie
+        return low / total, high / total, tie / total
+
+    def gradient(
+        self, scores: NDArray[np.float64], p: NDArray[np.float64], q: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], float, float]:
+        """Return the gradient in the scores, (m,), that in log nu, and the norm of both."""
+        slope = self.item_sums(self.judged * (p - q) / 2 - self.lead) + self.graph.ridge * scores
+        slope = self.graph.balanced(slope)
+        # Of what was decided, and not of the ties: where most are ties, 1 - r would lose all digits.
+        slope_nu = float((self.decisive - self.judged * (p + q)).sum())
+        return slope, slope_nu, float(np.hypot(np.linalg.norm(slope), slope_nu))
+
+    def item_sums(self, pair: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the sum of a number of each pair over an item's pairs, minus where it is `high`, (m,)."""
+        sums: NDArray[np.float64] = np.zeros(self.graph.m)
+        sums += np.bincount(self.graph.low, pair, self.graph.m)
+        sums -= np.bincount(self.graph.high, pair, self.graph.m)
+        return sums
+
+    def newton(self, tolerance: float) -> tuple[NDArray[np.float64], float, float, int]:
+        """Return the scores, log nu, the largest last change and the number of steps."""
+        graph = self.graph
+        scores, log_nu = np.zeros(graph.m), float(np.log(2 * self.ties / self.decisive.sum()))
+        p, q, r = self.chances(scores, log_nu)
+        slope, slope_nu, norm = self.gradient(scores, p, q)
+        for iteration in range(1, _STEPS + 1):
+            if norm <= self.noise:
+                return scores, log_nu, 0.0, iteration - 1
+            bend = self.judged * (p + q - (p - q) ** 2) / 4
+            cross = graph.balanced(self.item_sums(-self.judged * r * (p - q) / 2))
+            bend_nu = float(self.judged @ (r * (p + q)))
+            # Both solved to a relative 1e-10: the steps of log nu and of the scores hang together.
+            one = graph.solve(bend, slope, 1e-10 * float(np.linalg.norm(slope)))
+            other = graph.solve(bend, cross, 1e-10 * float(np.linalg.norm(cross)))
+            step_nu = (slope_nu - float(cross @ one)) / (bend_nu - float(cross @ other))
+            step = one - step_nu * other
+            change = max(float(np.abs(step).max()), abs(step_nu))
+            if change <= tolerance:
+                return scores - step, log_nu - step_nu, change, iteration
+            length = 1.0
+            while True:
+                trial, trial_nu = scores - length * step, log_nu - length * step_nu
+                p, q, r = self.chances(trial, trial_nu)
+                slope, slope_nu, after = self.gradient(trial, p, q)
+                # Backtracking on the gradient's norm: sums of large weights hide small changes of the objective.
+                if after <= max((1 - 1e-4 * length) * norm, self.noise):
+                    break
+                length /= 2
+                if length < 1e-10:
+                    raise ContenderDiverged(
+                        f"Davidson: rounding keeps the scores from coming nearer than {change:.2g} to the maximum"
+                    )
+            scores, log_nu, norm = trial, trial_nu, after
+        raise ContenderDiverged(f"Davidson: not at the maximum after {_STEPS} Newton steps")

@@ -1,0 +1,126 @@
+"""Linear systems in the Laplacian of compared items: by iteration, or directly where that takes long."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.scales import Scales
+from rankbench.errors import ContenderDiverged
+
+__all__ = ["DENSE_SYSTEM", "Laplacian"]
+
+DENSE_SYSTEM = 1500
+"""Most items whose systems are factorized as dense matrices (18 MB)."""
+
+_PATIENCE = 80
+"""Steps of conjugate gradients before the system is factorized."""
+
+_SINGULAR = "the scores run so far apart that the system for the next step is singular; a ridge keeps them together"
+
+
+class Laplacian:
+    """``L + ridge I`` for a graph whose weights change.
+
+    Parameters
+    ----------
+    starts, high : ndarray
+        Edges as `PairCounts` keeps pairs; none between two scales.
+    ridge : float
+    scales : Scales
+        Its connected components.
+    """
+
+    def __init__(self, starts: NDArray[np.int64], high: NDArray[np.int32], ridge: float, scales: Scales) -> None:
+        self.starts, self.high, self.ridge, self.scales = starts, high, ridge, scales
+        self.m = len(starts) - 1
+        self.direct = False
+
+    @cached_property
+    def low(self) -> NDArray[np.int32]:
+        """The smaller item of each edge, shape (P,)."""
+        return np.repeat(np.arange(self.m, dtype=np.int32), np.diff(self.starts))
+
+    def solve(self, edge: NDArray[np.float64], rhs: NDArray[np.float64], enough: float) -> NDArray[np.float64]:
+        """Return x with a residual of norm `enough` or little more, shape (m,).
+
+        Parameters
+        ----------
+        edge : ndarray of float64, shape (P,)
+            Weight of each edge.
+        rhs : ndarray of float64, shape (m,)
+            Sums to zero on every scale.
+        enough : float
+            Conjugate gradients stop at this residual; direct solutions are more precise.
+
+        Raises
+        ------
+        ContenderDiverged
+            The weights of some edges have vanished, so that the matrix is singular.
+        """
+        from rankbench.ranking.kernels.likelihood import conjugate_gradients
+
+        if not self.direct:
+            x = np.empty(self.m)
+            steps = conjugate_gradients(self.starts, self.high, edge, self.ridge, rhs, enough, _PATIENCE, x)
+            if steps >= 0:
+                return self.balanced(x)
+            self.direct = True
+        return self._dense(edge, rhs) if self.m <= DENSE_SYSTEM else self._sparse(edge, rhs)
+
+    def balanced(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a vector, (m,), that sums to zero on every scale, as gradients and steps do but for rounding.
+
+        Along what is left out only the ridge holds: rounding there would be divided by it.
+        """
+        return self.scales.centered(vector)
+
+    def diagonal(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the diagonal of ``L + ridge I``, shape (m,)."""
+        diagonal = np.full(self.m, self.ridge)
+        for items in (self.low, self.high):
+            diagonal += np.bincount(items, edge, self.m)
+        return diagonal
+
+    def dense(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``L + ridge I``, shape (m, m)."""
+        matrix = np.zeros((self.m, self.m))
+        np.fill_diagonal(matrix, self.diagonal(edge))
+        matrix[self.low, self.high] = matrix[self.high, self.low] = -edge
+        return matrix
+
+    def free(self) -> NDArray[np.int64]:
+        """Return the items that are solved for: without a ridge all but the first of each scale."""
+        items = np.arange(self.m)
+        return items if self.ridge > 0 else np.delete(items, self.scales.first)
+
+    def _dense(self, edge: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
+        from scipy.linalg import solve
+
+        free = self.free()
+        x = np.zeros(self.m)
+        try:
+            x[free] = solve(self.dense(edge)[np.ix_(free, free)], rhs[free], assume_a="pos")
+        except np.linalg.LinAlgError as error:
+            raise ContenderDiverged(_SINGULAR) from error
+        return self.balanced(x)
+
+    def _sparse(self, edge: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
+        from scipy.sparse import coo_array
+        from scipy.sparse.linalg import splu
+
+        items = np.arange(self.m)
+        i, j = np.concatenate([self.low, self.high, items]), np.concatenate([self.high, self.low, items])
+        entries = np.concatenate([-edge, -edge, self.diagonal(edge)])
+        matrix = coo_array((entries, (i, j)), shape=(self.m, self.m)).tocsr()
+        free = self.free()
+        inner = matrix[free][:, free].tocsc()
+        x = np.zeros(self.m)
+        try:
+            factors = splu(inner, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        except RuntimeError as error:
+            raise ContenderDiverged(_SINGULAR) from error
+        x[free] = factors.solve(rhs[free])
+        return self.balanced(x)

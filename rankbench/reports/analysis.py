@@ -1,0 +1,62 @@
+"""Everything that a leaderboard says, worked out from the journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rankbench.kinds.cell import SuiteRecord
+from rankbench.reports.claims import Answer, answers
+from rankbench.reports.figures import Cast, casts_of
+from rankbench.reports.sample import Sampler
+from rankbench.reports.standings import Standing, standings
+from rankbench.runtime import one_blas_thread
+from rankbench.store.journal import Journal
+
+__all__ = ["Analysis", "Section", "analyze"]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment: its arms, its rows, the answers to its claims, and who is in its figures."""
+
+    sampler: Sampler
+    rows: list[Standing]
+    answers: list[Answer]
+    casts: tuple[Cast, ...]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A suite's sections, in its order.
+
+    Attributes
+    ----------
+    record : SuiteRecord
+    sections : list of Section
+    cells_known, cells_planned : int
+        How far the run got.
+    """
+
+    record: SuiteRecord
+    sections: list[Section]
+    cells_known: int
+    cells_planned: int
+
+
+def analyze(journal: Journal) -> Analysis:
+    """Work out all statistics of a journal; the same journal gives the same numbers.
+
+    BLAS runs on one thread: how it splits a product may change the last bits.
+    """
+    record, members, cells = journal.record(), journal.members(), journal.cells()
+    known, planned = journal.progress()
+    with one_blas_thread():
+        samplers = [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
+        sections = [_section(sampler) for sampler in samplers]
+    return Analysis(record, sections, known, planned)
+
+
+def _section(sampler: Sampler) -> Section:
+    if sampler.source.layout != "race":
+        return Section(sampler, [], [], casts_of(sampler))
+    return Section(sampler, standings(sampler), answers(sampler), casts_of(sampler))

@@ -1,0 +1,244 @@
+"""What a recommendation rests on: what was shown, by which interval, and what was not.
+
+Everything that a page says of the differences between methods goes by one set of intervals: of all
+pairs of methods, in all metrics that it goes by and all evaluations, which hold together at 95%
+(simultaneous intervals of all pairs of a table, at 5% divided by the number of tables). So two sentences cannot
+contradict each other, a reference may be chosen by the same data, and at most one page in twenty says anything
+wrong about who is better. A method is *as good* as another where these intervals lie within the margin, in every
+metric. Everything else is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from rankbench.reports.analysis import Analysis, Section
+from rankbench.reports.differences import differences_of
+from rankbench.reports.evaluations import Evaluation, evaluation_of, last_race
+from rankbench.runtime import one_blas_thread
+
+__all__ = ["ALPHA", "Case", "Doubt", "Told", "case_of"]
+
+ALPHA = 0.05
+"""Share of pages on which anything wrong may be said about who is better."""
+
+Doubt: TypeAlias = Literal["absent", "failed", "no baseline", "worse", "not better", "coin", "mean"]
+"""Why an evaluation does not confirm a winner."""
+
+Told: TypeAlias = Literal["worse", "slightly worse", "better", "slightly better", "within", "unclear"]
+"""How a method stands to another; *slightly*: within the margin."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known about the methods of an experiment that asks for a recommendation.
+
+    Attributes
+    ----------
+    main : Evaluation
+    others : tuple of Evaluation
+        Of the same data, cut otherwise, in the metrics that both have.
+    baseline : str
+    margins : dict of str to float
+        By metric.
+    counts : str
+        What was predicted: votes, sessions.
+    purpose : str
+    specs : dict of str to str
+        By label.
+    no_intervals : frozenset of str
+        Labels of those whose rankings of the items have no intervals.
+    finished : bool
+        Whether any method finished.
+    caveats : tuple of str
+        Sentences.
+    """
+
+    main: Evaluation
+    baseline: str
+    others: tuple[Evaluation, ...] = ()
+    margins: Mapping[str, float] = field(default_factory=dict)
+    counts: str = "votes"
+    purpose: str = ""
+    specs: Mapping[str, str] = field(default_factory=dict)
+    no_intervals: frozenset[str] = frozenset()
+    finished: bool = True
+    caveats: tuple[str, ...] = ()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What the recommendation goes by, the headline first."""
+        return tuple(self.main.rows)
+
+    @property
+    def told_by(self) -> tuple[Evaluation, ...]:
+        """All evaluations whose intervals hold together."""
+        return tuple(one for one in (self.main, *self.others) if one.tables)
+
+    @property
+    def tables(self) -> int:
+        """Number of tables of all evaluations, by which the level of their intervals is divided."""
+        return sum(one.tables for one in self.told_by)
+
+    @cached_property
+    def winner(self) -> str:
+        """Who is shown to be better than the baseline, and worse than nothing; empty: nobody."""
+        return next(iter(self.main.leaders(self.baseline)), "")
+
+    @property
+    def reference(self) -> str:
+        """Who others are compared with."""
+        return self.winner or self.baseline
+
+    @cached_property
+    def better(self) -> dict[str, list[str]]:
+        """Metrics in which contenders are shown to be better than the baseline, by label."""
+        found = {label: self.main.better(label, self.baseline) for label in self.main.labels}
+        return {label: metrics for label, metrics in found.items() if metrics}
+
+    def doubts(self) -> list[tuple[Evaluation, Doubt, str]]:
+        """Return what does not confirm the winner: an evaluation, why, and in which metric if it is one.
+
+        In the main evaluation: its mean is worse than the baseline's in a metric, by more than nothing as far as
+        the intervals show. In another one: see `_doubt`.
+        """
+        found: list[tuple[Evaluation, Doubt, str]] = [
+            (self.main, "mean", metric)
+            for metric in self.metrics
+            if self.main.gap(metric, self.winner, self.baseline) > 0
+            and not self._within(metric, self.winner, self.baseline)
+        ]
+        for other in self.others:
+            why, metric = self._doubt(other)
+            if why:
+                found.append((other, why, metric))
+        return found
+
+    def _doubt(self, other: Evaluation) -> tuple[Doubt | None, str]:
+        """Return why another evaluation does not confirm the winner.
+
+        The winner, or the baseline, was not run there; some method is better there; its mean is not better than the
+        baseline's where it is in the main evaluation; or it is not shown to be better than a coin.
+        """
+        if self.winner not in other.labels:
+            return ("failed" if self.winner in other.failed else "absent"), ""
+        if self.baseline not in other.labels:
+            return "no baseline", ""
+        if other.worse(self.winner):
+            return "worse", ""
+        shown = [metric for metric in other.rows if metric in self.better[self.winner]]
+        for metric in shown:
+            if not other.gap(metric, self.winner, self.baseline) < 0:
+                return "not better", metric
+        short = other.short_of_a_coin(self.winner)
+        return ("coin", short[0]) if short else (None, "")
+
+    def alike(self) -> list[str]:
+        """Return who is as good as the reference: within the margin in every metric, shown to be worse in none."""
+        return [
+            label
+            for label in self.main.labels
+            if label != self.reference and all(self.stands(metric, label) == "within" for metric in self.metrics)
+        ]
+
+    def slightly(self) -> list[str]:
+        """Return who is within the margin in every metric, but shown to be worse or better in some."""
+        return [
+            label
+            for label in self.main.labels
+            if label != self.reference
+            and label not in self.alike()
+            and all(self._within(metric, label, self.reference) for metric in self.metrics)
+        ]
+
+    def _within(self, metric: str, label: str, other: str) -> bool:
+        margin = self.margins.get(metric, 0.0)
+        low, high = self.main.interval(metric, label, other)
+        return -margin < low and high < margin
+
+    def contradicted(self, label: str) -> list[str]:
+        """Return the other evaluations in which some method is better than a contender."""
+        return [other.name for other in self.others if other.worse(label)]
+
+    def stands(self, metric: str, label: str) -> Told:
+        """Return how a method stands to the reference in a metric."""
+        low, high = self.main.interval(metric, label, self.reference)
+        within = self._within(metric, label, self.reference)
+        if low > 0:
+            return "slightly worse" if within else "worse"
+        if high < 0:
+            return "slightly better" if within else "better"
+        return "within" if within else "unclear"
+
+    def told(self, metric: str) -> dict[Told, list[str]]:
+        """Return how the others stand to the reference in a metric."""
+        found: dict[Told, list[str]] = {}
+        for row in self.main.rows[metric]:
+            if row.contender != self.reference:
+                found.setdefault(self.stands(metric, row.contender), []).append(row.contender)
+        return found
+
+
+def case_of(section: Section, analysis: Analysis) -> Case:
+    """Collect what is known about an experiment that asks for a recommendation."""
+    sampler = section.sampler
+    experiment, source = sampler.experiment, sampler.source
+    metrics = tuple(m for i, m in enumerate(sampler.metrics) if not i or m in experiment.margin)
+    cut_otherwise = [
+        other
+        for other in analysis.sections
+        if other is not section and other.rows and other.sampler.source.layout == "race"
+        and other.sampler.source.dataset == source.dataset
+        and any(metric in other.sampler.metrics for metric in metrics)
+    ]  # fmt: skip
+    case = Case(
+        evaluation_of(section, metrics),
+        experiment.baseline,
+        tuple(evaluation_of(one, tuple(m for m in metrics if m in one.sampler.metrics)) for one in cut_otherwise),
+        dict(experiment.margin),
+        source.counts,
+        experiment.purpose,
+        {row.contender: row.spec for row in section.rows},
+        _without_intervals(analysis),
+        any(row.status == "done" and row.repetitions for row in section.rows),
+        experiment.caveats,
+    )
+    if not case.tables:
+        return case
+    level = 1 - ALPHA / case.tables
+    with one_blas_thread():
+        main = _compared(case.main, section, level)
+        others = [_compared(one, other, level) for one, other in zip(case.others, cut_otherwise, strict=True)]
+    return replace(case, main=main, others=tuple(others))
+
+
+def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:
+    """Add the intervals of all differences of a table, which cover together at a level."""
+    if one.few:
+        return one
+    race = last_race(section)
+    found = {
+        metric: differences_of(section.sampler, race, metric, rows[0].split, level)
+        for metric, rows in one.rows.items()
+        if rows
+    }
+    return replace(one, differences=found)
+
+
+def _without_intervals(analysis: Analysis) -> frozenset[str]:
+    """Return the contenders that rank the items too, in this suite, without any intervals."""
+    found = set()
+    for section in analysis.sections:
+        sampler = section.sampler
+        if sampler.source.layout != "ranking":
+            continue
+        for arm in (arm for race in sampler.races for arm in race.arms if arm.done):
+            lower = [sampler.values(arm, "lower", split) for split in sampler.source.shown_splits()]
+            if np.isnan(np.concatenate(lower)).all():
+                found.add(arm.member.label)
+    return frozenset(found)

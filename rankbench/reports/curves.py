@@ -1,0 +1,39 @@
+"""Curves of an arm at given steps, a row for each repetition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.reports.sample import Arm, Sampler
+
+__all__ = ["curve_steps", "curve_values"]
+
+
+def curve_steps(sampler: Sampler, arm: Arm, metric: str) -> NDArray[np.int64]:
+    """Return the steps that an arm's curve was recorded at, shape (P,); empty without one."""
+    for repetition in sorted(arm.done):
+        curve = sampler.journal.curves(arm.cells[repetition]).get(metric)
+        if curve is not None:
+            return curve.steps
+    return np.empty(0, dtype=np.int64)
+
+
+def curve_values(
+    sampler: Sampler, arm: Arm, metric: str, steps: Sequence[int], repetitions: Sequence[int]
+) -> NDArray[np.float64] | None:
+    """Return a curve's values at `steps`, shape (R, len(steps)), or None if one is missing.
+
+    Between two recorded steps the value is interpolated linearly in log(step), outside
+    of them it is that of the nearest one.
+    """
+    rows = []
+    for repetition in repetitions:
+        curve = sampler.journal.curves(arm.cells[repetition]).get(metric)
+        if curve is None or not len(curve.steps):
+            return None
+        at, recorded = np.log(np.asarray(steps, dtype=np.float64)), np.log(curve.steps.astype(np.float64))
+        rows.append(np.interp(at, recorded, curve.values))
+    return np.stack(rows)

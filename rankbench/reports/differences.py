@@ -1,0 +1,75 @@
+"""All differences between the contenders of a table, by intervals that hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.kinds.cell import Split
+from rankbench.reports.sample import Race, Sampler
+from rankbench.stats.columns import AllPairs
+from rankbench.stats.contrasts import contrasts
+
+__all__ = ["Differences", "differences_of"]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Intervals of the differences between all contenders of a table, whoever they are compared with.
+
+    An interval from a reference that was named beforehand would be shorter, but no longer hold where the data choose
+    the reference, as the best mean does.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        C contenders.
+    lower, upper : ndarray of float64, shape (C, C)
+        Of the row's mean minus that of the column, with the sign that has less be better; nan where there is none.
+    """
+
+    labels: tuple[str, ...]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {label: i for i, label in enumerate(self.labels)}
+
+    def of(self, label: str, other: str) -> tuple[float, float]:
+        """Return the interval of a contender minus another, below 0 where the contender is better."""
+        if label not in self._place or other not in self._place:
+            return np.nan, np.nan
+        at = self._place[label], self._place[other]
+        return float(self.lower[at]), float(self.upper[at])
+
+    def places(self, label: str) -> tuple[int, int]:
+        """Return the best and the worst place that a contender may hold."""
+        if label not in self._place:
+            return 1, len(self.labels)
+        at = self._place[label]
+        beaten, beating = int((self.lower[at] > 0).sum()), int((self.upper[at] < 0).sum())
+        return 1 + beaten, len(self.labels) - beating
+
+
+def differences_of(sampler: Sampler, race: Race, metric: str, split: Split, level: float) -> Differences:
+    """Return the differences of all that race; their intervals cover together at `level`."""
+    labels = tuple(arm.member.label for arm in race.racing)
+    lower, upper = _nothing(labels), _nothing(labels)
+    if len(labels) > 1:
+        found = contrasts(sampler.sample(race.racing, metric, split, race.repetitions), AllPairs(len(labels)), level)
+        low, high = found.lower, found.upper
+        if sampler.source.direction(metric) == "maximize":
+            low, high = -high, -low
+        first, second = np.triu_indices(len(labels), 1)
+        lower[first, second], upper[first, second] = low, high
+        lower[second, first], upper[second, first] = -high, -low
+    return Differences(labels, lower, upper)
+
+
+def _nothing(labels: Sequence[str]) -> NDArray[np.float64]:
+    return np.full((len(labels), len(labels)), np.nan)

@@ -1,0 +1,157 @@
+"""The claims on a leaderboard: verdicts first, then the intervals that they rest on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rankbench.kinds.cell import SPLITS, Source, Split
+from rankbench.kinds.suite import Claim
+from rankbench.reports.analysis import Analysis
+from rankbench.reports.claims import Answer, Finding
+from rankbench.text import interval, markdown, number, numbered, sentence
+
+__all__ = ["LATE", "claims_markdown"]
+
+LATE = "written knowing earlier results"
+"""What is said of claims whose origin is ``post hoc``."""
+
+_MEASURED = {
+    "less": "Differences of mean losses, first minus second; claimed: below 0.",
+    "wider": "Ratios of standard deviations over draws, first to second; claimed: above 1.",
+    "equivalent": "Differences of mean losses, first minus second; claimed: within ±{margin:g}.",
+    "coincide": "Ratios of mean curves, first to second; claimed: within a factor of {factor:.3g}.",
+}
+
+
+def claims_markdown(analysis: Analysis) -> list[str]:
+    """Return the claims' section, or nothing where nothing was claimed."""
+    found = [answer for section in analysis.sections for answer in section.answers]
+    if not found:
+        return []
+    splits = [split for split in SPLITS if any(split in s.sampler.source.shown_splits() for s in analysis.sections)]
+    titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
+    words = {
+        split: " / ".join(dict.fromkeys(titles[a.experiment].short(split) for a in found if a.about == split))
+        for split in splits
+    }
+    splits = [split for split in splits if words[split]]
+    claims: dict[tuple[str, str], list[Answer]] = {}
+    for answer in found:
+        claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
+    ordered = sorted(claims.items(), key=lambda item: (numbered(item[0][1]), item[0]))
+    head = "| claim | " + " | ".join(words[split] for split in splits) + " |"
+    lines = [head, "|---|" + "---|" * len(splits)]
+    lines += [_summary(answers, splits) for _, answers in ordered]
+    return [
+        *_heading([answer.claim for answer in found]),
+        f"Verdicts are about {_subject(analysis)}. One contrast on the other side suffices "
+        "for *did not hold*: it does not refute the paper.",
+        "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side; a claim needs all of them, "
+        "so that is a test at 5% as it is. *Did not hold*: of the intervals that cover all contrasts of the claim at "
+        "once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. "
+        + _intervals([titles[answer.experiment] for answer in found]),
+        "\n".join(lines),
+        "<details><summary>The intervals behind the verdicts</summary>",
+        "Printed are the simultaneous intervals. They are wider than those of each contrast alone, which *held* rests "
+        "on: a claim may hold although one of them reaches the other side.",
+        *(part for (name, _), answers in ordered for part in _details(answers, titles[name])),
+        "</details>",
+    ]
+
+
+def _heading(claims: Sequence[Claim]) -> list[str]:
+    """Return a title that promises no more than what is so, and the sentence that says which is which."""
+    late = [claim for claim in claims if claim.origin == "post hoc"]
+    if not late:
+        return ["## The claims, declared before the run"]
+    if len(late) == len(claims):
+        return [
+            f"## The claims, {LATE}",
+            "No claim below is a prediction: results of its experiment, of a trial of it or of another program for it "
+            "had been seen before it was written, or last changed.",
+        ]
+    return [
+        "## The claims",
+        f"Claims were declared before the run. Those marked *{LATE}* are no predictions: results of their experiment, "
+        "of a trial of it or of another program for it had been seen before they were written, or last changed.",
+    ]
+
+
+def _subject(analysis: Analysis) -> str:
+    """Say what verdicts are about: minimizers where something was minimized, and what losses are given for."""
+    claiming = [section.sampler for section in analysis.sections if section.answers]
+    arms = [arm for sampler in claiming for race in sampler.races for arm in race.arms]
+    parts = ["this data"]
+    if any(not math.isnan(arm.optimality) for arm in arms):
+        parts.append("these minimizers")
+    sources = [sampler.source for sampler in claiming if sampler.source.test_share is None]
+    names = [source.short(split).split()[-1] for source in sources for split in source.shown_splits()]
+    parts += [f"these {name}" for name in dict.fromkeys(names)]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _intervals(sources: Sequence[Source]) -> str:
+    """Say which intervals verdicts rest on."""
+    resampled = [source.test_share is not None for source in sources]
+    if all(resampled):
+        return "Intervals are those of the corrected resampled t: repetitions share training data."
+    where = "; where repetitions share training data, they are those of the corrected resampled t"
+    return f"Intervals are over queries and draws{where if any(resampled) else ''}."
+
+
+def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> str:
+    claim = answers[0].claim
+    cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)}"]
+    for split in splits:
+        answer = next((a for a in answers if a.about == split), None)
+        cells.append("—" if answer is None else _words(answer))
+    return "| " + " | ".join(cells) + " |"
+
+
+def _mark(claim: Claim) -> str:
+    return f" *({LATE})*" if claim.origin == "post hoc" else ""
+
+
+def _words(answer: Answer) -> str:
+    verdict = f"**{answer.verdict}**" if answer.verdict != "could not tell" else answer.verdict
+    if answer.against:
+        clearest, *more = answer.against
+        verdict += f" ({markdown(clearest)}{f'; and {len(more)} more' if more else ''})"
+    if answer.split is None:
+        return f"{verdict} (over draws)"
+    return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"
+
+
+def _details(answers: Sequence[Answer], source: Source) -> list[str]:
+    claim = answers[0].claim
+    measured = _MEASURED[claim.kind].format(margin=claim.margin, factor=10**claim.margin)
+    parts = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {measured}"]
+    ratio = claim.kind in ("wider", "coincide")
+    # Splits of one table have one interval of a difference, whether it is called over draws or not.
+    single = source.test_share is not None and not ratio
+    rows = [
+        f"| {markdown(f.text)} | {source.short(a.split) if a.split else 'curves'} | {_estimate(f, ratio)} "
+        f"| {_interval(f.lower, f.upper, ratio) if a.split else '—'} |"
+        + ("" if single else f" {_interval(f.lower_draws, f.upper_draws, ratio)} |")
+        for a in answers
+        for f in a.findings
+    ]
+    if rows:
+        spread = "corrected |" if single else "over queries and draws | over draws |"
+        marks = "|---|---|--:|:-:|" + ("" if single else ":-:|")
+        parts.append("\n".join([f"| contrast | on | {'ratio' if ratio else 'difference'} | {spread}", marks, *rows]))
+    notes = dict.fromkeys(note for answer in answers for note in answer.notes)
+    if notes:
+        parts.append("\n".join(f"- {markdown(sentence(note))}" for note in notes))
+    return parts
+
+
+def _estimate(finding: Finding, ratio: bool) -> str:
+    return number(finding.estimate, 2 if ratio else 4, sign=not ratio)
+
+
+def _interval(lower: float, upper: float, ratio: bool) -> str:
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        return "—"
+    return interval(lower, upper, 2 if ratio else 4, sign=not ratio)

@@ -1,0 +1,8 @@
+"""Figures as the paper draws them: bands for intervals, for print and color-blind readers."""
+
+from __future__ import annotations
+
+from rankbench.reports.figures.cast import Cast, Omission, assign
+from rankbench.reports.figures.draw import casts_of, draw
+
+__all__ = ["Cast", "Omission", "assign", "casts_of", "draw"]

@@ -1,0 +1,66 @@
+"""What the end of a run has to say beside its results: who has none, and who is missing from a figure."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from rankbench.reports.analysis import Analysis
+from rankbench.text import count, first_of
+
+__all__ = ["Notice", "notices"]
+
+MOST_NAMED = 5
+"""Contenders, and experiments, that one notice names."""
+
+
+class Notice(NamedTuple):
+    """A sentence about contenders that are not where a reader may look for them.
+
+    Attributes
+    ----------
+    kind : {"skipped", "diverged", "failed", "left out"}
+    text : str
+        Who, where and why, in one line, the reason as it was given.
+    """
+
+    kind: Literal["skipped", "diverged", "failed", "left out"]
+    text: str
+
+
+def notices(analysis: Analysis) -> list[Notice]:
+    """Return what was skipped, diverged, failed, or was left out of a figure that should show it.
+
+    A contender that has no numbers is named once with its reason, not again for every figure; one
+    that the suite's figure does not ask for is named under the figure alone.
+    """
+    return [*_without_numbers(analysis), *_not_drawn(analysis)]
+
+
+def _without_numbers(analysis: Analysis) -> list[Notice]:
+    places: dict[tuple[Literal["skipped", "diverged", "failed"], str], list[tuple[str, str, str]]] = {}
+    for section in analysis.sections:
+        for arm in (arm for race in section.sampler.races for arm in race.arms):
+            for repetition, stored in arm.stored.items():
+                if stored.status != "done":
+                    kind = stored.status if stored.status in ("skipped", "diverged") else "failed"
+                    place = arm.member.label, section.sampler.experiment.name, arm.cells[repetition]
+                    places.setdefault((kind, stored.reason), []).append(place)
+    found = []
+    for (kind, reason), where in places.items():
+        labels, experiments, cells = (list(dict.fromkeys(names)) for names in zip(*where, strict=True))
+        number = f"{count(len(cells))} cell{'s' if len(cells) != 1 else ''}"
+        text = f"{kind}: {first_of(labels, MOST_NAMED)} ({number} of {first_of(experiments, MOST_NAMED)})"
+        found.append(Notice(kind, f"{text}: {reason}" if reason else text))
+    return found
+
+
+def _not_drawn(analysis: Analysis) -> list[Notice]:
+    found = []
+    for cast in (cast for section in analysis.sections for cast in section.casts):
+        by_reason: dict[str, list[str]] = {}
+        for omission in cast.left_out:
+            if omission.cause == "misfit":
+                by_reason.setdefault(omission.why, []).append(omission.label)
+        for why, labels in by_reason.items():
+            found.append(Notice("left out", f"left out of {cast.file}: {first_of(labels, MOST_NAMED)}: {why}"))
+    return found

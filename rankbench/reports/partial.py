@@ -1,0 +1,54 @@
+"""A first leaderboard on the terminal, while the run goes on: means only, no statistics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rankbench.reports.sample import Sampler
+from rankbench.store.journal import Journal
+from rankbench.text import count, number, plain
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+__all__ = ["partial"]
+
+
+def partial(store: Journal) -> RenderableType:
+    """Return a table of what is known so far: for each experiment, the largest n with results.
+
+    Contenders are in the order of their mean on the first split; cells that went wrong
+    say so instead of a number.
+    """
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    record, members, cells = store.record(), store.members(), store.cells()
+    tables: list[RenderableType] = []
+    for experiment in record.experiments:
+        sampler = Sampler(store, record, experiment, members, cells)
+        if sampler.source.layout != "race":
+            continue
+        race = next((race for race in reversed(sampler.races) if any(arm.stored for arm in race.arms)), None)
+        if race is None:
+            continue
+        metric, splits = sampler.metrics[0], sampler.source.shown_splits()
+        simulated = ", simulated data" if sampler.source.simulated else ""
+        title = f"{plain(experiment.title)}: n = {count(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
+        table = Table()
+        table.add_column("contender")
+        for split in splits:
+            table.add_column(f"{plain(metric)}, {plain(sampler.source.short(split))}", justify="right")
+        sign = 1 if sampler.source.direction(metric) == "minimize" else -1
+        rows: list[tuple[float, str, list[str]]] = []
+        for arm in race.arms:
+            if arm.racing and race.repetitions:
+                means = [float(sampler.means(arm, metric, split, race.repetitions).mean()) for split in splits]
+                rows.append((sign * means[0], arm.member.label, [number(mean) for mean in means]))
+            elif arm.stored:
+                rows.append((float("inf"), arm.member.label, [arm.status] * len(splits)))
+        for _, label, shown in sorted(rows, key=lambda row: row[0]):
+            table.add_row(Text(plain(label)), *shown)
+        tables += [Text(title + simulated), table]
+    return Group(*tables) if tables else Text("no results yet")

@@ -1,0 +1,326 @@
+"""Which method to use, in words: a list of sentences, each with the condition on which it is said.
+
+A sentence says no more than the interval or test that it names; what was not shown is said to be just that. What is
+known comes from `rankbench.reports.cases`, the evidence is written by `rankbench.reports.grounds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rankbench.reports.analysis import Analysis, Section
+from rankbench.reports.cases import Case, Doubt, case_of
+from rankbench.reports.grounds import GROUNDS, numbers
+from rankbench.reports.phrases import codes, coin_of, difference, joined, margin_of, shown_by, words
+from rankbench.text import code, markdown, sentence
+
+__all__ = ["ANSWERS", "STOPS", "Recommendation", "Rule", "markdown_section", "recommendations", "said"]
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to use, for one experiment.
+
+    Attributes
+    ----------
+    answer : tuple of str
+        Sentences in Markdown that stand for themselves.
+    grounds : tuple of str
+        The evidence, and what speaks against it, in Markdown.
+    """
+
+    answer: tuple[str, ...]
+    grounds: tuple[str, ...] = ()
+
+
+class Rule(NamedTuple):
+    """A sentence, and when it is said."""
+
+    holds: Callable[[Case], bool]
+    says: Callable[[Case], str]
+
+
+def markdown_section(found: Sequence[Recommendation]) -> list[str]:
+    """Return a section of the leaderboard, or nothing."""
+    parts = ["\n".join(f"- {line}" for line in (*one.answer, *one.grounds)) for one in found]
+    return ["## Recommendation", *parts] if parts else []
+
+
+def recommendations(analysis: Analysis) -> list[Recommendation]:
+    """Return a recommendation for each of the experiments that ask for one."""
+    asking = [section for section in analysis.sections if section.sampler.experiment.recommend and section.rows]
+    found = []
+    for section in asking:
+        one = said(case_of(section, analysis))
+        notes = [f"Bear in mind: {note}" for note in _caveats(section, analysis)] if one.grounds else []
+        found.append(Recommendation(one.answer, (*one.grounds, *notes)))
+    return found
+
+
+def said(case: Case) -> Recommendation:
+    """Return all sentences whose conditions hold; the first stop that holds is the whole answer.
+
+    Who failed is said in any case.
+    """
+    failed = _failed(case)
+    stop = next((rule for rule in STOPS if rule.holds(case)), None)
+    if stop:
+        return Recommendation((stop.says(case), *failed), tuple(numbers(case, [case.baseline])) if case.tables else ())
+    answer = tuple(rule.says(case) for rule in ANSWERS if rule.holds(case))
+    return Recommendation((*answer, *failed), tuple(line for lines in GROUNDS for line in lines(case)))
+
+
+NOTHING = "nothing can be recommended"
+
+
+STOPS: tuple[Rule, ...] = (
+    Rule(
+        lambda case: not case.finished,
+        lambda case: f"No method finished: {NOTHING}.",
+    ),
+    Rule(
+        lambda case: case.main.few and case.main.runs > 0,
+        lambda case: (
+            f"{case.main.runs} run{'s are' if case.main.runs > 1 else ' is'} too few to tell methods apart by: "
+            f"{NOTHING}."
+        ),
+    ),
+    Rule(
+        lambda case: not case.main.tables,
+        lambda case: f"There are no intervals to tell methods apart by: {NOTHING}.",
+    ),
+    Rule(
+        lambda case: case.baseline not in case.main.labels,
+        lambda case: f"**{markdown(case.baseline)}**, the baseline, has no intervals to compare with: {NOTHING}.",
+    ),
+    Rule(
+        lambda case: _coins(case) == {"no better"},
+        lambda case: (
+            f"No method predicts these {case.counts} better than a coin: {_none(case)}. {NOTHING.capitalize()}."
+        ),
+    ),
+    Rule(
+        lambda case: bool(_coins(case)) and "better" not in _coins(case),
+        lambda case: (
+            f"No method is shown to predict these {case.counts} better than a coin: no method's 95% interval lies "
+            f"below a coin's {coin_of(case.main, case.main.of_chance)}. {NOTHING.capitalize()}."
+        ),
+    ),
+)
+"""The first that holds is the whole answer."""
+
+
+ANSWERS: tuple[Rule, ...] = (
+    Rule(
+        lambda case: bool(case.winner) and not _short(case) and not case.doubts(),
+        lambda case: f"{_use(case)} {_name(case)}. {_shown(case)}",
+    ),
+    Rule(
+        lambda case: bool(case.winner) and not _short(case) and bool(case.doubts()),
+        lambda case: (
+            f"{_name(case)} is better than **{markdown(case.baseline)}** in {code(case.main.name)}, but that is not "
+            f"confirmed: {_doubts(case)}. {_shown(case)}"
+        ),
+    ),
+    Rule(
+        lambda case: bool(case.winner) and bool(_short(case)),
+        lambda case: (
+            f"{_name(case)} is not shown to predict these {case.counts} better than a coin: its 95% interval does not "
+            f"lie below a coin's {coin_of(case.main, _short(case))}. {_shown(case)}"
+        ),
+    ),
+    Rule(
+        lambda case: any(case.main.above_nothing(metric) for metric in case.metrics),
+        lambda case: " ".join(_by_metric(case)),
+    ),
+    Rule(
+        lambda case: not case.winner and bool(case.better),
+        lambda case: (
+            f"No method leads in every metric. Better than **{markdown(case.baseline)}** in one, but worse than some "
+            f"method in one: {_each(case)} ({shown_by(case)})."
+        ),
+    ),
+    Rule(
+        lambda case: not case.better,
+        lambda case: (
+            f"No method is shown to be better than **{markdown(case.baseline)}**, the baseline, in "
+            f"{codes(case.metrics, 'or')} ({shown_by(case)})."
+        ),
+    ),
+    Rule(
+        lambda case: bool(_unopposed(case)),
+        lambda case: (
+            f"As good as **{markdown(case.reference)}**: {words(_unopposed(case))}. The intervals of their differences "
+            f"from it lie within {margin_of(case, case.metrics)}."
+        ),
+    ),
+    Rule(
+        lambda case: len(_unopposed(case)) < len(case.alike()),
+        lambda case: (
+            f"As good as **{markdown(case.reference)}** in {code(case.main.name)}, within "
+            f"{margin_of(case, case.metrics)}, but worse than some method elsewhere: {_opposed(case)}."
+        ),
+    ),
+    Rule(
+        lambda case: bool(case.slightly()),
+        lambda case: (
+            f"Told apart from **{markdown(case.reference)}**, but within {margin_of(case, case.metrics)} of it: "
+            f"{words(case.slightly())}."
+        ),
+    ),
+    Rule(
+        lambda case: not case.better and not case.alike() and not case.slightly(),
+        lambda case: (
+            "That does not make them equal: no method is shown to be as good either, within "
+            f"{margin_of(case, case.metrics)}."
+            if all(case.margins.get(metric) for metric in case.metrics)
+            else "That does not make them equal."
+        ),
+    ),
+    Rule(
+        lambda case: bool(_leading_elsewhere(case)),
+        lambda case: " ".join(_leading_elsewhere(case)),
+    ),
+)
+"""All that hold make the answer, in this order, unless a stop comes before."""
+
+
+def _coins(case: Case) -> set[str]:
+    """Return what is known of any contender in any metric against a coin."""
+    return {found for metric in case.metrics for found in case.main.coins(metric).values()}
+
+
+def _none(case: Case) -> str:
+    metrics = case.main.of_chance
+    return (
+        f"of each, the 95% interval of {codes(metrics, 'or')} has nothing below a coin's {coin_of(case.main, metrics)}"
+    )
+
+
+def _by_metric(case: Case) -> list[str]:
+    """Say of each metric who predicts better than a coin, where the metrics do not agree on that."""
+    lines = []
+    for metric in case.main.of_chance:
+        found = case.main.coins(metric)
+        better = [label for label, coin in found.items() if coin == "better"]
+        level = f"a coin's {case.main.chance[metric]:.4g}"
+        if better:
+            text = f"In {code(metric)} better than {level}, by the 95% intervals of their means: {words(better)}."
+        elif set(found.values()) == {"no better"}:
+            text = f"In {code(metric)} no method is better than {level}: no 95% interval has anything below it."
+        else:
+            text = f"In {code(metric)} no method is shown to be better than {level}: no 95% interval lies below it."
+        lines.append(text)
+    return lines
+
+
+def _short(case: Case) -> list[str]:
+    return case.main.short_of_a_coin(case.winner)
+
+
+def _use(case: Case) -> str:
+    return f"To {case.purpose}, use" if case.purpose else "Use"
+
+
+def _name(case: Case) -> str:
+    text = f"**{markdown(case.winner)}** ({code(case.specs.get(case.winner, case.winner))})"
+    return f"{text} (its ranking of the items has no intervals)" if case.winner in case.no_intervals else text
+
+
+def _shown(case: Case) -> str:
+    """Say in what a winner is better, with the interval."""
+    parts = [
+        f"{code(metric)} ({difference(case.main, metric, case.winner, case.baseline)})"
+        for metric in case.better[case.winner]
+    ]
+    return (
+        f"It is shown to be better than **{markdown(case.baseline)}** in {joined(parts)}, and no method to be better "
+        f"than it, {shown_by(case)}."
+    )
+
+
+DOUBTS: dict[Doubt, str] = {
+    "absent": "it was not run in {name}",
+    "failed": "it {failed} in {name}",
+    "no baseline": "**{baseline}** was not run in {name}",
+    "worse": "in {name} some method is shown to be better than it",
+    "not better": "in {name} its mean {metric} is not better than that of the baseline",
+    "coin": "in {name} it is not shown to be better than a coin in {metric}",
+    "mean": "its mean {metric} is worse than that of the baseline ({gap}), and it is not shown to be as good",
+}
+
+
+def _doubts(case: Case) -> str:
+    parts = []
+    for other, why, metric in case.doubts():
+        facts = {"name": code(other.name), "baseline": markdown(case.baseline), "metric": code(metric)}
+        facts["failed"] = other.failed.get(case.winner, "")
+        facts["gap"] = difference(other, metric, case.winner, case.baseline) if metric else ""
+        parts.append(DOUBTS[why].format(**facts))
+    return "; ".join(parts)
+
+
+def _failed(case: Case) -> list[str]:
+    """Say who is not judged, and why."""
+    return [f"**{markdown(label)}** {what} and is not judged." for label, what in case.main.failed.items()]
+
+
+def _each(case: Case) -> str:
+    return joined([f"{markdown(label)} ({codes(metrics)})" for label, metrics in case.better.items()])
+
+
+def _unopposed(case: Case) -> list[str]:
+    return [label for label in case.alike() if not case.contradicted(label)]
+
+
+def _opposed(case: Case) -> str:
+    found = {label: case.contradicted(label) for label in case.alike()}
+    return joined([f"{markdown(label)} ({codes(names)})" for label, names in found.items() if names])
+
+
+def _leading_elsewhere(case: Case) -> list[str]:
+    """Return what says that another evaluation has a winner, which the main one has not."""
+    lines = []
+    for other in case.others:
+        for label in other.leaders(case.baseline)[:1]:
+            if label == case.winner:
+                continue
+            metrics = other.better(label, case.baseline)
+            found = joined([f"{code(m)} ({difference(other, m, label, case.baseline)})" for m in metrics])
+            short = other.short_of_a_coin(label)
+            coin = f", but not better than a coin in {codes(short, 'or')}" if short else ""
+            lines.append(
+                f"In {code(other.name)} **{markdown(label)}** is shown to be better than "
+                f"**{markdown(case.baseline)}** in {found}{coin}, by the same intervals: {code(case.main.name)} does "
+                "not say so."
+            )
+    return lines
+
+
+def _caveats(section: Section, analysis: Analysis) -> list[str]:
+    source, race = section.sampler.source, max(section.sampler.races, key=lambda race: race.n)
+    notes = [sentence(text) for text in section.sampler.experiment.caveats]
+    if source.simulated:
+        notes.append("these data are simulated.")
+    if len(race.repetitions) < race.planned:
+        notes.append(f"only {len(race.repetitions)} of {race.planned} runs are done.")
+    if source.pool is not None and race.n >= source.pool:
+        notes.append(f"all {source.counts} are one draw: what others would have taught is not in the intervals.")
+    elif len(race.repetitions) < 10:
+        notes.append(f"{len(race.repetitions)} runs tell little; the suite has more without --reps.")
+    # What the data did to this experiment alone, as other folds than those that were asked for.
+    shared = [set(other.sampler.source.notes) for other in analysis.sections]
+    notes += [markdown(sentence(note)) for note in source.notes if not all(note in own for own in shared)]
+    if len(race.racing) > 1:
+        notes.append(
+            f"the best mean of {len(race.racing)} contenders is the best on these very data: expect a little worse on "
+            "others."
+        )
+    people = "judges" if source.counts == "votes" else "people"
+    notes.append(
+        f"it says which method predicts {source.counts} like these, of {people} like these; not that what they prefer "
+        "is better."
+    )
+    return notes

@@ -1,0 +1,128 @@
+"""What a leaderboard says of its data: what is simulated first, then what and how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rankbench.kinds.cell import Source
+from rankbench.reports.analysis import Analysis
+from rankbench.text import code, count, markdown, sentence
+
+__all__ = ["Group", "details", "facts", "grouped", "overview"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sources that say the same of their data, and the experiments made from them.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+    experiments : tuple of str
+    n : tuple of int
+        What was drawn, in increasing order.
+    """
+
+    sources: tuple[Source, ...]
+    experiments: tuple[str, ...]
+    n: tuple[int, ...]
+
+    @property
+    def first(self) -> Source:
+        """The source that stands for all."""
+        return self.sources[0]
+
+
+def grouped(analysis: Analysis) -> list[Group]:
+    """Return the groups of a suite's sources, in their order."""
+    record = analysis.record
+    found: dict[tuple[object, ...], list[Source]] = {}
+    for source in record.sources:
+        own = "" if source.dataset else source.protocol
+        key = (source.dataset, own, source.simulated, source.assumptions, source.notes)
+        found.setdefault(key, []).append(source)
+    return [
+        Group(
+            tuple(sources),
+            tuple(name for name, index in record.of.items() if record.sources[index] in sources),
+            tuple(
+                sorted(
+                    {
+                        race.n
+                        for section in analysis.sections
+                        if section.sampler.source in sources and section.sampler.source.counts
+                        for race in section.sampler.races
+                    }
+                )
+            ),
+        )
+        for sources in found.values()
+    ]
+
+
+def facts(group: Group) -> list[str]:
+    """Return all that is to say of the only data of a suite."""
+    return [*_simulated(group), _table(group), *_notes(group)]
+
+
+def details(group: Group) -> list[str]:
+    """Return all that is to say of one of several data sets of a suite."""
+    return [f"### {', '.join(markdown(name) for name in group.experiments)}", *facts(group)]
+
+
+def overview(groups: list[Group]) -> list[str]:
+    """Return what a reader must know first of several data sets; `details` has the rest."""
+    simulated = [group for group in groups if group.first.simulated]
+    parts = []
+    if simulated:
+        names = ", ".join(markdown(name) for group in simulated for name in group.experiments)
+        which = "All data" if len(simulated) == len(groups) else f"The data of {names}"
+        parts.append(f"> **{which} are *simulated***: no person judged anything. What is assumed stands at the end.")
+    lines = ["| experiments | protocol | data |", "|---|---|---|"]
+    for group in groups:
+        data = code(group.first.dataset) if group.first.dataset else "made by the protocol"
+        lines.append(
+            f"| {', '.join(markdown(name) for name in group.experiments)} | {_protocols(group)} "
+            f"| {data}{' (simulated)' if group.first.simulated else ''} |"
+        )
+    return [*parts, "\n".join(lines)]
+
+
+def _simulated(group: Group) -> list[str]:
+    source = group.first
+    said = [markdown(sentence(text)) for text in source.assumptions]
+    if not source.simulated:
+        return ["\n".join(f"> {text}" for text in said)] if said else []
+    what = code(source.dataset or source.protocol)
+    lines = [f"> **These data are *simulated*** ({what}): no person judged anything."]
+    if said:
+        lines += ["> What the simulation assumes:", ">", *(f"> - {text}" for text in said)]
+    return ["\n".join(lines)]
+
+
+def _table(group: Group) -> str:
+    source = group.first
+    rows = [("protocol", _protocols(group))]
+    if source.dataset:
+        rows.append(("data", f"{code(source.dataset)}{' (simulated)' if source.simulated else ''}"))
+        rows.append(("sha256", code(source.fingerprint)))
+    sizes = dict.fromkeys(
+        f"{count(len(s.units[split]))} {s.short(split)}"
+        for s in group.sources
+        if s.test_share is None
+        for split in s.shown_splits()
+    )
+    if sizes:
+        rows.append(("judged on", ", ".join(sizes)))
+    if group.n:
+        rows.append((f"{markdown(source.counts)} n", ", ".join(count(n) for n in group.n)))
+    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+
+
+def _protocols(group: Group) -> str:
+    return ", ".join(dict.fromkeys(code(source.protocol) for source in group.sources))
+
+
+def _notes(group: Group) -> list[str]:
+    notes = [f"- {markdown(sentence(note))}" for note in group.first.notes]
+    return ["\n".join(notes)] if notes else []

@@ -1,0 +1,214 @@
+"""Standings: one row for each experiment, n, metric, split and contender."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankbench.kinds.cell import Direction, Split
+from rankbench.reports.sample import Arm, Race, Sampler
+from rankbench.stats.columns import OneArm, OnePair
+from rankbench.stats.contrasts import contrasts, contrasts_over_draws, too_few
+from rankbench.stats.holm import holm
+from rankbench.stats.ranks import rank_ranges
+from rankbench.stats.simultaneous import p_values
+
+__all__ = ["Standing", "best_first", "standings"]
+
+NAN = math.nan
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A row of ``leaderboard.csv``; every column is described in docs/leaderboard.md.
+
+    Attributes are in the order of the columns; nan and None are written as nothing.
+    """
+
+    experiment: str
+    dataset: str
+    simulated: bool
+    n: int
+    contender: str
+    spec: str
+    metric: str
+    direction: Direction
+    split: Split
+    mean: float = NAN
+    se: float = NAN
+    sd: float = NAN
+    lower: float = NAN
+    upper: float = NAN
+    se_queries: float = NAN
+    lower_queries: float = NAN
+    upper_queries: float = NAN
+    rank_low: int | None = None
+    rank_high: int | None = None
+    difference: float = NAN
+    difference_lower: float = NAN
+    difference_upper: float = NAN
+    difference_lower_draws: float = NAN
+    difference_upper_draws: float = NAN
+    p_holm: float = NAN
+    wins: float = NAN
+    repetitions: int = 0
+    planned: int = 0
+    queries: int = 0
+    status: str = "pending"
+    reason: str = ""
+    optimality: float = NAN
+    mc_error: float = NAN
+    share_complete: float = NAN
+    equals: str = ""
+
+
+def standings(sampler: Sampler) -> list[Standing]:
+    """Return all rows of an experiment, in the order of its plan."""
+    return [
+        row
+        for race in sampler.races
+        for metric in sampler.metrics
+        for split in sampler.source.shown_splits()
+        for row in _rows(sampler, race, metric, split)
+    ]
+
+
+def _rows(sampler: Sampler, race: Race, metric: str, split: Split) -> list[Standing]:
+    direction = sampler.source.direction(metric)
+    found: dict[str, dict[str, float | int | None]] = {}
+    racing = race.racing
+    if racing and race.repetitions:
+        sample = sampler.sample(racing, metric, split, race.repetitions)
+        over_draws = sampler.intervals(racing, metric, split, race.repetitions)
+        few = too_few(len(race.repetitions))
+        for i, arm in enumerate(racing):
+            single = contrasts(sample, OneArm(i))
+            found[arm.member.label] = {
+                "mean": over_draws.mean[i],
+                "se": over_draws.se[i],
+                "sd": over_draws.sd[i],
+                "lower": over_draws.lower[i],
+                "upper": over_draws.upper[i],
+                "se_queries": single.se[0],
+                "lower_queries": NAN if few else single.lower[0],
+                "upper_queries": NAN if few else single.upper[0],
+                "repetitions": len(race.repetitions),
+            }
+        _ranks(sampler, race, metric, split, found)
+        _differences(sampler, race, metric, split, found)
+    for arm in race.arms:
+        if arm.done and not arm.racing:
+            means = sampler.means(arm, metric, split, sorted(arm.done))
+            found[arm.member.label] = {"mean": float(means.mean()), "repetitions": len(means)}
+    return [_row(sampler, race, arm, metric, split, direction, found.get(arm.member.label, {})) for arm in race.arms]
+
+
+def _ranks(
+    sampler: Sampler, race: Race, metric: str, split: Split, found: dict[str, dict[str, float | int | None]]
+) -> None:
+    """Rank every distinct arm; one that equals k = inf shares that one's range."""
+    distinct = [arm for arm in race.racing if not _shares(arm, race)]
+    sample = sampler.sample(distinct, metric, split, race.repetitions)
+    if sample.alike:
+        return  # nothing to tell anything apart by
+    ranges = rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
+    by_label = {arm.member.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
+    for arm in race.racing:
+        low, high = by_label[_shares(arm, race) or arm.member.label]
+        found[arm.member.label] |= {"rank_low": int(low), "rank_high": int(high)}
+
+
+def _shares(arm: Arm, race: Race) -> str:
+    if not arm.equals:
+        return ""
+    other = race.arm(arm.equals)
+    return arm.equals if other is not None and other.racing else ""
+
+
+def _differences(
+    sampler: Sampler, race: Race, metric: str, split: Split, found: dict[str, dict[str, float | int | None]]
+) -> None:
+    base = race.arm(sampler.experiment.baseline)
+    if base is None or not base.racing:
+        return
+    others = [arm for arm in race.racing if arm is not base]
+    sample, place = sampler.sample(race.racing, metric, split, race.repetitions), race.racing.index(base)
+    pairs = [OnePair(i, place) for i, arm in enumerate(race.racing) if arm is not base]
+    over_both = [contrasts(sample, pair) for pair in pairs]
+    for arm, pair, both, p in zip(others, pairs, over_both, p_values(over_both), strict=True):
+        draws = contrasts_over_draws(sample, pair)
+        found[arm.member.label] |= {
+            "difference": both.estimate[0],
+            "difference_lower": both.lower[0],
+            "difference_upper": both.upper[0],
+            "difference_lower_draws": draws.lower[0],
+            "difference_upper_draws": draws.upper[0],
+            "p_holm": p,
+            "wins": _wins(sampler, arm, base, metric, split, race.repetitions),
+        }
+    tested = [arm.member.label for arm in others if not _shares(arm, race)]
+    adjusted = holm(np.array([found[label]["p_holm"] for label in tested], dtype=np.float64))
+    by_label = dict(zip(tested, adjusted, strict=True))
+    for arm in others:
+        found[arm.member.label]["p_holm"] = by_label.get(_shares(arm, race) or arm.member.label, NAN)
+
+
+def _wins(sampler: Sampler, arm: Arm, base: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> float:
+    """Count the repetitions in which an arm is better than the baseline; equal ones count half."""
+    sign = 1 if sampler.source.direction(metric) == "minimize" else -1
+    margins = sign * (sampler.means(base, metric, split, repetitions) - sampler.means(arm, metric, split, repetitions))
+    return float((margins > 0).sum() + 0.5 * (margins == 0).sum())
+
+
+def _row(
+    sampler: Sampler,
+    race: Race,
+    arm: Arm,
+    metric: str,
+    split: Split,
+    direction: Direction,
+    values: dict[str, float | int | None],
+) -> Standing:
+    source = sampler.source
+    return Standing(
+        experiment=sampler.experiment.name,
+        dataset=source.dataset,
+        simulated=source.simulated,
+        n=race.n,
+        contender=arm.member.label,
+        spec=arm.member.spec,
+        metric=metric,
+        direction=direction,
+        split=split,
+        planned=race.planned,
+        queries=len(source.units[split]),
+        status=arm.status,
+        reason=arm.reason,
+        optimality=arm.optimality,
+        mc_error=arm.info("mc_error"),
+        share_complete=arm.info("share_complete"),
+        equals=arm.equals,
+        **{name: value if value is None or isinstance(value, int) else float(value) for name, value in values.items()},  # type: ignore[arg-type]
+    )
+
+
+def _place(row: Standing, sign: int) -> tuple[bool, float]:
+    """Return by what rows are sorted among those with a rank, and among those without."""
+    placed = row.status == "done" and not math.isnan(row.mean)
+    return not placed, round(sign * row.mean, 12) if placed else 0.0
+
+
+def best_first(rows: Sequence[Standing]) -> list[Standing]:
+    """Return rows from the best mean to the worst; what has no rank comes last."""
+    sign = -1 if rows and rows[0].direction == "maximize" else 1
+    order = range(len(rows))
+    return [
+        rows[i]
+        for i in sorted(
+            order,
+            key=lambda i: (rows[i].rank_low is None, *_place(rows[i], sign), i),
+        )
+    ]

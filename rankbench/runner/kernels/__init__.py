@@ -1,5 +1,0 @@
-"""Compiled loops of the runner."""
-
-from rankbench.runtime import prepare
-
-prepare()

@@ -1,0 +1,217 @@
+"""Columns that statistics are taken of: held as an array, or all differences of an array's columns, held nowhere.
+
+C contenders have P = C (C - 1) / 2 differences: with 2,000 contenders and 2,000 replicates an
+array of them would take 32 GB, and so would the matrix that makes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.stats.bootstrap import Crossed
+
+__all__ = ["AllPairs", "Columns", "Contrasts", "Dense", "Matrix", "OneArm", "OnePair", "contrasts_of"]
+
+HELD = 4_000_000
+"""Largest number of float64 that differences are held as: 32 MB; below it numba is not needed."""
+
+
+class Columns(Protocol):
+    """N values of each of P things."""
+
+    @property
+    def rows(self) -> int:
+        """N."""
+
+    @property
+    def count(self) -> int:
+        """P."""
+
+    def variances(self) -> NDArray[np.float64]:
+        """Return each column's variance (divisor N - 1), shape (P,)."""
+
+    def largest(self, centre: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each row's largest ``|value - centre| / scale`` over columns whose scale is not 0, shape (N,)."""
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Columns that are held, shape (N, P)."""
+
+    values: NDArray[np.float64]
+
+    @property
+    def rows(self) -> int:
+        """N."""
+        return int(self.values.shape[0])
+
+    @property
+    def count(self) -> int:
+        """P."""
+        return int(self.values.shape[1])
+
+    def variances(self) -> NDArray[np.float64]:
+        """Return each column's variance, shape (P,)."""
+        return np.asarray(self.values.var(axis=0, ddof=1))
+
+    def largest(self, centre: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each row's largest studentized deviation, shape (N,)."""
+        live = scale > 0
+        return np.asarray(np.abs((self.values[:, live] - centre[live]) / scale[live]).max(axis=1))
+
+
+@dataclass(frozen=True)
+class _Differences:
+    """All differences of the columns i < j of `of`, shape (N, C)."""
+
+    of: NDArray[np.float64]
+
+    @property
+    def rows(self) -> int:
+        """N."""
+        return int(self.of.shape[0])
+
+    @property
+    def count(self) -> int:
+        """P."""
+        columns = int(self.of.shape[1])
+        return columns * (columns - 1) // 2
+
+    def variances(self) -> NDArray[np.float64]:
+        """Return each difference's variance, shape (P,)."""
+        from rankbench.stats.kernels.differences import variances
+
+        found = np.empty(self.count)
+        variances(np.ascontiguousarray(self.of), found)
+        return found
+
+    def largest(self, centre: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return each row's largest studentized deviation, shape (N,)."""
+        from rankbench.stats.kernels.differences import largest
+
+        found = np.empty(self.rows)
+        largest(np.ascontiguousarray(self.of), centre, scale, found)
+        return found
+
+
+class Contrasts(Protocol):
+    """P linear contrasts of C arms."""
+
+    @property
+    def count(self) -> int:
+        """P."""
+
+    def means(self, arms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the contrasts of C numbers, shape (P,)."""
+
+    def of(self, values: NDArray[np.float64]) -> Columns:
+        """Return the contrasts of the rows of an array, shape (N, C)."""
+
+    def certain(self, sample: Crossed) -> NDArray[np.bool_]:
+        """Return of which contrasts no spread is believed, shape (P,), see `Crossed.certain`."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A contrast in every column of an array, shape (C, P)."""
+
+    matrix: NDArray[np.float64]
+
+    @property
+    def count(self) -> int:
+        """P."""
+        return int(self.matrix.shape[1])
+
+    def means(self, arms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the contrasts of C numbers, shape (P,)."""
+        return np.asarray(arms @ self.matrix)
+
+    def of(self, values: NDArray[np.float64]) -> Columns:
+        """Return the contrasts of the rows of an array."""
+        return Dense(values @ self.matrix)
+
+    def certain(self, sample: Crossed) -> NDArray[np.bool_]:
+        """Return of which contrasts no spread is believed, shape (P,)."""
+        return sample.certain(self.matrix)
+
+
+@dataclass(frozen=True)
+class OneArm:
+    """The mean of one arm: the contrast of a unit vector."""
+
+    arm: int
+    count: int = 1
+
+    def means(self, arms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the arm's number, shape (1,)."""
+        return arms[[self.arm]]
+
+    def of(self, values: NDArray[np.float64]) -> Columns:
+        """Return the arm's column."""
+        return Dense(values[:, [self.arm]])
+
+    def certain(self, sample: Crossed) -> NDArray[np.bool_]:
+        """Return whether no spread is believed, shape (1,): a mean is no difference of the same cells."""
+        return np.full(1, sample.cells is None)
+
+
+@dataclass(frozen=True)
+class OnePair:
+    """The difference of two arms, first minus second."""
+
+    first: int
+    second: int
+    count: int = 1
+
+    def means(self, arms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the difference of two of C numbers, shape (1,)."""
+        return np.asarray(arms[[self.first]] - arms[[self.second]])
+
+    def of(self, values: NDArray[np.float64]) -> Columns:
+        """Return the column of differences."""
+        return Dense(values[:, [self.first]] - values[:, [self.second]])
+
+    def certain(self, sample: Crossed) -> NDArray[np.bool_]:
+        """Return whether no spread is believed, shape (1,): that of the same cells, or any."""
+        return np.full(1, sample.cells is None or bool(sample.cells[self.first] == sample.cells[self.second]))
+
+
+@dataclass(frozen=True)
+class AllPairs:
+    """The differences i - j of all i < j of `arms` arms, row by row, as `numpy.triu_indices` has them."""
+
+    arms: int
+
+    @property
+    def count(self) -> int:
+        """P."""
+        return self.arms * (self.arms - 1) // 2
+
+    def means(self, arms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the differences of C numbers, shape (P,)."""
+        first, second = np.triu_indices(self.arms, 1)
+        return np.asarray(arms[first] - arms[second])
+
+    def of(self, values: NDArray[np.float64]) -> Columns:
+        """Return the differences of the rows of an array; they are held only if they are few."""
+        if values.shape[0] * self.count > HELD and self.count > 1:
+            return _Differences(values)
+        first, second = np.triu_indices(self.arms, 1)
+        # Not by indexing: that gives another order in memory, and so another order of additions.
+        return Dense(np.take(values, first, axis=1) - np.take(values, second, axis=1))
+
+    def certain(self, sample: Crossed) -> NDArray[np.bool_]:
+        """Return of which pairs no spread is believed, shape (P,): those of the same cells, or all."""
+        if sample.cells is None:
+            return np.ones(self.count, np.bool_)
+        first, second = np.triu_indices(self.arms, 1)
+        return np.asarray(sample.cells[first] == sample.cells[second])
+
+
+def contrasts_of(some: NDArray[np.float64] | Contrasts) -> Contrasts:
+    """Return contrasts, which may be given as the matrix of `Matrix`."""
+    return Matrix(some) if isinstance(some, np.ndarray) else some

@@ -1,0 +1,93 @@
+"""Linear contrasts of arms, over draws alone and over queries and draws."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.stats.bootstrap import Crossed
+from rankbench.stats.columns import Contrasts, contrasts_of
+from rankbench.stats.critical import Sources
+from rankbench.stats.simultaneous import Intervals, simultaneous
+
+__all__ = ["FEWEST", "contrasts", "contrasts_over_draws", "pairs", "too_few"]
+
+FEWEST = 4
+"""Fewer units than this do not show how large a share of several variances is theirs."""
+
+
+def too_few(draws: int) -> bool:
+    """Return whether draws are several, but fewer than `FEWEST`: no mean is shown with an interval then.
+
+    Two or three values have Student's t go where no value can be: a share below 0 or above 1.
+    """
+    return 1 < draws < FEWEST
+
+
+def pairs(arms: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return all pairs i < j, shape (P, 2), and the matrix of contrasts i - j, shape (arms, P)."""
+    index = np.stack(np.triu_indices(arms, 1), axis=1)
+    matrix = np.zeros((arms, len(index)))
+    matrix[index[:, 0], np.arange(len(index))] = 1.0
+    matrix[index[:, 1], np.arange(len(index))] = -1.0
+    return index, matrix
+
+
+def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> Intervals:
+    """Return simultaneous intervals that hold for other queries and other draws.
+
+    Parameters
+    ----------
+    sample : Crossed
+        C arms.
+    some : ndarray of float64, shape (C, P), or Contrasts
+        A contrast in every column, or what stands for such a matrix.
+    level : float, in (0, 1)
+        Of all P intervals together.
+
+    Notes
+    -----
+    With one draw the intervals are over queries alone, and with one query (or unit) they
+    are those of `contrasts_over_draws`; callers say so. Where several contrasts share fewer than `FEWEST` draws (or
+    queries), one of them is likely to have them agree by chance: their few degrees of
+    freedom then count for the whole variance, and hardly anything is told apart.
+    """
+    if len(sample.queries) == 1:
+        return contrasts_over_draws(sample, some, level)
+    wanted = contrasts_of(some)
+    draws, queries = wanted.of(sample.draws), wanted.of(sample.queries)
+    units = [means.rows for means in (draws, queries) if means.rows > 1]
+    if wanted.count > 1 and min(units, default=FEWEST) < FEWEST:
+        sources = Sources.only(wanted.count, min(units) - 1.0)
+    else:
+        sources = Sources.of(draws, queries)
+    return simultaneous(
+        wanted.means(sample.mean),
+        wanted.of(sample.replicates),
+        sources,
+        units=min(units, default=1),
+        level=level,
+        spread=bool(units),
+        certain=wanted.certain(sample),
+    )
+
+
+def contrasts_over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> Intervals:
+    """Return simultaneous intervals that hold for other draws on these very queries.
+
+    A single contrast gets the interval of the paired t test; of several, the maximum is
+    bootstrapped. Of one query whose draws are all the same there is none: that a thing
+    was computed again is no draw.
+    """
+    wanted = contrasts_of(some)
+    draws = wanted.of(sample.draws)
+    return simultaneous(
+        wanted.means(sample.mean),
+        wanted.of(sample.draw_replicates),
+        Sources.only(wanted.count, draws.rows - 1.0),
+        units=draws.rows,
+        level=level,
+        spread=draws.rows > 1 and not sample.alike,
+        se=np.sqrt(draws.variances()) / np.sqrt(draws.rows) if draws.rows > 1 else None,
+        certain=wanted.certain(sample),
+    )

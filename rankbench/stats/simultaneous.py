@@ -1,0 +1,134 @@
+"""Simultaneous max-t intervals: all of them cover at once, at the stated level.
+
+The largest of P studentized deviations is bootstrapped together with all others
+[WY93]_, so that contrasts which go up and down together are not paid for twice. Its
+quantile c says how strict a single interval has to be, a local level 2 Phi(-c); each
+contrast then uses a t quantile at that level, see `Sources`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from rankbench.stats.columns import Columns, Dense
+from rankbench.stats.critical import Sources
+
+__all__ = ["FEW", "Intervals", "p_values", "simultaneous"]
+
+FEW = 30
+"""With fewer resampled units a bootstrap of the maximum is too coarse: Bonferroni instead."""
+
+_ZERO = 1e-12
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """P estimates with simultaneous intervals.
+
+    Attributes
+    ----------
+    estimate, se, lower, upper : ndarray of float64, shape (P,)
+        ``lower`` and ``upper`` are nan where there is nothing to estimate a spread from.
+    local : float
+        Level of a single interval, 1 - `local` being its coverage.
+    sources : Sources or None
+        Where the variances come from; None where no spread was estimated.
+    flat : ndarray of float64, shape (P,)
+        0 where an estimate without spread is believed to have none, else nan.
+    """
+
+    estimate: NDArray[np.float64]
+    se: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    local: float
+    sources: Sources | None
+    flat: NDArray[np.float64]
+
+    @cached_property
+    def p(self) -> NDArray[np.float64]:
+        """Two-sided p-value of each estimate alone, not adjusted, shape (P,); worked out when asked for."""
+        if self.sources is None:
+            return np.full(self.estimate.shape, np.nan)
+        live = self.se > 0
+        t = np.divide(self.estimate, self.se, out=np.zeros_like(self.estimate), where=live)
+        none = np.where(np.abs(self.estimate) <= _scale(self.estimate), 1.0, 0.0) + self.flat
+        return np.where(live, self.sources.p(t), none)
+
+
+def _scale(estimate: NDArray[np.float64]) -> float:
+    """Return the size that rounding may give to what is 0."""
+    return _ZERO * max(1.0, float(np.abs(estimate).max(initial=0.0)))
+
+
+def p_values(found: Sequence[Intervals]) -> NDArray[np.float64]:
+    """Return the p-values of several single contrasts of the same sample, worked out together, shape (len(found),)."""
+    if not found or any(one.sources is None for one in found):
+        return np.array([one.p[0] for one in found], dtype=np.float64)
+    sources = [one.sources for one in found if one.sources is not None]
+    together = replace(sources[0], share=np.concatenate([one.share for one in sources]))
+    estimate, se = (np.concatenate([getattr(one, name) for one in found]) for name in ("estimate", "se"))
+    t = np.divide(estimate, se, out=np.zeros_like(estimate), where=se > 0)
+    # Where nothing varies there is no t: each says by itself what that means.
+    return np.where(se > 0, together.p(t), [one.p[0] if one.se[0] == 0 else 0.0 for one in found])
+
+
+def simultaneous(
+    estimate: NDArray[np.float64],
+    replicates: NDArray[np.float64] | Columns,
+    sources: Sources,
+    *,
+    units: int,
+    level: float = 0.95,
+    spread: bool = True,
+    se: NDArray[np.float64] | None = None,
+    certain: NDArray[np.bool_] | None = None,
+) -> Intervals:
+    """Return simultaneous intervals, studentized with the bootstrap's own standard errors.
+
+    Parameters
+    ----------
+    estimate : ndarray of float64, shape (P,)
+    replicates : ndarray of float64, shape (B, P), or Columns
+    sources : Sources
+        Of each standard error, for the critical values.
+    units : int
+        Number of units in the smallest sample that is resampled (of more than one unit).
+    level : float, in (0, 1)
+    spread : bool
+        False if nothing was resampled (one draw and one query): no interval then.
+    se : ndarray of float64, shape (P,), optional
+        Standard errors to use instead, where there is a formula.
+    certain : ndarray of bool, shape (P,), optional
+        Estimates of which no spread is believed; all by default.
+
+    Notes
+    -----
+    An estimate that is zero in every replicate (identical contenders) has the interval
+    [0, 0]; one that is the same in every replicate has a point as its interval. Without
+    `certain` neither has an interval: it is nan.
+    """
+    if not spread:
+        missing = np.full(estimate.shape, np.nan)
+        return Intervals(estimate, missing, missing, missing, 1 - level, None, missing)
+    columns = Dense(replicates) if isinstance(replicates, np.ndarray) else replicates
+    se = np.sqrt(columns.variances()) if se is None else se
+    se = np.where(se <= _scale(estimate), 0.0, se)
+    live = se > 0
+    contrasts = int(live.sum())
+    alpha = 1 - level
+    local = alpha
+    if contrasts > 1:
+        local = alpha / contrasts
+        if units >= FEW:
+            bootstrap = float(2 * ndtr(-np.quantile(columns.largest(estimate, se), level)))
+            local = min(max(local, bootstrap), alpha)
+    flat = np.zeros(estimate.shape) if certain is None else np.where(certain, 0.0, np.nan)
+    half = np.where(live, sources.quantile(local) * se, flat)
+    return Intervals(estimate, se, estimate - half, estimate + half, local, sources, flat)

@@ -1,0 +1,1 @@
+"""What a run keeps: its journal, written by one process alone, and the files made from it."""

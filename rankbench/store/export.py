@@ -1,0 +1,111 @@
+"""Rows for other programs: ``results.parquet`` and frames."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from rankbench.kinds.cell import Member, SuiteRecord
+from rankbench.store.contents import StoredCell
+from rankbench.store.journal import Journal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["config_hash", "parquet_bytes", "results_frame"]
+
+_KEYS = ("experiment", "n", "contender", "repetition", "metric", "split", "step")
+
+
+def config_hash(config: dict[str, Any]) -> str:
+    """Return a hash of all of a contender's parameters."""
+    return hashlib.blake2b(json.dumps(config, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def results_frame(journal: Journal) -> pl.DataFrame:
+    """Return one row for each experiment, contender, block, metric, split and step, sorted.
+
+    ``value`` is the mean over units; for a curve it is the value at ``step``, which is
+    null otherwise. A cell that is not done has rows without values, with its status and
+    reason; a cell without a row yet has none here either.
+    """
+    import polars as pl
+
+    record, cells = journal.record(), journal.cells()
+    losses = {experiment.name: experiment.losses for experiment in record.experiments}
+    rows = [
+        row
+        for member in journal.members()
+        if member.cell in cells
+        for row in _rows(journal, record, member, cells[member.cell], losses.get(member.experiment, ()))
+    ]
+    schema = {
+        "suite": pl.String,
+        "experiment": pl.String,
+        "config": pl.String,
+        "protocol": pl.String,
+        "dataset": pl.String,
+        "dataset_sha256": pl.String,
+        "contender": pl.String,
+        "spec": pl.String,
+        "versions": pl.String,
+        "code_digest": pl.String,
+        "cell": pl.String,
+        "n": pl.Int64,
+        "repetition": pl.Int64,
+        "seed": pl.Int64,
+        "split": pl.String,
+        "metric": pl.String,
+        "direction": pl.String,
+        "step": pl.Int64,
+        "value": pl.Float64,
+        "status": pl.String,
+        "reason": pl.String,
+        "optimality": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row").sort(_KEYS, nulls_last=False)
+
+
+def parquet_bytes(frame: pl.DataFrame) -> bytes:
+    """Return `frame` as Parquet; the same frame gives the same bytes."""
+    buffer = io.BytesIO()
+    frame.rechunk().write_parquet(buffer, compression="zstd", row_group_size=1 << 20)
+    return buffer.getvalue()
+
+
+def _rows(
+    journal: Journal, record: SuiteRecord, member: Member, cell: StoredCell, metrics: tuple[str, ...]
+) -> list[tuple[Any, ...]]:
+    source = record.source(member.experiment)
+    head = (
+        record.name,
+        member.experiment,
+        config_hash(member.config),
+        source.protocol,
+        source.dataset,
+        source.fingerprint,
+        member.label,
+        member.spec,
+        json.dumps(record.versions, sort_keys=True),
+        record.code_digest,
+        member.cell,
+        member.n,
+        member.repetition,
+        record.seed,
+    )
+    tail = (cell.status, cell.reason, None if math.isnan(cell.optimality) else cell.optimality)
+    rows: list[tuple[Any, ...]] = []
+    for metric in metrics:
+        for split in source.shown_splits():
+            losses = journal.losses(member.cell, metric, split) if cell.status == "done" else None
+            mean = math.nan if losses is None else float(losses.mean())
+            value = None if math.isnan(mean) else mean
+            rows.append((*head, split, metric, source.direction(metric), None, value, *tail))
+    for metric, curve in journal.curves(member.cell).items():
+        split, direction = source.curve(metric)
+        for step, at in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
+            rows.append((*head, split, metric, direction, step, None if math.isnan(at) else at, *tail))
+    return rows

@@ -1,0 +1,225 @@
+"""The store: the one writer of a run's journal, a block at a time.
+
+Losses are kept as float64: two hundred blocks of fifty cells on a thousand queries are
+80 MB, noise does not compress, and a float32 would put its rounding between a report and
+the numbers that were computed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from pydantic import ValidationError
+
+from rankbench.errors import StoreError
+from rankbench.kinds.cell import BlockResult, CellResult, Member, SuiteRecord, problem_with
+from rankbench.store.contents import members_digest
+from rankbench.store.file import FILE
+from rankbench.store.journal import Journal
+from rankbench.store.seals import Value, real, sealed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["LOCK", "Store"]
+
+LOCK = "journal.lock"
+REPORTED = ("leaderboard.md", "leaderboard.csv", "results.parquet", "units.csv", "run.json")
+"""What a run writes beside its journal, and figures."""
+
+
+class Store(Journal):
+    """A run's journal, open for writing by this process alone.
+
+    `kill -9` at any moment loses at most the block that was being committed.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        folder = Path(directory)
+        _check_foreign(folder)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{folder}: cannot make the folder ({error}); choose another one") from error
+        self._lock = _lock(folder)
+        self._record: SuiteRecord | None = None
+        try:
+            super().__init__(folder, create=True)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    @classmethod
+    def open(cls, path: Path | str) -> Self:
+        """Open or create the journal of the folder `path`, and lock it.
+
+        Raises
+        ------
+        StoreError
+            Another run holds the lock; the file is not one of ours, of another version,
+            or damaged; or there is none, and files that the run would write over.
+        """
+        return cls(Path(path))
+
+    def close(self) -> None:
+        """Close the journal and release the lock."""
+        super().close()
+        self._lock.close()
+
+    def begin(self, suite_json: dict[str, Any], members: Sequence[Member]) -> None:
+        """Replace the plan; cells stay.
+
+        Parameters
+        ----------
+        suite_json : dict
+            The resolved suite, see `SuiteRecord`.
+        members : sequence of Member
+            Which cells each experiment shows.
+
+        Raises
+        ------
+        StoreError
+            The suite cannot be read back, or a member is named twice.
+        """
+        try:
+            record = SuiteRecord.model_validate(suite_json)
+        except ValidationError as error:
+            raise StoreError(f"{self.path}: the resolved suite is incomplete: {error}") from error
+        text = json.dumps(suite_json, sort_keys=True)
+        shown = Counter((m.experiment, m.n, m.repetition, m.label) for m in members)
+        twice = [place for place, count in shown.items() if count > 1]
+        if twice:
+            raise StoreError(f"{self.path}: the plan shows {twice[0]} twice; give the contenders different labels")
+        rows = [(m.experiment, m.label, m.spec, json.dumps(m.config, sort_keys=True), *astuple(m)[4:]) for m in members]
+        suite = (text, members_digest(rows))
+        with self._transaction():
+            self.connection.execute("DELETE FROM suite")
+            self.connection.execute("DELETE FROM members")
+            self.connection.execute("INSERT INTO suite VALUES (?, ?)", suite)
+            self.connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self.connection.execute("UPDATE head SET plan = ?", (sealed("suite", *suite),))
+        self.contents.plan(text, rows)
+        self._record = record
+
+    def record(self) -> SuiteRecord:
+        """Return the suite of the last `begin`; read once, as nobody else writes here."""
+        if self._record is None:
+            self._record = super().record()
+        return self._record
+
+    def known(self, cell_ids: Iterable[str]) -> set[str]:
+        """Return those of `cell_ids` that have an answer: done, diverged or skipped."""
+        return self.contents.answered.intersection(cell_ids)
+
+    def commit(self, block: BlockResult) -> None:
+        """Store a block in one transaction.
+
+        A cell that has an answer already is left as it is: cells are input-addressed, so
+        the new one says the same. A failed cell is replaced.
+
+        Raises
+        ------
+        StoreError
+            A cell that cannot be read back (see `problem_with`, which whoever made the
+            cell asks first); or the disk refused.
+        """
+        known = self.known(cell.cell for cell in block.cells)
+        new = [cell for cell in block.cells if cell.cell not in known]
+        if not new:
+            return
+        source = self.record().source_of(block.key)
+        for cell in new:
+            problem = problem_with(cell, source.sizes() if source else None)
+            if problem is not None:
+                raise StoreError(f"cell {cell.cell}: {problem}")
+        often, times = Counter(cell.cell for cell in new).most_common(1)[0]
+        if times > 1:
+            raise StoreError(f"cell {often}: the block has it {times} times")
+        key, number = block.key, self.contents.blocks + 1
+        values = (number, key.protocol, key.dataset, int(key.n), int(key.repetition), int(key.seed))
+        row = (*values, real(block.seconds))
+        stored: list[tuple[str, int, tuple[Value, ...], str]] = []
+        with self._transaction():
+            for table, rows in _rows(number, new).items():
+                stored += [(table, *self._insert(table, values)) for values in rows]
+            digest = sealed("blocks", *row, self.contents.digest, *(seal for *_, seal in stored))
+            self.connection.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, digest))
+            self.connection.execute("UPDATE head SET blocks = ?, digest = ?", (number, digest))
+        for one in stored:
+            self.contents.add(*one)
+        self.contents.blocks, self.contents.digest = number, digest
+
+    def _insert(self, table: str, values: tuple[Value, ...]) -> tuple[int, tuple[Value, ...], str]:
+        """Store a row under its digest; return its place, its values and the digest."""
+        seal, marks = sealed(table, *values), ", ".join("?" * (len(values) + 1))
+        row = self.connection.execute(f"INSERT INTO {table} VALUES ({marks})", (*values, seal)).lastrowid
+        if row is None:
+            raise StoreError(f"{self.path}: a row of {table} got no number; run again")
+        return row, values, seal
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self.guarded():
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.connection.execute("COMMIT")
+            except BaseException:
+                self.connection.rollback()
+                raise
+
+
+def _rows(block: int, cells: Sequence[CellResult]) -> dict[str, list[tuple[Value, ...]]]:
+    """Return a block's rows by table, in the order in which the journal reads them again."""
+    rows: dict[str, list[tuple[Value, ...]]] = {"cells": [], "losses": [], "curves": []}
+    for cell in cells:
+        info = json.dumps({name: float(value) for name, value in cell.info.items()}, sort_keys=True)
+        rows["cells"].append((block, cell.cell, cell.status, cell.reason, real(cell.optimality), info))
+        for (metric, split), losses in sorted(cell.losses.items()):
+            rows["losses"].append((block, cell.cell, metric, split, np.asarray(losses, dtype="<f8").tobytes()))
+        for metric, curve in sorted(cell.curves.items()):
+            steps, values = np.asarray(curve.steps, "<i8").tobytes(), np.asarray(curve.values, "<f8").tobytes()
+            rows["curves"].append((block, cell.cell, metric, steps, values))
+    return rows
+
+
+def _check_foreign(folder: Path) -> None:
+    """Refuse a folder that was no run's and holds files that a run would write over, or sweep away."""
+    if os.path.lexists(folder / FILE):
+        return
+    found = [name for name in REPORTED if os.path.lexists(folder / name)]
+    found += [
+        f"figures/{path.name}" for end in ("svg", "png") for path in sorted((folder / "figures").glob(f"*.{end}"))
+    ]
+    if found:
+        raise StoreError(
+            f"{folder} has no journal of a run ({FILE}), but {found[0]}, which would be lost; choose another --out, or "
+            "move it away"
+        )
+
+
+def _lock(folder: Path) -> sqlite3.Connection:
+    """Take the folder's lock: an SQLite one too, released by the system when a process dies."""
+    path = folder / LOCK
+    connection: sqlite3.Connection | None = None
+    try:
+        connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        if connection is not None:
+            connection.close()
+        if "locked" in str(error):
+            raise StoreError(
+                f"{folder}: another run is writing here; wait for it, stop it, or choose another --out"
+            ) from error
+        raise StoreError(f"{path}: cannot lock the folder ({error}); check its permissions") from error
+    return connection

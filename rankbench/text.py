@@ -1,0 +1,208 @@
+"""Text from outside, made safe for the places where it is shown, and numbers with fixed digits.
+
+Labels, reasons, data set names, cells of files and exceptions may come from a plugin or a log.
+None of them can move the terminal's cursor, start a formula in a spreadsheet, break a Markdown
+table or make an error message unreadable.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+__all__ = [
+    "code",
+    "count",
+    "csv_cell",
+    "cut",
+    "distinct",
+    "first_of",
+    "interval",
+    "listed",
+    "literal",
+    "markdown",
+    "natural",
+    "number",
+    "numbered",
+    "plain",
+    "said",
+    "sentence",
+    "shown",
+    "significant",
+]
+
+_LONGEST = 40
+_MOST = 20
+_MARKUP = re.compile(r"([\\`*_\[\]|~$])")
+_NUMBER = re.compile(r"((?<![\w.])(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)(?!\w))")
+_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+
+
+def shown(value: object) -> str:
+    """Return the `repr` of a value; of a text or a long value, the first 40 characters."""
+    return repr(cut(value)) if isinstance(value, str) else cut(repr(value))
+
+
+def cut(text: str) -> str:
+    """Return the first 40 characters of a text, with dots if there are more."""
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return quoted names with commas, the first 20 and how many more there are."""
+    text = ", ".join(map(shown, names[:_MOST]))
+    return text if len(names) <= _MOST else f"{text} and {len(names) - _MOST} more"
+
+
+def said(error: BaseException) -> str:
+    """Return an exception's type and message.
+
+    Its ``__str__`` is foreign code: whatever that raises, even `SystemExit`, is taken for
+    a message that cannot be had.
+    """
+    name = type.__getattribute__(type(error), "__name__")
+    try:
+        message = f"{error}"
+    except BaseException:
+        return f"{name} (its message cannot be shown)"
+    return f"{name}: {message}" if message else f"{name}"
+
+
+def natural(text: str) -> tuple[tuple[float, str], ...]:
+    """Return a key that sorts text by the numbers in it: k=3 before k=10 before k=inf."""
+    parts = _NUMBER.split(text)
+    return tuple((float(part), "") if index % 2 else (0.0, part) for index, part in enumerate(parts))
+
+
+def numbered(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names by the whole numbers in them, also within words: C2 before C10."""
+    parts = re.split(r"([0-9]+)", name)
+    # A number's length first: of two numbers the one with more digits is larger.
+    return [(len(p.lstrip("0")), p.lstrip("0")) if index % 2 else (0, p) for index, p in enumerate(parts)]
+
+
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
+
+
+def plain(text: str) -> str:
+    """Return `text` on one line, without control and formatting characters."""
+    flat = " ".join(text.split())
+    return "".join(c for c in flat if unicodedata.category(c) not in _HIDDEN)
+
+
+def markdown(text: str) -> str:
+    """Return `text` so that Markdown shows it as it is, in a table too."""
+    safe = "".join(_HTML.get(c, c) for c in plain(text))
+    return re.sub(r"^([#+\-]|\d+[.)])", r"\\\1", _MARKUP.sub(r"\\\1", safe))
+
+
+def code(text: str) -> str:
+    """Return `text` as Markdown code that also stands in a table."""
+    return f"`{plain(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+
+
+def literal(text: str) -> str:
+    """Return `text` as Markdown code to copy from, with nothing in it escaped; not for tables."""
+    safe = plain(text)
+    # Code ends at the first run of as many backticks as it began with.
+    fence = "`" * (max((len(run) for run in re.findall("`+", safe)), default=0) + 1)
+    return f"{fence} {safe} {fence}" if safe[:1] == "`" or safe[-1:] == "`" else f"{fence}{safe}{fence}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return names with commas between them; of more than `most` the first ones, and how many others there are."""
+    rest = len(names) - most
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:most])} and {count(rest)} more"
+
+
+def csv_cell(text: str) -> str:
+    """Return `text` for a CSV cell; what a spreadsheet would take for a formula gets a quote."""
+    safe = plain(text)
+    return f"'{safe}" if safe[:1] in ("=", "+", "-", "@") else safe
+
+
+def distinct(names: Iterable[str], safe: Callable[[str], str]) -> dict[str, str]:
+    r"""Return what to show for each name: its safe form, or one with escapes where two would be shown alike.
+
+    Parameters
+    ----------
+    names : iterable of str
+    safe : callable
+        `plain` or `csv_cell`: what is hidden is left out, so that "a" and "a\u200b" become one.
+
+    Returns
+    -------
+    dict of str to str
+        Different texts for different names, none of them empty but for the empty name.
+    """
+    shown = {name: safe(name) for name in names}
+    for name, text in shown.items():
+        if name and not text:
+            shown[name] = _escaped(name)
+    # An escaped name may be another one, as it is; escaped ones differ from one another.
+    while True:
+        times = Counter(shown.values())
+        alike = [name for name, text in shown.items() if times[text] > 1 and text != _escaped(name)]
+        if not alike:
+            return shown
+        shown |= {name: _escaped(name) for name in alike}
+
+
+def _escaped(name: str) -> str:
+    """Return a text from which the name could be told, with nothing hidden and no formula."""
+    parts: list[str] = []
+    for at, c in enumerate(name):
+        space = c == " " and (at in (0, len(name) - 1) or name[at - 1] == " ")
+        other = c != " " and (c.isspace() or unicodedata.category(c) in _HIDDEN)
+        if c == "\\":
+            parts.append("\\\\")
+        elif space or other or (at == 0 and c in "=+-@'"):
+            code = ord(c)
+            parts.append(f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}")
+        else:
+            parts.append(c)
+    return "".join(parts)
+
+
+def sentence(text: str) -> str:
+    """Return `text` ended by a period."""
+    safe = plain(text)
+    return safe if safe.endswith((".", "!", "?")) else f"{safe}."
+
+
+def number(value: float, digits: int = 4, *, sign: bool = False) -> str:
+    """Return `value` with fixed digits, from 1e15 with an exponent; a dash for nan, never a negative zero."""
+    if math.isnan(value):
+        return "—"
+    if abs(value) >= 1e15:
+        return f"{value:{'+' if sign else ''}.{digits}e}"
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
+    if float(text) == 0:
+        return f"{0:.{digits}f}"
+    return text
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Return `value` with this many significant digits, so that nothing but 0 looks like 0; a dash for nan."""
+    if math.isnan(value):
+        return "—"
+    if value == 0:
+        return "0"
+    text = f"{value:#.{digits}g}"
+    whole = abs(float(text)) >= 10 ** (digits - 1)
+    return f"{float(text):.0f}" if whole else text
+
+
+def interval(lower: float, upper: float, digits: int = 4, *, sign: bool = False) -> str:
+    """Return ``[lower, upper]``, or a dash where there is none."""
+    if math.isnan(lower) or math.isnan(upper):
+        return "—"
+    return f"[{number(lower, digits, sign=sign)}, {number(upper, digits, sign=sign)}]"
+
+
+def count(value: int) -> str:
+    """Return an integer with thousands separated."""
+    return f"{value:,}"

@@ -1,0 +1,128 @@
+"""A file of one's own as a data set, and what workers need of it: nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench.counts.dataset import BallotsFile, ClicksFile, VotesFile
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.protocol import Prepared
+from rankbench.protocols import votes as protocol_votes
+from rankbench.protocols.votes import votes_of
+from rankbench.runner.prepare import protocol_of
+from rankbench.runner.share import open_shared, shared
+
+SUITE = """
+name = "small"
+title = "Small"
+protocol = "own-log"
+[[experiments]]
+name = "methods"
+title = "Methods"
+repetitions = 4
+losses = ["disagreement"]
+baseline = "win rate"
+contenders = [{ label = "win rate", use = "win-rate" }, { label = "Borda", use = "borda" }]
+"""
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    a = rng.integers(5, size=200)
+    b = (a + rng.integers(1, 5, size=200)) % 5
+    frame = pl.DataFrame({"x": a, "y": b, "said": np.where(rng.random(200) < 0.7, np.minimum(a, b), np.maximum(a, b))})
+    frame = frame.cast(pl.String).with_columns(judge=pl.Series(rng.integers(20, size=200)))
+    path = tmp_path / "votes.csv"
+    frame.write_csv(path)
+    return path
+
+
+def test_the_table_is_known_by_what_is_in_it(tmp_path: Path, votes: Path) -> None:
+    found = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
+    assert (type(found), found.table, str(found)) == (VotesFile, "comparisons", "votes.csv")
+    clicks = tmp_path / "clicks.ndjson"
+    clicks.write_text(json.dumps({"query_id": "q", "session_id": "1", "shown": ["a", "b"], "clicked": [1]}) + "\n")
+    assert isinstance(rankbench.log_file(clicks), ClicksFile)
+    ballots = tmp_path / "ballots.ndjson"
+    ballots.write_text(json.dumps({"query_id": "q", "ranking": [["a"], ["b"]]}) + "\n")
+    assert isinstance(rankbench.log_file(ballots), BallotsFile)
+    items = tmp_path / "items.txt"
+    items.write_text("1 qid:1 1:0.5\n0 qid:1 1:0.1\n")
+    with pytest.raises(SpecError, match="holds items, not judgments"):
+        rankbench.log_file(items)
+    with pytest.raises(SpecError, match="fixed names"):
+        rankbench.log_file(items, columns="left=x")
+    with pytest.raises(InputError, match="no such file"):
+        rankbench.log_file(tmp_path / "nothing.csv")
+
+
+def test_the_fingerprint_is_of_the_content_and_of_how_it_is_read(tmp_path: Path) -> None:
+    path, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    for place in (path, other):
+        place.write_text("left,right,winner,x\na,b,a,b\n")
+    plain = rankbench.log_file(path)
+    assert plain.fingerprint() == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert rankbench.log_file(other).fingerprint() == plain.fingerprint()
+    assert rankbench.log_file(path, columns="winner=x").fingerprint() != plain.fingerprint()
+
+
+def test_workers_need_no_path(votes: Path) -> None:
+    own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
+    prepared = Prepared(protocol_of("own-log"), own, own.fingerprint(), {"heldout": ("all",)})
+    built_in = Prepared(protocol_of("btl"), rankbench.get("dataset", "web10k-like:queries=2,features=9"), "", {})
+    with shared([prepared, built_in]) as file:
+        votes.unlink()
+        assert open_shared(file, 0).dataset is None
+        assert str(open_shared(file, 1).dataset) == "web10k-like:queries=2,features=9"
+
+
+@pytest.mark.alone
+def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:
+    suite = tmp_path / "small.toml"
+    suite.write_text(SUITE)
+    own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
+    here = rankbench.run(str(suite), dataset=own, out=tmp_path / "one")
+    there = rankbench.run(str(suite), dataset=own, workers=2, out=tmp_path / "two")
+    assert not there.failures
+    assert (here.directory / "leaderboard.csv").read_bytes() == (there.directory / "leaderboard.csv").read_bytes()
+    assert "votes.csv" in (here.directory / "leaderboard.md").read_text()
+
+
+def rewritten(path: Path, old: str, new: str) -> None:
+    """Replace text in a file by as much text, and put its time of change back."""
+    before = path.stat()
+    path.write_text(path.read_text().replace(old, new, 1))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+def test_another_content_of_the_same_size_and_time_is_another_log(votes: Path) -> None:
+    log = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
+    first, loaded = log.fingerprint(), votes_of(log)
+    line = votes.read_text().splitlines()[1]
+    rewritten(votes, line, line[:-1] + ("1" if line[-1] != "1" else "2"))
+    assert log.fingerprint() != first
+    assert votes_of(log) is not loaded
+
+
+def test_a_log_that_changes_while_it_is_read_is_refused(votes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
+    load = protocol_votes.load_votes
+
+    def grown(frame: object) -> object:
+        with votes.open("a") as file:
+            file.write("0,1,0,3\n")
+        return load(frame)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(protocol_votes, "load_votes", grown)
+    with pytest.raises(InputError, match=r"votes\.csv changed while it was read; run again when nobody writes to it"):
+        votes_of(log)

@@ -1,0 +1,112 @@
+"""Lists of compiled functions: what is in them, what they keep, and that nothing is compiled to make one."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankbench.kernels.function_lists import functions, vectors
+from rankbench.kernels.signatures import PHI, TARGET
+
+from numba import njit, types  # isort: skip
+from numba.core import event  # isort: skip
+
+ListOfPhi = types.ListType(types.FunctionType(PHI))  # type: ignore[no-untyped-call]
+
+
+def times(factor):
+    """Return a new kernel that multiplies."""
+
+    @njit(PHI)
+    def multiply(margins, params, out):
+        out[:] = factor * margins
+
+    return multiply
+
+
+TWICE, THRICE = times(2.0), times(3.0)
+
+
+@njit(types.float64[::1](ListOfPhi, types.float64))
+def called(listed, margin):
+    """Return what each function of a list makes of a margin."""
+    margins, params, out = np.full(1, margin), np.zeros(0), np.zeros(1)
+    found = np.zeros(len(listed))
+    for i in range(len(listed)):
+        listed[i](margins, params, out)
+        found[i] = out[0]
+    return found
+
+
+def test_functions_are_called_in_their_order() -> None:
+    assert called(functions(PHI, [TWICE, THRICE, TWICE]), 5.0).tolist() == [10.0, 15.0, 10.0]
+    assert called(functions(PHI, []), 5.0).tolist() == []
+
+
+def test_a_function_lives_as_long_as_lists_may_call_it() -> None:
+    kernel = times(4.0)
+    gone, listed = weakref.ref(kernel), functions(PHI, [kernel])
+    del kernel
+    gc.collect()
+    assert gone() is not None
+    assert called(listed, 2.0).tolist() == [8.0]
+
+
+def test_new_functions_are_listed_without_compiling_anything() -> None:
+    functions(PHI, [])
+    with event.install_recorder("numba:run_pass") as passes:
+        functions(PHI, [TWICE, THRICE])
+    assert not passes.buffer
+
+
+FRESH = """
+from rankbench.kernels.function_lists import functions, vectors
+from rankbench.kernels.signatures import PHI, TARGET
+from numba import njit
+from numba.core import event
+import numpy as np
+kernels = [(PHI, njit(PHI)(lambda a, b, c: None)), (TARGET, njit(TARGET)(lambda a, b, c, d: None))]
+with event.install_recorder("numba:run_pass") as passes:
+    for signature, kernel in kernels:
+        functions(signature, [kernel])
+    vectors([np.ones(2)])
+print(len(passes.buffer))
+"""
+
+
+def test_a_new_process_finds_all_that_makes_a_list_in_the_cache(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    counts = [
+        int(subprocess.run([sys.executable, "-c", FRESH], env=environment, capture_output=True, check=True).stdout)
+        for _ in range(2)
+    ]
+    assert counts[0] > 0
+    assert counts[1] == 0
+    # Two signatures in one file could get each other's machine code, where two processes write them at once.
+    files = [path for path in tmp_path.rglob("*.nbi") if path.name.startswith("function_lists.")]
+    assert len(files) == 2 * 3
+    assert {len(list(path.parent.glob(f"{path.stem}.*.nbc"))) for path in files} == {1}
+
+
+def test_what_has_another_signature_is_refused() -> None:
+    @njit(types.float64(types.float64))
+    def other(x):
+        return x
+
+    for member in (other, len, 3):
+        with pytest.raises(TypeError):
+            functions(PHI, [member])
+    with pytest.raises(TypeError):
+        functions(TARGET, [TWICE])
+
+
+def test_vectors_are_those_that_were_given() -> None:
+    given = [np.array([1.0, 2.0]), np.zeros(0), np.array([3.0])]
+    assert [vector.tolist() for vector in vectors(given)] == [[1.0, 2.0], [], [3.0]]

@@ -1,0 +1,159 @@
+"""The pairwise risk (19): solvers, the compiled stream and the interpreted one mean the same by it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from small_blocks import make_block
+
+from rankbench.aggregators import DifferenceGraph
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.method import Block, Fitted
+from rankbench.kinds.surrogate import PairwiseSurrogate
+from rankbench.methods.erm.composed import fit_composed
+from rankbench.methods.erm.erm import ERM
+from rankbench.plugin.manager import get
+from rankbench.surrogates import PairwiseLogistic, PairwiseSquared, PairwiseSquaredHinge
+
+NEWTON = "optimizer=newton"
+
+
+@pytest.fixture(scope="module")
+def weighted() -> Block:
+    """A block whose judgments have different weights."""
+    block = make_block([4, 6, 3], 40, d=4)
+    weights = np.random.default_rng(0).choice([0.5, 1.0, 3.0], size=len(block.comparisons))
+    return dataclasses.replace(block, comparisons=dataclasses.replace(block.comparisons, weights=weights))
+
+
+def enumerated(
+    block: Block, aggregator: Aggregator, surrogate: PairwiseSurrogate, k: float, theta: NDArray[np.float64]
+):  # type: ignore[no-untyped-def]
+    """Return the risk (19) by enumerating all k-subsets of every query's judgments."""
+    c, total = block.comparisons, 0.0
+    for q in range(len(block.design)):
+        low, high = block.design.offsets[q : q + 2]
+        alpha = block.design.x[low:high].astype(np.float64) @ theta
+        rows = range(c.offsets[q], c.offsets[q + 1])
+        if len(rows) == 0:
+            continue
+        values = []
+        for chosen in map(list, itertools.combinations(rows, int(min(k, len(rows))))):
+            graph = aggregator.aggregate(c.winners[chosen], c.losers[chosen], c.weights[chosen], len(alpha))
+            i, j = np.nonzero(graph)
+            factors, offsets = surrogate.edges(graph[i, j])
+            values.append(factors @ surrogate.phi(alpha[i] - alpha[j] - offsets))
+        total += len(rows) / len(c) * float(np.mean(values))
+    return total
+
+
+def fit(block: Block, method: ERM) -> NDArray[np.float64]:
+    outcome = fit_composed(block, {"": method})[""]
+    assert isinstance(outcome, Fitted), outcome
+    assert outcome.theta is not None
+    return outcome.theta
+
+
+SURROGATES = [
+    PairwiseLogistic(),
+    PairwiseSquared(power=0.5),
+    PairwiseSquaredHinge(form="margin", scale=0.5),
+    PairwiseLogistic(form="margin", power=0),
+]
+
+
+@pytest.mark.parametrize(
+    ("aggregator", "k"),
+    [
+        ("identity", 1),
+        ("average-adjacency", 1),
+        ("average-adjacency", np.inf),
+        ("difference-graph", np.inf),
+        ("difference-graph", 100),
+    ],
+)
+@pytest.mark.parametrize("surrogate", SURROGATES, ids=str)
+def test_the_solver_minimizes_the_risk(
+    weighted: Block, aggregator: str, k: float, surrogate: PairwiseSurrogate
+) -> None:
+    made = get("aggregator", aggregator)
+    assert isinstance(made, Aggregator)
+    method = ERM(aggregator=made, surrogate=surrogate, k=k, optimizer=get("optimizer", "newton"), **{"lambda": 0.1})
+    theta = fit(weighted, method)
+
+    def objective(at: NDArray[np.float64]) -> float:
+        return float(enumerated(weighted, made, surrogate, k, at) + 0.05 * at @ at)
+
+    step = 1e-5
+    slope = [(objective(theta + step * e) - objective(theta - step * e)) / (2 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(slope, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "erm:aggregator=identity,surrogate=pairwise-logistic,k=1",
+        "erm:aggregator=average-adjacency,surrogate=pairwise-squared(form=margin,scale=0.5),k=1",
+        "erm:aggregator=identity,surrogate=pairwise-squared-hinge(power=2),k=1",
+    ],
+)
+def test_steps_go_where_the_solver_is(weighted: Block, spec: str) -> None:
+    """With weights that differ, too: both divide by the number of judgments."""
+    exact, steps = (
+        get("method", f"{spec},lambda=1,{NEWTON}"),
+        get("method", f"{spec},lambda=1,draws=40000,optimizer=composite(c=1,schedule=inverse-t,t0=100)"),
+    )
+    assert isinstance(exact, ERM)
+    assert isinstance(steps, ERM)
+    wanted = fit(weighted, exact)
+    assert np.linalg.norm(fit(weighted, steps) - wanted) < 0.05 * np.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ("erm:aggregator=average-adjacency,surrogate=pairwise-logistic(power=0),k=2", "k=inf"),
+        ("erm:aggregator=difference-graph,surrogate=pairwise-logistic,k=2", "k=inf"),
+    ],
+)
+def test_what_has_no_solver_says_what_to_use(weighted: Block, spec: str, hint: str) -> None:
+    method = get("method", f"{spec},{NEWTON}")
+    assert isinstance(method, ERM)
+    message = str(fit_composed(weighted, {"": method})[""])
+    assert hint in message
+    assert "composite" in message
+
+
+def test_judgments_that_all_cancel_are_said_to(weighted: Block) -> None:
+    offsets, one = np.array([0, 2, 2, 2]), np.ones(2)
+    both = dataclasses.replace(
+        weighted.comparisons,
+        offsets=offsets,
+        winners=np.array([0, 1], dtype=np.int32),
+        losers=np.array([1, 0], dtype=np.int32),
+        weights=one,
+    )
+    method = ERM(aggregator=DifferenceGraph(), surrogate=PairwiseLogistic(), optimizer=get("optimizer", "newton"))
+    block = dataclasses.replace(weighted, comparisons=both)
+    assert "cancel" in str(fit_composed(block, {"": method})[""])
+    steps = ERM(
+        aggregator=DifferenceGraph(), surrogate=PairwiseLogistic(), optimizer=get("optimizer", "composite"), draws=20
+    )
+    assert not fit(block, steps).any()
+
+
+def test_a_tie_is_half_a_win_each_way() -> None:
+    block = make_block([5, 7], 60)
+    said = block.comparisons
+    ties = np.arange(len(said)) % 3 == 0
+    tied = dataclasses.replace(block, comparisons=dataclasses.replace(said, ties=ties))
+    halves = dataclasses.replace(block, comparisons=dataclasses.replace(said, ties=ties).without_ties())
+    method = get("method", "erm:aggregator=average-adjacency,k=inf,surrogate=pairwise-logistic,optimizer=newton")
+    assert isinstance(method, ERM)
+    found = [fit(case, method) for case in (tied, halves, block)]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert not np.allclose(found[0], found[2])

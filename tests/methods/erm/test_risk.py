@@ -1,0 +1,179 @@
+"""The regression risk (19): what the sampler averages is the enumerated U-statistic."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from small_blocks import make_block
+
+from rankbench.kernels.random import seed_state
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.method import Block
+from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.methods.erm.lockstep import Lockstep
+from rankbench.methods.erm.risk import (
+    complete_share,
+    gram_matrix,
+    mean_target,
+    row_weights,
+    single_target,
+    tiled_product,
+)
+from rankbench.methods.erm.tables import TargetPlan, judged_arrays
+from rankbench.plugin.manager import get
+
+AGGREGATORS = ["mean-log-odds", "borda", "win-rate", "bradley-terry", "thurstone-mosteller"]
+
+
+def components(name: str) -> tuple[Aggregator, ScoreSurrogate]:
+    aggregator, surrogate = get("aggregator", name), get("surrogate", "regression")
+    assert isinstance(aggregator, Aggregator)
+    assert isinstance(surrogate, ScoreSurrogate)
+    return aggregator, surrogate
+
+
+def enumerated(block: Block, name: str, k: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Average targets over all k-subsets (18), with the convention for n_q < k; also their variance."""
+    aggregator, surrogate = components(name)
+    mean, variance = np.zeros(len(block.design.x)), np.zeros(len(block.design.x))
+    c = block.comparisons
+    for q in range(len(block.design)):
+        low, high = block.design.offsets[q : q + 2]
+        rows = range(c.offsets[q], c.offsets[q + 1])
+        if len(rows) == 0:
+            continue
+        size = int(min(k, len(rows)))
+        targets = np.array(
+            [
+                surrogate.target(
+                    aggregator.aggregate(
+                        c.winners[list(chosen)], c.losers[list(chosen)], c.weights[list(chosen)], high - low
+                    )
+                )
+                for chosen in itertools.combinations(rows, size)
+            ]
+        )
+        mean[low:high], variance[low:high] = targets.mean(axis=0), targets.var(axis=0)
+    return mean, variance
+
+
+def sampled(block: Block, name: str, k: float, steps: int) -> tuple[NDArray[np.float64], NDArray[np.float64], Lockstep]:
+    aggregator, surrogate = components(name)
+    plan = TargetPlan([(aggregator, k, surrogate), (aggregator, 2, surrogate), (aggregator, 5, surrogate)])
+    judged = judged_arrays(block.design, block.comparisons)
+    table, scratch = plan.table(block.design, judged)
+    stream = Lockstep(block.design.x.astype(float), judged, plan, table, scratch, [], seed_state([5]))
+    stream.run(steps, np.zeros(0, np.int64))
+    row = plan.row(aggregator, k, surrogate)
+    target = mean_target(block.design, block.comparisons, k, table.complete[row], stream.sums, row)
+    spread = np.zeros_like(target.mean) if target.error is None else target.error
+    return target.mean, spread, stream
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_sampler_mean_is_the_enumerated_u_statistic(name: str, k: int) -> None:
+    block = make_block([4, 3, 6], 24, seed=3)
+    steps = 20_000
+    mean, variance = enumerated(block, name, k)
+    estimate, _, stream = sampled(block, name, k, steps)
+    draws = np.repeat(stream.sums.draws.sum(axis=0), block.design.sizes)
+    scale = np.sqrt(variance / np.maximum(draws, 1))
+    assert (np.abs(estimate - mean) <= 5 * scale + 1e-9).all()
+
+
+@pytest.mark.parametrize("name", ["mean-log-odds", "borda", "win-rate"])
+def test_control_variates_keep_the_mean_and_cut_the_error(name: str) -> None:
+    block = make_block([44, 60, 52], 90, seed=6)
+    aggregator, surrogate = components(name)
+    mean, _ = enumerated(block, name, 2)
+    plan = TargetPlan([(aggregator, 2, surrogate)])
+    judged = judged_arrays(block.design, block.comparisons)
+    plain, controlled, claimed, bias = 0.0, 0.0, 0.0, np.zeros(len(mean))
+    seeds = 60
+    for seed in range(seeds):
+        table, scratch = plan.table(block.design, judged)
+        stream = Lockstep(block.design.x.astype(float), judged, plan, table, scratch, [], seed_state([seed]))
+        stream.run(300, np.zeros(0, np.int64))
+        target = mean_target(block.design, block.comparisons, 2, table.complete[0], stream.sums, 0)
+        assert target.error is not None
+        draws = np.repeat(stream.sums.draws.sum(axis=0), block.design.sizes)
+        plain += ((stream.sums.targets.sum(axis=0)[0] / draws - mean) ** 2).sum()
+        controlled += ((target.mean - mean) ** 2).sum()
+        claimed += (target.error**2).sum()
+        bias += target.mean - mean
+    assert controlled < 0.5 * plain
+    assert 0.8 < claimed / controlled < 1.25, claimed / controlled
+    assert (bias**2).sum() / seeds < 2.0 * controlled / seeds
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+def test_order_one_has_a_short_form(name: str) -> None:
+    block = make_block([4, 2, 6, 9], 60, seed=4)
+    aggregator, surrogate = components(name)
+    single = single_target(block.design, block.comparisons, aggregator, surrogate)
+    assert single is not None
+    np.testing.assert_allclose(single.mean, enumerated(block, name, 1)[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+def test_orders_beyond_n_q_use_all_judgments(name: str) -> None:
+    block = make_block([4, 3, 6], 24, seed=3)
+    infinite, spread, _ = sampled(block, name, math.inf, 10)
+    np.testing.assert_allclose(infinite, enumerated(block, name, math.inf)[0], atol=1e-9)
+    assert (spread == 0).all()
+    large, _, _ = sampled(block, name, 1000, 10)
+    np.testing.assert_array_equal(large, infinite)
+
+
+def test_halves_measure_the_error_of_the_mean() -> None:
+    block = make_block([4, 3, 6], 24, seed=3)
+    mean, _ = enumerated(block, "mean-log-odds", 3)
+    aggregator, surrogate = components("mean-log-odds")
+    plan = TargetPlan([(aggregator, 3, surrogate)])
+    judged = judged_arrays(block.design, block.comparisons)
+    errors, claimed = [], []
+    for seed in range(300):
+        table, scratch = plan.table(block.design, judged)
+        stream = Lockstep(block.design.x.astype(float), judged, plan, table, scratch, [], seed_state([seed]))
+        stream.run(200, np.zeros(0, np.int64))
+        target = mean_target(block.design, block.comparisons, 3, table.complete[0], stream.sums, 0)
+        assert target.error is not None
+        errors.append(((target.mean - mean) ** 2).sum())
+        claimed.append((target.error**2).sum())
+    assert 0.85 < np.mean(claimed) / np.mean(errors) < 1.18
+
+
+def test_gram_and_weights_are_those_of_the_risk(block: Block) -> None:
+    x = block.design.x.astype(float)
+    weights = row_weights(block.design, block.comparisons)
+    expected = np.zeros((x.shape[1], x.shape[1]))
+    for q in range(len(block.design)):
+        rows = slice(*block.design.offsets[q : q + 2])
+        share = block.comparisons.counts[q] / len(block.comparisons)
+        expected += share * x[rows].T @ x[rows] / block.design.sizes[q]
+    np.testing.assert_allclose(gram_matrix(x, weights), expected)
+    np.testing.assert_allclose(weights.sum(), 1.0)
+
+
+def test_products_do_not_depend_on_their_neighbors() -> None:
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(501, 17))
+    vectors = [draw.normal(size=501) for _ in range(37)]
+    together = tiled_product(x, vectors)
+    for vector, product in zip(vectors, together, strict=True):
+        assert tiled_product(x, [vector])[0].tobytes() == product.tobytes()
+        np.testing.assert_allclose(product, x.T @ vector)
+
+
+def test_complete_share(block: Block) -> None:
+    counts = block.comparisons.counts
+    assert complete_share(block.comparisons, math.inf) == 1.0
+    assert complete_share(block.comparisons, int(counts.max())) == 1.0
+    assert complete_share(block.comparisons, 0) == 0.0
+    k = int(np.median(counts))
+    assert complete_share(block.comparisons, k) == pytest.approx(counts[counts <= k].sum() / counts.sum())

@@ -1,0 +1,167 @@
+"""The risk (19) of score surrogates that are not quadratic: solvers on mean targets."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from small_blocks import make_block
+
+from rankbench.errors import SpecError
+from rankbench.kinds.method import Block, Fitted
+from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.methods.erm.composed import fit_composed
+from rankbench.methods.erm.erm import ERM
+from rankbench.plugin.manager import get
+
+SURROGATES = [
+    ("order-preserving", "mean-log-odds"),
+    ("order-preserving-err(gain=logistic)", "borda"),
+    ("listnet", "win-rate"),
+    ("cross-entropy", "mean-log-odds"),
+    ("linear-power(power=3)", "net-weights"),
+]
+
+
+@pytest.fixture(scope="module")
+def small() -> Block:
+    return make_block([4, 6, 3], 18, d=4)
+
+
+def contender(text: str) -> ERM:
+    method = get("method", text)
+    assert isinstance(method, ERM)
+    return method
+
+
+def fit(block: Block, text: str) -> Fitted:
+    outcome = fit_composed(block, {"": contender(text)})[""]
+    assert isinstance(outcome, Fitted), outcome
+    return outcome
+
+
+def enumerated(block: Block, method: ERM, theta: NDArray[np.float64]) -> float:
+    """Return the regularized risk (19) by enumerating all k-subsets of every query's judgments."""
+    c, total = block.comparisons, 0.5 * method.l2 * float(theta @ theta)
+    assert isinstance(method.surrogate, ScoreSurrogate)
+    for q in range(len(block.design)):
+        low, high = block.design.offsets[q : q + 2]
+        alpha = block.design.x[low:high].astype(np.float64) @ theta
+        rows = range(c.offsets[q], c.offsets[q + 1])
+        values = []
+        for chosen in map(list, itertools.combinations(rows, int(min(method.k, len(rows))))):
+            scores = method.aggregator.aggregate(c.winners[chosen], c.losers[chosen], c.weights[chosen], len(alpha))
+            values.append(method.surrogate.value_and_gradient(alpha, method.surrogate.target(scores))[0])
+        total += len(rows) / len(c) * float(np.mean(values))
+    return total
+
+
+@pytest.mark.parametrize("optimizer", ["lbfgs", "newton"])
+@pytest.mark.parametrize("k", [1, "inf", 100])
+@pytest.mark.parametrize(("surrogate", "aggregator"), SURROGATES)
+def test_the_solver_minimizes_the_risk(
+    small: Block, surrogate: str, aggregator: str, k: int | str, optimizer: str
+) -> None:
+    text = f"erm:surrogate={surrogate},aggregator={aggregator},k={k},lambda=0.1,optimizer={optimizer}"
+    fitted, method, step = fit(small, text), contender(text), 1e-4
+    # The line search of lbfgs compares values, which rounding hides below this.
+    assert fitted.optimality < 1e-7
+    assert fitted.theta is not None
+    assert fitted.info["mc_error"] == 0
+    slope = [
+        (enumerated(small, method, fitted.theta + step * e) - enumerated(small, method, fitted.theta - step * e))
+        / (2 * step)
+        for e in np.eye(4)
+    ]
+    np.testing.assert_allclose(slope, 0, atol=2e-6)
+
+
+# Targets that are linear in an additive structure are exact for every k.
+SAMPLED = [pair for pair in SURROGATES if pair[1] != "net-weights"]
+
+
+@pytest.mark.parametrize(("surrogate", "aggregator"), SAMPLED)
+def test_between_one_and_all_the_mean_target_has_an_error_that_is_said(
+    small: Block, surrogate: str, aggregator: str
+) -> None:
+    text = f"erm:surrogate={surrogate},aggregator={aggregator},k=3,lambda=0.1,optimizer=newton,draws=20000"
+    fitted, method = fit(small, text), contender(text)
+    assert fitted.theta is not None
+    assert 0 < fitted.info["mc_error"] < 0.05
+    best = fitted.theta + 0.0
+    moves = np.random.default_rng(0).normal(size=(20, 4))
+    off = 5 * fitted.info["mc_error"] * np.linalg.norm(best)
+    here = enumerated(small, method, best)
+    assert all(enumerated(small, method, best + off * m / np.linalg.norm(m)) > here - 1e-4 * abs(here) for m in moves)
+
+
+def test_steps_go_where_the_solver_is_and_say_how_far_they_are(small: Block) -> None:
+    text = "erm:surrogate=listnet,aggregator=win-rate,k=3,lambda=1"
+    exact = fit(small, f"{text},optimizer=newton,draws=40000")
+    steps = fit(small, f"{text},optimizer=composite(c=1,schedule=inverse-t,t0=100),draws=40000")
+    assert exact.theta is not None
+    assert steps.theta is not None
+    assert np.linalg.norm(steps.theta - exact.theta) < 0.05 * np.linalg.norm(exact.theta)
+    assert 0 < steps.optimality < 0.05
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_linear_power_does_not_depend_on_k_beyond_its_weights(small: Block, k: int) -> None:
+    """Net weights are additive and the loss is linear in them: one judgment at a time says it all."""
+    text = "erm:surrogate=linear-power,aggregator=net-weights,lambda=0.1,optimizer=newton"
+    one, whole = fit(small, f"{text},k={k}").theta, fit(small, f"{text},k=inf").theta
+    assert one is not None
+    assert whole is not None
+    np.testing.assert_allclose(one, whole, atol=1e-7)
+
+
+def test_the_closed_form_of_the_linear_loss(small: Block) -> None:
+    """[DMJ10] (14) with r(a) = a^2/2 and a linear model, query q weighing n_q/(n m_q nu)."""
+    block = dataclasses.replace(
+        small,
+        comparisons=dataclasses.replace(
+            small.comparisons, weights=np.random.default_rng(0).choice([0.5, 2.0], size=len(small.comparisons))
+        ),
+    )
+    nu, l2 = 0.3, 0.05
+    gram, pull, c = l2 * np.eye(4), np.zeros(4), block.comparisons
+    for q in range(3):
+        x = block.design.x[block.design.offsets[q] : block.design.offsets[q + 1]].astype(np.float64)
+        n_q = c.offsets[q + 1] - c.offsets[q]
+        share = n_q / len(c) / len(x)
+        gram += share * x.T @ x
+        for e in range(c.offsets[q], c.offsets[q + 1]):
+            pull += share / nu * c.weights[e] / n_q * (x[c.winners[e]] - x[c.losers[e]])
+    text = f"erm:surrogate=linear(nu={nu}),aggregator=net-weights,lambda={l2},optimizer=exact"
+    np.testing.assert_allclose(fit(block, text).theta, np.linalg.solve(gram, pull), rtol=1e-9)
+
+
+def test_what_is_not_linear_in_its_target_is_refused_when_planned() -> None:
+    class Crooked(ScoreSurrogate):
+        """Convex in alpha, not linear in the target."""
+
+        name = "crooked"
+        source = "test"
+        properties = frozenset({"convex", "smooth", "equivariant"})
+
+        def target(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+            return scores
+
+        def value_and_gradient(
+            self, alpha: NDArray[np.float64], target: NDArray[np.float64]
+        ) -> tuple[float, NDArray[np.float64]]:
+            return float(((alpha - target) ** 4).sum()), 4 * (alpha - target) ** 3
+
+    newton = get("optimizer", "newton")
+    with pytest.raises(ValueError, match=r"crooked.*not linear.*k=inf"):
+        ERM(aggregator=get("aggregator", "borda"), surrogate=Crooked(), k=2, optimizer=newton)
+    method = ERM(aggregator=get("aggregator", "borda"), surrogate=Crooked(), optimizer=newton, **{"lambda": 0.1})
+    block = make_block([4, 6, 3], 18, d=4)
+    outcome = fit_composed(block, {"": method})[""]
+    assert isinstance(outcome, Fitted), outcome
+    assert outcome.converged
+    with pytest.raises(SpecError, match="quadratic"):
+        get("method", "erm:surrogate=listnet,aggregator=win-rate,optimizer=exact")

@@ -1,0 +1,192 @@
+"""What becomes of contenders' scores, and of what goes wrong: losses in one pass, troubles by their names."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from numba import njit
+from small_blocks import make_queries
+
+from rankbench.data.simulators.btl import preference_matrix
+from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.kernels.signatures import LOSS, Kernel
+from rankbench.kinds.guard import ContenderFailed, failed
+from rankbench.kinds.loss import Loss
+from rankbench.losses import NDCG
+from rankbench.losses.evaluate import evaluate
+from rankbench.plugin import manager
+from rankbench.protocols.judging import judge, losses_of, method_of
+
+QUERIES = make_queries([4, 30, 3, 12, 5])
+SPECS = ("ndcg", "ndcg:cutoff=5", "err", "precision:k=5", "ndcg:cutoff=40", "pairwise-disagreement")
+
+
+def truth(structure: str):
+    if structure == "scores":
+        return QUERIES.labels.copy()
+    return lambda q: preference_matrix(QUERIES.labels[QUERIES.offsets[q] : QUERIES.offsets[q + 1]])
+
+
+def losses(*specs: str) -> list[Loss]:
+    return [manager.get("loss", spec) for spec in specs]
+
+
+@pytest.fixture
+def alphas() -> np.ndarray:
+    drawn = np.random.default_rng(3).normal(size=(3, int(QUERIES.offsets[-1])))
+    drawn[2] = np.round(drawn[2])  # ties
+    return drawn
+
+
+class Foreign(Loss):
+    """Says a number, or fails."""
+
+    name: ClassVar[str] = "foreign"
+    source: ClassVar[str] = "test"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    says: float = 0.5
+
+    def value(self, alpha: np.ndarray, structure: np.ndarray) -> float:
+        if self.says < 0:
+            raise RuntimeError("no luck")
+        return self.says
+
+
+class Total(Foreign):
+    """Depends on all that it is given."""
+
+    name: ClassVar[str] = "total"
+
+    def value(self, alpha: np.ndarray, structure: np.ndarray) -> float:
+        return float(alpha.sum() + structure.sum())
+
+
+class Spoiling(Foreign):
+    """Overwrites the scores."""
+
+    name: ClassVar[str] = "spoiling"
+
+    def value(self, alpha: np.ndarray, structure: np.ndarray) -> float:
+        alpha[:] = 0
+        return 0.5
+
+
+class SpoilingTruth(Foreign):
+    """Overwrites what the next contender is judged against."""
+
+    name: ClassVar[str] = "spoiling-truth"
+
+    def value(self, alpha: np.ndarray, structure: np.ndarray) -> float:
+        structure[:] = 0
+        return 0.5
+
+
+class SpoilingEdges(SpoilingTruth):
+    """Overwrites a matrix."""
+
+    name: ClassVar[str] = "spoiling-edges"
+    structure: ClassVar[str] = "edges"
+
+
+class SpoilingInMachineCode(Foreign):
+    """Overwrites the scores in its compiled form."""
+
+    name: ClassVar[str] = "spoiling-in-machine-code"
+
+    def kernel(self) -> Kernel:
+        return Kernel(_spoil)
+
+
+@njit(LOSS)
+def _spoil(alpha, structure, params, work):
+    alpha[:] = 0
+    return 0.5
+
+
+def test_losses_are_those_of_one_by_one(alphas: np.ndarray) -> None:
+    chosen = losses(*SPECS)
+    found = losses_of(chosen, alphas, truth, QUERIES.offsets)
+    assert list(found) == [str(loss) for loss in chosen]
+    for loss in chosen:
+        alone = evaluate(loss, alphas, truth(loss.structure), QUERIES.offsets)
+        np.testing.assert_allclose(found[str(loss)], alone, rtol=0, atol=1e-14)
+
+
+def test_a_loss_is_the_same_bytes_whatever_others_there_are(alphas: np.ndarray) -> None:
+    together = losses_of(losses(*SPECS), alphas, truth, QUERIES.offsets)
+    for loss in losses(*SPECS):
+        assert np.array_equal(losses_of([loss], alphas, truth, QUERIES.offsets)[str(loss)], together[str(loss)])
+
+
+@pytest.mark.parametrize("spoiling", [Spoiling, SpoilingTruth, SpoilingEdges, SpoilingInMachineCode])
+def test_a_foreign_loss_spoils_nobody(alphas: np.ndarray, spoiling: type[Loss]) -> None:
+    kept, others = alphas.copy(), [*losses(*SPECS), Total()]
+    expected = losses_of(others, kept, truth, QUERIES.offsets)
+    found = losses_of([spoiling(), *others], alphas, truth, QUERIES.offsets)
+    assert next(iter(found)) == spoiling.name
+    own = found.pop(spoiling.name)
+    if spoiling is SpoilingInMachineCode:
+        assert (own == 0.5).all()
+    else:
+        assert isinstance(own, ContenderFailed)
+        assert str(own) == f"loss {spoiling.name}: ValueError: assignment destination is read-only"
+    assert np.array_equal(alphas, kept)
+    for metric, values in expected.items():
+        assert np.array_equal(found[metric], values)
+
+
+@pytest.mark.parametrize(("says", "words"), [(-1.0, "RuntimeError: no luck"), (np.inf, "not a finite number")])
+def test_the_foreign_loss_at_fault_is_named(alphas: np.ndarray, says: float, words: str) -> None:
+    bad = Foreign(says=says)
+    found = losses_of([*losses("ndcg"), bad], alphas, truth, QUERIES.offsets)
+    assert isinstance(found[str(bad)], ContenderFailed)
+    assert str(found[str(bad)]) == f"loss {bad!s}: {words}"
+    assert isinstance(found["ndcg"], np.ndarray)
+
+
+def test_the_built_in_loss_at_fault_is_named(alphas: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(self: NDCG) -> None:
+        raise InputError("no kernel today")
+
+    expected = losses_of(losses("err"), alphas, truth, QUERIES.offsets)["err"]
+    monkeypatch.setattr(NDCG, "ranked_kernel", failing)
+    monkeypatch.setattr(NDCG, "kernel", failing)
+    found = losses_of(losses("ndcg", "err", "pairwise-disagreement"), alphas, truth, QUERIES.offsets)
+    assert str(found["ndcg"]) == "loss ndcg: InputError: no kernel today"
+    np.testing.assert_allclose(found["err"], expected, rtol=0, atol=1e-14)
+    assert isinstance(found["pairwise-disagreement"], np.ndarray)
+
+
+def test_scores_that_a_loss_cannot_judge_fail_the_contender() -> None:
+    outcomes = {"a": manager.get("method", "random-scores").fit(_block())}
+    rows = judge(outcomes, QUERIES, [*losses("ndcg"), Foreign(says=-1.0)], truth)
+    assert str(outcomes["a"]) == "loss foreign:says=-1: RuntimeError: no luck"
+    assert list(rows["a"]) == ["ndcg"]
+
+
+def _block():
+    from small_blocks import make_block
+
+    return make_block([4, 30, 3, 12, 5], 50)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (ContenderDiverged("too far"), "diverged", "too far"),
+        (SpecError("does not fit"), "skipped", "does not fit"),
+        (ContenderFailed("its own words"), "error", "its own words"),
+        (ValueError("what"), "error", "ValueError: what"),
+    ],
+)
+def test_what_went_wrong_is_called_by_its_name(error: Exception, status: str, reason: str) -> None:
+    result = failed("cell", error)
+    assert (result.cell, result.status, result.reason) == ("cell", status, reason)
+
+
+def test_what_is_no_method_is_refused() -> None:
+    assert method_of("random-scores").name == "random-scores"
+    with pytest.raises(SpecError, match="nosuch"):
+        method_of("nosuch")

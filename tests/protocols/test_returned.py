@@ -1,0 +1,286 @@
+"""What foreign components return instead of numbers is a failure with its reason, wherever it comes in."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from small_blocks import make_block
+
+from rankbench.aggregators import BradleyTerry
+from rankbench.errors import PluginError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.method import Fitted, Method
+from rankbench.kinds.model import Model
+from rankbench.kinds.optimizer import Fit, Solver, StepOptimizer
+from rankbench.kinds.queries import Comparisons
+from rankbench.kinds.selection_aggregator import SelectionAggregator
+from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
+from rankbench.methods.erm.erm import ERM
+from rankbench.protocols.judging import fit, judge, losses_of
+from rankbench.ranking.replicates import scores_from_counts
+from rankbench.returned import numbers, trouble_with
+
+BAD = {
+    "complex": (lambda a: a + 1j, "complex numbers"),
+    "masked": (lambda a: np.ma.masked_array(a, np.arange(a.size).reshape(a.shape) == 0), "masked array"),
+    "objects": (lambda a: a.astype(object), "Python objects"),
+    "dates": (lambda a: a.astype("i8").astype("M8[s]"), "dates"),
+    "durations": (lambda a: a.astype("i8").astype("m8[s]"), "durations"),
+    "booleans": (lambda a: a > 0, "booleans"),
+    "texts": (lambda a: a.astype(str).tolist(), "texts"),
+    "nothing": (lambda a: None, "None"),
+}
+"""How numbers are spoilt, and what the reason says."""
+
+
+@pytest.fixture(params=BAD)
+def bad(request: pytest.FixtureRequest) -> tuple[Any, str]:
+    return BAD[request.param]
+
+
+def failure(outcome: object, words: str) -> None:
+    assert isinstance(outcome, Exception), outcome
+    assert not isinstance(outcome, TypeError), "NumPy's own words, by luck"
+    assert words in str(outcome), str(outcome)
+
+
+def test_scores_of_methods_and_their_theta(bad: tuple[Any, str]) -> None:
+    spoilt, words = bad
+
+    class Scored(Method):
+        name: ClassVar[str] = "scored"
+        source: ClassVar[str] = "A test"
+
+        def fit(self, block: Any) -> Fitted:
+            return Fitted(lambda queries: spoilt(queries.labels))
+
+    class Linear(Method):
+        name: ClassVar[str] = "linear-one"
+        source: ClassVar[str] = "A test"
+
+        def fit(self, block: Any) -> Fitted:
+            theta = spoilt(np.ones(block.design.x.shape[1]))
+            return Fitted(lambda queries: queries.labels, ERM().model, theta)
+
+    class Optimality(Method):
+        name: ClassVar[str] = "optimal"
+        source: ClassVar[str] = "A test"
+
+        def fit(self, block: Any) -> Fitted:
+            return Fitted(lambda queries: queries.labels, optimality=spoilt(np.ones(())))
+
+    block = make_block([4, 5], 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy warns where it drops an imaginary part
+        outcomes = fit(block, {"scored": Scored(), "linear": Linear(), "optimal": Optimality(), "erm": ERM()})
+        judge(outcomes, block.design, [], lambda kind: block.design.labels)
+    failure(outcomes["scored"], words)
+    assert isinstance(outcomes["linear"], Exception)
+    assert isinstance(outcomes["optimal"], Exception)
+    assert isinstance(outcomes["erm"], Fitted)
+
+
+class Fickle:
+    """Real numbers when it is asked for the first time, complex ones after that."""
+
+    def __init__(self, real: Any) -> None:
+        self.real = real
+        self.asked = 0
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self.asked += 1
+        return self.real if self.asked == 1 else self.real + 1j
+
+
+class Odd(np.ndarray[Any, Any]):
+    """An array that shows other numbers than it has."""
+
+    def __array_function__(self, *args: Any, **named: Any) -> Any:
+        return np.zeros(1) + 1j
+
+
+def test_the_numbers_that_were_checked_are_those_that_are_used() -> None:
+    real = np.array([0.5, 0.25])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # NumPy warns where it drops an imaginary part
+        found = numbers(Fickle(real), "scores")
+        assert type(found) is np.ndarray
+        assert found.tolist() == [0.5, 0.25]
+        assert numbers((Fickle(np.array(2.0)), Fickle(real)), "both", "number and array")[0] == 2.0
+        for given in (real.view(Odd), [0.5, 0.25]):
+            assert type(numbers(given, "scores")) is np.ndarray
+            assert numbers(given, "scores").tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int64])
+def test_integers_that_float64_would_make_ties_are_refused(kind: type[Any]) -> None:
+    far = np.array([2**53, 2**53 + 1], kind)
+    assert len(set(far.astype(float))) == 1, "a tie that was none"
+    assert "beyond 2^53" in trouble_with(far)
+    assert "beyond 2^53" in trouble_with([0, 2**53 + 1])
+    assert not trouble_with(far[:1])
+    assert not trouble_with(far[:0])
+    if kind is np.int64:
+        assert "beyond 2^53" in trouble_with(-far)
+        assert "beyond 2^53" in trouble_with(np.array([-(2**63)]))
+        assert not trouble_with(-far[:1])
+
+
+class Borda(Aggregator):
+    """Wins less losses, returned as a test asks."""
+
+    name: ClassVar[str] = "spoilt-borda"
+    source: ClassVar[str] = "A test"
+    spoilt: ClassVar[Any] = staticmethod(lambda a: a)
+
+    def aggregate(self, winners: Any, losers: Any, weights: Any, m: int) -> Any:
+        return type(self).spoilt(np.bincount(winners, weights, m) - np.bincount(losers, weights, m))
+
+
+def test_aggregators_in_fits_protocols_and_rankings(bad: tuple[Any, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    spoilt, words = bad
+    block = make_block([4, 5], 30)
+    good = fit(block, {"a": ERM(aggregator=Borda(), draws=20)})["a"]
+    assert isinstance(good, Fitted)
+    monkeypatch.setattr(Borda, "spoilt", staticmethod(spoilt))
+    for k in (math.inf, 3):
+        failure(fit(block, {"a": ERM(aggregator=Borda(), k=k, draws=20)})["a"], words)
+    one, two = np.array([0, 1], np.int32), np.array([1, 2], np.int32)
+    said = Comparisons(np.array([0, 2]), one, two, np.ones(2))
+    with pytest.raises(PluginError, match=words):
+        Borda().from_comparisons(said, 3)
+    counts = PairCounts(["a", "b", "c"], np.array([0, 1, 2, 2]), two, np.ones(2), np.zeros(2), np.zeros(2), 2)
+    with pytest.raises(PluginError, match=words):
+        scores_from_counts(Borda(), counts)
+
+
+def test_what_a_mixin_brings_is_foreign_too(bad: tuple[Any, str]) -> None:
+    spoilt, words = bad
+
+    class Mixin:
+        def aggregate(self, winners: Any, losers: Any, weights: Any, m: int) -> Any:
+            return spoilt(np.ones(m))
+
+    class Mixed(Mixin, BradleyTerry):
+        name: ClassVar[str] = "mixed"
+
+    with pytest.raises(PluginError, match=words):
+        Mixed().aggregate(np.zeros(1, np.int32), np.ones(1, np.int32), np.ones(1), 3)
+
+
+def test_losses(bad: tuple[Any, str]) -> None:
+    spoilt, _ = bad
+
+    class Spoilt(Loss):
+        name: ClassVar[str] = "spoilt"
+        source: ClassVar[str] = "A test"
+        range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+        def value(self, alpha: Any, structure: Any) -> Any:
+            return spoilt(np.ones(()))
+
+    outcome = losses_of([Spoilt()], np.zeros((1, 3)), lambda kind: np.arange(3.0), np.array([0, 3]))["spoilt"]
+    assert isinstance(outcome, Exception)
+    assert "loss 'spoilt', value: returned" in str(outcome)
+
+
+def test_surrogates_optimizers_and_models(bad: tuple[Any, str]) -> None:
+    spoilt, words = bad
+    block = make_block([4, 5], 30)
+
+    class Target(ScoreSurrogate):
+        name: ClassVar[str] = "target-one"
+        source: ClassVar[str] = "A test"
+        properties: ClassVar[frozenset[Any]] = frozenset({"quadratic"})
+
+        def target(self, scores: Any) -> Any:
+            return spoilt(scores)
+
+        def value_and_gradient(self, alpha: Any, target: Any) -> Any:
+            off = alpha - target
+            return float(off @ off) / 2, off
+
+    class Gradient(Target):
+        name: ClassVar[str] = "gradient-one"
+        properties: ClassVar[frozenset[Any]] = frozenset({"convex"})
+
+        def target(self, scores: Any) -> Any:
+            return scores
+
+        def value_and_gradient(self, alpha: Any, target: Any) -> Any:
+            return 1.0, spoilt(alpha - target)
+
+    class Steps(StepOptimizer):
+        name: ClassVar[str] = "steps"
+        source: ClassVar[str] = "A test"
+
+        def step(self, theta: Any, gradient: Any, t: int, penalty: Any, state: Any) -> Any:
+            return spoilt(theta - 0.01 * gradient)
+
+    class Solves(Solver):
+        name: ClassVar[str] = "solves"
+        source: ClassVar[str] = "A test"
+
+        def solve(self, problem: Any) -> Fit:
+            return Fit(spoilt(np.ones(problem.dimension)), 0.0, 1, True)
+
+    class Features(Model):
+        name: ClassVar[str] = "features-one"
+        source: ClassVar[str] = "A test"
+
+        def features(self, x: Any) -> Any:
+            return spoilt(x)
+
+    for contender in (
+        ERM(surrogate=Target(), draws=20),
+        ERM(surrogate=Gradient(), draws=20, optimizer=Steps()),
+        ERM(optimizer=Steps(), draws=20),
+        ERM(optimizer=Solves(), draws=20),
+        ERM(model=Features(), draws=20),
+    ):
+        failure(fit(block, {"a": contender})["a"], words)
+
+
+def test_what_numbers_are() -> None:
+    for fine in (np.ones(3), np.ones(3, np.float32), np.arange(3), [1, 2.5], (1.0,), np.float64(2), 3, np.ones((2, 2))):
+        assert not trouble_with(fine)
+    for fine in (1, 2.5, np.float32(1), np.int64(3), np.ones(()), math.nan):
+        assert not trouble_with(fine, "number")
+    for wrong in (True, np.True_, 1j, "1", None, np.timedelta64(1), np.ones(1), [1.0], object()):
+        assert trouble_with(wrong, "number")
+    assert not trouble_with((1.0, np.ones(2)), "number and array")
+    assert not trouble_with((np.ones(1), np.ones(2)), "arrays")
+    assert trouble_with(np.ones(2), "number and array") == "a value of type ndarray, not a tuple of two"
+    assert trouble_with([[1.0], [1.0, 2.0]])
+
+
+KINDS: list[type[Any]] = [
+    Aggregator,
+    SelectionAggregator,
+    Loss,
+    ScoreSurrogate,
+    PairwiseSurrogate,
+    StepOptimizer,
+    Model,
+]
+
+
+@pytest.mark.parametrize("base", KINDS)
+def test_every_method_that_returns_numbers_promises_to(base: type[Any]) -> None:
+    """Of a method that a later version adds, too."""
+    returning = {
+        name
+        for name, function in inspect.getmembers(base, inspect.isfunction)
+        if not name.startswith("_")
+        and function.__module__.startswith("rankbench.")
+        and "self" in inspect.signature(function).parameters
+        and ("NDArray" in (said := str(inspect.signature(function).return_annotation)) or said == "float")
+    }
+    assert returning == set(base.promises)

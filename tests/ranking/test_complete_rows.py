@@ -1,0 +1,98 @@
+"""Rows widened to all pairs, and the kernels that go through them fastest, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankbench.counts.count import count_pairs
+from rankbench.ranking.bootstrap import bootstrap_bradley_terry
+from rankbench.ranking.bradley_terry import fit_bradley_terry
+from rankbench.ranking.complete import fast_rows
+from rankbench.ranking.kernels.likelihood import conjugate_gradients, gradient_and_curvature
+
+
+def rows_of(pairs: list[tuple[int, int]], m: int) -> tuple[np.ndarray, np.ndarray]:
+    low = np.array([i for i, _ in pairs], np.int64)
+    return np.searchsorted(low, np.arange(m + 1)), np.array([j for _, j in pairs], np.int32)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
+    """Draw items and some of their pairs, sorted."""
+    m = draw(st.integers(1, 24))
+    every = [(i, j) for i in range(m) for j in range(i + 1, m)]
+    share = draw(st.sampled_from([0.1, 0.6, 0.95, 1.0]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    return m, [pair for pair in every if rng.random() < share]
+
+
+@settings(deadline=None, max_examples=80)
+@given(graphs())
+def test_every_pair_keeps_its_sum(graph: tuple[int, list[tuple[int, int]]]) -> None:
+    m, pairs = graph
+    rows = fast_rows(*rows_of(pairs, m))
+    sums = np.arange(1.0, len(pairs) + 1)
+    low = np.repeat(np.arange(m), np.diff(rows.starts))
+    found = {(int(i), int(j)): g for i, j, g in zip(low, rows.high, rows.judged(sums / 4, sums * 3 / 4), strict=True)}
+    assert {pair: g for pair, g in found.items() if g} == dict(zip(pairs, sums, strict=True))
+    assert list(found) == sorted(found)
+    assert [list(found)[place] for place in rows.places()] == pairs
+    assert len(found) == (m * (m - 1) // 2 if len(pairs) >= 2 / 3 * (m * (m - 1) // 2) else len(pairs))
+
+
+@settings(deadline=None, max_examples=80)
+@given(graphs(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.7]), st.sampled_from([1.0, 400.0]))
+def test_the_gradient_is_that_of_the_formula(
+    graph: tuple[int, list[tuple[int, int]]], seed: int, ridge: float, spread: float
+) -> None:
+    m, pairs = graph
+    rng = np.random.default_rng(seed)
+    starts, high = rows_of(pairs, m)
+    judged = rng.poisson(2, len(pairs)).astype(np.float64)
+    won, scores = rng.random(m), spread * rng.normal(size=m)
+    gradient, curvature = np.empty(m), np.empty(len(pairs))
+    gradient_and_curvature(starts, high, judged, won, ridge, scores, gradient, curvature)
+    expected = ridge * scores - won
+    for (i, j), n, bend in zip(pairs, judged, curvature, strict=True):
+        p = 1 / (1 + np.exp(min(scores[j] - scores[i], 700.0)))
+        q = 1 / (1 + np.exp(min(scores[i] - scores[j], 700.0)))
+        expected[i] += n * p
+        expected[j] += n * q
+        np.testing.assert_allclose(bend, n * p * q, rtol=1e-12, atol=1e-250)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-12, atol=1e-12 * max(1.0, spread))
+
+
+@settings(deadline=None, max_examples=80)
+@given(graphs(), st.integers(0, 2**32 - 1))
+def test_conjugate_gradients_solve_the_system(graph: tuple[int, list[tuple[int, int]]], seed: int) -> None:
+    m, pairs = graph
+    rng = np.random.default_rng(seed)
+    edge, rhs, x = rng.random(len(pairs)) + 0.1, rng.normal(size=m), np.empty(m)
+    matrix = 0.5 * np.eye(m)
+    for (i, j), weight in zip(pairs, edge, strict=True):
+        matrix[[i, j], [i, j]] += weight
+        matrix[i, j] -= weight
+        matrix[j, i] -= weight
+    assert conjugate_gradients(*rows_of(pairs, m), edge, 0.5, rhs, 1e-12, 10 * m, x) >= 0
+    np.testing.assert_allclose(x, np.linalg.solve(matrix, rhs), atol=1e-9)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_fit_and_its_resamples_do_not_depend_on_the_rows(monkeypatch: pytest.MonkeyPatch, ties: bool) -> None:
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 12, 400)
+    b = (a + rng.integers(1, 12, 400)) % 12
+    counts = count_pairs(a, b, ties=rng.random(400) < 0.3 if ties else None, m=12)
+    kept = np.arange(len(counts)) % 4 > 0
+    some = counts.select(kept)
+    assert fast_rows(some.starts, some.high).given is not None
+    scores = []
+    for share in (0.1, 2.0):
+        monkeypatch.setattr("rankbench.ranking.complete._SHARE", share)
+        fit = fit_bradley_terry(some)
+        scores.append([fit.scores, bootstrap_bradley_terry(fit, some, repetitions=20)])
+    np.testing.assert_allclose(scores[0][0], scores[1][0], atol=1e-10)
+    np.testing.assert_allclose(scores[0][1], scores[1][1], atol=1e-8)

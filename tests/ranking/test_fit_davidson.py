@@ -1,0 +1,92 @@
+"""Davidson's model on counts against the aggregator and a general minimizer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from rankbench.aggregators.davidson import Davidson
+from rankbench.counts.count import count_pairs
+from rankbench.kinds.queries import Comparisons
+from rankbench.ranking.bradley_terry import fit_bradley_terry
+from rankbench.ranking.davidson import fit_davidson
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(2, 120), st.sampled_from([0.05, 1.0]))
+def test_ridge_equals_the_aggregator(seed: int, m: int, n: int, ridge: float) -> None:
+    rng = np.random.default_rng(seed)
+    winners = rng.integers(0, m, n).astype(np.int32)
+    losers = ((winners + rng.integers(1, m, n)) % m).astype(np.int32)
+    ties, weights = rng.random(n) < 0.4, rng.random(n) + 0.5
+    ties[:2] = [True, False]
+    said = Comparisons(np.array([0, n]), winners, losers, weights, ties)
+    scores, nu = Davidson(ridge=ridge).fit(said, m)
+    fit = fit_davidson(count_pairs(winners, losers, weights=weights, ties=ties, m=m), ridge=ridge, tolerance=1e-9)
+    np.testing.assert_allclose(fit.scores, scores, atol=1e-8)
+    assert fit.nu == pytest.approx(nu, rel=1e-8)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 11), st.integers(3, 60), st.sampled_from([1e-6, 1.0]))
+def test_weights_of_many_orders_of_magnitude(seed: int, m: int, n: int, ridge: float) -> None:
+    """Sums of large weights round away small changes of the objective, but not of the gradient."""
+    rng = np.random.default_rng(seed)
+    winners = rng.integers(0, m, n)
+    losers = (winners + rng.integers(1, m, n)) % m
+    ties, weights = rng.random(n) < 0.4, 10 ** rng.uniform(-3, 6, n)
+    ties[:2] = [True, False]
+    fit = fit_davidson(count_pairs(winners, losers, weights=weights, ties=ties, m=m), ridge=ridge)
+    a, b, log_nu = fit.scores[winners], fit.scores[losers], np.log(fit.nu)
+    logits = np.column_stack([(a - b) / 2, (b - a) / 2, np.full(n, log_nu)])
+    chances = np.exp(logits - logits.max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    lead = weights * ((chances[:, 0] - chances[:, 1]) / 2 - np.where(ties, 0.0, 0.5))
+    slope = np.bincount(winners, lead, m) - np.bincount(losers, lead, m) + ridge * fit.scores
+    assert np.abs(slope).max() <= 1e-10 * weights.sum()
+    assert abs(weights @ (chances[:, 2] - ties)) <= 1e-10 * weights.sum()
+
+
+def test_two_items_of_which_one_won_and_tied_but_never_lost_run_apart() -> None:
+    counts = count_pairs([0, 0], [1, 1], ties=[False, True])
+    assert np.ptp(fit_davidson(counts).scores) > 20
+    assert np.ptp(fit_davidson(counts, ridge=1.0).scores) < 1
+
+
+def test_plain_maximum_likelihood() -> None:
+    rng = np.random.default_rng(0)
+    winners = rng.integers(0, 5, 400)
+    losers = (winners + rng.integers(1, 5, 400)) % 5
+    ties = rng.random(400) < 0.3
+
+    def loss(x: np.ndarray) -> float:
+        s, log_nu = x[:5], x[5]
+        a, b = s[winners], s[losers]
+        total = np.log(np.exp(a) + np.exp(b) + np.exp(log_nu + (a + b) / 2))
+        return float(np.sum(total - np.where(ties, log_nu + (a + b) / 2, a)) + 1e-9 * s @ s)
+
+    expected = minimize(loss, np.zeros(6), tol=1e-12).x
+    fit = fit_davidson(count_pairs(winners, losers, ties=ties))
+    np.testing.assert_allclose(fit.scores, expected[:5] - expected[:5].mean(), atol=1e-4)
+    assert np.log(fit.nu) == pytest.approx(expected[5], abs=1e-4)
+
+
+def test_no_ties_and_nothing_but_ties() -> None:
+    counts = count_pairs([0, 1, 0], [1, 0, 1])
+    fit = fit_davidson(counts)
+    assert fit.nu == 0
+    np.testing.assert_allclose(fit.scores, fit_bradley_terry(counts).scores)
+    fit = fit_davidson(count_pairs([0, 1], [1, 2], ties=[True, True]))
+    assert fit.nu == np.inf
+    assert (fit.scores == 0).all()
+    assert len(fit.scales) == 1
+
+
+def test_scales_stay_apart() -> None:
+    counts = count_pairs([0, 0, 0, 2, 2, 2, 0], [1, 1, 1, 3, 3, 3, 2], ties=[1, 0, 0, 1, 1, 0, 0])
+    fit = fit_davidson(counts)
+    assert fit.scales.of.tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose([fit.scores[:2].sum(), fit.scores[2:].sum()], 0, atol=1e-12)

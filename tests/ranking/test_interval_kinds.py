@@ -1,0 +1,95 @@
+"""Which intervals a log can have: judges are looked for once, and only what fits into memory is counted apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench.aggregators import BradleyTerry, Elo
+from rankbench.counts.source import LogSource, open_source
+from rankbench.errors import SpecError
+from rankbench.ranking import kinds
+from rankbench.ranking.kinds import Kind, kind_of
+from rankbench.ranking.votes_ranking import Wanted, rank_votes
+
+
+def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    a = rng.integers(items, size=votes)
+    b = (a + rng.integers(1, items, size=votes)) % items
+    return pl.DataFrame({"winner": a, "loser": b, "judge": rng.integers(judges, size=votes)}).select(
+        pl.lit("q").alias("query_id"), pl.all().cast(pl.String)
+    )
+
+
+@pytest.mark.parametrize(
+    ("judges", "wanted", "expected"),
+    [
+        ("two", None, Kind(None, False)),
+        ("two", "bootstrap", Kind("bootstrap", False)),
+        ("two", "judges", Kind("judges", True)),
+        ("two", "sandwich", Kind("sandwich", True)),
+        ("two", "auto", Kind("judges", True)),
+        ("some", "judges", Kind("judges", True)),
+        ("some", "sandwich", Kind("sandwich", False)),
+        ("some", "auto", Kind("bootstrap", False)),
+        ("one", "sandwich", Kind("sandwich", False)),
+        ("one", "auto", Kind("bootstrap", False)),
+        ("none", "sandwich", Kind("sandwich", False)),
+        ("none", "auto", Kind("bootstrap", False)),
+    ],
+)
+def test_what_the_log_knows_decides(judges: str, wanted: str | None, expected: Kind) -> None:
+    frame = log(40, 3, 1 if judges == "one" else 2)
+    if judges == "some":
+        frame = frame.with_columns(judge=pl.when(pl.int_range(pl.len()) != 7).then("judge"))
+    if judges == "none":
+        frame = frame.drop("judge")
+    assert kind_of(open_source(frame), wanted, BradleyTerry()) == expected
+
+
+def test_long_logs_without_judges_have_the_sandwich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "_LONG", 30)
+    source = open_source(log(40, 3, 2).drop("judge"))
+    assert kind_of(source, "auto", BradleyTerry()) == Kind("sandwich", False)
+    assert kind_of(source, "auto", Elo()) == Kind("bootstrap", False)
+
+
+@pytest.mark.parametrize(("intervals", "scans"), [(None, 1), ("bootstrap", 1), ("sandwich", 2), ("judges", 2)])
+def test_a_log_is_scanned_once_for_its_judges(
+    monkeypatch: pytest.MonkeyPatch, intervals: str | None, scans: int
+) -> None:
+    seen = []
+    counted = LogSource.counted
+    monkeypatch.setattr(LogSource, "counted", lambda *args: seen.append(1) or counted(*args))
+    rank_votes(open_source(log(200, 3, 12)), Wanted(BradleyTerry(), intervals=intervals, replicates=2))
+    assert len(seen) == scans
+
+
+@pytest.mark.parametrize("intervals", ["auto", "judges", "sandwich"])
+def test_what_judges_said_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch, intervals: str) -> None:
+    frame = log(3000, 60, 200)
+    cells = frame.select(
+        pl.struct("judge", pl.min_horizontal("winner", "loser"), pl.max_horizontal("loser", "winner").alias("high"))
+    ).n_unique()
+    monkeypatch.setattr(kinds, "MOST_CELLS", cells)
+    monkeypatch.setattr(kinds, "_SAMPLE", 3000)
+    rankbench.aggregate(frame, intervals=intervals, replicates=2)
+    monkeypatch.setattr(kinds, "MOST_CELLS", cells - 1)
+    with pytest.raises(SpecError, match=f"about {cells:,} sums .* at most {cells - 1:,} .* --intervals bootstrap"):
+        rankbench.aggregate(frame, intervals=intervals, replicates=2)
+    rankbench.aggregate(frame, intervals="bootstrap", replicates=2)
+    rankbench.aggregate(frame, "elo", intervals="judges", replicates=2)
+
+
+def test_a_sample_says_how_much_judges_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fourteenth of some 9,900 cells: 10% off would be three standard deviations."""
+    monkeypatch.setattr(kinds, "_SAMPLE", 720)
+    frame = log(10_000, 60, 200)
+    monkeypatch.setattr(kinds, "MOST_CELLS", 8500)
+    with pytest.raises(SpecError, match="by judge hold"):
+        kind_of(open_source(frame), "auto", BradleyTerry())
+    # As many votes, of judges who repeat themselves: 20 x 3 cells.
+    assert kind_of(open_source(log(10_000, 3, 20)), "auto", BradleyTerry()).by_judge

@@ -1,0 +1,206 @@
+"""Covariances and the bootstrap against definitions and against each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from rankbench.counts.clusters import count_clusters
+from rankbench.counts.count import count_pairs
+from rankbench.counts.scan import count_log, count_log_clusters
+from rankbench.errors import InputError
+from rankbench.kernels.random import below
+from rankbench.ranking.bootstrap import bootstrap_bradley_terry
+from rankbench.ranking.bradley_terry import fit_bradley_terry
+from rankbench.ranking.covariance import covariance, sandwich
+
+M, N, JUDGES = 6, 900, 40
+
+Log = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.float64]]
+
+
+@pytest.fixture(scope="module")
+def log() -> Log:
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=M)
+    a = rng.integers(0, M, N)
+    b = (a + rng.integers(1, M, N)) % M
+    first = rng.random(N) < expit(truth[a] - truth[b])
+    winners, losers = np.where(first, a, b), np.where(first, b, a)
+    return winners, losers, rng.random(N) < 0.2, rng.integers(0, JUDGES, N), rng.random(N) + 0.5
+
+
+def design(
+    log: Log, scores: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return each judgment's row e_i - e_j, its surprise, and p (1 - p), from the definitions."""
+    winners, losers, ties, _, _ = log
+    rows = np.zeros((N, M))
+    rows[np.arange(N), winners], rows[np.arange(N), losers] = 1, -1
+    p = expit(rows @ scores)
+    return rows, np.where(ties, 0.5, 1.0) - p, p * (1 - p)
+
+
+def test_covariance_is_the_pseudo_inverse_of_the_information(log: Log) -> None:
+    counts = count_pairs(log[0], log[1], ties=log[2])
+    fit = fit_bradley_terry(counts)
+    rows, _, bend = design(log, fit.scores)
+    np.testing.assert_allclose(covariance(fit, counts), np.linalg.pinv(rows.T * bend @ rows), atol=1e-10)
+    fit = fit_bradley_terry(counts, ridge=2.0)
+    rows, _, bend = design(log, fit.scores)
+    expected = np.linalg.inv(rows.T * bend @ rows + 2 * np.eye(M))
+    np.testing.assert_allclose(covariance(fit, counts), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_clustered_sandwich(log: Log, weighted: bool) -> None:
+    winners, losers, ties, judges, weights = log
+    weights = weights if weighted else np.ones(N)
+    data = count_clusters(winners, losers, judges, ties=ties, weights=weights)
+    fit = fit_bradley_terry(data.counts)
+    rows, surprise, bend = design(log, fit.scores)
+    u = np.zeros((JUDGES, M))
+    np.add.at(u, judges, rows * (surprise * weights)[:, None])
+    bread = np.linalg.pinv(rows.T * (bend * weights) @ rows)
+    expected = bread @ (u.T @ u * JUDGES / (JUDGES - 1)) @ bread
+    np.testing.assert_allclose(sandwich(fit, data), expected, atol=1e-10)
+
+
+def test_unclustered_sandwich_is_the_one_of_single_judgments(log: Log) -> None:
+    counts = count_pairs(log[0], log[1], ties=log[2])
+    fit = fit_bradley_terry(counts)
+    single = count_clusters(log[0], log[1], np.arange(N), ties=log[2])
+    np.testing.assert_allclose(sandwich(fit, counts), sandwich(fit, single), atol=1e-12)
+
+
+def test_blocks_of_two_components_are_apart() -> None:
+    counts = count_pairs([0, 1, 0, 2, 3], [1, 0, 1, 3, 2])
+    fit = fit_bradley_terry(counts)
+    found = covariance(fit, counts)
+    assert (found[:2, 2:] == 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 0, atol=1e-12)
+    alone = count_pairs([0, 1, 0], [1, 0, 1])
+    np.testing.assert_allclose(found[:2, :2], covariance(fit_bradley_terry(alone), alone), atol=1e-12)
+
+
+def test_every_resample_is_a_fit_of_a_resample(log: Log) -> None:
+    """A log of one cluster has one resample: itself."""
+    data = count_clusters(log[0], log[1], np.zeros(N), ties=log[2])
+    fit = fit_bradley_terry(data.counts, tolerance=1e-9)
+    again = bootstrap_bradley_terry(fit, data, repetitions=4)
+    np.testing.assert_allclose(again, np.tile(fit.scores, (4, 1)), atol=1e-8)
+
+
+def test_resamples_of_two_clusters_are_all_there_are(log: Log) -> None:
+    winners, losers, ties, _, _ = log
+    halves = np.arange(N) % 2
+    data = count_clusters(winners, losers, halves, ties=ties)
+    fit = fit_bradley_terry(data.counts)
+    found = bootstrap_bradley_terry(fit, data, repetitions=60, seed=3)
+    wanted = [fit.scores] + [
+        fit_bradley_terry(count_pairs(winners[halves == h], losers[halves == h], ties=ties[halves == h])).scores
+        for h in (0, 1)
+    ]
+    nearest = np.abs(found[:, None, :] - np.array(wanted)).max(axis=2)
+    assert nearest.min(axis=1).max() < 1e-7
+    assert set(nearest.argmin(axis=1)) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("groups", [N, 100])
+def test_units_are_drawn_with_replacement_from_the_stream(log: Log, groups: int) -> None:
+    """Judgments or clusters of 9: resampled here too, from the same stream."""
+    winners, losers, ties, _, _ = log
+    if groups == N:
+        counts = count_pairs(winners, losers, ties=ties, m=M)
+        cells = np.column_stack([counts.forward, counts.backward, counts.ties]).astype(np.int64)
+        pair, kind = np.divmod(np.repeat(np.arange(cells.size), cells.ravel()), 3)
+        first, second = counts.low[pair].astype(np.int64), counts.high[pair].astype(np.int64)
+        units = [
+            (np.array([j if k == 1 else i]), np.array([i if k == 1 else j]), np.array([k == 2]))
+            for i, j, k in zip(first, second, kind, strict=True)
+        ]
+        fit = fit_bradley_terry(counts, ridge=1.0)
+        found = bootstrap_bradley_terry(fit, counts, repetitions=3, seed=5, tolerance=1e-8)
+    else:
+        said = np.arange(N) % groups
+        data = count_clusters(winners, losers, said, ties=ties)
+        units = [(winners[said == g], losers[said == g], ties[said == g]) for g in map(int, data.clusters)]
+        fit = fit_bradley_terry(data.counts, ridge=1.0)
+        found = bootstrap_bradley_terry(fit, data, repetitions=3, seed=5, tolerance=1e-8)
+    states = np.random.SeedSequence(5).generate_state(12, np.uint64).astype(np.uint64).reshape(3, 4)
+    for state, scores in zip(states, found, strict=True):
+        chosen = [units[below(state, groups)] for _ in range(groups)]
+        resample = [np.concatenate(column) for column in zip(*chosen, strict=True)]
+        again = count_pairs(resample[0], resample[1], ties=resample[2], m=M)
+        np.testing.assert_allclose(scores, fit_bradley_terry(again, ridge=1.0).scores, atol=1e-7)
+
+
+def test_bootstrap_spread_is_the_sandwich_s(log: Log) -> None:
+    counts = count_pairs(log[0], log[1], ties=log[2])
+    fit = fit_bradley_terry(counts)
+    draws = bootstrap_bradley_terry(fit, counts, repetitions=2000, seed=1)
+    deviations = np.sqrt(np.diag(sandwich(fit, counts)))
+    np.testing.assert_allclose(draws.std(axis=0), deviations, rtol=0.12)
+    more = bootstrap_bradley_terry(fit, counts, repetitions=2500, seed=1)
+    np.testing.assert_array_equal(more[:2000], draws)
+
+
+def test_resamples_without_a_maximum_have_no_scores() -> None:
+    # One win against two: half of the resamples or so have only one side.
+    counts = count_pairs([0, 0, 1], [1, 1, 0])
+    fit = fit_bradley_terry(counts)
+    draws = bootstrap_bradley_terry(fit, counts, repetitions=400)
+    none = np.isnan(draws).any(axis=1)
+    assert abs(none.mean() - ((2 / 3) ** 3 + (1 / 3) ** 3)) < 0.1
+    assert np.isfinite(bootstrap_bradley_terry(fit_bradley_terry(counts, ridge=1.0), counts, repetitions=50)).all()
+
+
+def test_scales_of_the_fit_stay_apart() -> None:
+    counts = count_pairs([0, 1, 0, 1, 2, 3, 2, 3, 0], [1, 0, 1, 0, 3, 2, 3, 2, 3])
+    fit = fit_bradley_terry(counts)
+    assert len(fit.scales) == 2
+    draws = bootstrap_bradley_terry(fit, counts, repetitions=100)
+    held = draws[~np.isnan(draws).any(axis=1)]
+    np.testing.assert_allclose(held[:, :2].sum(axis=1), 0, atol=1e-9)
+    np.testing.assert_allclose(held[:, 2:].sum(axis=1), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_clusters_of_a_log_equal_those_of_arrays(log: Log, weighted: bool) -> None:
+    winners, losers, ties, judges, weights = log
+    names = np.array([f"i{k}" for k in range(M)])
+    people = np.array([f"judge {j:02d}" for j in range(JUDGES)])
+    columns = {"winner": names[winners], "loser": names[losers], "tie": ties, "who": people[judges]}
+    if weighted:
+        columns["weight"] = weights
+    found = count_log_clusters(pl.DataFrame(columns), judge="who")
+    expected = count_clusters(
+        winners, losers, people[judges], ties=ties, weights=weights if weighted else None, items=names.tolist()
+    )
+    assert found.clusters == expected.clusters
+    assert found.counts.items == expected.counts.items
+    np.testing.assert_array_equal(found.pair, expected.pair)
+    np.testing.assert_array_equal(found.starts, expected.starts)
+    np.testing.assert_allclose(found.cells, expected.cells, rtol=1e-14)
+    sums = np.zeros((len(found.counts), 3))
+    np.add.at(sums, found.pair, found.cells)
+    counts = count_log(pl.DataFrame(columns))
+    np.testing.assert_allclose(sums, np.column_stack([counts.forward, counts.backward, counts.ties]))
+
+
+def test_what_cannot_be_done_is_said() -> None:
+    weighted = count_pairs([0, 1], [1, 0], weights=[1.0, 2.0])
+    fit = fit_bradley_terry(weighted)
+    with pytest.raises(InputError, match="by cluster"):
+        sandwich(fit, weighted)
+    with pytest.raises(InputError, match="by cluster"):
+        bootstrap_bradley_terry(fit, weighted)
+    with pytest.raises(InputError, match="two clusters"):
+        sandwich(fit, count_clusters([0, 1], [1, 0], ["a", "a"]))
+    with pytest.raises(InputError, match="repetition"):
+        bootstrap_bradley_terry(fit, weighted, repetitions=0)
+    with pytest.raises(InputError, match="column 'judge' is missing"):
+        count_log_clusters(pl.DataFrame({"winner": ["a"], "loser": ["b"]}))

@@ -1,0 +1,281 @@
+"""Rankings of items: coverage of ranks, clusters, scales, and sums by pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankbench.aggregators import BradleyTerry, Davidson, Elo, Kemeny, WinRate
+from rankbench.counts.units import effective, units_of_counts, units_of_votes
+from rankbench.counts.votes import Votes
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.plugin.manager import component_class, names
+from rankbench.ranking.aggregate import aggregate
+from rankbench.ranking.ranking import PairSums, rank_items, scales_of, scores_of
+from rankbench.ranking.replicates import LARGEST_SCORE
+
+
+def log(winners, losers, m, judges=None, ties=None, weights=None) -> Votes:
+    winners, losers = np.asarray(winners, np.int32), np.asarray(losers, np.int32)
+    n = len(winners)
+    return Votes(
+        [f"item {i}" for i in range(m)], winners, losers,
+        np.zeros(n, bool) if ties is None else np.asarray(ties, bool),
+        np.ones(n) if weights is None else np.asarray(weights, float),
+        None if judges is None else np.asarray(judges, np.int64),
+        (np.minimum(winners, losers) * m + np.maximum(winners, losers)).astype(np.int32), None,
+    )  # fmt: skip
+
+
+def drawn(truth: np.ndarray, n: int, rng: np.random.Generator, judges: int | None = None, taste: float = 0.0) -> Votes:
+    m = len(truth)
+    a = rng.integers(0, m, n)
+    b = (a + rng.integers(1, m, n)) % m
+    judge = rng.integers(0, judges or 1, n)
+    scores = truth + taste * rng.normal(size=(judges or 1, m))
+    won = rng.random(n) < 1 / (1 + np.exp(scores[judge, b] - scores[judge, a]))
+    return log(np.where(won, a, b), np.where(won, b, a), m, judge if judges else None)
+
+
+@given(st.integers(2, 5), st.integers(1, 60), st.integers(0, 10**6))
+@settings(deadline=None, max_examples=40)
+def test_sums_by_pair_say_the_same(m: int, n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    votes = drawn(rng.normal(size=m), n, rng)
+    votes = log(votes.winners, votes.losers, m, ties=rng.random(n) < 0.3, weights=rng.random(n) + 0.1)
+    for aggregator in (BradleyTerry(), Davidson(), WinRate()):
+        whole = aggregator.from_comparisons(votes.comparisons(), m)
+        summed = PairSums(votes.comparisons(), m).weighted(votes.weights)
+        np.testing.assert_allclose(aggregator.from_comparisons(summed, m), whole, atol=1e-7)
+
+
+class Plain(WinRate):
+    """Wins, smoothed, of judgments that it counts itself."""
+
+    name = "plain"
+
+    def aggregate(self, winners, losers, weights, m):
+        won, lost = np.bincount(winners, minlength=m), np.bincount(losers, minlength=m)
+        return (won + 1) / (won + lost + 2)
+
+
+class Own(BradleyTerry):
+    """A plugin's aggregator that is derived from a built-in one."""
+
+    name = "own"
+
+    def aggregate(self, winners, losers, weights, m):
+        return np.arange(m, dtype=float)
+
+
+def test_who_counts_votes_is_shown_votes_and_not_their_sums() -> None:
+    rng = np.random.default_rng(4)
+    votes = drawn(rng.normal(size=6), 200, rng)
+    rows = np.flatnonzero(rng.random(200) < 0.7)
+    everyone = [component_class("aggregator", name) for name in names("aggregator")]
+    ours = [aggregator() for aggregator in everyone if aggregator.__module__.startswith("rankbench.")]
+    fitting = [a for a in ours if isinstance(a, Aggregator)]
+    fitting = [a for a in fitting if (a.judgments, a.structure) == ("comparisons", "scores") and not a.needs_truth]
+    assert len(fitting) > 10
+    for aggregator in [*fitting, Plain(), Own()]:
+        expected = aggregator.from_comparisons(votes.comparisons(rows), 6)
+        np.testing.assert_allclose(scores_of(aggregator, votes, rows), expected, atol=1e-7)
+
+
+def test_aggregate_runs_what_a_plugin_derives_from_a_built_in_aggregator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankbench.plugin.manager.get", lambda kind, text: Own())
+    frame = pl.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
+    assert aggregate(frame, "own").table["score"].to_list() == [2.0, 1.0, 0.0]
+    with pytest.raises(SpecError, match="sandwich intervals for bradley-terry only"):
+        aggregate(frame, "own", intervals="sandwich")
+
+
+def test_scores_of_another_shape_are_said_to_be() -> None:
+    class Longer(WinRate):
+        name = "longer"
+
+        def aggregate(self, winners, losers, weights, m):
+            return np.zeros(m + 1)
+
+    with pytest.raises(SpecError, match=r"shape \(4,\), not \(3,\)"):
+        scores_of(Longer(), log([0, 1], [1, 2], 3))
+
+
+def test_rank_ranges_cover_the_true_ranks_all_at_once() -> None:
+    """In 95% of logs at least all ranges of a log cover; of 100 logs 89 or more (probability .99)."""
+    truth = np.linspace(0, 1.2, 6)
+    place = 6 - np.argsort(np.argsort(truth))
+    covered = told_apart = 0
+    for seed in range(100):
+        found = rank_items(drawn(truth, 400, np.random.default_rng(seed)), BradleyTerry(ridge=0.1), replicates=200)
+        covered += bool(((found.low <= place) & (place <= found.high)).all())
+        told_apart += int((found.high - found.low).sum() < 30)
+    assert covered >= 89
+    assert told_apart >= 95
+
+
+def test_score_intervals_of_clusters_are_wider_where_judges_have_tastes() -> None:
+    rng = np.random.default_rng(0)
+    votes = drawn(np.zeros(4), 2000, rng, judges=20, taste=1.0)
+    judges = rank_items(votes, BradleyTerry(), replicates=300, cluster="judge")
+    single = rank_items(votes, BradleyTerry(), replicates=300, cluster="vote")
+    assert (judges.units.count, single.units.count) == (20, 2000)
+    assert ((judges.upper - judges.lower) > 1.5 * (single.upper - single.lower)).all()
+    # Where votes are independent: the inverse of the Fisher information n/6 (I - 11'/4), chances near 1/2.
+    width = 2 * 1.96 * np.sqrt((1 - 1 / 4) * 6 / 2000)
+    assert (single.upper - single.lower).mean() == pytest.approx(width, rel=0.1)
+
+
+def test_what_was_never_compared_is_never_told_apart() -> None:
+    votes = log([0] * 40 + [2] * 40, [1] * 40 + [3] * 40, 4)
+    found = rank_items(votes, BradleyTerry(), replicates=100)
+    assert found.scales.tolist() == [0, 0, 1, 1]
+    assert (scales_of(votes) == found.scales).all()
+    assert found.low.tolist() == [1, 2, 1, 2]
+    assert found.high.tolist() == [3, 4, 3, 4]
+
+
+def test_nothing_to_resample() -> None:
+    found = rank_items(log([0], [1], 2), BradleyTerry())
+    assert np.isnan(found.lower).all()
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1], [2, 2])
+    found = rank_items(log([0, 0], [1, 1], 2), BradleyTerry(), replicates=0)
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1], [2, 2])
+
+
+def test_the_same_seed_gives_the_same_ranking_and_elo_keeps_its_order() -> None:
+    votes = drawn(np.array([0.0, 1.0, 2.0]), 60, np.random.default_rng(5))
+    one, two = (rank_items(votes, Elo(), replicates=50, seed=7) for _ in range(2))
+    np.testing.assert_array_equal(one.lower, two.lower)
+    np.testing.assert_array_equal(one.scores, Elo().from_comparisons(votes.comparisons(), 3))
+
+
+def test_scores_that_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WinRate, "from_comparisons", lambda self, said, m: np.full(m, np.nan))
+    with pytest.raises(ContenderDiverged):
+        rank_items(log([0, 1], [1, 0], 2), WinRate())
+
+
+@pytest.mark.parametrize("most", [1e101, 1.7e308])
+def test_scores_whose_differences_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch, most: float) -> None:
+    votes = log([0, 1, 0, 1], [1, 0, 1, 0], 2)
+    monkeypatch.setattr(WinRate, "from_comparisons", lambda self, said, m: np.array([most, -most]))
+    said = f"too far apart, or from 0: one is {most:.1e}".replace("+", r"\+")
+    with pytest.raises(ContenderDiverged, match=said):
+        scores_of(WinRate(), votes)
+    with pytest.raises(ContenderDiverged, match=said):
+        rank_items(votes, WinRate(), replicates=0)
+    # Of resamples too.
+    monkeypatch.setattr("rankbench.ranking.ranking.scores_from_counts", lambda *_: np.zeros(2))
+    with pytest.raises(ContenderDiverged, match="too far apart"):
+        rank_items(votes, WinRate(), replicates=50)
+
+
+@pytest.mark.filterwarnings("error")
+def test_intervals_of_the_largest_scores_are_numbers() -> None:
+    class Far(WinRate):
+        name = "far"
+
+        def from_comparisons(self, said, m):
+            return LARGEST_SCORE * super().from_comparisons(said, m)
+
+    votes = drawn(np.linspace(0, 1, 4), 200, np.random.default_rng(2))
+    found = rank_items(votes, Far(), replicates=50)
+    unit = rank_items(votes, WinRate(), replicates=50)
+    np.testing.assert_allclose(found.lower / LARGEST_SCORE, unit.lower, rtol=1e-6)
+    np.testing.assert_array_equal(found.high, unit.high)
+
+
+def test_equal_items_are_hardly_ever_told_apart_in_small_logs() -> None:
+    """At 5%, in 8 of 60 logs at most (probability .995): items of five votes that agree are not certain."""
+    wrong = 0
+    for seed in range(60):
+        found = rank_items(drawn(np.zeros(8), 30, np.random.default_rng(seed)), WinRate(), replicates=100)
+        wrong += bool((found.low > 1).any() or (found.high < 8).any())
+    assert wrong <= 8
+
+
+def test_what_a_few_votes_agree_in_is_unknown() -> None:
+    found = rank_items(log([0] * 5, [1] * 5, 2), WinRate(), replicates=50)
+    assert np.isnan(found.lower).all()
+    assert np.isnan(found.upper).all()
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1], [2, 2])
+    # Forty votes that agree: the order is certain, how far apart is not.
+    found = rank_items(log([0] * 40, [1] * 40, 2), WinRate(), replicates=50)
+    assert np.isnan(found.lower).all()
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 2], [1, 2])
+    # Of two judges, who agree by chance half of the time: nothing is.
+    found = rank_items(log([0] * 40, [1] * 40, 2, judges=np.arange(40) % 2), WinRate(), replicates=50)
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1], [2, 2])
+
+
+def test_an_item_of_few_votes_may_hold_any_place_and_leaves_the_others_alone() -> None:
+    votes = drawn(np.array([0.0, 2.0, 4.0]), 900, np.random.default_rng(0))
+    with_new = log([*votes.winners, 3, 3, 3], [*votes.losers, 0, 1, 2], 4)
+    found = rank_items(with_new, BradleyTerry(), replicates=200)
+    assert np.isnan(found.lower).tolist() == [False, False, False, True]
+    assert (found.low[3], found.high[3]) == (1, 4)
+    assert (found.low[:3].tolist(), found.high[:3].tolist()) == ([3, 2, 1], [4, 3, 2])
+
+
+def test_one_large_judge_among_small_ones_counts_for_few() -> None:
+    rng = np.random.default_rng(3)
+    votes = drawn(np.linspace(0, 1, 4), 600, rng)
+    even = log(votes.winners, votes.losers, 4, judges=np.arange(600) % 20)
+    uneven = log(votes.winners, votes.losers, 4, judges=np.where(np.arange(600) < 300, 0, 1 + np.arange(600) % 19))
+    units = units_of_votes(uneven, uneven.judges)
+    assert units.count == 20
+    assert units.effective == pytest.approx(effective(np.bincount(uneven.judges)))
+    assert units.effective < 5
+    wide, narrow = (rank_items(v, BradleyTerry(), replicates=300) for v in (uneven, even))
+    assert (wide.upper - wide.lower).mean() > 1.3 * (narrow.upper - narrow.lower).mean()
+
+
+def test_units_of_sums_are_those_of_votes() -> None:
+    from rankbench.counts.clusters import count_clusters
+    from rankbench.counts.count import count_pairs
+
+    votes = drawn(np.zeros(5), 200, np.random.default_rng(2), judges=7)
+    direct = units_of_votes(votes, votes.judges)
+    sums = units_of_counts(count_clusters(votes.winners, votes.losers, votes.judges, m=5))
+    assert (direct.count, direct.effective) == (sums.count, pytest.approx(sums.effective))
+    np.testing.assert_allclose(direct.items, sums.items)
+    np.testing.assert_allclose(direct.votes, sums.votes)
+    single = units_of_counts(count_pairs(votes.winners, votes.losers, m=5))
+    np.testing.assert_allclose(single.items, units_of_votes(votes, np.arange(200)).items)
+
+
+def test_both_bootstraps_have_the_spread_of_the_mean() -> None:
+    """Four judges: without the factor G / (G - 1) intervals are 13% too short."""
+    rng = np.random.default_rng(1)
+    votes = drawn(np.array([0.0, 0.5]), 4000, rng, judges=4, taste=0.5)
+    rates = np.array([(votes.winners == 1)[votes.judges == j].mean() for j in range(4)])
+    shares = np.bincount(votes.judges) / len(votes)
+    # The win rate is a ratio of sums over judges: linearized.
+    se = np.sqrt(4 / 3 * ((shares * (rates - shares @ rates)) ** 2).sum())
+    frame = pl.DataFrame(
+        {"query_id": ["q"] * 4000, "winner": [f"item {i}" for i in votes.winners],
+         "loser": [f"item {i}" for i in votes.losers], "judge": [f"j{j}" for j in votes.judges]}
+    )  # fmt: skip
+    table = aggregate(frame, "win-rate", intervals="judges", replicates=4000).table.sort("item")
+    mine = rank_items(votes, WinRate(), replicates=4000)
+    from scipy.stats import t
+
+    half = t.ppf(0.975, effective(np.bincount(votes.judges)) - 1) * se
+    assert (mine.upper[1] - mine.lower[1]) / 2 == pytest.approx(half, rel=0.05)
+    assert (table["upper"][1] - table["lower"][1]) / 2 == pytest.approx(half, rel=0.05)
+
+
+def test_scores_that_jump_have_no_intervals() -> None:
+    votes = drawn(np.linspace(0, 2, 3), 300, np.random.default_rng(0))
+    found = rank_items(votes, Kemeny(), replicates=50)
+    assert np.isnan(found.lower).all()
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 1, 1], [3, 3, 3])
+    frame = pl.DataFrame({"query_id": ["q"] * 4, "winner": list("aaab"), "loser": list("bbbc")})
+    said = aggregate(frame, "kemeny", intervals="bootstrap")
+    assert said.table["lower"].null_count() == 3
+    assert "jump" in said.notes[0]

@@ -1,0 +1,253 @@
+"""Claims against data whose truth is known."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import synthetic
+from synthetic import Contender, Plan
+
+from rankbench.reports.claims import Answer, answers
+from rankbench.reports.sample import Sampler
+from rankbench.store.journal import Journal
+
+QUERIES = {"design": 60, "heldout": 50}
+
+
+def ask(folder: Path, contenders: list[Contender], claim: dict[str, Any], **plan: Any) -> list[Answer]:
+    """Write a journal in which only `claim` is asked, and return its answers."""
+    options = {"n": (200_000, 400_000), "repetitions": 10, "baseline": ""} | plan
+    claim = {"id": "C1", "text": "It is so."} | claim
+    synthetic.write(folder, [Plan("e", contenders, extra={"claims": [claim]}, **options)], QUERIES)
+    with Journal(folder) as journal:
+        record = journal.record()
+        return answers(Sampler(journal, record, record.experiments[0], journal.members(), journal.cells()))
+
+
+def two(effect: float = 0.0, **more: Any) -> list[Contender]:
+    return [Contender("a", {"k": 1}, effect, **more), Contender("b", {"k": "inf"})]
+
+
+def verdicts(found: list[Answer]) -> list[str]:
+    return [answer.verdict for answer in found]
+
+
+@pytest.mark.parametrize(("effect", "expected"), [(-0.05, "held"), (0.05, "did not hold"), (0.0, "could not tell")])
+def test_less(tmp_path: Path, effect: float, expected: str) -> None:
+    found = ask(tmp_path, two(effect), {"kind": "less", "contrasts": [{"a": "a", "b": "b"}]})
+    assert verdicts(found) == [expected, expected]
+    assert [answer.split for answer in found] == ["design", "heldout"]
+    finding = found[0].findings[0]
+    assert finding.text == "a vs b, n = 200,000"
+    assert finding.estimate == pytest.approx(effect, abs=0.004)
+    assert finding.lower < finding.estimate < finding.upper
+    assert finding.lower_draws < finding.estimate < finding.upper_draws
+    assert len(found[0].findings) == 2  # each n
+
+
+def test_less_needs_every_contrast(tmp_path: Path) -> None:
+    contenders = [*two(-0.05), Contender("c", {"k": 3}, -0.05), Contender("d", {"k": 4}, -0.1)]
+    claim = {"kind": "less", "contrasts": [{"a": "a", "b": "b"}, {"a": "a", "b": "c"}]}
+    assert verdicts(ask(tmp_path / "x", contenders, claim)) == ["could not tell"] * 2
+    claim["contrasts"].append({"a": "a", "b": "d"})
+    assert verdicts(ask(tmp_path / "y", contenders, claim)) == ["did not hold"] * 2
+
+
+def test_intervals_are_simultaneous(tmp_path: Path) -> None:
+    contenders = [Contender(f"c{i}", {"k": i}) for i in range(6)] + two()[:1]
+    one = ask(tmp_path / "1", contenders, {"kind": "less", "contrasts": [{"a": "a", "b": "c0", "at": "first"}]})
+    many = ask(tmp_path / "6", contenders, {"kind": "less", "contrasts": [{"a": "a", "b": f"c{i}"} for i in range(6)]})
+    width = [found[0].findings[0].upper - found[0].findings[0].lower for found in (one, many)]
+    assert width[1] > 1.2 * width[0]
+
+
+def test_held_needs_own_intervals_and_the_contrary_simultaneous_ones(tmp_path: Path) -> None:
+    """Ten contrasts, each clear alone and none clear together: they hold, their opposites do not fail."""
+    others = [Contender(f"c{i}", {"k": i}) for i in range(5)]
+    plan = Plan("e", [*two()[:1], *others], n=(1, 2), repetitions=10, baseline="")
+    forth = [{"a": "a", "b": other.label} for other in others]
+    back = [{"a": contrast["b"], "b": contrast["a"]} for contrast in forth]
+    plan.extra = {"claims": [{"id": "C1", "text": "t", "kind": "less", "contrasts": forth},
+                             {"id": "C2", "text": "t", "kind": "less", "contrasts": back}]}  # fmt: skip
+    members, blocks = synthetic.blocks_of(plan, {"design": 60})
+    rng = np.random.default_rng(3)
+    queries = rng.normal(size=(5, 60))
+    queries = (queries - queries.mean(axis=1, keepdims=True)) / queries.std(axis=1, keepdims=True)
+    with synthetic.Store.open(tmp_path) as store:
+        store.begin(synthetic.record([plan], {"design": 60}), members)
+        for block in blocks:
+            first, *rest = block.cells
+            for cell, query in zip(rest, queries, strict=True):
+                # 2.4 standard errors: beyond 2.0 (alone), not beyond about 2.6 (ten, two by two alike)
+                noise = rng.normal(0, 1e-5)
+                cell.losses["ndcg", "design"] = first.losses["ndcg", "design"] + 0.02 * (query + 2.4 / 60**0.5) + noise
+            store.commit(block)
+        record = store.record()
+        found = answers(Sampler(store, record, record.experiments[0], store.members(), store.cells()))
+    assert verdicts(found) == ["held", "could not tell"]
+    assert all(f.own_upper < 0 < f.upper for f in found[0].findings)
+    assert all(f.lower < f.own_lower < f.estimate < f.own_upper < f.upper for f in found[0].findings)
+    assert found[1].against == ()
+
+
+def test_the_contrast_that_decided(tmp_path: Path) -> None:
+    contenders = [*two(-0.05), Contender("c", {"k": 3}, -0.08), Contender("d", {"k": 4}, -0.2)]
+    contrasts = [{"a": "a", "b": label, "at": "first"} for label in "bcd"]
+    found = ask(tmp_path, contenders, {"kind": "less", "contrasts": contrasts})
+    assert found[0].verdict == "did not hold"
+    assert found[0].against == ("a vs d, n = 200,000", "a vs c, n = 200,000")
+
+
+def test_draws_alone_would_have_said_otherwise(tmp_path: Path) -> None:
+    """A difference that is certain for these queries and not for others."""
+    rng = np.random.default_rng(0)
+    shift = rng.normal(-0.004, 0.05, 60)
+    contenders = two()
+    plan = Plan("e", contenders, n=(100,), repetitions=10, baseline="", extra={
+        "claims": [{"id": "C", "text": "t", "kind": "less", "contrasts": [{"a": "a", "b": "b"}]}]})  # fmt: skip
+    members, blocks = synthetic.blocks_of(plan, {"design": 60})
+    with synthetic.Store.open(tmp_path) as store:
+        store.begin(synthetic.record([plan], {"design": 60}), members)
+        for block in blocks:
+            a, b = block.cells
+            a.losses["ndcg", "design"] = b.losses["ndcg", "design"] + shift - shift.mean() - 0.004
+            a.losses["ndcg", "design"] = a.losses["ndcg", "design"] + rng.normal(0, 1e-3)
+            store.commit(block)
+        record = store.record()
+        (found,) = answers(Sampler(store, record, record.experiments[0], store.members(), store.cells()))
+    assert (found.verdict, found.by_draws) == ("could not tell", "held")
+
+
+@pytest.mark.parametrize(("at", "count"), [("each", 2), ("first", 1), ("last", 1), ("last-first", 1)])
+def test_places(tmp_path: Path, at: str, count: int) -> None:
+    found = ask(tmp_path, two(-0.05), {"kind": "less", "contrasts": [{"a": "a", "b": "b", "at": at}]})
+    assert len(found[0].findings) == count
+    expected = {"each": -0.05, "first": -0.05, "last": -0.05 / math.sqrt(2), "last-first": 0.05 * (1 - 0.5**0.5)}
+    assert found[0].findings[0].estimate == pytest.approx(expected[at], abs=0.006)
+
+
+def test_across_declared_n(tmp_path: Path) -> None:
+    contrast = {"a": "a", "b": "a", "n_a": 400_000, "n_b": 200_000}
+    found = ask(tmp_path, two(0.05), {"kind": "less", "contrasts": [contrast]})
+    assert verdicts(found) == ["held", "held"]
+    assert found[0].findings[0].text == "a at n = 400,000 vs a at n = 200,000"
+
+
+def test_wider(tmp_path: Path) -> None:
+    contenders = [Contender("a", {}, sd_draws=0.05), Contender("b", {}, sd_draws=0.004)]
+    claim = {"kind": "wider", "contrasts": [{"a": "a", "b": "b", "at": "last"}]}
+    found = ask(tmp_path / "1", contenders, claim, repetitions=20)
+    assert verdicts(found) == ["held", "held"]
+    assert found[0].findings[0].estimate > 3
+    assert found[0].findings[0].lower > 1
+    claim["contrasts"] = [{"a": "b", "b": "a"}]
+    assert verdicts(ask(tmp_path / "2", contenders, claim, repetitions=20)) == ["did not hold"] * 2
+    assert verdicts(ask(tmp_path / "3", contenders, claim, repetitions=4)) == ["could not tell"] * 2
+
+
+@pytest.mark.parametrize(
+    ("effect", "margin", "expected"),
+    [(0.0, 0.02, "held"), (0.05, 0.02, "did not hold"), (0.0, 0.0005, "could not tell")],
+)
+def test_equivalent(tmp_path: Path, effect: float, margin: float, expected: str) -> None:
+    claim = {"kind": "equivalent", "margin": margin, "contrasts": [{"a": "a", "b": "b", "at": "first"}]}
+    assert verdicts(ask(tmp_path, two(effect), claim)) == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    ("margin", "metric", "expected"),
+    [
+        (0.3, "exact-gap-last", "held"),
+        (0.01, "exact-gap-last", "could not tell"),
+        (0.3, "unheard-of", "could not tell"),
+    ],
+)
+def test_coincide(tmp_path: Path, margin: float, metric: str, expected: str) -> None:
+    contenders = [Contender(f"k{k}", {"k": k}, curves=True) for k in (1, 10)]
+    steps = synthetic.STEPS[[20, 45]].tolist()
+    contrasts = [{"a": "k1", "b": "k10"}, {"a": "k1", "b": "k1", "n_a": 200_000, "n_b": 400_000}]
+    claim = {"kind": "coincide", "margin": margin, "metric": metric, "steps": steps, "contrasts": contrasts}
+    (found,) = ask(tmp_path, contenders, claim)
+    assert found.verdict == found.by_draws == expected
+    assert found.split is None
+    if metric == "exact-gap-last":
+        assert len(found.findings) == 3 * 2
+        values = [np.mean([synthetic.curve_values(k, 200_000, r) for r in range(10)], axis=0) for k in (1.0, 10.0)]
+        assert found.findings[0].estimate == pytest.approx(values[0][20] / values[1][20])
+        assert found.findings[0].lower < found.findings[0].estimate < found.findings[0].upper
+    else:
+        assert "has no curve" in found.notes[0]
+
+
+def test_curves_that_differ(tmp_path: Path) -> None:
+    contenders = [Contender("a", {"k": 1}, curves=True)]
+    claim = {"kind": "coincide", "margin": 0.2, "metric": "exact-gap-last", "steps": [1000],
+             "contrasts": [{"a": "a", "b": "a", "n_a": 1, "n_b": 2}]}  # fmt: skip
+    plan = Plan("e", contenders, n=(1, 2), repetitions=6, baseline="", extra={
+        "claims": [claim | {"id": "C8", "text": "t"}]})  # fmt: skip
+    members, blocks = synthetic.blocks_of(plan, {"design": 5})
+    with synthetic.Store.open(tmp_path) as store:
+        store.begin(synthetic.record([plan], {"design": 5}), members)
+        for block in blocks:
+            if block.key.n == 2:
+                block.cells[0].curves["exact-gap-last"].values[:] *= 4
+            store.commit(block)
+        record = store.record()
+        (found,) = answers(Sampler(store, record, record.experiments[0], store.members(), store.cells()))
+    assert found.verdict == "did not hold"
+    assert found.findings[0].estimate == pytest.approx(0.25, rel=0.3)
+
+
+def test_cells_equal_to_infinity_are_left_out_and_said_so(tmp_path: Path) -> None:
+    contenders = [
+        Contender("k100", {"k": 100, "x": 1}, -0.05, share_complete=1.0, cell_of="inf"),
+        Contender("inf", {"k": "inf", "x": 1}, -0.05, share_complete=1.0),
+        Contender("b", {"k": 1, "x": 1}),
+    ]
+    claim = {"kind": "less", "contrasts": [{"a": "k100", "b": "inf"}, {"a": "k100", "b": "b"}]}
+    found = ask(tmp_path / "1", contenders, claim)
+    assert verdicts(found) == ["held", "held"]
+    assert len(found[0].findings) == 2
+    assert any("left out" in note and "the same" in note for note in found[0].notes)
+    claim["contrasts"].pop()
+    found = ask(tmp_path / "2", contenders, claim)
+    assert verdicts(found) == ["could not tell"] * 2
+    assert found[0].findings == ()
+
+
+def test_what_equals_infinity_counts_once(tmp_path: Path) -> None:
+    contenders = [
+        Contender("k100", {"k": 100, "x": 1}, -0.05, share_complete=1.0, cell_of="inf"),
+        Contender("inf", {"k": "inf", "x": 1}, -0.05, share_complete=1.0),
+        Contender("b", {"k": 1, "x": 1}),
+    ]
+    once = {"kind": "less", "contrasts": [{"a": "inf", "b": "b"}]}
+    twice = {"kind": "less", "contrasts": [{"a": "k100", "b": "b"}, {"a": "inf", "b": "b"}, {"a": "inf", "b": "b"}]}
+    (one, *_), (two, *_) = ask(tmp_path / "1", contenders, once), ask(tmp_path / "2", contenders, twice)
+    assert [f.text for f in two.findings] == ["k100 vs b, n = 200,000", "k100 vs b, n = 400,000"]
+    assert [(f.lower, f.upper) for f in two.findings] == [(f.lower, f.upper) for f in one.findings]
+    why = "left out, no query has so many judgments and this is the same as k100 vs b, n = 200,000"
+    assert f"inf vs b, n = 200,000: {why}" in two.notes
+    assert (one.verdict, two.verdict) == ("held", "held")
+
+
+def test_a_claim_does_not_hold_on_a_part_of_its_contrasts(tmp_path: Path) -> None:
+    contenders = [*two(-0.05), Contender("c", {}, fails={3: ("diverged", "nan")})]
+    claim = {"kind": "less", "contrasts": [{"a": "a", "b": "b"}, {"a": "a", "b": "c"}, {"a": "a", "b": "nobody"}]}
+    found = ask(tmp_path, contenders, claim)
+    assert verdicts(found) == ["could not tell"] * 2
+    assert len(found[0].findings) == 2
+    assert any("c at n = 200,000 is diverged" in note for note in found[0].notes)
+    assert any("not in this run" in note for note in found[0].notes)
+
+
+def test_one_repetition_is_said(tmp_path: Path) -> None:
+    found = ask(tmp_path, two(-0.05), {"kind": "less", "contrasts": [{"a": "a", "b": "b"}]}, repetitions=1)
+    assert verdicts(found) == ["could not tell"] * 2
+    assert found[0].findings[0].upper < 0
+    assert found[0].by_draws == "could not tell"
+    assert any("one repetition" in note for note in found[0].notes)

@@ -1,0 +1,212 @@
+"""Figures: the same bytes every time, every line and label where it belongs."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+import synthetic
+
+from rankbench.kinds.suite import Figure
+from rankbench.reports.figures import Cast, assign, casts_of, draw
+from rankbench.reports.figures.curves import draw_curves
+from rankbench.reports.figures.dots import draw_dots
+from rankbench.reports.figures.growth import draw_growth
+from rankbench.reports.figures.lines import line_names, lines, matches, parameter_value
+from rankbench.reports.figures.risk import draw_risk
+from rankbench.reports.figures.scale import LogAxis
+from rankbench.reports.figures.style import Look
+from rankbench.reports.sample import Sampler
+from rankbench.store.journal import Journal
+
+
+def shown(sampler: Sampler, figure: Figure) -> tuple[Cast, dict[str, Look]]:
+    """Return who is in a figure, and their looks."""
+    of = Sampler.__new__(Sampler)
+    of.__dict__.update(sampler.__dict__, experiment=sampler.experiment.model_copy(update={"figures": (figure,)}))
+    casts = casts_of(of)
+    return casts[0], assign(casts)
+
+
+def files(sampler: Sampler) -> dict[str, bytes]:
+    casts = casts_of(sampler)
+    return draw(sampler, casts, assign(casts))
+
+
+@pytest.fixture(scope="module")
+def samplers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sampler]:
+    folder = synthetic.write(tmp_path_factory.mktemp("run"), synthetic.paper(), {"design": 20, "heldout": 15})
+    journal = Journal(folder)
+    record, members, cells = journal.record(), journal.members(), journal.cells()
+    return {e.name: Sampler(journal, record, e, members, cells) for e in record.experiments}
+
+
+def test_bytes_are_the_same_and_nothing_global_is_touched(samplers: dict[str, Sampler]) -> None:
+    before = dict(matplotlib.rcParams)
+    one = files(samplers["figure-4"])
+    with matplotlib.rc_context({"font.size": 20, "axes.grid": False}):
+        assert files(samplers["figure-4"]) == one
+    assert dict(matplotlib.rcParams) == before
+    assert set(one) == {"figure-4.svg", "figure-4.png"}
+    assert one["figure-4.png"].startswith(b"\x89PNG")
+    assert not re.search(rb"<dc:date>|20\d\d-\d\d-\d\d", one["figure-4.svg"])
+
+
+def test_figure_3(samplers: dict[str, Sampler]) -> None:
+    sampler = samplers["figure-3"]
+    canvas = draw_risk(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+    assert len(canvas.axes) == 8
+    first = canvas.axes[0]
+    ticks = [tick.get_text() for tick in canvas.axes[4].get_xticklabels()]
+    assert ticks == ["1", "3", "10", "30", "100", "300", "1000", "∞"]
+    assert first.get_title() == "n = 200,000"
+    assert first.get_ylabel() == "NDCG risk,\ndesign queries"
+    assert canvas.axes[4].get_ylabel() == "NDCG risk,\nheld-out queries"
+    labels = [text.get_text() for text in canvas.legends[0].get_texts()]
+    assert labels == ["regression", "SGD 1/t", "logistic", "full information", "hollow: the same as k = ∞"]
+    race = sampler.races[0]
+    arm = race.arm("regression k=1")
+    assert arm is not None
+    expected = sampler.means(arm, "ndcg", "design", race.repetitions).mean()
+    assert any(np.isclose(line.get_ydata()[0], expected) for line in first.get_lines() if len(line.get_ydata()))
+    assert "simulated data; 95% bands over draws (12 repetitions)" in canvas.get_suptitle()
+
+
+def test_figure_4_has_a_line_for_each_order(samplers: dict[str, Sampler]) -> None:
+    sampler = samplers["figure-4"]
+    canvas = draw_risk(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+    assert len(canvas.axes) == 2
+    labels = [text.get_text() for text in canvas.legends[0].get_texts()]
+    assert labels == ["regression k=10", "regression k=100", "regression k=inf"]
+
+
+def test_figure_2(samplers: dict[str, Sampler]) -> None:
+    sampler = samplers["figure-2"]
+    canvas = draw_curves(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+    assert len(canvas.axes) == 6
+    left, right = ([text.get_text() for text in axes.get_legend().get_texts()] for axes in canvas.axes[4:])
+    assert left == ["SGD k=1", "SGD k=10", "SGD k=100", "SGD k=1000"]
+    assert right == ["n = 200,000", "n = 400,000", "n = 800,000", "n = 1,600,000"]
+    exact = canvas.axes[2].get_lines()[0]
+    expected = np.mean([synthetic.curve_values(1.0, 400_000, r) for r in range(8)], axis=0)
+    np.testing.assert_allclose(exact.get_ydata(), expected)
+    assert canvas.axes[2].get_yscale() == canvas.axes[2].get_xscale() == "log"
+
+
+@pytest.mark.parametrize(("asked", "found"), [("log-linear", ("log", "linear")), ("linear", ("linear", "linear"))])
+def test_a_suite_says_what_axes_its_curves_have(
+    samplers: dict[str, Sampler], asked: str, found: tuple[str, str]
+) -> None:
+    sampler = samplers["figure-2"]
+    figure = sampler.experiment.figures[0].model_copy(update={"axes": asked, "steps": "false alarms"})
+    canvas = draw_curves(sampler, figure, *shown(sampler, figure))
+    assert {(axes.get_xscale(), axes.get_yscale()) for axes in canvas.axes} == {found}
+    assert {axes.get_xlabel() for axes in canvas.axes} == {"", "false alarms"}
+
+
+def test_real_data_is_named(tmp_path: Path) -> None:
+    plan = synthetic.paper()[1]
+    folder = synthetic.write(
+        tmp_path, [plan], {"design": 5, "heldout": 4}, simulated=False, dataset="mq2008:fold=2", assumptions=[]
+    )
+    with Journal(folder) as journal:
+        record = journal.record()
+        sampler = Sampler(journal, record, record.experiments[0], journal.members(), journal.cells())
+        canvas = draw_risk(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+    assert "\nmq2008; 95% bands over draws (12 repetitions)" in canvas.get_suptitle()
+
+
+def test_labels_from_outside_are_not_mathematics(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    plan.contenders[0].label, plan.contenders[3].label = "_a $\\frac{", "b$x_"
+    plan.extra = {"figures": [{"file": "f", "kind": "risk", "parameter": "k", "title": "$\\bad",
+                               "series": ["*"], "references": ["b$x_"]}]}  # fmt: skip
+    synthetic.write(tmp_path, [plan])
+    with Journal(tmp_path) as journal:
+        record = journal.record()
+        found = files(Sampler(journal, record, record.experiments[0], journal.members(), journal.cells()))
+    assert len(found["f.png"]) > 10_000
+
+
+def test_empty_figures_can_be_drawn(tmp_path: Path) -> None:
+    synthetic.write(tmp_path, synthetic.paper(), {"design": 5}, order=[])
+    with Journal(tmp_path) as journal:
+        record, members = journal.record(), journal.members()
+        for experiment in record.experiments:
+            assert files(Sampler(journal, record, experiment, members, {}))
+
+
+def test_places_on_the_axis() -> None:
+    axis = LogAxis.of([math.inf, 1, 10, 1000, 0])
+    places = [axis.places[value] for value in (0, 1, 10, 1000, math.inf)]
+    assert places == sorted(places)
+    assert places[1:4] == pytest.approx([0, 1, 3])
+    assert places[4] - places[3] >= 0.4
+    assert LogAxis.of([]).places == {}
+
+
+def test_parameters_and_labels() -> None:
+    config = {"k": "inf", "lambda": 0.1, "aggregator": {"name": "x", "smoothing": 1}, "flag": True}
+    assert parameter_value(config, "k") == math.inf
+    assert parameter_value(config, "aggregator.smoothing") == 1.0
+    assert [parameter_value(config, p) for p in ("flag", "nothing", "k.x", "aggregator.name")] == [None] * 4
+    assert matches("regression k=1", ["regression k=*"])
+    assert matches("a [b]?", ["a [b]?"])
+    assert not matches("a b", ["a [b]?"])
+
+
+def test_lines_group_by_everything_else(samplers: dict[str, Sampler]) -> None:
+    race = samplers["figure-4"].races[0]
+    found = lines(race, ["regression*"], "lambda")
+    assert sorted(line_names(found, "lambda").values()) == ["regression k=10", "regression k=100", "regression k=inf"]
+    for points in found.values():
+        assert [value for value, _ in points] == pytest.approx([10.0**-p for p in range(6, -1, -1)])
+    assert len(lines(race, ["regression*"], "k")) == 7
+
+
+def test_growth(samplers: dict[str, Sampler]) -> None:
+    sampler = samplers["figure-3"]
+    series, references = ("regression k=1*",), ("logistic",)
+    figure = Figure(file="g", kind="growth", series=series, references=references)
+    canvas = draw_growth(sampler, figure, *shown(sampler, figure))
+    assert [axes.get_title() for axes in canvas.axes] == ["design queries", "held-out queries"]
+    labels = [text.get_text() for text in canvas.legends[0].get_texts()]
+    assert labels == ["regression k=1", "regression k=10", "regression k=100", "regression k=1000", "logistic"]
+    heldout = canvas.axes[1]
+    assert (heldout.get_xscale(), heldout.get_yscale()) == ("log", "log")
+    line = heldout.get_lines()[1]
+    assert line.get_xdata().tolist() == [race.n for race in sampler.races]
+    expected = []
+    for race in sampler.races:
+        arm = race.arm("regression k=10")
+        assert arm is not None
+        expected.append(sampler.means(arm, "ndcg", "heldout", race.repetitions).mean())
+    np.testing.assert_allclose(line.get_ydata(), expected)
+    assert canvas.axes[0].get_ylabel() == "mean ndcg"
+
+
+def test_growth_is_drawn_by_its_kind(samplers: dict[str, Sampler]) -> None:
+    sampler = samplers["figure-4"]
+    changed = sampler.experiment.model_copy(
+        update={"figures": (Figure(file="g", kind="growth", series=("regression*",)),)}
+    )
+    sampler_of = Sampler.__new__(Sampler)
+    sampler_of.__dict__.update(sampler.__dict__, experiment=changed)
+    assert set(files(sampler_of)) == {"g.svg", "g.png"}
+
+
+def test_few_repetitions_have_no_bands_and_say_so(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    plan.repetitions = 3
+    plan.extra = {"figures": [{"file": "f", "kind": "dots", "title": "Methods"}]}
+    synthetic.write(tmp_path, [plan])
+    with Journal(tmp_path) as journal:
+        record = journal.record()
+        sampler = Sampler(journal, record, record.experiments[0], journal.members(), journal.cells())
+        canvas = draw_dots(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+    assert canvas.get_suptitle() == "Methods\nsimulated data; no intervals: 3 repetitions, fewer than 4"
+    assert all(len(line.get_xdata()) == 1 for line in canvas.axes[0].get_lines())

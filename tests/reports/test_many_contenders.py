@@ -1,0 +1,45 @@
+"""Thousands of contenders: their pairs are millions, and are never held beside their replicates."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import re, sys
+sys.path.insert(0, {tests!r})
+import synthetic
+from pathlib import Path
+from rankbench.reports.report import report
+contenders = [synthetic.Contender(f"c{{i}}", {{"k": i}}, 1e-4 * i) for i in range({contenders})]
+plan = synthetic.Plan("e", contenders, n=(200_000,), repetitions=30, baseline="c0")
+synthetic.write(Path({folder!r}), [plan], {{"design": 40}})
+report({folder!r})
+print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
+"""
+
+
+def peak(folder: Path, contenders: int) -> int:
+    """Return the most memory, in bytes, of a process that makes a leaderboard of so many contenders."""
+    code = PROGRAM.format(tests=str(Path(__file__).parents[1]), folder=str(folder), contenders=contenders)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rows = (folder / "leaderboard.csv").read_text().splitlines()
+    assert len(rows) == 1 + contenders
+    places = rows[0].split(",").index("rank_low")
+    assert len({row.split(",")[places] for row in rows[1:]}) > 10  # far from all are told apart, some are
+    return int(done.stdout) * 1024
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_memory_does_not_hold_the_pairs(tmp_path: Path) -> None:
+    """The replicates of 600 contenders' differences would take 2.9 GB, the matrix that makes them .9 GB."""
+    assert peak(tmp_path, 600) < 500e6
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_two_thousand_contenders_in_a_gigabyte(tmp_path: Path) -> None:
+    assert peak(tmp_path, 2000) < 1e9

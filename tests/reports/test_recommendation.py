@@ -1,0 +1,326 @@
+"""Recommendations in words: of each sentence the smallest evidence that prints it, and the largest that must not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rankbench.reports.cases import Case
+from rankbench.reports.differences import Differences
+from rankbench.reports.evaluations import Evaluation
+from rankbench.reports.recommendation import said
+from rankbench.reports.standings import Standing
+
+LN2 = math.log(2)
+COIN = {"disagreement": 0.5, "log-loss": LN2}
+TINY = 1e-9
+BETTER, WORSE = (-0.06, -TINY), (TINY, 0.06)
+"""Intervals that just leave 0 out."""
+
+
+def row(label: str, metric: str = "disagreement", mean: float = 0.299, **values: object) -> Standing:
+    facts = {"mean": mean, "lower": mean - 0.01, "upper": mean + 0.01, "rank_low": 1, "rank_high": 9} | values
+    return replace(Standing("e", "d", False, 9, label, label, metric, "minimize", "heldout"), **facts)  # type: ignore[arg-type]
+
+
+Apart = Mapping[tuple[str, str, str] | tuple[str, str], tuple[float, float]]
+"""By contender, whom it is compared with, and metric (else any): an interval; all others hold 0."""
+
+
+def case(
+    *rows: Standing, apart: Apart | None = None, others: Sequence[Evaluation] = (), runs: int = 50, **more: object
+) -> Case:
+    """Return the case of these rows; the baseline has one in every metric."""
+    main = evaluation("methods", *rows, runs=runs, apart=apart, chance=more.pop("chance", {}))  # type: ignore[arg-type]
+    return Case(**({"main": main, "baseline": "base", "others": tuple(others)} | more))  # type: ignore[arg-type]
+
+
+def evaluation(
+    name: str, *rows: Standing, runs: int = 50, apart: Apart | None = None, chance: Mapping[str, float] | None = None
+) -> Evaluation:
+    metrics = dict.fromkeys(one.metric for one in rows)
+    given = {metric: [one for one in rows if one.metric == metric] for metric in metrics}
+    whole = {m: g if any(one.contender == "base" for one in g) else [*g, row("base", m, 0.3)] for m, g in given.items()}
+    found = {metric: differences(metric, [one.contender for one in g], apart or {}) for metric, g in whole.items()}
+    return Evaluation(name, runs, runs, whole, found, chance=chance or {})
+
+
+def differences(metric: str, labels: list[str], apart: Apart) -> Differences:
+    lower, upper = np.full((len(labels),) * 2, -0.1), np.full((len(labels),) * 2, 0.1)
+    for (one, other, *of), (low, high) in apart.items():
+        if {one, other} <= set(labels) and (not of or of == [metric]):
+            i, j = labels.index(one), labels.index(other)
+            lower[i, j], upper[i, j], lower[j, i], upper[j, i] = low, high, -high, -low
+    return Differences(tuple(labels), lower, upper)
+
+
+def answer(one: Case) -> str:
+    return " ".join(said(one).answer)
+
+
+LEADS: Apart = {("a", "base"): BETTER}
+
+
+def test_use_where_the_interval_leaves_out_0_and_not_where_it_reaches_it() -> None:
+    text = answer(case(row("a", mean=0.25), apart=LEADS))
+    assert text.startswith("Use **a** (`a`). It is shown to be better than **base** in `disagreement` (-0.0500, inter")
+    assert "by 95% intervals of the differences between all methods in `disagreement` of `methods`" in text
+    text = answer(case(row("a"), apart={("a", "base"): (-0.1, 0.0)}))
+    assert "Use " not in text
+    assert text.startswith("No method is shown to be better than **base**")
+    # A difference may be shown because it is worse.
+    assert "Use " not in answer(case(row("a"), apart={("a", "base"): WORSE}))
+
+
+def test_what_holds_together_is_named_and_nothing_else() -> None:
+    """Calibration and experiments that have no say are no part of it, nor are runs that are too few."""
+    others = [evaluation("by-pair", row("a")), evaluation("by-time", row("a"), runs=3)]
+    one = case(row("a"), row("a", "log-loss"), others=others)
+    assert one.tables == 3
+    assert "between all methods in `disagreement` and `log-loss` of `methods` and `by-pair`, which hold" in answer(one)
+
+
+@pytest.mark.parametrize("better", ["base", "b"])
+def test_what_is_worse_in_one_metric_is_not_for_use(better: str) -> None:
+    rows = [row(label, metric) for metric in ("disagreement", "log-loss") for label in "ab"]
+    apart = {("a", "base", "disagreement"): BETTER, ("a", better, "log-loss"): WORSE}
+    text = answer(case(*rows, apart=apart))
+    assert text.startswith("No method leads in every metric.")
+    assert "Better than **base** in one, but worse than some method in one: a (`disagreement`)" in text
+    assert "Use " not in text
+    assert "No method is shown to be better" not in text
+    assert "Use **a**" in answer(case(*rows, apart=apart | {("a", better, "log-loss"): (0.0, 0.06)}))
+
+
+def test_a_winner_whose_mean_is_worse_in_another_metric_is_not_confirmed() -> None:
+    """That it is worse was not shown, nor that it is not: only a margin shows that."""
+    rows = [row("a"), row("a", "log-loss", 0.35)]
+    apart = {("a", "base", "disagreement"): BETTER, ("a", "base", "log-loss"): (-0.01, 0.11)}
+    text = answer(case(*rows, apart=apart))
+    assert "Use " not in text
+    assert "not confirmed: its mean `log-loss` is worse than that of the baseline (+0.0500, interval [-0.01" in text
+    assert "Use **a**" in answer(case(*rows, apart=apart, margins={"log-loss": 0.2}))
+    assert "Use **a**" in answer(case(row("a"), row("a", "log-loss", 0.3), apart=apart))
+
+
+def test_the_last_metric_chooses_among_winners() -> None:
+    rows = [row("a", mean=0.2), row("b", mean=0.25), row("b", "log-loss", 0.1), row("a", "log-loss", 0.2)]
+    both = LEADS | {("b", "base"): BETTER}
+    assert "Use **b**" in answer(case(*rows, apart=both))
+    # Unless it is the coin's equal, and another leader is not.
+    poor = [replace(one, upper=0.8) if one.contender == "b" else one for one in rows]
+    assert "Use **a**" in answer(case(*poor, apart=both, chance=COIN))
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        (evaluation("by-time", row("b")), "it was not run in `by-time`"),
+        (evaluation("by-time", row("a"), apart={("base", "a"): BETTER}), "in `by-time` some method is shown to be"),
+        (evaluation("by-time", row("a", mean=0.3)), "in `by-time` its mean `disagreement` is not better than that of"),
+        (replace(evaluation("by-time", row("b")), failed={"a": "failed in 1 of 5 runs"}), "it failed in 1 of 5 runs"),
+        (
+            evaluation("by-time", row("a", upper=0.5), chance=COIN),
+            "in `by-time` it is not shown to be better than a coin in `disagreement`",
+        ),
+    ],
+)
+def test_a_winner_that_another_evaluation_does_not_confirm_is_no_advice(there: Evaluation, words: str) -> None:
+    """So PageRank in knockouts, by pair: who was compared again had won."""
+    text = answer(case(row("a"), apart=LEADS, others=[there]))
+    assert text.startswith("**a** (`a`) is better than **base** in `methods`, but that is not confirmed: " + words)
+    assert "Use " not in text
+    confirmed = evaluation("by-time", row("a", mean=0.3 - 1e-6, upper=0.5 - 1e-6), runs=5, chance=COIN)
+    assert answer(case(row("a"), apart=LEADS, others=[confirmed])).startswith("Use **a**")
+
+
+def test_other_evaluations_are_compared_with_the_baseline_of_this_one() -> None:
+    """What another experiment calls its baseline is nobody's business here."""
+    foreign = Evaluation(
+        "by-time", 50, 50, {"disagreement": [row("a", difference=-0.1, p_holm=0.0), row("z", difference=math.nan)]}
+    )
+    text = answer(case(row("a"), apart=LEADS, others=[foreign]))
+    assert "not confirmed: **base** was not run in `by-time`" in text
+    text = answer(case(row("a"), others=[foreign]))
+    assert "In `by-time`" not in text
+
+
+def test_who_wins_elsewhere_alone_is_said_beside_it() -> None:
+    other = evaluation("by-time", row("b", mean=0.25), runs=5, apart={("b", "base"): BETTER})
+    text = answer(case(row("a"), row("b"), others=[other]))
+    assert "No method is shown to be better than **base**" in text
+    assert "In `by-time` **b** is shown to be better than **base** in `disagreement` (-0.0500, interval" in text
+    assert "In `by-time`" not in answer(case(row("b"), others=[evaluation("by-time", row("b"), runs=5)]))
+    assert "In `by-time` **b**" not in answer(case(row("b"), others=[replace(other, runs=3)]))
+    coin = replace(other, chance={"disagreement": 0.2})
+    assert "), but not better than a coin in `disagreement`, by the same" in answer(case(row("b"), others=[coin]))
+
+
+MARGINS = {"disagreement": 0.01, "log-loss": 0.005}
+
+
+def alike(disagreement: tuple[float, float], log_loss: tuple[float, float], **more: object) -> Case:
+    apart = {("a", "base", "disagreement"): disagreement, ("a", "base", "log-loss"): log_loss}
+    return case(row("a"), row("a", "log-loss"), margins=MARGINS, apart=apart, **more)  # type: ignore[arg-type]
+
+
+INSIDE = (-0.00999, 0.00999), (-0.00499, 0.00499)
+
+
+def test_as_good_is_within_the_margin_in_every_metric() -> None:
+    text = answer(alike(*INSIDE))
+    assert "As good as **base**: a." in text
+    assert "lie within 0.01 in `disagreement` and 0.005 in `log-loss`" in text
+    for i, margin in enumerate((0.01, 0.005)):
+        for outside in ((-margin, 0.0), (0.0, margin), (math.nan, math.nan)):
+            text = answer(alike(*(outside if i == at else inside for at, inside in enumerate(INSIDE))))  # type: ignore[arg-type]
+            assert "As good" not in text
+            assert "no method is shown to be as good either" in text
+    # A metric without a margin has no equals: nobody said what would not matter.
+    assert "As good" not in answer(replace(alike(*INSIDE), margins={"disagreement": 0.01}))
+
+
+def test_who_is_as_good_but_worse_elsewhere_is_said_to_be_both() -> None:
+    worse = evaluation("by-time", row("a"), runs=5, apart={("a", "base"): WORSE})
+    text = answer(alike(*INSIDE, others=[worse]))
+    assert "As good as **base**: " not in text
+    assert "but worse than some method elsewhere: a (`by-time`)" in text
+    text = answer(alike(*INSIDE, others=[evaluation("by-time", row("a"), runs=5)]))
+    assert "As good as **base**: a." in text
+
+
+def test_who_is_worse_within_the_margin_is_not_called_as_good() -> None:
+    one = alike((1e-4, 0.009), INSIDE[1])
+    assert "As good" not in answer(one)
+    assert "Told apart from **base**, but within 0.01 in `disagreement` and 0.005 in `log-loss` of it: a." in answer(
+        one
+    )
+    assert "That does not make them equal" not in answer(one)
+    lines = " ".join(said(one).grounds)
+    assert "by the same intervals: worse, but within 0.01: a." in lines
+    assert "worse: a" not in lines
+
+
+# Coins.
+
+
+@pytest.mark.parametrize(("metric", "coin"), [("disagreement", 0.5), ("log-loss", LN2)])
+def test_no_better_than_a_coin_is_said_of_intervals_alone(metric: str, coin: float) -> None:
+    def of(lower: float, upper: float) -> str:
+        rows = [row(label, metric, (lower + upper) / 2, lower=lower, upper=upper) for label in ("a", "base")]
+        return answer(case(*rows, chance=COIN))
+
+    assert of(coin, coin + 0.1).startswith("No method predicts these votes better than a coin: of each, the 95%")
+    open_ = of(coin - 1e-6, coin + 0.1)
+    assert open_.startswith("No method is shown to predict these votes better than a coin")
+    assert of(coin - 0.1, coin).startswith("No method is shown to predict")
+    assert "a coin" not in of(coin - 0.1, coin - 1e-6)
+    for text in (of(coin, coin + 0.1), open_):
+        assert "Nothing can be recommended." in text
+    rows = [row("a", metric, coin - 0.01), row("base", metric, coin)]
+    grounds = " ".join(said(case(*(replace(one, lower=0.0, upper=1.0) for one in rows), chance=COIN)).grounds)
+    assert "of **base**, " in grounds
+    assert "best mean" not in grounds
+    # A journal that does not say what a coin gets has none, whatever its metrics are called.
+    assert "a coin" not in answer(case(*rows))
+
+
+def test_metrics_that_disagree_about_a_coin_are_said_one_by_one() -> None:
+    """All are above it in one metric, and below it, or perhaps, in the other."""
+    good = [row(label, mean=0.4) for label in ("a", "base")]
+    for low, words in ((0.70, "no method is better than"), (0.69, "no method is shown to be better than")):
+        poor = [row(label, "log-loss", 0.72, lower=low, upper=0.74) for label in ("a", "base")]
+        one = case(*good, *poor, chance=COIN)
+        text = answer(one)
+        assert "In `disagreement` better than a coin's 0.5, by the 95% intervals of their means: a and base." in text
+        assert f"In `log-loss` {words} a coin's 0.6931" in text
+        assert "No method predicts these" not in text
+        assert "No method is shown to predict these" not in text
+        lines = said(one).grounds
+        assert any(line.startswith("`disagreement` on votes that were held out: the best mean") for line in lines)
+        assert not any(line.startswith("`log-loss` on votes that were held out: the best mean") for line in lines)
+        # Nor is there a best mean elsewhere, where nothing is above a coin.
+        there = evaluation("by-time", *good, *poor, chance=COIN)
+        found = [line for line in said(case(*good, others=[there])).grounds if line.startswith("In `by-time`")]
+        assert "the best mean is that of" in found[0]
+        assert "no method is shown to be better than a coin's 0.6931 in `log-loss`; base has 0.7200" in found[1]
+
+
+def test_one_method_above_a_coin_is_enough_for_advice_and_one_below_it_is_none() -> None:
+    good = row("a", upper=0.49)
+    poor = row("base", lower=0.45, upper=0.55)
+    assert "Use **a**" in answer(case(good, poor, apart=LEADS, chance=COIN))
+    text = answer(case(replace(good, upper=0.5), replace(poor, upper=0.49), apart=LEADS, chance=COIN))
+    assert text.startswith("**a** (`a`) is not shown to predict these votes better than a coin")
+    assert "Use " not in text
+
+
+# Who is not judged.
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3])
+def test_few_runs_say_nothing_about_coins_or_winners(runs: int) -> None:
+    """Means of so few runs have no intervals: that is no evidence for or against anything."""
+    rows = [row(label, mean=0.2, lower=math.nan, upper=math.nan) for label in "ab"]
+    verb = "runs are" if runs > 1 else "run is"
+    assert said(case(*rows, runs=runs, apart=LEADS, chance=COIN)).answer == (
+        f"{runs} {verb} too few to tell methods apart by: nothing can be recommended.",
+    )
+    full = [replace(one, lower=0.1, upper=0.3) for one in rows]
+    assert "Use " in answer(case(*full, runs=4, apart=LEADS))
+
+
+def test_a_single_run_that_is_all_there_is_has_its_intervals_over_queries() -> None:
+    rows = [row("a", lower=math.nan, upper=math.nan, lower_queries=0.28, upper_queries=0.32)]
+    one = case(*rows, apart=LEADS)
+    one = replace(one, main=replace(one.main, runs=1, planned=1, split=False, whole=True))
+    assert answer(one).startswith("Use **a**")
+    assert answer(replace(one, main=replace(one.main, runs=2))).startswith("2 runs are too few")
+
+
+def test_what_cannot_be_compared() -> None:
+    empty = Case(Evaluation("methods", 0, 5, {"disagreement": []}), "base")
+    assert said(empty).answer == ("There are no intervals to tell methods apart by: nothing can be recommended.",)
+    none = replace(empty, finished=False)
+    assert said(none).answer == ("No method finished: nothing can be recommended.",)
+    alone = Case(Evaluation("methods", 50, 50, {"disagreement": [row("a")]}), "base")
+    assert answer(alone).startswith("**base**, the baseline, has no intervals to compare with: nothing can be")
+
+
+def test_the_purpose_and_missing_intervals_stand_beside_the_advice() -> None:
+    text = answer(case(row("a"), apart=LEADS, purpose="predict clicks", no_intervals=frozenset({"a"})))
+    assert text.startswith("To predict clicks, use **a** (`a`) (its ranking of the items has no intervals). ")
+
+
+# Grounds.
+
+
+def test_who_leads_elsewhere_is_named_with_the_places() -> None:
+    other = evaluation("by-time", row("b", mean=0.2), row("base", mean=0.3), runs=5, apart={("b", "base"): BETTER})
+    grounds = said(case(row("a"), others=[other])).grounds
+    line = "In `by-time` (5 runs), `disagreement`: the best mean is that of **b**, 0.2000 (place 1); base has 0.3000 "
+    assert f"{line}(place 2)." in grounds
+    few = said(case(row("a"), others=[replace(other, runs=2)])).grounds
+    assert "In `by-time` (2 runs): too few to tell methods apart by." in few
+    assert not any("best mean is" in one for one in few)
+
+
+def test_not_told_apart_is_not_called_equal() -> None:
+    apart = {("a", "base"): (-0.1, 0.1), ("b", "base"): WORSE, ("c", "base"): BETTER, ("d", "base"): (0.0, 0.1)}
+    lines = said(case(*(row(label) for label in "abd"), apart=apart)).grounds
+    (line,) = [one for one in lines if one.startswith("Against **base** in `disagreement`")]
+    assert line.endswith("by the same intervals: worse: b; not told apart, which is not equal: a and d.")
+    lines = said(case(row("c"), row("c", "log-loss"), apart=apart | {("c", "base", "log-loss"): WORSE})).grounds
+    (line,) = [one for one in lines if one.startswith("Against **base** in `disagreement`")]
+    assert line.endswith("by the same intervals: better: c.")
+
+
+def test_worse_than_some_method_is_what_the_same_intervals_say() -> None:
+    """Ranks of a table alone would say more than the answer."""
+    lines = said(case(row("a"), row("b", rank_low=3), apart={("a", "base"): WORSE})).grounds
+    (line,) = [one for one in lines if one.startswith("Worse than some")]
+    assert line == "Worse than some method in `disagreement`, by the same intervals: a (place 2 ... 3)."

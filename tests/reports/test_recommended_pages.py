@@ -1,0 +1,168 @@
+"""From journals to recommendations, and how often these are wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import synthetic
+from synthetic import Contender, Plan
+
+from rankbench.reports import cases
+from rankbench.reports.analysis import analyze
+from rankbench.reports.cases import _without_intervals
+from rankbench.reports.recommendation import Recommendation, markdown_section, recommendations
+from rankbench.store.journal import Journal
+
+
+def of_journal(folder: Path, contenders: list[Contender], *others: Plan, **extra: object) -> str:
+    """Return the recommendation from ten overlapping runs on one unit; less is better."""
+    plan = Plan(
+        "methods", contenders, n=(200_000,), repetitions=10, baseline="base", extra={"recommend": True, **extra}
+    )
+    synthetic.write(folder, [plan, *others], {"heldout": 1}, test_share=0.2)
+    with Journal(folder) as journal:
+        return "\n".join(markdown_section(recommendations(analyze(journal))))
+
+
+def quiet(label: str, effect: float, spread: float = 0.001) -> Contender:
+    return Contender(label, {}, effect=effect, noise=0.0, sd_draws=spread)
+
+
+def test_from_a_journal_the_clear_the_close_and_the_rough(tmp_path: Path) -> None:
+    contenders = [quiet("base", 0.2), quiet("best", 0), quiet("close", 0.001), quiet("rough", 0.05, 0.05)]
+    text = of_journal(tmp_path / "1", contenders, margin=0.01)
+    assert text.startswith("## Recommendation\n- Use **best**")
+    assert "As good as **best**: close. The intervals" in text
+    assert "within 0.01: close; not told apart, which is not equal: rough" in text
+    assert "Worse than some method in `ndcg`, by the same intervals: base (" in text
+    assert "best mean of 4 contenders" in text
+    # The margin is the suite's.
+    assert "As good" not in of_journal(tmp_path / "2", contenders, margin=0.0001)
+    assert "As good" not in of_journal(tmp_path / "3", contenders)
+
+
+def test_where_the_choice_was_not_run_nothing_was_checked(tmp_path: Path) -> None:
+    other = Plan("by-pair", [quiet("base", 0), quiet("other", 0)], n=(200_000,), repetitions=10, baseline="base")
+    text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0)], other)
+    assert (
+        "**best** (`erm:label=1`) is better than **base** in `methods`, but that is not confirmed: it was not run"
+        in text
+    )
+    assert "best was not run there." in text
+
+
+def test_caveats_are_the_suite_s(tmp_path: Path) -> None:
+    text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0)], caveats=["Not the order"], purpose="predict")
+    assert "- Bear in mind: Not the order." in text
+    assert "To predict, use **best**" in text
+
+
+def test_who_failed_is_said(tmp_path: Path) -> None:
+    broken = quiet("broken", -0.1)
+    broken.fails = {3: ("error", "no luck")}
+    text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0), broken])
+    assert "- Use **best**" in text
+    assert "- **broken** failed in 1 of 10 runs and is not judged." in text
+
+
+def test_one_run_is_too_few(tmp_path: Path) -> None:
+    plan = Plan("methods", [quiet("base", 0.2), quiet("best", 0)], (200_000,), 1, "base", extra={"recommend": True})
+    synthetic.write(tmp_path, [plan], {"heldout": 40})
+    with Journal(tmp_path) as journal:
+        (found,) = recommendations(analyze(journal))
+    assert found.answer == ("1 run is too few to tell methods apart by: nothing can be recommended.",)
+
+
+# How often a page is wrong.
+
+
+LOSSES = ("disagreement", "log-loss")
+
+CLAIM = re.compile(r"shown to be better than \*\*base|Worse than some|(?:better|worse)(?:, but within [\d.]+)?: ")
+
+
+def journal_of(folder: Path, contenders: list[Contender], losses: tuple[str, ...], runs: int, names: str) -> Path:
+    """Write independent runs: their noise is what the intervals take it for."""
+    extra = {"recommend": True, "margin": dict.fromkeys(losses[1:], 0.01)}
+    plans = [
+        Plan(name, contenders, (n,), runs, "base", losses, extra if name == "methods" else {})
+        for name, n in zip(names.split(), (200_000, 400_000), strict=False)
+    ]
+    return synthetic.write(folder, plans, {"heldout": 1})
+
+
+def read(folder: Path) -> Recommendation:
+    with Journal(folder) as journal:
+        return recommendations(analyze(journal))[0]
+
+
+def equal(page: int, of: int, uneven: float = 0.0, base: float = 0.0) -> list[Contender]:
+    """Return a baseline and equal methods; labels seed the noise, so that every page has its own."""
+    contenders = [Contender("base", {}, effect=base, noise=0.0, sd_draws=0.01, cell_of=f"base-{page}")]
+    return contenders + [Contender(f"m{i}-{page}", {}, noise=0.0, sd_draws=0.01 + i * uneven) for i in range(of)]
+
+
+def claims(found: Recommendation) -> bool:
+    """Return whether any sentence, the grounds too, calls a method better or worse than another."""
+    text = " ".join((*found.answer, *found.grounds)).replace("No method is shown to be better than", "")
+    return bool(CLAIM.search(text))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("uneven", [0.0, 0.02])
+def test_where_no_method_differs_hardly_a_page_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uneven: float
+) -> None:
+    """Of 200 pages with six equal methods, two metrics and two evaluations, at most one in twenty.
+
+    With 5% for each of the four tables, which is what a page must not do, it would be far more: the test can fail.
+    """
+    wrong = unadjusted = 0
+    for page in range(200):
+        folder = journal_of(tmp_path / str(page), equal(page, 5, uneven), LOSSES, 10, "methods by-pair")
+        wrong += claims(read(folder))
+        with monkeypatch.context() as patched:
+            patched.setattr(cases, "ALPHA", 4 * cases.ALPHA)
+            unadjusted += claims(read(folder))
+    assert wrong <= 16  # a binomial of 200 and 5% is above 16 in 2% of cases
+    assert unadjusted > 16
+
+
+@pytest.mark.long
+def test_a_reference_that_the_data_chose_makes_no_equal_method_worse(tmp_path: Path) -> None:
+    """Of 150 pages on which the best of ten equal methods wins over a bad baseline, at most one in twenty.
+
+    Intervals against a reference that was named beforehand do not cover here: the best mean is too good.
+    """
+    wrong = 0
+    for page in range(150):
+        found = read(journal_of(tmp_path / str(page), equal(page, 10, base=0.2), LOSSES[:1], 20, "methods"))
+        assert found.answer[0].startswith("Use **m")
+        worse = [line for line in found.grounds if line.startswith(("Against", "Worse than"))]
+        wrong += any(re.search(r"worse[^;]*: [^;]*m\d|Worse than [^:]*: [^:]*m\d", line) for line in worse)
+    assert wrong <= 13  # a binomial of 150 and 5% is above 13 in 2% of cases
+
+
+def test_a_ranking_without_intervals_is_known() -> None:
+    def ranking(label: str, lower: list[float]) -> SimpleNamespace:
+        arm = SimpleNamespace(done=frozenset({0}), member=SimpleNamespace(label=label))
+        source = SimpleNamespace(layout="ranking", shown_splits=lambda: ("design",))
+        sampler = SimpleNamespace(
+            source=source, races=[SimpleNamespace(arms=[arm])], values=lambda arm, metric, split: np.array(lower)
+        )
+        return SimpleNamespace(sections=[SimpleNamespace(sampler=sampler)])
+
+    assert _without_intervals(ranking("a", [math.nan, math.nan])) == {"a"}
+    assert _without_intervals(ranking("a", [math.nan, 0.1])) == frozenset()
+
+
+def test_numbers_of_the_page_stand_beside_its_sentences(tmp_path: Path) -> None:
+    text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0)])
+    assert re.search(
+        r"`ndcg` on judgments that were held out: the best mean, of \*\*best\*\*, 0\.\d{4} \(95% interval", text
+    )

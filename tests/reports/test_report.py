@@ -1,0 +1,328 @@
+"""The report: from the journal alone, the same bytes every time, safe to look at."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from synthetic import Contender, Plan
+
+from rankbench.errors import StoreError
+from rankbench.reports.partial import partial
+from rankbench.reports.report import frames, report
+from rankbench.reports.summary import summary
+from rankbench.reports.table import COLUMNS
+from rankbench.text import code, csv_cell, interval, markdown, natural, number, plain
+
+DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"
+
+
+def drawn() -> Plan:
+    plan = synthetic.small()
+    plan.extra = {
+        "figures": [{"file": "figure-3", "kind": "risk", "parameter": "k", "series": ["regression k=*"],
+                     "references": ["logistic"]}],
+        "claims": [{"id": "C1", "text": "Small k is worse", "kind": "less",
+                    "contrasts": [{"a": "logistic", "b": "regression k=1"}]}],
+    }  # fmt: skip
+    return plan
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in report(folder).paths}
+
+
+def test_the_same_bytes_whatever_the_order_of_blocks(tmp_path: Path) -> None:
+    plan = drawn()
+    order = np.random.default_rng(0).permutation(12).tolist()
+    one = everything(synthetic.write(tmp_path / "one", [plan]))
+    two = everything(synthetic.write(tmp_path / "two", [plan], order=order))
+    assert set(one) == {
+        "leaderboard.md", "leaderboard.csv", "results.parquet", "figures/figure-3.svg", "figures/figure-3.png",
+    }  # fmt: skip
+    assert one == two == everything(tmp_path / "one")
+    assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
+
+
+def test_resuming_gives_the_same_bytes(tmp_path: Path) -> None:
+    plan = drawn()
+    whole = everything(synthetic.write(tmp_path / "whole", [plan]))
+    synthetic.write(tmp_path / "resumed", [plan], order=[3, 1, 8])
+    partial_run = everything(tmp_path / "resumed")
+    assert b"partial: 2 of 6 repetitions" in partial_run["leaderboard.md"]
+    assert b"**Partial:** 12 of 48 cells" in partial_run["leaderboard.md"]
+    assert everything(synthetic.write(tmp_path / "resumed", [plan])) == whole
+
+
+def test_parquet_rows(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.contenders.append(Contender("broken", {"k": 1}, fails=dict.fromkeys(range(6), ("diverged", "nan"))))
+    plan.contenders.append(Contender("curved", {"k": 2}, curves=True))
+    report(synthetic.write(tmp_path, [plan]))
+    frame = pl.read_parquet(tmp_path / "results.parquet")
+    keys = ["experiment", "n", "contender", "repetition", "metric", "split", "step"]
+    assert frame.equals(frame.sort(keys, nulls_last=False))
+    assert frame.select(keys).is_duplicated().sum() == 0
+    expected = {
+        "suite", "experiment", "config", "protocol", "dataset", "dataset_sha256", "contender", "spec", "versions",
+        "code_digest", "cell", "n", "repetition", "seed", "split", "metric", "direction", "step", "value", "status",
+        "reason", "optimality",
+    }  # fmt: skip
+    assert set(frame.columns) == expected
+    headline = frame.filter(pl.col("metric") == "ndcg")
+    assert headline.height == 6 * 2 * 6 * 2
+    broken = headline.filter(pl.col("contender") == "broken")
+    assert broken["value"].null_count() == broken.height == 24
+    assert set(broken["reason"]) == {"nan"}
+    curve = frame.filter(metric="exact-gap-last", n=200_000, repetition=0)
+    assert curve["step"].to_list() == synthetic.STEPS.tolist()
+    np.testing.assert_array_equal(curve["value"].to_numpy(), synthetic.curve_values(2.0, 200_000, 0))
+    _, blocks = synthetic.blocks_of(plan, {"design": 40, "heldout": 30})
+    found = headline.filter(n=200_000, repetition=0, contender="logistic", split="design")["value"].item()
+    assert found == blocks[0].cells[3].losses["ndcg", "design"].mean()
+    assert frame.filter(contender="logistic")["config"].n_unique() == 1
+
+
+def test_frames(tmp_path: Path) -> None:
+    found = frames(synthetic.write(tmp_path, [drawn()]))
+    assert found["leaderboard"].columns == list(COLUMNS)
+    assert found["leaderboard"].height == 16
+    assert found["claims"]["verdict"].to_list() == ["held"] * 4
+    assert found["rows"].height == 16 * 6
+
+
+def test_every_column_is_documented_in_order() -> None:
+    table = DOCS.read_text().split("## Columns of `leaderboard.csv`")[1]
+    assert tuple(re.findall(r"^\| `(\w+)` \| \S", table, re.MULTILINE)) == COLUMNS
+
+
+def test_csv(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.contenders[1].label = '=cmd|"/c calc"!A1, and\x1b[31m more'
+    report(synthetic.write(tmp_path, [plan]))
+    text = (tmp_path / "leaderboard.csv").read_text()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 16
+    assert tuple(rows[0]) == COLUMNS
+    assert rows[1]["contender"] == '\'=cmd|"/c calc"!A1, and[31m more'
+    assert "\x1b" not in text
+    assert "-0.000000" not in text
+    assert "nan" not in text
+    assert re.fullmatch(r"0\.\d{6}", rows[0]["mean"])
+    assert rows[0]["simulated"] == "true"
+    assert rows[0]["optimality"] == "6.00e-09"
+
+
+def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.contenders[0].share_complete = 0.3
+    report(synthetic.write(tmp_path, [plan], notes=["n was scaled by 1/2"]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    lines = text.split("\n")
+    assert lines[0].startswith("# ")
+    assert "*simulated*" in lines[2]
+    assert "Labels are nonlinear" in "".join(lines[:8])
+    places = [text.index(words) for words in (
+        "ab" * 32, "n was scaled by 1/2.", "**C1** Small k is worse. | **held** | **held** |", "## How to read",
+        "figures/figure-3.svg", "n = 200,000, 6 repetitions", "n = 400,000, 6 repetitions", "## What made this",
+    )]  # fmt: skip
+    assert places == sorted(places)
+    assert "30% at k = 1" in text
+    assert "at each order: k=1 3.0e-03, k=10 3.0e-03, k=inf 3.0e-03, logistic 3.0e-03." in text
+    assert "Budget" not in text
+    assert "6.0e-09" in text
+    assert re.search(r"\| 1 \| \*\*regression k=inf\*\* \| 0\.\d{4} \| \[0\.\d{4}, 0\.\d{4}\] ", text)
+    assert "| baseline |  |" in text
+    assert "nan" not in text
+
+
+def test_the_budget_of_stochastic_contenders(tmp_path: Path) -> None:
+    plan = drawn()
+    for contender in plan.contenders[:2]:
+        contender.info = {"flops": 5.4e9, "steps": 100_000.0, "mc_error": 0.0}
+    plan.contenders[3].info = {"flops": 5.4e7, "iterations": 100_000.0}
+    report(synthetic.write(tmp_path, [plan]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    budget = "100,000 steps, 5.4e+09 floating-point operations each (logistic: 5.4e+07)."
+    assert text.count(f"Budget of the stochastic contenders: {budget}") == 2  # at each n
+    assert "at each order: k=inf 3.0e-03, logistic 3.0e-03." in text
+
+
+def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.contenders += [Contender(f"SGD k={k}", {"k": k}, curves=True) for k in (1, 10)]
+    plan.extra["claims"] = [
+        {"id": "C8", "text": "They coincide", "kind": "coincide", "margin": 0.5, "metric": "exact-gap-last",
+         "steps": [1000], "contrasts": [{"a": "SGD k=1", "b": "SGD k=10"}]},
+        {"id": "C9", "text": "Large k is worse", "kind": "less",
+         "contrasts": [{"a": "regression k=1", "b": "logistic"}]},
+    ]  # fmt: skip
+    report(synthetic.write(tmp_path, [plan]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "**C8** They coincide. | **held** (over draws) | — |" in text
+    refuted = r"\*\*did not hold\*\* \(regression k=1 vs logistic, n = \d00,000; and 1 more\)"
+    assert re.search(rf"\*\*C9\*\* Large k is worse. \| {refuted} \| {refuted} \|", text)
+    assert text.index("does not refute the paper") < text.index("**C8** They coincide. |")
+    console = Console(file=io.StringIO(), width=120)
+    console.print(summary(tmp_path, frames(tmp_path)["claims"]))
+    shown = console.file.getvalue()
+    assert re.search(r"C8\b.* held +│ — ", shown)
+    assert re.search(r"C9\b.* did not hold +│ did not hold ", shown)
+
+
+def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.contenders += [Contender(f"SGD k={k}", {"k": k}, curves=True) for k in (1, 10)]
+    plan.extra["claims"] = [
+        {"id": "C8", "text": "They coincide", "kind": "coincide", "margin": 0.5, "metric": "exact-gap-last",
+         "steps": [1000], "contrasts": [{"a": "SGD k=1", "b": "SGD k=10"}]},
+    ]  # fmt: skip
+    declared = {"exact-gap-last": ("heldout", "maximize")}
+    report(synthetic.write(tmp_path, [plan], {"heldout": 30}, curves=declared))
+    rows = pl.read_parquet(tmp_path / "results.parquet").filter(pl.col("step").is_not_null())
+    found = rows.select("metric", "split", "direction").unique().sort("metric").rows()
+    others = sorted(set(rows["metric"]) - {"exact-gap-last"})
+    assert others
+    wanted = [(metric, "design", "minimize") for metric in others] + [("exact-gap-last", "heldout", "maximize")]
+    assert found == sorted(wanted)
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "| claim | held-out queries |" in text
+    assert "**C8** They coincide. | **held** (over draws) |" in text
+    console = Console(file=io.StringIO(), width=120)
+    console.print(summary(tmp_path, frames(tmp_path)["claims"]))
+    assert re.search(r"C8\b.* held ", console.file.getvalue())
+
+
+def test_real_data_is_not_called_simulated(tmp_path: Path) -> None:
+    plan = drawn()
+    report(synthetic.write(tmp_path, [plan], simulated=False, assumptions=[]))
+    assert "simulated" not in (tmp_path / "leaderboard.md").read_text().lower()
+
+
+def test_trouble_is_a_footnote(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.contenders.append(Contender("a|b", {"k": 9}, fails={0: ("diverged", "left <b>the</b>\nnumbers | at 5")}))
+    plan.contenders.append(Contender("k=99", {"k": 99, "lambda": 0.001, "aggregator": {"name": "mean-log-odds"}},
+                                     share_complete=1.0, cell_of="regression k=inf"))  # fmt: skip
+    plan.contenders[2].share_complete = 1.0
+    report(synthetic.write(tmp_path, [plan]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert r"a\|b is not ranked: **diverged**, 1 of 6 repetitions: `left <b>the</b> numbers | at 5`" in text
+    assert r"| diverged | a\|b |" in text
+    assert "† k=99: no query has more judgments than k" in text
+    assert "k=99 †" in text
+
+
+def test_one_repetition_says_so(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.repetitions = 1
+    report(synthetic.write(tmp_path, [plan]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "One repetition: intervals and ranks are over queries alone" in text
+    assert "could not tell | could not tell" in text
+
+
+def test_two_repetitions_tell_little(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.repetitions = 2
+    report(synthetic.write(tmp_path, [plan]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "Fewer than 4 repetitions: no intervals of means, and hardly any" in text
+    assert re.search(r"\| \*\*regression k=inf\*\* \| 0\.\d{4} \| — \| — \|", text)
+
+
+def test_a_plan_without_results(tmp_path: Path) -> None:
+    report(synthetic.write(tmp_path, [drawn(), *synthetic.paper()[:1]], order=[]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert "**Partial:** 0 of" in text
+    assert "| pending | logistic |" in text
+
+
+def test_figures_that_the_plan_does_not_draw_are_deleted(tmp_path: Path) -> None:
+    figures = synthetic.write(tmp_path, [drawn()]) / "figures"
+    figures.mkdir()
+    for name in ("old.svg", "old.png", "notes.txt"):
+        (figures / name).write_text("x")
+    (tmp_path / "mine.svg").write_text("x")
+    plan = drawn()
+    report(synthetic.write(tmp_path, [plan]))
+    assert sorted(path.name for path in figures.iterdir()) == ["figure-3.png", "figure-3.svg", "notes.txt"]
+    assert (tmp_path / "mine.svg").exists()
+    plan.extra = {}
+    report(synthetic.write(tmp_path, [plan]))
+    assert [path.name for path in figures.iterdir()] == ["notes.txt"]
+
+
+def test_nothing_is_deleted_through_a_link(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "photo.png").write_text("x")
+    run = synthetic.write(tmp_path / "run", [synthetic.small()])
+    (run / "figures").symlink_to(elsewhere)
+    report(run)
+    assert (elsewhere / "photo.png").exists()
+
+
+def test_no_journal_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no journal"):
+        report(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_partial_on_a_terminal(tmp_path: Path) -> None:
+    plan = drawn()
+    plan.contenders[0].label = "[bold]k=1\x1b[2J"
+    plan.contenders.append(Contender("broken", {"k": 9}, fails={0: ("diverged", "nan")}))
+    synthetic.write(tmp_path, [plan], order=[0])
+    console = Console(file=io.StringIO(), width=120)
+    with synthetic.Store.open(tmp_path) as store:
+        console.print(partial(store))
+    text = console.file.getvalue()
+    assert "n = 200,000, 1 of 6 repetitions, simulated data" in text
+    assert "[bold]k=1[2J" in text
+    assert "\x1b" not in text
+    assert text.index("regression k=inf") < text.index("logistic") < text.index("[bold]") < text.index("diverged")
+
+
+def test_partial_before_anything(tmp_path: Path) -> None:
+    synthetic.write(tmp_path, [drawn()], order=[])
+    console = Console(file=io.StringIO())
+    with synthetic.Store.open(tmp_path) as store:
+        console.print(partial(store))
+    assert "no results yet" in console.file.getvalue()
+
+
+@given(st.text())
+def test_text_from_outside_stays_on_one_line_without_control_characters(text: str) -> None:
+    for safe in (plain(text), markdown(text), code(text), csv_cell(text)):
+        assert safe.isprintable() or not safe or " " in safe
+        assert "\n" not in safe
+        assert "\x1b" not in safe
+        assert "\u202e" not in safe
+    assert csv_cell(text)[:1] not in ("=", "+", "-", "@")
+    assert not re.search(r"(?<!\\)\|", markdown(text).replace("\\\\", ""))
+    assert "<" not in markdown(text)
+
+
+def test_numbers() -> None:
+    assert [number(v) for v in (0.12345, -1e-9, float("nan"), -0.5)] == ["0.1235", "0.0000", "—", "-0.5000"]
+    assert number(0.5, sign=True) == "+0.5000"
+    assert [number(v) for v in (-1e15, 12345678e90, 999e12)] == ["-1.0000e+15", "1.2346e+97", "999000000000000.0000"]
+    assert number(2e15, 2, sign=True) == "+2.00e+15"
+    assert interval(-0.1, 0.2, 2, sign=True) == "[-0.10, +0.20]"
+    assert interval(float("nan"), 0.2) == "—"
+
+
+def test_labels_sort_by_their_numbers() -> None:
+    labels = ["k=1 l=1e-06", "k=1 l=0.001", "k=1 l=1", "k=3", "k=10", "k=1000", "k=inf", "z"]
+    assert sorted(reversed(labels), key=natural) == labels
+    assert len({natural(label) for label in ("k=1", "k=1.5", "k1", "information", "")}) == 5

@@ -1,0 +1,204 @@
+"""Standings against SciPy and against what is known of the synthetic runs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+from scipy import stats
+from synthetic import Contender, Plan
+
+from rankbench.errors import StoreError
+from rankbench.kinds.cell import Split
+from rankbench.reports.analysis import Analysis, analyze
+from rankbench.reports.standings import Standing, best_first
+from rankbench.store.journal import Journal
+
+
+def read(folder: Path, plan: Plan, **more) -> Analysis:
+    synthetic.write(folder, [plan], {"design": 60, "heldout": 50}, **more)
+    with Journal(folder) as journal:
+        return analyze(journal)
+
+
+def pick(analysis: Analysis, label: str, n: int = 200_000, split: str = "heldout", metric: str = "ndcg") -> Standing:
+    (row,) = (
+        row
+        for section in analysis.sections
+        for row in section.rows
+        if (row.contender, row.n, row.split, row.metric) == (label, n, split, metric)
+    )
+    return row
+
+
+def test_means_and_both_intervals(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    analysis = read(tmp_path, plan)
+    _, blocks = synthetic.blocks_of(plan, {"design": 60, "heldout": 50})
+    losses = np.stack([b.cells[1].losses["ndcg", "heldout"] for b in blocks if b.key.n == 200_000])
+    base = np.stack([b.cells[3].losses["ndcg", "heldout"] for b in blocks if b.key.n == 200_000])
+    row, draws = pick(analysis, "regression k=10"), losses.mean(axis=1)
+    expected = stats.ttest_1samp(draws, 0).confidence_interval(0.95)
+    assert (row.mean, row.sd, row.se) == pytest.approx((losses.mean(), draws.std(ddof=1), stats.sem(draws)))
+    assert (row.lower, row.upper) == pytest.approx((expected.low, expected.high))
+    paired = stats.ttest_rel(draws, base.mean(axis=1)).confidence_interval(0.95)
+    assert row.difference == pytest.approx(losses.mean() - base.mean())
+    assert (row.difference_lower_draws, row.difference_upper_draws) == pytest.approx((paired.low, paired.high))
+    over_queries = losses.mean(axis=0).std(ddof=1) / math.sqrt(50)
+    assert row.se_queries == pytest.approx(math.hypot(over_queries, row.se), rel=0.1)
+    assert row.lower_queries < row.lower < row.upper < row.upper_queries
+    assert row.difference_lower < row.difference < row.difference_upper
+    assert row.upper_queries - row.lower_queries > 3 * (row.difference_upper - row.difference_lower)
+    assert (row.repetitions, row.planned, row.queries, row.status, row.reason) == (6, 6, 50, "done", "")
+    assert row.optimality == pytest.approx(6e-9)
+    assert row.mc_error == pytest.approx(0.00175)
+
+
+def test_losses_are_read_once_for_all_their_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Counter[tuple[str, str, str]]()
+    losses = Journal.losses
+
+    def counted(self: Journal, cell: str, metric: str, split: Split) -> np.ndarray | None:
+        read[cell, metric, split] += 1
+        return losses(self, cell, metric, split)
+
+    synthetic.write(tmp_path, [synthetic.small()])
+    monkeypatch.setattr(Journal, "losses", counted)
+    with Journal(tmp_path) as journal:
+        analysis = analyze(journal)
+        assert set(read.values()) == {1}
+        (section,) = analysis.sections
+        arm = section.sampler.races[0].arms[0]
+        means = section.sampler.means(arm, "ndcg", "design", range(6))
+        assert set(read.values()) == {1}
+        assert means.tolist() == [losses(journal, arm.cells[r], "ndcg", "design").mean() for r in range(6)]
+
+
+def test_ranks_follow_the_effects(tmp_path: Path) -> None:
+    analysis = read(tmp_path, synthetic.small())
+    labels = ["regression k=inf", "regression k=10", "logistic", "regression k=1"]
+    ranges = [(pick(analysis, label).rank_low, pick(analysis, label).rank_high) for label in labels]
+    assert ranges[0] == (1, 1)
+    assert ranges[3] == (4, 4)
+    section = analysis.sections[0]
+    rows = [row for row in section.rows if (row.n, row.split) == (200_000, "heldout")]
+    assert [row.contender for row in best_first(rows)] == labels
+    assert pick(analysis, "regression k=1").p_holm < 0.01
+    assert math.isnan(pick(analysis, "logistic").p_holm)
+
+
+def test_maximized_metrics_rank_the_other_way(tmp_path: Path) -> None:
+    analysis = read(tmp_path, synthetic.small(), directions={"ndcg": "maximize"})
+    row = pick(analysis, "regression k=1")
+    assert (row.rank_low, row.rank_high, row.direction) == (1, 1, "maximize")
+    rows = [row for row in analysis.sections[0].rows if (row.n, row.split) == (200_000, "heldout")]
+    assert best_first(rows)[0].contender == "regression k=1"
+
+
+def test_every_metric_has_rows(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    plan.losses = ("ndcg", "err")
+    analysis = read(tmp_path, plan)
+    assert pick(analysis, "logistic", metric="err").mean != pick(analysis, "logistic").mean
+    assert len(analysis.sections[0].rows) == 2 * 2 * 2 * 4
+
+
+def test_a_cell_equal_to_infinity_counts_once(tmp_path: Path) -> None:
+    contenders = [
+        Contender("k100", {"k": 100, "x": 1}, share_complete=1.0, cell_of="inf"),
+        Contender("inf", {"k": "inf", "x": 1}, share_complete=1.0),
+        Contender("k1", {"k": 1, "x": 1}, 0.1, share_complete=0.25),
+        Contender("other", {"k": 100, "x": 2}, 0.2, share_complete=1.0),
+    ]
+    analysis = read(tmp_path, Plan("e", contenders, baseline="inf"))
+    same, owner, worse, other = (pick(analysis, c.label) for c in contenders)
+    assert (same.equals, owner.equals, worse.equals, other.equals) == ("inf", "", "", "")
+    assert (same.rank_low, same.rank_high) == (owner.rank_low, owner.rank_high) == (1, 1)
+    assert (worse.rank_low, worse.rank_high) == (2, 2)
+    assert same.difference == pytest.approx(0, abs=1e-12)
+    assert (same.difference_lower, same.difference_upper) == pytest.approx((0, 0), abs=1e-12)
+    assert worse.share_complete == 0.25
+
+
+@pytest.mark.parametrize("status", ["diverged", "skipped", "error", "timeout"])
+def test_what_went_wrong_is_not_ranked_and_the_others_keep_their_bytes(tmp_path: Path, status: str) -> None:
+    plan = synthetic.small()
+    whole = read(tmp_path / "whole", plan)
+    plan.contenders.append(Contender("broken", {}, -0.3, fails={2: (status, "step 5: nan"), 4: (status, "x")}))
+    analysis = read(tmp_path / "broken", plan)
+    row = pick(analysis, "broken")
+    assert (row.status, row.reason) == (status, "2 of 6 repetitions: step 5: nan")
+    assert row.rank_low is None
+    assert math.isnan(row.lower_queries)
+    assert row.mean < 0.3
+    assert row.repetitions == 4
+    for contender in plan.contenders[:-1]:
+        assert repr(pick(analysis, contender.label)) == repr(pick(whole, contender.label))
+
+
+def test_comparisons_are_on_shared_repetitions(tmp_path: Path) -> None:
+    """A contender that was added later has run twice so far."""
+    plan = synthetic.small()
+    queries = {"design": 20, "heldout": 20}
+    members, blocks = synthetic.blocks_of(plan, queries)
+    with synthetic.Store.open(tmp_path) as store:
+        store.begin(synthetic.record([plan], queries), members)
+        for block in blocks:
+            keep = block.cells if block.key.repetition in (1, 4) else block.cells[:3]
+            store.commit(synthetic.BlockResult(block.key, list(keep), 1.0))
+        analysis = analyze(store)
+    assert {row.repetitions for row in analysis.sections[0].rows} == {2}
+    expected = np.mean([b.cells[0].losses["ndcg", "design"] for b in blocks[:6] if b.key.repetition in (1, 4)])
+    assert pick(analysis, "regression k=1", split="design").mean == pytest.approx(expected)
+
+
+def test_contenders_without_results_wait(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    members, blocks = synthetic.blocks_of(plan, {"design": 20})
+    with synthetic.Store.open(tmp_path) as store:
+        store.begin(synthetic.record([plan], {"design": 20}), members)
+        for block in blocks[:6]:
+            store.commit(synthetic.BlockResult(block.key, block.cells[:3], 1.0))
+        analysis = analyze(store)
+    row = pick(analysis, "logistic", split="design")
+    assert (row.status, row.rank_low, row.repetitions) == ("pending", None, 0)
+    assert pick(analysis, "regression k=inf", split="design").rank_low == 1
+    assert pick(analysis, "regression k=inf", split="design", n=400_000).status == "pending"
+
+
+def test_a_missing_metric_is_an_error(tmp_path: Path) -> None:
+    synthetic.write(tmp_path, [synthetic.small()])
+    with synthetic.Store.open(tmp_path) as store:
+        plan = synthetic.small()
+        plan.losses = ("ndcg", "err")
+        store.begin(synthetic.record([plan], {"design": 40, "heldout": 30}), store.members())
+        with pytest.raises(StoreError, match="other losses"):
+            analyze(store)
+
+
+def test_few_overlapping_splits_that_agree_are_no_certainty(tmp_path: Path) -> None:
+    """Of fewer than ten, only arms that are the same cells have a difference of [0, 0]."""
+
+    def compared(repetitions: int, folder: str) -> tuple[Standing, Standing, Standing]:
+        plan = synthetic.small()
+        flat = {"sd_draws": 0.0, "noise": 0.0}
+        plan.contenders = [
+            Contender("logistic", {}, **flat),
+            Contender("other", {}, effect=0.05, **flat),
+            Contender("twin", {}, cell_of="logistic", **flat),
+        ]
+        plan.repetitions = repetitions
+        analysis = read(tmp_path / folder, plan, test_share=0.2)
+        return tuple(pick(analysis, label) for label in ("logistic", "other", "twin"))  # type: ignore[return-value]
+
+    _, other, twin = compared(5, "few")
+    assert (other.rank_low, other.rank_high, twin.rank_low, twin.rank_high) == (1, 3, 1, 3)
+    assert all(map(math.isnan, (other.difference_lower, other.difference_upper, other.p_holm)))
+    assert (twin.difference_lower, twin.difference_upper, twin.p_holm) == (0, 0, 1)
+    base, other, twin = compared(10, "many")
+    assert (other.difference_lower, other.difference_upper) == pytest.approx((0.05, 0.05), abs=1e-9)
+    assert (base.rank_low, base.rank_high) != (other.rank_low, other.rank_high)

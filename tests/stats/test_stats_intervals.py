@@ -1,0 +1,271 @@
+"""Intervals, ranks and tests: formulas, SciPy, and how often they are wrong."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from test_stats_bootstrap import effects
+
+from rankbench.stats.bootstrap import crossed
+from rankbench.stats.contrasts import contrasts, contrasts_over_draws, pairs
+from rankbench.stats.corrected_t import widened, widening
+from rankbench.stats.critical import Sources
+from rankbench.stats.draws import mean_intervals
+from rankbench.stats.equivalence import equivalent, not_equivalent
+from rankbench.stats.ranks import rank_ranges
+from rankbench.stats.simultaneous import Intervals, simultaneous
+from rankbench.stats.spread import pitman_morgan, sd_ratios
+
+DIFFERENCE = np.array([[1.0], [-1.0]])
+SEEDS = 200
+ALLOWED = stats.binom.ppf(0.999, SEEDS, 0.05)
+"""A test of level 5% rejects at most so often in 200 tries, but for once in a thousand."""
+
+
+def test_mean_interval_is_scipys() -> None:
+    values = np.random.default_rng(0).normal(size=(7, 3))
+    found = mean_intervals(values, 0.9)
+    expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
+    np.testing.assert_allclose(found.lower, expected.low)
+    np.testing.assert_allclose(found.upper, expected.high)
+    np.testing.assert_allclose(found.se, stats.sem(values))
+
+
+def test_one_draw_has_no_interval() -> None:
+    found = mean_intervals(np.array([[0.25]]))
+    assert found.mean[0] == 0.25
+    assert np.isnan([found.lower[0], found.upper[0], found.se[0], found.sd[0]]).all()
+
+
+def test_few_draws_have_no_interval_of_a_mean() -> None:
+    values = np.random.default_rng(0).random((4, 3))
+    for draws in (2, 3):
+        found = mean_intervals(values[:draws])
+        assert np.isnan([found.lower, found.upper]).all()
+        np.testing.assert_allclose(found.se, stats.sem(values[:draws]))
+    assert np.isfinite(mean_intervals(values).lower).all()
+
+
+def test_paired_difference_over_draws_is_the_paired_t_test() -> None:
+    losses = np.random.default_rng(0).random((9, 20, 2))
+    found = contrasts_over_draws(crossed(losses, 0), DIFFERENCE)
+    means = losses.mean(axis=1)
+    expected = stats.ttest_rel(means[:, 0], means[:, 1])
+    interval = expected.confidence_interval(0.95)
+    assert (found.lower[0], found.upper[0], found.p[0]) == pytest.approx((interval.low, interval.high, expected.pvalue))
+
+
+def test_independent_maxima_give_sidaks_level() -> None:
+    rng = np.random.default_rng(0)
+    many = Sources.only(5, 1e6)
+    found = simultaneous(np.zeros(5), rng.normal(size=(40_000, 5)), many, units=100)
+    assert found.local == pytest.approx(1 - 0.95 ** (1 / 5), rel=0.1)
+    copies = np.repeat(rng.normal(size=(40_000, 1)), 5, axis=1)
+    assert simultaneous(np.zeros(5), copies, many, units=100).local == pytest.approx(0.05, rel=0.05)
+    few = simultaneous(np.zeros(5), copies, many, units=3)
+    assert few.local == pytest.approx(0.05 / 5)  # Bonferroni
+
+
+def test_critical_values_are_those_of_the_dominating_source() -> None:
+    sources = Sources(np.array([1.0, 0.0, 0.5]), 4, 99)
+    t_draws, t_queries = stats.t.ppf(0.975, [4, 99])
+    np.testing.assert_allclose(sources.quantile(0.05), [t_draws, t_queries, (t_draws + t_queries) / 2])
+    np.testing.assert_allclose(sources.p(np.array([t_draws, -t_queries, 0.0])), [0.05, 0.05, 1.0], rtol=1e-9)
+    assert sources.p(np.full(3, 1e30))[0] < 1e-100
+    rng = np.random.default_rng(0)
+    draws, queries = rng.normal(size=(5, 2)), rng.normal(size=(50, 2))
+    expected = (draws.var(axis=0, ddof=1) / 5) / (draws.var(axis=0, ddof=1) / 5 + queries.var(axis=0, ddof=1) / 50)
+    np.testing.assert_allclose(Sources.of(draws, queries).share, expected)
+    assert (Sources.of(draws[:1], queries).share == 0).all()
+    assert (Sources.of(np.zeros((3, 1)), np.zeros((4, 1))).share == 1).all()
+
+
+def test_identical_contenders_are_never_different() -> None:
+    losses = effects(np.random.default_rng(0), 12, 30, 3)
+    losses[:, :, 1] = losses[:, :, 0]
+    losses[:, :, 2] += 5
+    sample = crossed(losses, 0, 500)
+    found = contrasts(sample, pairs(3)[1])
+    assert (found.se[0], found.lower[0], found.upper[0], found.p[0]) == pytest.approx((0, 0, 0, 1), abs=1e-12)
+    assert rank_ranges(sample).tolist() == [[1, 2], [1, 2], [3, 3]]
+    assert rank_ranges(sample, maximize=True).tolist() == [[2, 3], [2, 3], [1, 1]]
+
+
+def test_a_constant_difference_is_certain_and_a_single_number_is_not() -> None:
+    base = np.random.default_rng(0).random((5, 6, 1))
+    shifted = np.concatenate([base, base + 0.25], axis=2)
+    assert rank_ranges(crossed(shifted, 0, 100)).tolist() == [[1, 1], [2, 2]]
+    one = crossed(np.array([[[0.1, 0.9]]]), 0, 100)
+    assert np.isnan(contrasts(one, DIFFERENCE).lower[0])
+    assert rank_ranges(one).tolist() == [[1, 2], [1, 2]]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(2, 5), st.integers(0, 999))
+def test_rank_ranges_are_equivariant_and_mirror(arms: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    losses = effects(rng, 12, 25, arms) + np.linspace(0, 0.5, arms)
+    ranges = rank_ranges(crossed(losses, 0, 200))
+    assert ((ranges >= 1) & (ranges <= arms)).all()
+    assert (ranges[:, 0] <= ranges[:, 1]).all()
+    order = rng.permutation(arms)
+    assert (rank_ranges(crossed(losses[:, :, order], 0, 200)) == ranges[order]).all()
+    mirrored = rank_ranges(crossed(-losses, 0, 200), maximize=True)
+    assert (mirrored == ranges).all()
+
+
+@pytest.mark.parametrize(
+    ("draws", "queries", "arms"), [(20, 100, 2), (3, 100, 2), (20, 60, 8), (5, 60, 8), (2, 100, 8), (1, 80, 4)]
+)
+@pytest.mark.parametrize(("sd_r", "sd_q", "sd"), [(0.1, 0.1, 0.1), (0.1, 0.0, 0.3), (0.0, 0.1, 0.1), (0.0, 0.0, 0.3)])
+def test_equal_contenders_are_seldom_called_different(
+    draws: int, queries: int, arms: int, sd_r: float, sd_q: float, sd: float
+) -> None:
+    """The null experiment: contenders equal in distribution; any declared difference is wrong."""
+    if draws == 1:
+        sd_r = 0.0  # what one draw cannot show; leaderboards say so
+    declared = 0
+    for seed in range(SEEDS):
+        losses = effects(np.random.default_rng([seed, draws]), draws, queries, arms, sd_r, sd_q, sd)
+        ranges = rank_ranges(crossed(losses, seed, 300))
+        declared += bool((ranges != [1, arms]).any())
+    assert declared <= ALLOWED
+
+
+def test_queries_alone_would_declare_too_much() -> None:
+    """Why draws are resampled too: given the trained models, equal contenders do differ."""
+    declared = 0
+    for seed in range(SEEDS):
+        losses = effects(np.random.default_rng([seed, 9]), 5, 100, 2, 0.1, 0.05, 0.1)
+        declared += stats.ttest_rel(*losses.mean(axis=0).T).pvalue < 0.05
+    assert declared > 2 * ALLOWED
+
+
+def test_power() -> None:
+    found = 0
+    for seed in range(50):
+        losses = effects(np.random.default_rng(seed), 20, 200, 6, 0.02, 0.1, 0.1)
+        losses[:, :, 0] -= 0.1  # nearly seven standard errors of a difference
+        ranges = rank_ranges(crossed(losses, seed, 300))
+        found += ranges[0].tolist() == [1, 1]
+    assert found >= 47
+
+
+def test_coverage_of_crossed_intervals() -> None:
+    covered = 0
+    for seed in range(SEEDS):
+        losses = effects(np.random.default_rng([seed, 4]), 12, 60, 2) + np.array([0.3, 0.0])
+        found = contrasts(crossed(losses, seed, 300), DIFFERENCE)
+        covered += bool(found.lower[0] <= 0.3 <= found.upper[0])
+    assert covered >= SEEDS - ALLOWED
+
+
+def test_equivalence() -> None:
+    lower, upper = np.array([-0.1, 0.2, -0.5, np.nan, -0.3]), np.array([0.1, 0.4, 0.1, np.nan, -0.2])
+    assert equivalent(lower, upper, 0.15).tolist() == [True, False, False, False, False]
+    assert not_equivalent(lower, upper, 0.15).tolist() == [False, True, False, False, True]
+
+
+def test_equivalence_at_the_margin_is_declared_at_most_at_its_level() -> None:
+    declared = 0
+    for seed in range(SEEDS):
+        losses = effects(np.random.default_rng([seed, 5]), 12, 60, 2, 0.02, 0.02, 0.1) + np.array([0.03, 0.0])
+        found = contrasts(crossed(losses, seed, 300), DIFFERENCE, 0.9)
+        declared += bool(equivalent(found.lower, found.upper, 0.03)[0])
+    assert declared <= ALLOWED
+
+
+def test_pitman_morgan_inverts_the_correlation_test() -> None:
+    """Equal variances are rejected exactly when sums and differences correlate (scipy)."""
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 1.5, 3.0):
+        a, b = rng.multivariate_normal([0, 0], [[scale**2, 0.5 * scale], [0.5 * scale, 1]], 15).T
+        p = stats.pearsonr(a + b, a - b).pvalue
+        for level in (1 - p * 1.001, 1 - p * 0.999):
+            _, lower, upper = pitman_morgan(a, b, level)
+            assert (lower > 1 or upper < 1) == (level < 1 - p)
+    ratio, lower, upper = pitman_morgan(a, b)
+    assert ratio == pytest.approx(a.std() / b.std())
+    assert lower * upper == pytest.approx(ratio**2)
+    assert np.isnan(pitman_morgan(a, np.zeros(15))).all()
+    assert np.isnan(pitman_morgan(a[:2], b[:2])).all()
+
+
+def test_sd_ratios_under_the_null_and_with_power() -> None:
+    wrong = right = 0
+    index = np.array([[0, 1]])
+    for seed in range(SEEDS):
+        losses = effects(np.random.default_rng([seed, 6]), 20, 60, 3, 0.1, 0.1, 0.1)
+        losses[:, :, 2] += np.random.default_rng(seed).normal(0, 0.5, (20, 1))
+        sample = crossed(losses, seed, 300)
+        found = sd_ratios(sample, index)
+        wrong += bool(found.lower[0] > 0 or found.upper[0] < 0)
+        right += bool(sd_ratios(sample, np.array([[2, 1]])).lower[0] > 0)
+    assert wrong <= ALLOWED
+    assert right >= 0.9 * SEEDS
+
+
+def test_sd_ratios_need_draws_and_spread() -> None:
+    rng = np.random.default_rng(0)
+    few = crossed(effects(rng, 5, 20, 2), 0, 100)
+    assert np.isnan(sd_ratios(few, np.array([[0, 1]])).lower[0])
+    losses = effects(rng, 20, 20, 2)
+    losses[:, :, 1] = 0.5
+    assert np.isnan(sd_ratios(crossed(losses, 0, 100), np.array([[0, 1]])).lower[0])
+
+
+def corrected(differences: np.ndarray, test_share: float | None) -> Intervals:
+    sample = widened(crossed(differences[:, None, None], 1), test_share)
+    return contrasts(sample, np.eye(1))
+
+
+def test_corrected_t_by_hand_and_without_a_test_share() -> None:
+    differences = np.array([0.1, 0.3, 0.2, 0.4])
+    found = corrected(differences, 0.2)
+    se = np.sqrt((0.25 + 0.25) * differences.var(ddof=1))
+    half = stats.t.ppf(0.975, 3) * se
+    assert (found.estimate[0], found.lower[0], found.upper[0]) == pytest.approx((0.25, 0.25 - half, 0.25 + half))
+    assert found.p[0] == pytest.approx(2 * stats.t.sf(0.25 / se, 3))
+    assert corrected(differences, None).p[0] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+    # Two arms that vary, and agree.
+    twice = np.repeat(differences[:, None, None], 2, axis=2)
+    equal = contrasts_over_draws(widened(crossed(twice, 1), 0.1), np.array([[1.0], [-1.0]]))
+    assert (equal.p[0], equal.lower[0], equal.upper[0]) == (1, 0, 0)
+
+
+def test_corrected_t_on_overlapping_splits_keeps_its_level() -> None:
+    """Random 80/20 splits of one sample of paired differences with mean zero."""
+    wrong = naive = 0
+    for seed in range(SEEDS):
+        rng = np.random.default_rng([seed, 8])
+        sample = rng.normal(size=50)
+        splits = np.array([sample[rng.permutation(50)[:10]].mean() for _ in range(15)])
+        wrong += corrected(splits, 0.2).p[0] < 0.05
+        naive += stats.ttest_1samp(splits, 0).pvalue < 0.05
+    assert wrong <= ALLOWED < naive
+
+
+def test_the_widening_of_subsets_of_one_pool_is_that_of_finite_populations() -> None:
+    pool = np.array([0.3, 1.9, -0.4, 2.2, 0.8, 5.0])
+    subsets = [np.mean(subset) for subset in itertools.combinations(pool, 4)]
+    # Infinitely many subsets are as good as the pool itself: the standard error of its mean.
+    widened_variance = np.var(subsets) * widening(10**9, 4 / 6) ** 2 / 10**9
+    assert widened_variance == pytest.approx(pool.var(ddof=1) / 6)
+
+
+def test_one_unit_that_is_the_same_every_time_tells_nothing() -> None:
+    losses = np.tile(np.array([0.3, 0.4, 0.5]), (20, 1, 1))
+    sample = crossed(losses, 1)
+    assert sample.alike
+    for found in (contrasts(sample, np.eye(3)), contrasts_over_draws(sample, np.eye(3))):
+        assert np.isnan(found.lower).all()
+        assert np.isnan(found.upper).all()
+    assert rank_ranges(sample).tolist() == [[1, 3]] * 3
+    # Where draws differ at all, an arm that never does is certain.
+    losses[3, 0, 1] += 0.01
+    assert contrasts(crossed(losses, 1), np.eye(3)).lower[0] == pytest.approx(0.3)

@@ -1,0 +1,248 @@
+"""A run's folder, damaged in every way that a seeded campaign finds: never a silently different result.
+
+Bits are flipped, files cut off, pages swapped, blanked and copied over one another, in every file that
+a finished run leaves; and bits of the values themselves are flipped, table by table. Then the report is
+made, or the suite is run, again: every file comes out as it was, byte for byte, or the error names the
+journal and its table and says what to do.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import sqlite3
+import struct
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+
+import rankbench
+from rankbench.errors import StoreError
+from rankbench.kinds.cell import BlockResult
+from rankbench.reports.report import report
+from rankbench.store.file import FILE, TABLES
+from rankbench.store.journal import Journal
+from rankbench.store.store import Store
+
+PAGE = 4096
+NAMED = re.compile(r"journal\.sqlite: (?:table \w+|the file's header|outside of the tables' rows): .*run again")
+FOREIGN = re.compile(r"journal\.sqlite: (?:this SQLite file is not a journal|the journal has version)")
+SUITE = """
+name = "tiny"
+title = "Tiny"
+protocol = "btl:design=4,heldout=4"
+dataset = "web10k-like:queries=12,features=8"
+[[experiments]]
+name = "e"
+title = "E"
+n = [400]
+repetitions = 2
+losses = ["ndcg"]
+baseline = "random"
+contenders = [{ label = "random", use = "random-scores" }, { label = "feature", use = "feature:index=1" }]
+"""
+
+
+def flip(data: bytearray, rng: random.Random) -> None:
+    for _ in range(rng.choice((1, 1, 1, 2, 8))):
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+
+
+def flip_in_the_header(data: bytearray, rng: random.Random) -> None:
+    data[rng.randrange(min(100, len(data)))] ^= 1 << rng.randrange(8)
+
+
+def truncate(data: bytearray, rng: random.Random) -> None:
+    size = rng.randrange(len(data))
+    del data[rng.choice((size, size // PAGE * PAGE)) :]
+
+
+def pages(data: bytearray, rng: random.Random) -> tuple[slice, slice]:
+    size = min(PAGE, max(1, len(data) // 2))
+    a, b = (rng.randrange(len(data) // size) * size for _ in range(2))
+    return slice(a, a + size), slice(b, b + size)
+
+
+def swap(data: bytearray, rng: random.Random) -> None:
+    a, b = pages(data, rng)
+    data[a], data[b] = data[b], data[a]
+
+
+def copy(data: bytearray, rng: random.Random) -> None:
+    a, b = pages(data, rng)
+    data[a] = data[b]
+
+
+def blank(data: bytearray, rng: random.Random) -> None:
+    a, _ = pages(data, rng)
+    data[a] = bytes(a.stop - a.start)
+
+
+KINDS: tuple[Callable[[bytearray, random.Random], None], ...] = (
+    flip, flip, flip, flip_in_the_header, truncate, swap, copy, blank,
+)  # fmt: skip
+
+
+def encodings(value: object) -> list[bytes]:
+    """Return how SQLite may have written a value."""
+    if isinstance(value, bytes):
+        return [value]
+    if isinstance(value, str):
+        return [value.encode()]
+    if isinstance(value, float):
+        return [struct.pack(">d", value)]
+    if isinstance(value, int) and value > 255:
+        return [value.to_bytes((value.bit_length() + 8) // 8, "big")]
+    return []
+
+
+def places(folder: Path) -> dict[str, list[tuple[int, int]]]:
+    """Return where the values of each table stand in the file: first byte and length."""
+    data = (folder / FILE).read_bytes()
+    found: dict[str, list[tuple[int, int]]] = {}
+    with sqlite3.connect(folder / FILE) as connection:
+        for table in TABLES:
+            for row in connection.execute(f"SELECT * FROM {table}").fetchall():
+                for text in (text for value in row for text in encodings(value) if text):
+                    at = data.find(text[:200])
+                    if at >= 0:
+                        found.setdefault(table, []).append((at, min(200, len(text))))
+    connection.close()
+    return found
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return a run's files, but for what says how long it took and the journal itself."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in files
+        if not path.name.startswith("journal.") and path.name != "run.json"
+    }
+
+
+class Campaign:
+    """One folder that is damaged again and again, and what came of it."""
+
+    def __init__(self, folder: Path, again: Callable[[Path], object], scratch: Path) -> None:
+        self.folder, self.again, self.scratch = folder, again, scratch
+        self.files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+        self.expected = contents(folder)
+        self.came: Counter[str] = Counter()
+
+    def damage(self, name: Path, change: Callable[[bytearray], None]) -> None:
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        shutil.copytree(self.folder, self.scratch)
+        data = bytearray((self.scratch / name).read_bytes())
+        change(data)
+        (self.scratch / name).write_bytes(bytes(data))
+        said = ""
+        try:
+            self.again(self.scratch)
+        except StoreError as error:
+            said = str(error)
+        if said:
+            assert name.name == FILE
+            assert NAMED.search(said) or FOREIGN.search(said), said
+        else:
+            assert contents(self.scratch) == self.expected
+        self.came["error" if said else "equal"] += 1
+
+    def at_random(self, times: int, seed: int) -> None:
+        """Damage the journal most often, and the other files in turns."""
+        others = [name for name in self.files if (self.folder / name).stat().st_size and name.name != FILE]
+        for index in range(times):
+            rng = random.Random(f"{seed} {index}")
+            name = Path(FILE) if index % 4 or not others else rng.choice(others)
+            kind = rng.choice(KINDS)
+            self.damage(name, lambda data, kind=kind, rng=rng: kind(data, rng))  # type: ignore[misc]
+
+    def at_values(self, times: int, seed: int) -> None:
+        """Flip a bit of a value, each table in turn."""
+        found = places(self.folder)
+        tables = sorted(found)
+        assert set(TABLES) - set(tables) <= {"curves"}  # which not every run has
+        for index in range(times):
+            rng = random.Random(f"values {seed} {index}")
+            at, length = rng.choice(found[tables[index % len(tables)]])
+            place = at + rng.randrange(length)
+
+            def change(data: bytearray, place: int = place, bit: int = 1 << rng.randrange(8)) -> None:
+                data[place] ^= bit
+
+            self.damage(Path(FILE), change)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a report of several pages a table, with curves, failures and no figures."""
+    folder = tmp_path_factory.mktemp("written")
+    curved = synthetic.Contender("curved", {"k": 1}, 0.06, curves=True)
+    failing = synthetic.Contender("failing", {"k": 3}, fails={1: ("diverged", "left the finite numbers")})
+    plan = synthetic.Plan("e", [curved, failing, synthetic.Contender("logistic", {})], n=(200,), repetitions=3)
+    synthetic.write(folder, [plan], {"design": 3, "heldout": 2})
+    report(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a suite's file and the folder of its run."""
+    folder = tmp_path_factory.mktemp("ran")
+    (folder / "tiny.toml").write_text(SUITE)
+    rankbench.run(str(folder / "tiny.toml"), out=folder / "out")
+    return folder / "tiny.toml", folder / "out"
+
+
+def test_a_report_of_a_damaged_folder(written: Path, tmp_path: Path) -> None:
+    campaign = Campaign(written, report, tmp_path / "scratch")
+    campaign.at_random(160, 1)
+    campaign.at_values(140, 1)
+    assert campaign.came["error"] > 150
+    assert campaign.came["equal"] > 20
+
+
+def test_a_run_in_a_damaged_folder(ran: tuple[Path, Path], tmp_path: Path) -> None:
+    suite, folder = ran
+    campaign = Campaign(folder, lambda out: rankbench.run(str(suite), out=out), tmp_path / "scratch")
+    campaign.at_random(40, 2)
+    campaign.at_values(20, 2)
+    assert campaign.came["error"] > 20
+    assert campaign.came["equal"] > 5
+
+
+@pytest.mark.long
+def test_ten_thousand_damaged_folders(written: Path, ran: tuple[Path, Path], tmp_path: Path) -> None:
+    suite, folder = ran
+    reported = Campaign(written, report, tmp_path / "scratch")
+    reported.at_random(6000, 3)
+    reported.at_values(3000, 3)
+    again = Campaign(folder, lambda out: rankbench.run(str(suite), out=out), tmp_path / "scratch")
+    again.at_random(700, 3)
+    again.at_values(300, 3)
+    assert sum(reported.came.values()) + sum(again.came.values()) == 10_000
+
+
+def test_the_bit_that_changed_a_mean_for_good(tmp_path: Path) -> None:
+    """Whatever key leads to a row of losses: one that names another cell is not read."""
+    a, b = (synthetic.Contender(label, {}, effect) for label, effect in (("a", 0.0), ("b", 0.06)))
+    members, blocks = synthetic.blocks_of(synthetic.Plan("e", [a, b], n=(200,), repetitions=1), {"design": 3})
+    with Store.open(tmp_path) as store:
+        store.begin(synthetic.record([synthetic.Plan("e", [a, b], n=(200,), repetitions=1)], {"design": 3}), members)
+        for block in blocks:
+            store.commit(BlockResult(block.key, block.cells, 0.0))
+    with Journal(tmp_path) as journal:
+        first = journal.losses(members[0].cell, "ndcg", "design")
+        assert first is not None
+        np.testing.assert_array_equal(first, blocks[0].cells[0].losses["ndcg", "design"])
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        (other,) = connection.execute("SELECT data FROM losses WHERE cell = ?", (members[1].cell,)).fetchone()
+        connection.execute("UPDATE losses SET data = ? WHERE cell = ?", (other, members[0].cell))
+    connection.close()
+    with pytest.raises(StoreError, match="table losses"):
+        Journal(tmp_path)

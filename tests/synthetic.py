@@ -1,0 +1,247 @@
+"""A journal shaped as a run of the paper's suite writes it, with known effects."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve, Member
+from rankbench.store.store import Store
+
+STEPS = np.unique(np.geomspace(1, 100_000, 60).astype(np.int64))
+
+
+@dataclass
+class Contender:
+    label: str
+    config: dict[str, Any]
+    effect: float = 0.0
+    noise: float = 0.02
+    sd_draws: float = 0.002
+    share_complete: float = math.nan
+    curves: bool = False
+    fails: dict[int, tuple[str, str]] = field(default_factory=dict)  # repetition -> status, reason
+    cell_of: str = ""  # label of a contender whose cell it shares
+    info: dict[str, float] = field(default_factory=dict)  # more named facts
+
+
+@dataclass
+class Plan:
+    name: str
+    contenders: list[Contender]
+    n: tuple[int, ...] = (200_000, 400_000)
+    repetitions: int = 6
+    baseline: str = "logistic"
+    losses: tuple[str, ...] = ("ndcg",)
+    extra: dict[str, Any] = field(default_factory=dict)  # more keys of the experiment
+
+
+def _seed(*parts: object) -> np.random.Generator:
+    return np.random.default_rng(
+        int.from_bytes(hashlib.blake2b(repr(parts).encode(), digest_size=8).digest(), "little")
+    )
+
+
+def curve_values(k: float, n: int, rep: int) -> np.ndarray:
+    rng = _seed("curve", k, n, rep)
+    return 0.5 / STEPS**0.8 * np.exp(0.2 * rng.standard_normal(STEPS.size))
+
+
+def blocks_of(plan: Plan, queries: dict[str, int], scale: float = 1.0) -> tuple[list[Member], list[BlockResult]]:
+    members: list[Member] = []
+    blocks: list[BlockResult] = []
+    for n_declared in plan.n:
+        n = int(n_declared * scale)
+        for rep in range(plan.repetitions):
+            cells: dict[str, CellResult] = {}
+            for order, contender in enumerate(plan.contenders):
+                owner = contender.cell_of or contender.label
+                cell = hashlib.blake2b(f"{owner}|{n}|{rep}|{contender.effect}".encode(), digest_size=12).hexdigest()
+                members.append(
+                    Member(plan.name, contender.label, f"erm:label={order}", contender.config, n, n_declared, rep,
+                           cell, order)
+                )  # fmt: skip
+                if cell not in cells:
+                    cells[cell] = _cell(cell, owner, contender, plan, n_declared, rep, queries)
+            blocks.append(BlockResult(BlockKey("btl", "web10k-like", n, rep, 7), list(cells.values()), 1.5))
+    return members, blocks
+
+
+def _cell(
+    cell: str, owner: str, contender: Contender, plan: Plan, n: int, rep: int, queries: dict[str, int]
+) -> CellResult:
+    if rep in contender.fails:
+        status, reason = contender.fails[rep]
+        return CellResult(cell, status, reason)  # type: ignore[arg-type]
+    losses = {}
+    for metric in plan.losses:
+        for split, count in queries.items():
+            base = _seed("query", metric, split).normal(0.45, 0.12, count)
+            shared = _seed("draw", metric, split, n, rep).normal(0, 0.002)
+            own = _seed("own", owner, metric, split, n, rep)
+            values = base + shared + contender.effect * math.sqrt(200_000 / n)
+            values = values + own.normal(0, contender.sd_draws) + own.normal(0, contender.noise, count)
+            losses[metric, split] = np.clip(values, 0, 1)
+    curves = {}
+    if contender.curves:
+        k = float(contender.config["k"])
+        values = curve_values(k, n, rep)
+        curves = {
+            "estimated-gap": Curve(STEPS, values + _seed("mc", k, n, rep).normal(0, 3e-4, STEPS.size)),
+            "exact-gap-last": Curve(STEPS, values),
+            "exact-gap-average": Curve(STEPS, values * 0.5),
+        }
+    # The largest error is that of the last repetition, the mean is below it.
+    info = {"iterations": 10.0, "mc_error": 0.003 * (1 + rep) / 6} | contender.info
+    if not math.isnan(contender.share_complete):
+        info["share_complete"] = contender.share_complete
+    return CellResult(cell, "done", "", 1e-9 * (1 + rep), losses, curves, info)
+
+
+def record(
+    plans: list[Plan],
+    queries: dict[str, int],
+    title: str = "Asymptotics of ranking algorithms",
+    added: Any = None,
+    **of_source: Any,
+) -> dict[str, Any]:
+    experiments = [
+        {
+            "name": plan.name,
+            "title": f"Experiment {plan.name}",
+            "n": list(plan.n),
+            "repetitions": plan.repetitions,
+            "losses": list(plan.losses),
+            "baseline": plan.baseline,
+            "contenders": [{"use": "erm"}],
+        }
+        | plan.extra
+        for plan in plans
+    ]
+    return {
+        "name": "paper",
+        "title": title,
+        "seed": 7,
+        "sources": [source(queries, **of_source)],
+        "of": {plan.name: 0 for plan in plans},
+        "added": added or {},
+        "experiments": experiments,
+        "versions": {"rankbench": "0.1.0"},
+        "cpu": "x86-64-v3",
+        "code_digest": "0123",
+    }
+
+
+def source(queries: dict[str, int], **more: Any) -> dict[str, Any]:
+    return {
+        "protocol": "btl",
+        "dataset": "web10k-like",
+        "simulated": True,
+        "assumptions": ["Labels are nonlinear in the features.", "100 +- 60 items a query."],
+        "notes": ["Features: signed-log1p, then zscore."],
+        "fingerprint": "ab" * 32,
+        "splits": {
+            "design": "Design queries (those that were judged, as in the paper)",
+            "heldout": "Held-out queries (never judged)",
+        },
+        "units": {split: [str(i) for i in range(count)] for split, count in queries.items()},
+    } | more
+
+
+def write(
+    directory: Path, plans: list[Plan], queries: dict[str, int] | None = None, order: list[int] | None = None,
+    **more: Any,
+) -> Path:  # fmt: skip
+    queries = queries or {"design": 40, "heldout": 30}
+    everything = [blocks_of(plan, queries) for plan in plans]
+    blocks = [block for _, found in everything for block in found]
+    with Store.open(directory) as store:
+        store.begin(record(plans, queries, **more), [m for members, _ in everything for m in members])
+        for index in order if order is not None else range(len(blocks)):
+            store.commit(blocks[index])
+    return directory
+
+
+def small() -> Plan:
+    return Plan(
+        "figure-3",
+        [
+            Contender("regression k=1", {"k": 1, "lambda": 0.001, "aggregator": {"name": "mean-log-odds"}}, 0.06),
+            Contender("regression k=10", {"k": 10, "lambda": 0.001, "aggregator": {"name": "mean-log-odds"}}, 0.02),
+            Contender("regression k=inf", {"k": "inf", "lambda": 0.001, "aggregator": {"name": "mean-log-odds"}}),
+            Contender("logistic", {"surrogate": {"name": "pairwise-logistic"}}, 0.03),
+        ],
+    )
+
+
+def paper() -> list[Plan]:
+    """Figures 2, 3 and 4 in the shape of the real suite."""
+
+    def regression(k: float, lam: float, effect: float, **more: Any) -> Contender:
+        order = "inf" if math.isinf(k) else k
+        return Contender(f"regression k={order}, lambda={lam:g}", {"k": order, "lambda": lam}, effect, **more)
+
+    orders = (1, 3, 10, 30, 100, 300, 1000, math.inf)
+    effects = (0.06, 0.04, 0.02, 0.005, -0.005, -0.012, -0.012, -0.012)
+    three = [
+        Contender(f"regression k={'inf' if math.isinf(k) else k}", {"k": "inf" if math.isinf(k) else k, "s": "exact"},
+                  e, sd_draws=0.001 + 0.0005 * i, share_complete=(0, 0, 0, 0, 0.1, 0.6, 1, 1)[i],
+                  cell_of="regression k=inf" if k == 1000 else "")
+        for i, (k, e) in enumerate(zip(orders, effects, strict=True))
+    ] + [
+        Contender(f"SGD 1/t k={k}", {"k": k, "s": "sgd"}, e + 0.01)
+        for k, e in zip(orders[:5], effects[:5], strict=True)
+    ] + [
+        Contender("logistic", {"surrogate": "logistic"}, 0.01),
+        Contender("full information", {"aggregator": "full"}, -0.02),
+    ]  # fmt: skip
+    figure_3 = Plan("figure-3", three, (200_000, 400_000, 800_000, 1_600_000), 12, extra={
+        "figures": [{"file": "figure-3", "kind": "risk", "title": "Risk against the order of aggregation",
+                     "parameter": "k", "series": ["regression k=*", "SGD 1/t k=*"],
+                     "references": ["logistic", "full information"]}],
+        "claims": [
+            {"id": "C1", "text": "For small k logistic is better.", "kind": "less",
+             "contrasts": [{"a": "logistic", "b": "regression k=1"}, {"a": "logistic", "b": "regression k=3"}]},
+            {"id": "C3", "text": "The gap grows with n.", "kind": "less",
+             "contrasts": [{"a": "regression k=100", "b": "logistic", "at": "last-first"}]},
+            {"id": "C4", "text": "Intervals widen at large k.", "kind": "wider",
+             "contrasts": [{"a": "regression k=300", "b": "regression k=1", "at": "last"}]},
+            {"id": "C5", "text": "Large k beats logistic.", "kind": "less",
+             "contrasts": [{"a": "regression k=1000", "b": "regression k=inf"},
+                           {"a": "regression k=300", "b": "logistic", "at": "each"}]},
+        ]})  # fmt: skip
+    lambdas = [10.0**-p for p in range(6, -1, -1)]
+    figure_4 = Plan(
+        "figure-4",
+        [regression(k, lam, e + (0.02 if lam == 1 else 0)) for k, e in ((10, 0.02), (100, -0.005), (math.inf, -0.012))
+         for lam in lambdas],
+        (800_000,), 12, baseline="regression k=100, lambda=0.001",
+        extra={
+            "figures": [{"file": "figure-4", "kind": "risk", "title": "Risk against regularization",
+                         "parameter": "lambda", "series": ["regression*"]}],
+            "claims": [{"id": "C7", "text": "Risk is insensitive to lambda.", "kind": "equivalent", "margin": 0.01,
+                        "contrasts": [{"a": "regression k=100, lambda=0.01", "b": "regression k=100, lambda=0.001"}]}],
+        },
+    )  # fmt: skip
+    figure_2 = Plan(
+        "figure-2",
+        [Contender(f"SGD k={k}", {"k": k}, 0.01, curves=True) for k in (1, 10, 100, 1000)],
+        (200_000, 400_000, 800_000, 1_600_000), 8, baseline="",
+        extra={
+            "figures": [{"file": "figure-2", "kind": "curves", "title": "Optimality gap of the stochastic step",
+                         "level": 0.9, "metrics": ["estimated-gap", "exact-gap-last", "exact-gap-average"],
+                         "panels": [{"title": "n = 4e5", "series": ["SGD k=*"], "n": [400_000]},
+                                    {"title": "k = 100", "series": ["SGD k=100"],
+                                     "n": [200_000, 400_000, 800_000, 1_600_000]}]}],
+            "claims": [{"id": "C8", "text": "The curves coincide.", "kind": "coincide", "margin": 0.3,
+                        "metric": "exact-gap-last", "steps": [1000, 10_000, 100_000],
+                        "contrasts": [{"a": "SGD k=10", "b": "SGD k=100"},
+                                      {"a": "SGD k=100", "b": "SGD k=100", "n_a": 200_000, "n_b": 1_600_000}]}],
+        },
+    )  # fmt: skip
+    return [figure_2, figure_3, figure_4]

@@ -1,0 +1,391 @@
+"""Whole runs of small suites: same bytes however they come about, nothing lost, nothing hidden."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench import api
+from rankbench.errors import InputError, SpecError, StoreError
+from rankbench.kinds.cell import Curve
+from rankbench.kinds.method import Block, Fitted
+from rankbench.kinds.queries import Queries
+from rankbench.methods.random_scores import RandomScores
+from rankbench.store.store import Store
+
+SUITE = """
+name = "small"
+title = "A small suite"
+seed = 7
+dataset = "web10k-like:queries=44,features=12"
+protocol = "btl:design=20,heldout=20,transforms=signed-log1p+zscore-within-query"
+
+[[experiments]]
+name = "orders"
+title = "Orders"
+n = [400, 1200]
+repetitions = 3
+losses = ["ndcg", "precision:k=5", "pairwise-disagreement"]
+baseline = "logistic"
+
+[[experiments.contenders]]
+label = "k={k}"
+use = "erm:k=[1,10,inf],draws=400"
+
+[[experiments.contenders]]
+label = "logistic"
+use = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton"
+
+[[experiments.contenders]]
+label = "sgd k={k}"
+use = "erm:k=[1,10],optimizer=composite(c=0.01),draws=400,curve=9"
+
+[[experiments.contenders]]
+label = "random"
+use = "random-scores"
+
+[[experiments.figures]]
+file = "figure-a"
+kind = "risk"
+parameter = "k"
+series = ["k=*"]
+references = ["logistic"]
+
+[[experiments.claims]]
+id = "A"
+text = "Large orders are better than scores at random."
+kind = "less"
+contrasts = [{ a = "k=inf", b = "random" }]
+
+[[experiments]]
+name = "again"
+title = "The same cells shown twice"
+n = [1200]
+repetitions = 2
+losses = ["ndcg", "precision:k=5", "pairwise-disagreement"]
+contenders = [{ label = "everything", use = "erm:k=inf,draws=400" }]
+"""
+
+REPORTS = ("leaderboard.md", "leaderboard.csv", "results.parquet", "figures/figure-a.svg", "figures/figure-a.png")
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> str:
+    path = tmp_path / "small.toml"
+    path.write_text(SUITE)
+    return str(path)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in REPORTS}
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reference")
+    (folder / "small.toml").write_text(SUITE)
+    rankbench.run(str(folder / "small.toml"), out=folder / "out")
+    return folder / "out"
+
+
+def test_a_run_ends_in_leaderboard_rows_and_facts(reference: Path) -> None:
+    facts = json.loads((reference / "run.json").read_text())
+    assert facts["blocks"] == {"computed": 6, "reused": 0}
+    (source,) = facts["sources"]
+    assert source["simulated"] is True
+    assert source["units"] == {"design": 20, "heldout": 20}
+    rows = pl.read_parquet(reference / "results.parquet")
+    assert set(rows["status"]) == {"done"}
+    text = (reference / "leaderboard.md").read_text()
+    assert "simulated" in "".join(text.splitlines()[:4])
+    board = pl.read_csv(reference / "leaderboard.csv")
+    ndcg = board.filter(experiment="orders", n=1200, metric="ndcg", split="design")
+    means = dict(zip(ndcg["contender"], ndcg["mean"], strict=True))
+    assert means["k=inf"] < means["random"]
+
+
+@pytest.mark.alone
+def test_workers_change_no_byte(suite: str, tmp_path: Path, reference: Path) -> None:
+    rankbench.run(suite, out=tmp_path / "two", workers=2)
+    assert contents(tmp_path / "two") == contents(reference)
+
+
+def test_resuming_changes_no_byte(suite: str, tmp_path: Path, reference: Path) -> None:
+    rankbench.run(suite, out=tmp_path / "out", reps=1)
+    assert contents(tmp_path / "out") != contents(reference)
+    rankbench.run(suite, out=tmp_path / "out")
+    facts = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert facts["blocks"] == {"computed": 4, "reused": 2}
+    assert contents(tmp_path / "out") == contents(reference)
+    rankbench.run(suite, out=tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["blocks"]["computed"] == 0
+    assert contents(tmp_path / "out") == contents(reference)
+
+
+def test_an_interruption_loses_only_the_block_in_flight(
+    suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit, left = Store.commit, [3]
+
+    def interrupted(self: Store, block: object) -> None:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        commit(self, block)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Store, "commit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        rankbench.run(suite, out=tmp_path / "out")
+    monkeypatch.undo()
+    rankbench.run(suite, out=tmp_path / "out")
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["blocks"] == {"computed": 3, "reused": 3}
+    assert contents(tmp_path / "out") == contents(reference)
+
+
+def test_report_makes_everything_again(suite: str, tmp_path: Path, reference: Path) -> None:
+    rankbench.run(suite, out=tmp_path / "out")
+    for name in REPORTS:
+        (tmp_path / "out" / name).unlink()
+    results = rankbench.report(tmp_path / "out")
+    assert contents(tmp_path / "out") == contents(reference)
+    assert results.leaderboard.height == pl.read_csv(reference / "leaderboard.csv").height
+
+
+def test_an_added_contender_changes_nobody_else(suite: str, tmp_path: Path, reference: Path) -> None:
+    results = rankbench.run(suite, out=tmp_path / "out", extra=["erm:k=3,draws=400", "erm:aggregator=borda,draws=400"])
+    rows = results.rows.filter(~pl.col("spec").is_in(["erm:k=3,draws=400", "erm:aggregator=borda,draws=400"]))
+    assert results.rows.height > rows.height
+    before = pl.read_parquet(reference / "results.parquet")
+    assert rows.sort(rows.columns).equals(before.sort(before.columns))
+
+
+def test_a_failing_contender_becomes_a_row_and_is_tried_again(
+    suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(self: RandomScores, block: Block) -> Fitted:
+        raise RuntimeError(f"no luck today\x1b[31m in repetition {block.repetition}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RandomScores, "fit", failing)
+        results = rankbench.run(suite, out=tmp_path / "out")
+    assert sum(results.failures.values()) == 6
+    assert all("RuntimeError: no luck today" in reason for reason in results.failures)
+    others = results.rows.filter(pl.col("contender") != "random")
+    before = pl.read_parquet(reference / "results.parquet").filter(pl.col("contender") != "random")
+    assert others.equals(before)
+    assert rankbench.run(suite, out=tmp_path / "out").failures == {}
+    assert contents(tmp_path / "out") == contents(reference)
+
+
+@pytest.mark.parametrize(
+    ("scores", "status"),
+    [
+        (lambda n: np.full(n, np.nan), "diverged"),
+        (lambda n: np.zeros(n + 1), "error"),
+    ],
+)
+def test_unusable_scores_become_rows(
+    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores, status
+) -> None:  # type: ignore[no-untyped-def]
+    monkeypatch.setattr(RandomScores, "fit", lambda self, block: Fitted(lambda q: scores(len(q.labels))))
+    rows = rankbench.run(suite, out=tmp_path / "out", reps=1).rows
+    assert set(rows.filter(contender="random")["status"]) == {status}
+    assert set(rows.filter(pl.col("contender") != "random")["status"]) == {"done"}
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(4)
+
+
+def raising(error: BaseException) -> object:
+    def fit(self: RandomScores, block: Block) -> Fitted:
+        raise error
+
+    return fit
+
+
+def spoiling(self: RandomScores, block: Block) -> Fitted:
+    block.design.labels[:] = 0
+    block.comparisons.winners[:] = 0
+    block.comparisons.weights[:] = 7
+    with contextlib.suppress(ValueError):
+        block.design.x[:] = 0
+
+    def score(queries: Queries) -> np.ndarray:
+        queries.labels[:] = 0
+        return np.zeros(len(queries.labels))
+
+    return Fitted(score)
+
+
+def answering(fitted: object) -> object:
+    return lambda self, block: fitted
+
+
+def zeros(queries: Queries) -> np.ndarray:
+    return np.zeros(len(queries.labels))
+
+
+@pytest.mark.parametrize(
+    ("fit", "status"),
+    [
+        (spoiling, "done"),
+        (raising(SystemExit(0)), "error"),
+        (raising(GeneratorExit()), "error"),
+        (raising(Unprintable()), "error"),
+        (raising(ValueError("\udc80")), "error"),
+        (answering(None), "error"),
+        (answering(Fitted(zeros, info=7)), "error"),  # type: ignore[arg-type]
+        (answering(Fitted(zeros, info={"a": "b"})), "error"),  # type: ignore[dict-item]
+        (answering(Fitted(zeros, optimality="x")), "error"),  # type: ignore[arg-type]
+        (answering(Fitted(zeros, curves={"c": Curve(np.arange(3), np.zeros(4))})), "error"),
+        (answering(Fitted(lambda q: ["a"] * len(q.labels))), "error"),  # type: ignore[arg-type, return-value]
+        (answering(Fitted(zeros, curves={"c": Curve(np.array([3, 1]), np.zeros(2))})), "error"),
+        (answering(Fitted(7)), "error"),  # type: ignore[arg-type]
+    ],
+)
+def test_whatever_a_contender_does_the_others_are_the_same_bytes(
+    suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch, fit: object, status: str
+) -> None:
+    monkeypatch.setattr(RandomScores, "fit", fit)
+    rows = rankbench.run(suite, out=tmp_path / "out").rows
+    assert set(rows.filter(contender="random")["status"]) == {status}
+    before = pl.read_parquet(reference / "results.parquet").filter(pl.col("contender") != "random")
+    assert rows.filter(pl.col("contender") != "random").equals(before)
+
+
+def test_an_aggregator_that_gives_nan_diverges(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rankbench.aggregators.win_rate import WinRate
+
+    monkeypatch.setattr(WinRate, "kernel", lambda self: None)
+    monkeypatch.setattr(WinRate, "aggregate", lambda self, w, x, y, m: np.full(m, np.nan))
+    rows = rankbench.run(suite, out=tmp_path / "out", reps=1, extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
+    assert set(rows.filter(pl.col("contender").str.contains("win-rate"))["status"]) == {"diverged"}
+
+
+def test_an_aggregator_that_raises_takes_nobody_with_it(
+    suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rankbench.aggregators.win_rate import WinRate
+
+    def aggregate(self: WinRate, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
+        weights[:] = 3
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(WinRate, "kernel", lambda self: None)
+    monkeypatch.setattr(WinRate, "aggregate", aggregate)
+    rows = rankbench.run(suite, out=tmp_path / "out", extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
+    bad = rows.filter(pl.col("contender").str.contains("win-rate"))
+    assert set(bad["status"]) == {"error"}
+    before = pl.read_parquet(reference / "results.parquet")
+    others = rows.filter(~pl.col("contender").str.contains("win-rate"))
+    assert others.sort(others.columns).equals(before.sort(before.columns))
+
+
+def test_a_folder_belongs_to_one_suite_and_data_set(suite: str, tmp_path: Path) -> None:
+    rankbench.run(suite, out=tmp_path / "out", reps=1)
+    with pytest.raises(StoreError, match="give another folder"):
+        rankbench.run(suite, out=tmp_path / "out", reps=1, dataset="web10k-like:queries=30,features=12")
+
+
+def test_two_runs_cannot_share_a_folder(suite: str, tmp_path: Path) -> None:
+    with Store.open(tmp_path / "out"), pytest.raises(StoreError):
+        rankbench.run(suite, out=tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (('name = "orders"', 'nam = "orders"'), "did you mean 'name'"),
+        (("k=[1,10,inf],draws", "k=[1,10,inf],drwas"), "did you mean 'draws'"),
+        (('use = "random-scores"', 'use = "random-score"'), "did you mean 'random-scores'"),
+        (('label = "random"', 'label = "logistic"'), "two contenders are labelled 'logistic'"),
+        (('baseline = "logistic"', 'baseline = "logistik"'), "did you mean 'logistic'"),
+        (('a = "k=inf"', 'a = "k=infinity"'), "did you mean 'k=inf'"),
+        (('series = ["k=*"]', 'series = ["order*"]'), "order*"),
+        (('losses = ["ndcg", ', 'losses = ["ndcgg", '), "did you mean 'ndcg'"),
+        (('label = "k={k}"', 'label = "k={order}"'), "order"),
+        (("web10k-like:queries=44", "web10k-lik:queries=44"), "did you mean 'web10k-like'"),
+        (("signed-log1p", "signed-log"), "did you mean 'signed-log1p'"),
+        (("repetitions = 3", "repetitions = 0"), "experiments.0.repetitions"),
+    ],
+)
+def test_bad_suites_say_where_and_what_to_do(suite: str, tmp_path: Path, change: tuple[str, str], said: str) -> None:
+    assert change[0] in SUITE
+    Path(suite).write_text(SUITE.replace(*change, 1))
+    with pytest.raises(SpecError) as caught:
+        rankbench.run(suite, out=tmp_path / "out")
+    assert said in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_suites(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="did you mean 'paper'"):
+        api.planned("papr")
+    with pytest.raises(InputError, match="no such suite file"):
+        api.planned(str(tmp_path / "none.toml"))
+    (tmp_path / "bad.toml").write_text("name = ")
+    with pytest.raises(InputError, match=r"bad\.toml"):
+        api.planned(str(tmp_path / "bad.toml"))
+
+
+def test_includes_come_behind_and_cannot_go_round(suite: str, tmp_path: Path) -> None:
+    head = SUITE.split("[[experiments]]")[0]
+    outer = tmp_path / "outer.toml"
+    outer.write_text(head.replace('"small"', '"outer"') + f'include = ["{suite}"]\n')
+    plan = api.planned(str(outer)).plan
+    assert [e.name for e in plan.suite.experiments] == ["orders", "again"]
+    Path(suite).write_text(f'include = ["{outer}"]\n' + SUITE)
+    with pytest.raises(SpecError, match="include each other"):
+        api.planned(str(outer))
+
+
+def test_every_cell_is_planned_once(suite: str) -> None:
+    plan = api.planned(suite).plan
+    cells = [cell for task in plan.tasks for cell in task.cells]
+    assert len(cells) == len(set(cells)) == 7 * 2 * 3
+    shown = [m.cell for m in plan.members if m.experiment == "again"]
+    assert set(shown) <= set(cells)
+    assert [task.key.repetition for task in plan.tasks] == sorted(task.key.repetition for task in plan.tasks)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [*((name, value) for name in ("reps", "workers") for value in (True, 0, 1.5)), ("timeout", True)],
+)
+def test_what_is_no_number_of_anything_is_refused(suite: str, tmp_path: Path, parameter: str, value: object) -> None:
+    chosen: dict[str, Any] = {parameter: value}
+    with pytest.raises(SpecError, match=rf"{parameter} .*, not {value}"):
+        rankbench.run(suite, out=tmp_path / "out", **chosen)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_smaller_data_set_scales_n_and_says_so(suite: str) -> None:
+    made = api.planned(suite, dataset="web10k-like:queries=20,features=12")
+    (prepared,), plan = made.sources, made.plan
+    sizes = {split: len(units) for split, units in prepared.units.items()}
+    assert sizes["design"] == (sizes["design"] + sizes["heldout"] + 1) // 2
+    assert {m.n for m in plan.members} == {round(n * sizes["design"] / 20) for n in (400, 1200)}
+    assert {m.n_declared for m in plan.members} == {400, 1200}
+    assert any("scaled" in note for note in prepared.notes)
+
+
+def test_the_same_draws_for_all_n_and_contenders(suite: str) -> None:
+    from rankbench.data.simulators.btl import draw_comparisons
+    from rankbench.kinds.queries import Queries
+    from rankbench.seeds import draw_entropy
+
+    (prepared,) = api.planned(suite).sources
+    offsets, x, labels = (prepared.arrays[f"design.{name}"] for name in ("offsets", "x", "labels"))
+    design = Queries(list(prepared.units["design"]), offsets.copy(), x, labels.copy())
+    entropy = draw_entropy(7, prepared.fingerprint, 0)
+    small, large = draw_comparisons(design, 400, entropy), draw_comparisons(design, 1200, entropy)
+    np.testing.assert_array_equal(large.winner[:400], small.winner)
