@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import synthetic
 
-from rankbench.kinds.cell import RANKING, BlockKey, BlockResult, CellResult, Curve, Member
+from rankbench.kinds.cell import RANKING, BlockKey, BlockResult, CellResult, Curve
 from rankbench.kinds.protocol import Protocol
 from rankbench.kinds.suite import Experiment
 from rankbench.plugin import manager
 from rankbench.runner.plan import fitting, metric
+from rankbench.store.records import Member
 from rankbench.store.store import Store
 from rankbench.suites.load import load_suite
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve, Member
+from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve
+from rankbench.store.records import Member
 from rankbench.store.store import Store
 
 STEPS = np.unique(np.geomspace(1, 100_000, 60).astype(np.int64))

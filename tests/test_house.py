@@ -164,3 +164,12 @@ def test_the_layout_that_is_told_is_the_one_there_is() -> None:
     rows = re.findall(r"^\| (\d+) \| (.*?) \|", text, flags=re.MULTILINE)
     assert [int(number) for number, _ in rows] == list(range(1, len(FLOORS) + 1))
     assert [tuple(re.findall(r"`([\w]+)[/`]", rooms)) for _, rooms in rows] == list(FLOORS)
+
+
+def test_a_public_class_name_has_one_meaning() -> None:
+    homes: dict[str, set[str]] = {}
+    for name, path in sources().items():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, set()).add(name)
+    assert {name: sorted(found) for name, found in homes.items() if len(found) > 1} == {}

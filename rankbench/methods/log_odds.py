@@ -12,7 +12,7 @@ from pydantic import Field
 
 from rankbench.errors import InputError
 from rankbench.kinds.method import Block, Fitted, Method
-from rankbench.models.linear import Linear
+from rankbench.models.linear import LinearModel
 
 if TYPE_CHECKING:
     from rankbench.kinds.queries import Comparisons
@@ -85,7 +85,7 @@ class LogOddsRegression(Method):
         mean, _ = self.moments(won, starts, self.order(block.n))
         x = block.design.x.astype(np.float64)
         theta = self.solve(x[first] - x[second], np.diff(starts) / len(won), mean)
-        model = Linear()
+        model = LinearModel()
         return Fitted(lambda queries: model.features(queries.x) @ theta, model, theta, 0.0)
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.kinds.optimizer import Fit
 from rankbench.kinds.queries import Queries
-from rankbench.models.linear import Linear
+from rankbench.models.linear import LinearModel
 from rankbench.optimizers.guard import finite
 from rankbench.optimizers.hinge_dual import HingeRisk
 from rankbench.optimizers.newton import Newton
@@ -89,7 +89,7 @@ class PairRisk(Method):
         return [
             Fitted(
                 partial(_scores, fit.theta),
-                Linear(),
+                LinearModel(),
                 fit.theta,
                 fit.optimality,
                 fit.converged,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rankbench.kinds.model import Model
-from rankbench.models.linear import Linear
+from rankbench.models.linear import LinearModel
 from rankbench.plugin.hookspecs import hookimpl
 
-__all__ = ["Linear"]
+__all__ = ["LinearModel"]
 
 
 @hookimpl
 def rankbench_register_models() -> list[type[Model]]:
     """Register the built-in models."""
-    return [Linear]
+    return [LinearModel]

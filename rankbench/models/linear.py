@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from rankbench.kinds.model import Model
 
-__all__ = ["Linear"]
+__all__ = ["LinearModel"]
 
 
-class Linear(Model):
+class LinearModel(Model):
     """Score items by ``alpha_i = <theta, x_i>``, without an intercept.
 
     An intercept would move all scores of a query alike and change no order.

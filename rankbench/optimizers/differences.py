@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Differences"]
+__all__ = ["PairDifferences"]
 
 DENSE = 1 << 24
 """Numbers up to which the differences are kept as a matrix of their own (128 MB)."""
@@ -14,7 +14,7 @@ CHUNK = 4096
 """Pairs worked on at a time where they are not."""
 
 
-class Differences:
+class PairDifferences:
     """Differences ``x_tail - x_head`` of pairs, shape (P, d), kept whole if they are few.
 
     Parameters

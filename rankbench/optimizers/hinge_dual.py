@@ -13,7 +13,7 @@ from pydantic import Field
 from rankbench.component import Property
 from rankbench.errors import SpecError
 from rankbench.kinds.optimizer import Fit, Problem, Solver
-from rankbench.optimizers.differences import Differences
+from rankbench.optimizers.differences import PairDifferences
 from rankbench.optimizers.guard import finite
 from rankbench.optimizers.problems import PairwiseProblem
 
@@ -43,7 +43,7 @@ class HingeRisk:
 
     Parameters
     ----------
-    differences : Differences
+    differences : PairDifferences
         delta, shape (P, d).
     shares : ndarray of float64, shape (P,)
         v > 0.
@@ -51,7 +51,7 @@ class HingeRisk:
     """
 
     def __init__(
-        self, differences: Differences, shares: NDArray[np.float64], offsets: NDArray[np.float64] | None = None
+        self, differences: PairDifferences, shares: NDArray[np.float64], offsets: NDArray[np.float64] | None = None
     ) -> None:
         self.differences, self.shares = differences, shares
         self.wanted = np.ones(len(shares)) + (0.0 if offsets is None else offsets)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError
 from rankbench.kinds.queries import Comparisons
 
-__all__ = ["PairCounts"]
+__all__ = ["BlockPairs"]
 
 
 @dataclass(frozen=True, eq=False)
-class PairCounts:
+class BlockPairs:
     """Distinct (winner, loser) pairs of every query with their weights.
 
     Attributes
@@ -39,7 +39,7 @@ class PairCounts:
     weights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, comparisons: Comparisons, items: NDArray[np.int64], merged: bool = True) -> PairCounts:
+    def of(cls, comparisons: Comparisons, items: NDArray[np.int64], merged: bool = True) -> BlockPairs:
         """Merge equal comparisons, in time linear in comparisons and items.
 
         Parameters

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.queries import Comparisons
 from rankbench.kinds.surrogate import PairwiseSurrogate
-from rankbench.optimizers.differences import Differences
-from rankbench.optimizers.pairs import PairCounts
+from rankbench.optimizers.differences import PairDifferences
+from rankbench.optimizers.pairs import BlockPairs
 
 __all__ = ["Gram", "PairwiseProblem", "QuadraticProblem"]
 
@@ -127,7 +127,7 @@ class PairwiseProblem:
 
     Attributes
     ----------
-    pairs : PairCounts
+    pairs : BlockPairs
     shares, offsets : ndarray of float64, shape (P,)
         ``v_c w_c`` and o_c, summed over the comparisons of each pair; one offset, shape
         (1,), where all are the same.
@@ -156,7 +156,7 @@ class PairwiseProblem:
         if merged:
             self.offsets = self.offsets[:1]
         said = replace(comparisons, weights=factors if shares is None else factors * shares)
-        self.pairs = PairCounts.of(said, offsets, merged)
+        self.pairs = BlockPairs.of(said, offsets, merged)
         if self.x.ndim != 2 or len(self.x) != self.pairs.items[-1]:
             raise InputError(f"features have shape {self.x.shape}, there are {self.pairs.items[-1]} items")
         self.surrogate, self.l2 = surrogate, l2
@@ -201,9 +201,9 @@ class PairwiseProblem:
         margin -= self.offsets[part] if len(self.offsets) > 1 else self.offsets
 
     @cached_property
-    def differences(self) -> Differences:
+    def differences(self) -> PairDifferences:
         """Differences of the pairs' features."""
-        return Differences(self.x, self.pairs.tails, self.pairs.heads)
+        return PairDifferences(self.x, self.pairs.tails, self.pairs.heads)
 
     def hessian(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the second derivatives, shape (d, d).

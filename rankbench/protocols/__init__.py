@@ -15,7 +15,7 @@ __all__ = ["rankbench_register_protocols"]
 @hookimpl
 def rankbench_register_protocols() -> list[type[Protocol]]:
     """Return the built-in protocols."""
-    from rankbench.protocols.aggregation import Aggregation
+    from rankbench.protocols.aggregation import AggregationTrial
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
     from rankbench.protocols.items import Items
@@ -26,4 +26,15 @@ def rankbench_register_protocols() -> list[type[Protocol]]:
     from rankbench.protocols.theory import Theory
     from rankbench.protocols.u_statistics import UStatistics
 
-    return [Aggregation, BTL, ClickPrediction, Items, OwnLog, Repair, Selection, Table1, Theory, UStatistics]
+    return [
+        AggregationTrial,
+        BTL,
+        ClickPrediction,
+        Items,
+        OwnLog,
+        Repair,
+        Selection,
+        Table1,
+        Theory,
+        UStatistics,
+    ]

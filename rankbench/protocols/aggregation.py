@@ -29,10 +29,10 @@ from rankbench.seeds import JUDGMENTS
 if TYPE_CHECKING:
     from rankbench.kinds.table import Table
 
-__all__ = ["Aggregation"]
+__all__ = ["AggregationTrial"]
 
 
-class Aggregation(Protocol):
+class AggregationTrial(Protocol):
     """Aggregators on populations whose true scores and law of judgments are known.
 
     Every population has its own n judgments, drawn by `law`

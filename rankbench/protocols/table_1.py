@@ -14,7 +14,7 @@ from pydantic import Field
 
 from rankbench.component import Component
 from rankbench.data.movielens.features import Centering, Leakage, raw_features, standardized
-from rankbench.data.movielens.pairs import Pairs, draw_pairs
+from rankbench.data.movielens.pairs import RatedPairs, draw_pairs
 from rankbench.data.movielens.ratings import Ratings
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.cell import CellResult, Direction, Split
@@ -175,7 +175,7 @@ class Table1(Protocol):
             for cell, spec in task.cells.items()
         ]
 
-    def _pairs(self, part: _Part, n: int, entropy: tuple[int, ...]) -> Pairs:
+    def _pairs(self, part: _Part, n: int, entropy: tuple[int, ...]) -> RatedPairs:
         return draw_pairs(part.queries.labels, part.queries.offsets, part.users, n, self.sampling == "user", entropy)
 
     def _parts(self, prepared: Prepared, seed: int, repetition: int) -> list[_Part]:
@@ -228,7 +228,7 @@ class _Trial:
     """Pairs that a fitted contender is judged on."""
 
     queries: Queries
-    pairs: Pairs
+    pairs: RatedPairs
 
     def loss(self, fitted: Fitted) -> float:
         """Return the weighted disagreement.

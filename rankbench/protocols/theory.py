@@ -19,7 +19,7 @@ from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surroga
 from rankbench.plugin import manager
 from rankbench.plugin.resolve import reference
 from rankbench.theory.consistency import Consistency, consistency
-from rankbench.theory.risks import Aggregation
+from rankbench.theory.risks import AggregationName
 from rankbench.theory.settings import Setting, settings
 
 __all__ = ["Theory"]
@@ -59,7 +59,7 @@ class Theory(Protocol):
     loss: Annotated[Loss, reference("loss")] = Field(
         default="pairwise-disagreement", validate_default=True, description="The true loss."
     )
-    aggregation: Aggregation = Field(
+    aggregation: AggregationName = Field(
         default="none",
         description="What surrogates see of a population of graphs: each of them (none), the mean graph (mean) or its "
         "difference graph (difference), as after aggregating infinitely many judgments.",

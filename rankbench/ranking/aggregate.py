@@ -15,7 +15,7 @@ from rankbench.describe.findings import find, name_notes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.ranking.certainty import check_size, ridge_of, shrunk
-from rankbench.ranking.kinds import Intervals
+from rankbench.ranking.interval_kinds import Intervals
 from rankbench.ranking.ranking import ItemRanking
 from rankbench.ranking.votes_ranking import Wanted, irregular, rank_votes, ranked, resampled_ranking
 from rankbench.spec import parse

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Rows", "fast_rows"]
+__all__ = ["PaddedRows", "fast_rows"]
 
 _SHARE = 2 / 3
 """Share of the pairs from which on all of them are kept: half as much memory again, less than half of the time."""
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PaddedRows:
     """Pairs that likelihoods are summed over.
 
     Attributes
@@ -49,7 +49,7 @@ class Rows:
         return self.starts[low] + high - low - 1
 
 
-def fast_rows(starts: NDArray[np.int64], high: NDArray[np.int32]) -> Rows:
+def fast_rows(starts: NDArray[np.int64], high: NDArray[np.int32]) -> PaddedRows:
     """Return the pairs to sum over: all pairs of the items if two thirds of them were judged.
 
     In rows of consecutive items the kernels of `rankbench.ranking.kernels.likelihood` need no index.
@@ -62,9 +62,9 @@ def fast_rows(starts: NDArray[np.int64], high: NDArray[np.int32]) -> Rows:
     m = len(starts) - 1
     pairs = m * (m - 1) // 2
     if len(high) == pairs or len(high) < _SHARE * pairs:
-        return Rows(starts, high, None)
+        return PaddedRows(starts, high, None)
     from rankbench.ranking.kernels.complete import complete
 
     all_starts, all_high = np.empty(m + 1, np.int64), np.empty(pairs, np.int32)
     complete(all_starts, all_high)
-    return Rows(all_starts, all_high, (starts, high))
+    return PaddedRows(all_starts, all_high, (starts, high))

@@ -18,7 +18,7 @@ from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.counts import PairCounts
 from rankbench.ranking.certainty import FEW, MANY, check_size, rank_ranges, score_intervals, too_thin
-from rankbench.ranking.kinds import Intervals, Kind, kind_of
+from rankbench.ranking.interval_kinds import IntervalKind, Intervals, kind_of
 from rankbench.ranking.ranking import ItemRanking, rank_items, unknown, with_spread
 from rankbench.ranking.replicates import replicates, scores_from_counts
 
@@ -125,7 +125,7 @@ def places(scores: NDArray[np.float64], scales: NDArray[np.int64]) -> tuple[NDAr
     return low, high
 
 
-def _data(source: LogSource, wanted: Wanted, kind: Kind) -> PairCounts | ClusterCounts:
+def _data(source: LogSource, wanted: Wanted, kind: IntervalKind) -> PairCounts | ClusterCounts:
     """Count by pair, and by judge or judgment where units have to be known."""
     from rankbench.counts.parquet import ROW
     from rankbench.counts.parts import counts_of

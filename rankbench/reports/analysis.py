@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankbench.kinds.cell import SuiteRecord
 from rankbench.reports.claims import Answer, answers
 from rankbench.reports.figures import Cast, casts_of
 from rankbench.reports.sample import Sampler
 from rankbench.reports.standings import Standing, standings
 from rankbench.runtime import one_blas_thread
 from rankbench.store.journal import Journal
+from rankbench.store.records import SuiteRecord
 
 __all__ = ["Analysis", "Section", "analyze"]
 

@@ -25,7 +25,7 @@ from rankbench.reports.sample import Arm, ArmKey, Sampler
 from rankbench.reports.verdicts import Bounds, Verdict, clearest_first, verdict
 from rankbench.stats.bootstrap import REPLICATES, Crossed, counts
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws
-from rankbench.stats.critical import Sources
+from rankbench.stats.critical import VarianceSources
 from rankbench.stats.simultaneous import Intervals, simultaneous
 from rankbench.stats.spread import pitman_morgan, sd_ratios
 
@@ -193,7 +193,7 @@ def _over_draws(draws: NDArray[np.float64], sampler: Sampler) -> Intervals:
     return simultaneous(
         draws.mean(axis=0),
         weights @ draws,
-        Sources.only(draws.shape[1], count - 1.0),
+        VarianceSources.only(draws.shape[1], count - 1.0),
         units=count,
         spread=count > 1,
         se=draws.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else None,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rankbench.kinds.cell import SPLITS, Source, Split
+from rankbench.kinds.cell import SPLITS, Split
 from rankbench.kinds.suite import Claim
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.claims import Answer, Finding
+from rankbench.store.records import SourceRecord
 from rankbench.text import interval, markdown, number, numbered, sentence
 
 __all__ = ["LATE", "claims_markdown"]
@@ -91,7 +92,7 @@ def _subject(analysis: Analysis) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _intervals(sources: Sequence[Source]) -> str:
+def _intervals(sources: Sequence[SourceRecord]) -> str:
     """Say which intervals verdicts rest on."""
     resampled = [source.test_share is not None for source in sources]
     if all(resampled):
@@ -123,7 +124,7 @@ def _words(answer: Answer) -> str:
     return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"
 
 
-def _details(answers: Sequence[Answer], source: Source) -> list[str]:
+def _details(answers: Sequence[Answer], source: SourceRecord) -> list[str]:
     claim = answers[0].claim
     measured = _MEASURED[claim.kind].format(margin=claim.margin, factor=10**claim.margin)
     parts = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {measured}"]

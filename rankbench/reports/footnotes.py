@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from rankbench.kinds.cell import Source
 from rankbench.reports.sample import Arm, Race
 from rankbench.stats.contrasts import FEWEST, too_few
+from rankbench.store.records import SourceRecord
 from rankbench.text import count, literal, markdown, sentence
 
 __all__ = ["footnotes", "troubles"]
 
 
-def footnotes(race: Race, source: Source) -> list[str]:
+def footnotes(race: Race, source: SourceRecord) -> list[str]:
     """Return a Markdown list under the tables of one n, or nothing."""
     lines = [*_equal(race), *_shares(race), *_monte_carlo(race), *_budget(race), *_optimality(race)]
     lines += [*_troubles(race), *_thin(race, source)]
@@ -122,7 +122,7 @@ def _reason(arm: Arm) -> str:
     return f"{arm.times}: {literal(arm.first_reason)}" if arm.first_reason else sentence(arm.times)
 
 
-def _thin(race: Race, source: Source) -> list[str]:
+def _thin(race: Race, source: SourceRecord) -> list[str]:
     splits = source.shown_splits()
     if any(source.fixed(split) for split in splits):
         return ["One unit is judged, and it is the same every time: no intervals and no ranks."]

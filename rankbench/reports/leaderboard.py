@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rankbench.kinds.cell import SuiteRecord
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.evidence import claims_markdown
 from rankbench.reports.figures import Cast
@@ -16,6 +15,7 @@ from rankbench.reports.footnotes import footnotes, troubles
 from rankbench.reports.recommendation import Recommendation, markdown_section
 from rankbench.reports.sources import details, facts, grouped, overview
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
+from rankbench.store.records import SuiteRecord
 from rankbench.text import code, count, first_of, literal, markdown, sentence
 
 __all__ = ["leaderboard_markdown"]

@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import Member, Split, SuiteRecord
+from rankbench.kinds.cell import Split
 from rankbench.kinds.suite import Experiment
 from rankbench.stats.bootstrap import ARRAYS, REPLICATES, TOGETHER, Crossed, crossed, joined
 from rankbench.stats.corrected_t import widened, widening
 from rankbench.stats.draws import MeanIntervals, mean_intervals
 from rankbench.store.contents import StoredCell
 from rankbench.store.journal import Journal
+from rankbench.store.records import Member, SuiteRecord
 from rankbench.text import natural
 
 __all__ = ["Arm", "ArmKey", "Race", "Sampler", "bootstrap_seed"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rankbench.kinds.cell import Source
 from rankbench.reports.analysis import Analysis
+from rankbench.store.records import SourceRecord
 from rankbench.text import code, count, markdown, sentence
 
 __all__ = ["Group", "details", "facts", "grouped", "overview"]
@@ -17,18 +17,18 @@ class Group:
 
     Attributes
     ----------
-    sources : tuple of Source
+    sources : tuple of SourceRecord
     experiments : tuple of str
     n : tuple of int
         What was drawn, in increasing order.
     """
 
-    sources: tuple[Source, ...]
+    sources: tuple[SourceRecord, ...]
     experiments: tuple[str, ...]
     n: tuple[int, ...]
 
     @property
-    def first(self) -> Source:
+    def first(self) -> SourceRecord:
         """The source that stands for all."""
         return self.sources[0]
 
@@ -36,7 +36,7 @@ class Group:
 def grouped(analysis: Analysis) -> list[Group]:
     """Return the groups of a suite's sources, in their order."""
     record = analysis.record
-    found: dict[tuple[object, ...], list[Source]] = {}
+    found: dict[tuple[object, ...], list[SourceRecord]] = {}
     for source in record.sources:
         own = "" if source.dataset else source.protocol
         key = (source.dataset, own, source.simulated, source.assumptions, source.notes)

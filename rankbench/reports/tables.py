@@ -8,16 +8,17 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.cell import RANKING, Source
+from rankbench.kinds.cell import RANKING
 from rankbench.ranking.certainty import shrunk
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.reports.standings import Standing, best_first
+from rankbench.store.records import SourceRecord
 from rankbench.text import code, count, interval, markdown, number, sentence, significant
 
 __all__ = ["exact_tables", "intervals_tables", "race_title", "ranking_tables"]
 
 
-def race_title(race: Race, source: Source) -> str:
+def race_title(race: Race, source: SourceRecord) -> str:
     """Return what stands behind an experiment's name: n and how far the repetitions got."""
     have, times = len(race.repetitions), "run" if source.test_share is not None else "repetition"
     done = f", {have} {times}{'s' if have != 1 else ''}"
@@ -27,7 +28,7 @@ def race_title(race: Race, source: Source) -> str:
     return drawn if source.layout != "race" else drawn + done
 
 
-def intervals_tables(source: Source, rows: Sequence[Standing], baseline: str) -> list[str]:
+def intervals_tables(source: SourceRecord, rows: Sequence[Standing], baseline: str) -> list[str]:
     """Return the tables of one n: one for each metric and split, in the plan's order."""
     parts = []
     for (metric, split), group in groupby(rows, key=lambda row: (row.metric, row.split)):
@@ -37,7 +38,7 @@ def intervals_tables(source: Source, rows: Sequence[Standing], baseline: str) ->
     return parts
 
 
-def _table(rows: Sequence[Standing], baseline: str, source: Source) -> str:
+def _table(rows: Sequence[Standing], baseline: str, source: SourceRecord) -> str:
     resampled = source.test_share is not None
     spread = ["SD", "corrected"] if resampled else ["over draws", "over queries and draws"]
     head = ["rank", "contender", "mean", *spread]

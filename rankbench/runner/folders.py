@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import SuiteRecord
 from rankbench.kinds.dataset import Dataset
 from rankbench.runner.plan import Planned
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
+from rankbench.store.records import SuiteRecord
 
 __all__ = ["check_folder", "default_folder", "of_other_code"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from rankbench.component import Component, build
 from rankbench.errors import SpecError, nearest
-from rankbench.kinds.cell import BlockKey, Member
+from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.suite import ContenderEntry, Experiment, Suite
@@ -20,6 +20,7 @@ from rankbench.plugin import manager
 from rankbench.runner.additions import added
 from rankbench.runner.prepare import Sources
 from rankbench.spec import parse
+from rankbench.store.records import Member
 
 __all__ = ["Plan", "Planned", "contenders", "fitting", "make_plan", "metric"]
 

@@ -17,7 +17,7 @@ LIBRARIES = ("rankbench", "numpy", "scipy", "numba", "llvmlite", "polars")
 
 
 def suite_record(made: Planned) -> dict[str, Any]:
-    """Return what the journal keeps about the suite, see `rankbench.kinds.cell.SuiteRecord`."""
+    """Return what the journal keeps about the suite, see `rankbench.store.records.SuiteRecord`."""
     suite = made.plan.suite
     return {
         "name": suite.name,

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.columns import Contrasts, contrasts_of
-from rankbench.stats.critical import Sources
+from rankbench.stats.critical import VarianceSources
 from rankbench.stats.simultaneous import Intervals, simultaneous
 
 __all__ = ["FEWEST", "contrasts", "contrasts_over_draws", "pairs", "too_few"]
@@ -58,9 +58,9 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
     draws, queries = wanted.of(sample.draws), wanted.of(sample.queries)
     units = [means.rows for means in (draws, queries) if means.rows > 1]
     if wanted.count > 1 and min(units, default=FEWEST) < FEWEST:
-        sources = Sources.only(wanted.count, min(units) - 1.0)
+        sources = VarianceSources.only(wanted.count, min(units) - 1.0)
     else:
-        sources = Sources.of(draws, queries)
+        sources = VarianceSources.of(draws, queries)
     return simultaneous(
         wanted.means(sample.mean),
         wanted.of(sample.replicates),
@@ -84,7 +84,7 @@ def contrasts_over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts,
     return simultaneous(
         wanted.means(sample.mean),
         wanted.of(sample.draw_replicates),
-        Sources.only(wanted.count, draws.rows - 1.0),
+        VarianceSources.only(wanted.count, draws.rows - 1.0),
         units=draws.rows,
         level=level,
         spread=draws.rows > 1 and not sample.alike,

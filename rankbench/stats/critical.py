@@ -18,11 +18,11 @@ from scipy.special import stdtrit
 
 from rankbench.stats.columns import Columns, Dense
 
-__all__ = ["Sources"]
+__all__ = ["VarianceSources"]
 
 
 @dataclass(frozen=True)
-class Sources:
+class VarianceSources:
     """Where the variance of P estimates comes from.
 
     Attributes
@@ -38,7 +38,7 @@ class Sources:
     df_queries: float
 
     @classmethod
-    def of(cls, draws: NDArray[np.float64] | Columns, queries: NDArray[np.float64] | Columns) -> Sources:
+    def of(cls, draws: NDArray[np.float64] | Columns, queries: NDArray[np.float64] | Columns) -> VarianceSources:
         """Estimate the shares from means over queries (R, P) and means over draws (Q, P)."""
         both = [Dense(means) if isinstance(means, np.ndarray) else means for means in (draws, queries)]
         variances = [means.variances() / means.rows if means.rows > 1 else np.zeros(means.count) for means in both]
@@ -47,7 +47,7 @@ class Sources:
         return cls(share, *(max(means.rows - 1.0, 1.0) for means in both))
 
     @classmethod
-    def only(cls, contrasts: int, df: float) -> Sources:
+    def only(cls, contrasts: int, df: float) -> VarianceSources:
         """One source for all: Student's t."""
         return cls(np.ones(contrasts), max(df, 1.0), 1.0)
 

@@ -3,7 +3,7 @@
 The largest of P studentized deviations is bootstrapped together with all others
 [WY93]_, so that contrasts which go up and down together are not paid for twice. Its
 quantile c says how strict a single interval has to be, a local level 2 Phi(-c); each
-contrast then uses a t quantile at that level, see `Sources`.
+contrast then uses a t quantile at that level, see `VarianceSources`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from rankbench.stats.columns import Columns, Dense
-from rankbench.stats.critical import Sources
+from rankbench.stats.critical import VarianceSources
 
 __all__ = ["FEW", "Intervals", "p_values", "simultaneous"]
 
@@ -37,7 +37,7 @@ class Intervals:
         ``lower`` and ``upper`` are nan where there is nothing to estimate a spread from.
     local : float
         Level of a single interval, 1 - `local` being its coverage.
-    sources : Sources or None
+    sources : VarianceSources or None
         Where the variances come from; None where no spread was estimated.
     flat : ndarray of float64, shape (P,)
         0 where an estimate without spread is believed to have none, else nan.
@@ -48,7 +48,7 @@ class Intervals:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     local: float
-    sources: Sources | None
+    sources: VarianceSources | None
     flat: NDArray[np.float64]
 
     @cached_property
@@ -82,7 +82,7 @@ def p_values(found: Sequence[Intervals]) -> NDArray[np.float64]:
 def simultaneous(
     estimate: NDArray[np.float64],
     replicates: NDArray[np.float64] | Columns,
-    sources: Sources,
+    sources: VarianceSources,
     *,
     units: int,
     level: float = 0.95,
@@ -96,7 +96,7 @@ def simultaneous(
     ----------
     estimate : ndarray of float64, shape (P,)
     replicates : ndarray of float64, shape (B, P), or Columns
-    sources : Sources
+    sources : VarianceSources
         Of each standard error, for the critical values.
     units : int
         Number of units in the smallest sample that is resampled (of more than one unit).

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from rankbench.stats.bootstrap import Crossed
-from rankbench.stats.critical import Sources
+from rankbench.stats.critical import VarianceSources
 from rankbench.stats.simultaneous import Intervals, simultaneous
 
 __all__ = ["FEWEST_DRAWS", "pitman_morgan", "sd_ratios"]
@@ -75,7 +75,7 @@ def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> 
     return simultaneous(
         estimate,
         replicates[kept],
-        Sources.only(len(index), draws - 2.0),
+        VarianceSources.only(len(index), draws - 2.0),
         units=draws,
         level=level,
         spread=usable,

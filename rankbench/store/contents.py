@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rankbench.kinds.cell import ANSWERS, Member, Split, Status
+from rankbench.kinds.cell import ANSWERS, Split, Status
 from rankbench.store.file import JournalFile
+from rankbench.store.records import Member
 from rankbench.store.seals import sealed
 
 __all__ = ["COLUMNS", "Contents", "Place", "StoredCell", "members_digest", "read_contents"]

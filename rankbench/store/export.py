@@ -8,9 +8,9 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from rankbench.kinds.cell import Member, SuiteRecord
 from rankbench.store.contents import StoredCell
 from rankbench.store.journal import Journal
+from rankbench.store.records import Member, SuiteRecord
 
 if TYPE_CHECKING:
     import polars as pl

@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import Curve, Member, Split, SuiteRecord
+from rankbench.kinds.cell import Curve, Split
 from rankbench.store.contents import COLUMNS, Contents, Place, StoredCell, read_contents
 from rankbench.store.file import MOVE, JournalFile
+from rankbench.store.records import Member, SuiteRecord
 from rankbench.store.seals import sealed
 
 __all__ = ["Journal"]

@@ -21,10 +21,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import BlockResult, CellResult, Member, SuiteRecord, problem_with
+from rankbench.kinds.cell import BlockResult, CellResult, problem_with
 from rankbench.store.contents import members_digest
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
+from rankbench.store.records import Member, SuiteRecord
 from rankbench.store.seals import Value, real, sealed
 
 if TYPE_CHECKING:

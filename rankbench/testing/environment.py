@@ -17,14 +17,14 @@ from typing import Any, Self
 from rankbench.plugin.blocked import normalized
 from rankbench.runtime import numba_cache
 
-__all__ = ["Environment"]
+__all__ = ["Installation"]
 
 MODULE = "_rankbench_outer"
 """Module of the environment that Python imports when it starts there."""
 
 
 @dataclass(frozen=True)
-class Environment:
+class Installation:
     """A virtual environment.
 
     Attributes

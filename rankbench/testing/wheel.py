@@ -23,7 +23,7 @@ from rankbench.errors import InputError, SpecError, closest
 from rankbench.plugin.blocked import normalized
 from rankbench.scaffold import of_this_python
 from rankbench.testing.distributions import distributions
-from rankbench.testing.environment import Environment
+from rankbench.testing.environment import Installation
 from rankbench.testing.results import CheckResult
 
 __all__ = ["check_wheel"]
@@ -68,7 +68,7 @@ def check_wheel(name: str, *, seconds: float = 120.0) -> Iterator[CheckResult]:
         label = f"plugin/{called}"
         yield _result(label, "wheel-is-built", "")
         yield _result(label, "wheel-holds-what-it-imports", "; ".join(lacking))
-        environment = Environment.make(Path(scratch) / "environment")
+        environment = Installation.make(Path(scratch) / "environment")
         installed = _pip("--python", str(environment.python), "install", str(wheels[0]))
         yield _result(label, "wheel-is-installed", _tail(installed.stderr) if installed.returncode else "")
         if not installed.returncode:
@@ -197,7 +197,7 @@ def _stands_in(folder: Path, module: str) -> bool:
     return known is None or known.origin is None or Path(known.origin).resolve().is_relative_to(folder)
 
 
-def _checked(environment: Environment, label: str, called: str, seconds: float) -> Iterator[CheckResult]:
+def _checked(environment: Installation, label: str, called: str, seconds: float) -> Iterator[CheckResult]:
     """Yield what `rankbench check` finds in the environment."""
     arguments = ["check", called, "--json", "--timeout", str(seconds)]
     done = environment.run("-c", PROGRAM, *arguments)

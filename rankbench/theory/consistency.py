@@ -10,7 +10,7 @@ import numpy as np
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.surrogate import Surrogate
 from rankbench.theory.cones import least_on_cone, representative
-from rankbench.theory.risks import Aggregation, surrogate_risk
+from rankbench.theory.risks import AggregationName, surrogate_risk
 from rankbench.theory.settings import Setting
 
 __all__ = ["TOLERANCE", "Consistency", "consistency"]
@@ -43,7 +43,9 @@ class Consistency:
         return float(np.sign(self.gap))
 
 
-def consistency(surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: Aggregation = "none") -> Consistency:
+def consistency(
+    surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: AggregationName = "none"
+) -> Consistency:
     """Compare the surrogate's infima over the orders of least true risk and over the others.
 
     Only strict orders are looked at. That is enough for losses whose value at a tie lies

@@ -15,9 +15,9 @@ from rankbench.losses.ndcg import NDCGFamily
 from rankbench.theory.graphs import difference_graph, net_weights
 from rankbench.theory.settings import Setting
 
-__all__ = ["Aggregation", "Risk", "surrogate_risk"]
+__all__ = ["AggregationName", "Risk", "surrogate_risk"]
 
-Aggregation: TypeAlias = Literal["none", "mean", "difference"]
+AggregationName: TypeAlias = Literal["none", "mean", "difference"]
 """What a surrogate sees of a population of graphs: single ones, their mean, or its difference graph."""
 
 Risk: TypeAlias = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
@@ -26,7 +26,7 @@ Risk: TypeAlias = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float6
 Structure: TypeAlias = NDArray[np.float64]
 
 
-def surrogate_risk(surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: Aggregation = "none") -> Risk:
+def surrogate_risk(surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: AggregationName = "none") -> Risk:
     r"""Return the conditional risk ``l_phi(alpha, mu) = int phi(alpha, s) dmu(s)``, [DMJ13]_ (5).
 
     A surrogate of edges sees a score vector as the graph with weights
@@ -49,7 +49,7 @@ def surrogate_risk(surrogate: Surrogate, setting: Setting, loss: Loss, aggregati
     raise TypeError(f"surrogate {surrogate.name!r} is neither of edges nor of scores")
 
 
-def _limit(setting: Setting, aggregation: Aggregation) -> list[tuple[Structure, float]]:
+def _limit(setting: Setting, aggregation: AggregationName) -> list[tuple[Structure, float]]:
     if aggregation == "none":
         return list(zip(setting.structures, setting.probabilities, strict=True))
     return [(setting.mean if aggregation == "mean" else difference_graph(setting.mean), 1.0)]

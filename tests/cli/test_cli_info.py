@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rankbench.kinds.loss import Loss
-from rankbench.models.linear import Linear
+from rankbench.models.linear import LinearModel
 from rankbench.plugin import manager
 
 
@@ -32,7 +32,7 @@ def registered(monkeypatch, tmp_path):
     )
     registry = manager.Registry()
     origin = manager.Origin("third", "4.2", "x")
-    registry.add("model", Linear, origin)
+    registry.add("model", LinearModel, origin)
     registry.add("loss", Shared, origin)
     registry.add_suite(suite, origin)
     monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))

@@ -106,9 +106,9 @@ def test_an_unknown_kind_gets_the_nearest(rankbench):
 
 
 def test_foreign_control_characters_are_not_printed(rankbench, monkeypatch):
-    from rankbench.models.linear import Linear
+    from rankbench.models.linear import LinearModel
 
-    class Evil(Linear):
+    class Evil(LinearModel):
         """Looks \x1b[31mred\x07 and \x9b31mred."""
 
         name = "evil"

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 import rankbench.optimizers.differences as differences_module
 from rankbench import get
 from rankbench.errors import SpecError
-from rankbench.optimizers.differences import Differences
+from rankbench.optimizers.differences import PairDifferences
 from rankbench.optimizers.hinge_dual import HingeDual, HingeRisk
 from rankbench.optimizers.problems import PairwiseProblem
 from rankbench.surrogates.pairwise_hinge import PairwiseHinge
@@ -25,7 +25,7 @@ def drawn(seed, pairs=400, d=5, items=60):
     tails, heads = (rng.integers(items, size=pairs).astype(np.int32) for _ in range(2))
     swap = (x[tails] - x[heads]) @ np.arange(1, d + 1) + 3 * rng.normal(size=pairs) < 0
     tails[swap], heads[swap] = heads[swap], tails[swap]
-    return Differences(x, tails, heads), rng.uniform(0.1, 3, size=pairs) / pairs
+    return PairDifferences(x, tails, heads), rng.uniform(0.1, 3, size=pairs) / pairs
 
 
 @pytest.mark.parametrize("l2", [1e-3, 0.1, 30.0])
@@ -110,7 +110,7 @@ def test_solver_respects_weights_and_margins(judged):
 def test_rows_form_equals_dense_form(monkeypatch):
     dense, shares = drawn(5)
     monkeypatch.setattr(differences_module, "DENSE", 0)
-    sparse = Differences(dense.x, dense.tails, dense.heads)
+    sparse = PairDifferences(dense.x, dense.tails, dense.heads)
     assert dense.whole is not None
     assert sparse.whole is None
     theta = np.arange(5.0)

@@ -10,8 +10,8 @@ from rankbench.component import Component
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.queries import Comparisons
 from rankbench.kinds.surrogate import PairwiseSurrogate
-from rankbench.optimizers.differences import Differences
-from rankbench.optimizers.pairs import PairCounts
+from rankbench.optimizers.differences import PairDifferences
+from rankbench.optimizers.pairs import BlockPairs
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.surrogates import PairwiseLogistic, PairwiseSquared
 
@@ -112,8 +112,8 @@ def test_few_and_many_pairs_have_the_derivatives_of_the_definition(monkeypatch, 
     problem = PairwiseProblem(x, offsets, comparisons, surrogate, l2=0.2)
     used = []
     for name in ("margins", "gram"):
-        plain = getattr(Differences, name)
-        monkeypatch.setattr(Differences, name, lambda *a, n=name, f=plain: (used.append(n), f(*a))[1])
+        plain = getattr(PairDifferences, name)
+        monkeypatch.setattr(PairDifferences, name, lambda *a, n=name, f=plain: (used.append(n), f(*a))[1])
     theta = rng.normal(size=4)
     value, gradient = problem.value_and_gradient(theta)
     assert used == ["margins"] * whole
@@ -182,7 +182,7 @@ def test_convex_on_chords(seed, share):
 
 def test_pair_counts_add_up(judged):
     _, offsets, comparisons = judged
-    pairs = PairCounts.of(comparisons, offsets)
+    pairs = BlockPairs.of(comparisons, offsets)
     expected = {}
     for q in range(len(offsets) - 1):
         for e in range(comparisons.offsets[q], comparisons.offsets[q + 1]):

@@ -16,7 +16,7 @@ from rankbench.kinds.method import Method
 from rankbench.kinds.model import Model
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.losses import NDCG
-from rankbench.models.linear import Linear
+from rankbench.models.linear import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.describe import compiled, describe, parameters, plain
 from rankbench.plugin.resolve import reference
@@ -39,7 +39,7 @@ class Everything(Method):
     word: str = "x"
     choice: Literal["counts", "joint"] = "joint"
     maybe: int | None = None
-    model: Annotated[Model, reference("model")] = Linear()
+    model: Annotated[Model, reference("model")] = LinearModel()
 
     def fit(self, block):
         raise NotImplementedError
@@ -140,7 +140,7 @@ class OtherNDCG(NDCG):
         (CompiledPair, True),
         (ReweighedPair, False),
         (WhollyCompiledPair, True),
-        (Linear, None),
+        (LinearModel, None),
         (Everything, None),
     ],
 )
@@ -187,6 +187,6 @@ def test_plain_values_hold_in_json():
         float("nan"),
         (1, 2),
         frozenset({"b", "a"}),
-        Linear(),
+        LinearModel(),
     ]
     assert plain(values) == [1, True, "a", None, 1.5, "inf", "-inf", "nan", [1, 2], ["a", "b"], "linear"]

@@ -10,7 +10,7 @@ import pytest
 from rankbench.errors import PluginError
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.model import Model
-from rankbench.models.linear import Linear
+from rankbench.models.linear import LinearModel
 from rankbench.plugin.manager import load
 
 
@@ -147,9 +147,9 @@ def test_all_hooks_of_a_plugin_are_called_once(entry, model, tmp_path):
         (raising(ValueError("no formula")), "hook rankbench_register_models raised ValueError: no formula"),
         (raising(SystemExit(3)), "hook rankbench_register_models raised SystemExit: 3"),
         (lambda: None, "hook rankbench_register_models returned NoneType, not a list"),
-        (lambda: (Linear,), "hook rankbench_register_models returned tuple, not a list"),
-        (lambda: Linear, "not a list"),
-        (lambda: [Linear()], "is not a class; return subclasses of Model, not instances"),
+        (lambda: (LinearModel,), "hook rankbench_register_models returned tuple, not a list"),
+        (lambda: LinearModel, "not a list"),
+        (lambda: [LinearModel()], "is not a class; return subclasses of Model, not instances"),
         (lambda: ["linear"], "'linear' is not a class"),
         (lambda: [int], "builtins.int does not derive from rankbench.kinds.model.Model"),
         (lambda: [OfOtherKind], "OfOtherKind does not derive from rankbench.kinds.model.Model"),

@@ -11,7 +11,7 @@ from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.protocol import BlockTask
 from rankbench.kinds.queries import Comparisons, Orders
 from rankbench.plugin import manager
-from rankbench.protocols.aggregation import Aggregation
+from rankbench.protocols.aggregation import AggregationTrial
 from rankbench.protocols.agreement import misordered, regret, rmse
 
 METRICS = ("misordered", "regret", "rmse")
@@ -27,7 +27,7 @@ def run(protocol, cells, **options):
 
 
 def test_values_are_those_of_the_aggregators_on_the_draw():
-    protocol = Aggregation(law="btl", items=6, populations=4, ties=0.5)
+    protocol = AggregationTrial(law="btl", items=6, populations=4, ties=0.5)
     prepared = protocol.prepare(None, 7)
     found = run(protocol, ["borda", "davidson"])
     for p in range(4):
@@ -46,7 +46,7 @@ def test_values_are_those_of_the_aggregators_on_the_draw():
 
 
 def test_ballots_and_what_they_imply():
-    protocol = Aggregation(law="plackett-luce", items=6, populations=3, length=4)
+    protocol = AggregationTrial(law="plackett-luce", items=6, populations=3, length=4)
     prepared = protocol.prepare(None, 7)
     found = run(protocol, ["plackett-luce", "bradley-terry"], n=30)
     for p in range(3):
@@ -60,7 +60,7 @@ def test_ballots_and_what_they_imply():
 
 
 def test_smaller_n_are_prefixes_and_neighbors_do_not_matter():
-    protocol = Aggregation(items=5, populations=2)
+    protocol = AggregationTrial(items=5, populations=2)
     prepared = protocol.prepare(None, 7)
     long, short = (protocol._draw(prepared, task(protocol, [], n=n), 1) for n in (300, 40))
     assert np.array_equal(long.winners[:40], short.winners)
@@ -74,7 +74,7 @@ def test_smaller_n_are_prefixes_and_neighbors_do_not_matter():
 
 @pytest.mark.parametrize("law", ["btl", "thurstone", "plackett-luce"])
 def test_errors_vanish_under_models_that_are_right(law):
-    protocol = Aggregation(law=law, items=5, populations=5)
+    protocol = AggregationTrial(law=law, items=5, populations=5)
     cells = ["bradley-terry", "borda"]
     few, many = (run(protocol, cells, n=n) for n in (20, 20_000))
     for cell in cells:
@@ -83,14 +83,14 @@ def test_errors_vanish_under_models_that_are_right(law):
 
 
 def test_only_kemeny_attains_the_target_where_preferences_have_cycles():
-    found = run(Aggregation(law="intransitive", cycle=3, populations=10, items=6), ["kemeny", "borda"], n=20_000)
+    found = run(AggregationTrial(law="intransitive", cycle=3, populations=10, items=6), ["kemeny", "borda"], n=20_000)
     regrets = {cell: result.losses["regret", "design"].mean() for cell, result in found.items()}
     assert regrets["kemeny"] < 2e-3
     assert regrets["borda"] > 0.02
 
 
 def test_graphs_have_no_scores():
-    protocol = Aggregation(items=4, populations=2)
+    protocol = AggregationTrial(items=4, populations=2)
     found = run(protocol, ["average-adjacency", "borda"])
     assert found["average-adjacency"].status == "skipped"
     assert "no rmse" in found["average-adjacency"].reason
@@ -132,10 +132,14 @@ class SpoilingBallots(Aggregator):
 @pytest.mark.parametrize(
     ("protocol", "spoiler", "cells"),
     [
-        (Aggregation(items=4, populations=2, ties=0.5), Spoiling(), ["borda", "davidson"]),
-        (Aggregation(law="plackett-luce", items=5, populations=2, length=3), Spoiling(), ["borda", "plackett-luce"]),
+        (AggregationTrial(items=4, populations=2, ties=0.5), Spoiling(), ["borda", "davidson"]),
         (
-            Aggregation(law="plackett-luce", items=5, populations=2, length=3),
+            AggregationTrial(law="plackett-luce", items=5, populations=2, length=3),
+            Spoiling(),
+            ["borda", "plackett-luce"],
+        ),
+        (
+            AggregationTrial(law="plackett-luce", items=5, populations=2, length=3),
             SpoilingBallots(),
             ["plackett-luce", "borda"],
         ),
@@ -181,7 +185,7 @@ class Broken(Aggregator):
 def test_troubles_are_the_contenders_own(monkeypatch, way, status, said):
     usual = manager.get
     monkeypatch.setattr(manager, "get", lambda kind, text: Broken(way=way) if text == "broken" else usual(kind, text))
-    found = run(Aggregation(items=4, populations=2), ["broken", "borda"], losses=("misordered",))
+    found = run(AggregationTrial(items=4, populations=2), ["broken", "borda"], losses=("misordered",))
     assert (found["broken"].status, found["borda"].status) == (status, "done")
     assert said in found["broken"].reason
 
@@ -191,7 +195,7 @@ def test_troubles_are_the_contenders_own(monkeypatch, way, status, said):
     [("btl", "limit-scores", "truth"), ("btl", "plackett-luce", "works on orders"), ("plackett-luce", "borda", "")],
 )
 def test_who_may_compete(law, aggregator, said):
-    misfit = Aggregation(law=law).misfit(manager.get("aggregator", aggregator))
+    misfit = AggregationTrial(law=law).misfit(manager.get("aggregator", aggregator))
     assert said in misfit
     assert bool(misfit) == bool(said)
 
@@ -212,7 +216,7 @@ def test_parameters_are_validated(text):
 
 
 def test_smaller_blocks_compile_the_same():
-    protocol = Aggregation(items=4, populations=6)
+    protocol = AggregationTrial(items=4, populations=6)
     prepared, small = protocol.smaller(protocol.prepare(None, 7), task(protocol, ["borda", "kemeny"], n=10_000))
     assert (small.key.n, set(small.cells)) == (5, {"borda", "kemeny"})
     found = prepared.protocol.execute(prepared, small)

@@ -10,8 +10,8 @@ import rankbench
 from rankbench.aggregators import BradleyTerry, Elo
 from rankbench.counts.source import LogSource, open_source
 from rankbench.errors import SpecError
-from rankbench.ranking import kinds
-from rankbench.ranking.kinds import Kind, kind_of
+from rankbench.ranking import interval_kinds as kinds
+from rankbench.ranking.interval_kinds import IntervalKind, kind_of
 from rankbench.ranking.votes_ranking import Wanted, rank_votes
 
 
@@ -27,21 +27,21 @@ def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("judges", "wanted", "expected"),
     [
-        ("two", None, Kind(None, False)),
-        ("two", "bootstrap", Kind("bootstrap", False)),
-        ("two", "judges", Kind("judges", True)),
-        ("two", "sandwich", Kind("sandwich", True)),
-        ("two", "auto", Kind("judges", True)),
-        ("some", "judges", Kind("judges", True)),
-        ("some", "sandwich", Kind("sandwich", False)),
-        ("some", "auto", Kind("bootstrap", False)),
-        ("one", "sandwich", Kind("sandwich", False)),
-        ("one", "auto", Kind("bootstrap", False)),
-        ("none", "sandwich", Kind("sandwich", False)),
-        ("none", "auto", Kind("bootstrap", False)),
+        ("two", None, IntervalKind(None, False)),
+        ("two", "bootstrap", IntervalKind("bootstrap", False)),
+        ("two", "judges", IntervalKind("judges", True)),
+        ("two", "sandwich", IntervalKind("sandwich", True)),
+        ("two", "auto", IntervalKind("judges", True)),
+        ("some", "judges", IntervalKind("judges", True)),
+        ("some", "sandwich", IntervalKind("sandwich", False)),
+        ("some", "auto", IntervalKind("bootstrap", False)),
+        ("one", "sandwich", IntervalKind("sandwich", False)),
+        ("one", "auto", IntervalKind("bootstrap", False)),
+        ("none", "sandwich", IntervalKind("sandwich", False)),
+        ("none", "auto", IntervalKind("bootstrap", False)),
     ],
 )
-def test_what_the_log_knows_decides(judges: str, wanted: str | None, expected: Kind) -> None:
+def test_what_the_log_knows_decides(judges: str, wanted: str | None, expected: IntervalKind) -> None:
     frame = log(40, 3, 1 if judges == "one" else 2)
     if judges == "some":
         frame = frame.with_columns(judge=pl.when(pl.int_range(pl.len()) != 7).then("judge"))
@@ -53,8 +53,8 @@ def test_what_the_log_knows_decides(judges: str, wanted: str | None, expected: K
 def test_long_logs_without_judges_have_the_sandwich(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "_LONG", 30)
     source = open_source(log(40, 3, 2).drop("judge"))
-    assert kind_of(source, "auto", BradleyTerry()) == Kind("sandwich", False)
-    assert kind_of(source, "auto", Elo()) == Kind("bootstrap", False)
+    assert kind_of(source, "auto", BradleyTerry()) == IntervalKind("sandwich", False)
+    assert kind_of(source, "auto", Elo()) == IntervalKind("bootstrap", False)
 
 
 @pytest.mark.parametrize(("intervals", "scans"), [(None, 1), ("bootstrap", 1), ("sandwich", 2), ("judges", 2)])

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 
 from rankbench import api
 from rankbench.errors import SpecError
-from rankbench.kinds.cell import SuiteRecord
 from rankbench.kinds.suite import ContenderEntry
 from rankbench.runner.plan import contenders
 from rankbench.runner.record import suite_record
+from rankbench.store.records import SuiteRecord
 
 
 def labels(label: str, use: str = "erm:k=[1,10],lambda=0.5") -> list[str]:

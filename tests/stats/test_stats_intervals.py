@@ -14,7 +14,7 @@ from test_stats_bootstrap import effects
 from rankbench.stats.bootstrap import crossed
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws, pairs
 from rankbench.stats.corrected_t import widened, widening
-from rankbench.stats.critical import Sources
+from rankbench.stats.critical import VarianceSources
 from rankbench.stats.draws import mean_intervals
 from rankbench.stats.equivalence import equivalent, not_equivalent
 from rankbench.stats.ranks import rank_ranges
@@ -62,7 +62,7 @@ def test_paired_difference_over_draws_is_the_paired_t_test() -> None:
 
 def test_independent_maxima_give_sidaks_level() -> None:
     rng = np.random.default_rng(0)
-    many = Sources.only(5, 1e6)
+    many = VarianceSources.only(5, 1e6)
     found = simultaneous(np.zeros(5), rng.normal(size=(40_000, 5)), many, units=100)
     assert found.local == pytest.approx(1 - 0.95 ** (1 / 5), rel=0.1)
     copies = np.repeat(rng.normal(size=(40_000, 1)), 5, axis=1)
@@ -72,7 +72,7 @@ def test_independent_maxima_give_sidaks_level() -> None:
 
 
 def test_critical_values_are_those_of_the_dominating_source() -> None:
-    sources = Sources(np.array([1.0, 0.0, 0.5]), 4, 99)
+    sources = VarianceSources(np.array([1.0, 0.0, 0.5]), 4, 99)
     t_draws, t_queries = stats.t.ppf(0.975, [4, 99])
     np.testing.assert_allclose(sources.quantile(0.05), [t_draws, t_queries, (t_draws + t_queries) / 2])
     np.testing.assert_allclose(sources.p(np.array([t_draws, -t_queries, 0.0])), [0.05, 0.05, 1.0], rtol=1e-9)
@@ -80,9 +80,9 @@ def test_critical_values_are_those_of_the_dominating_source() -> None:
     rng = np.random.default_rng(0)
     draws, queries = rng.normal(size=(5, 2)), rng.normal(size=(50, 2))
     expected = (draws.var(axis=0, ddof=1) / 5) / (draws.var(axis=0, ddof=1) / 5 + queries.var(axis=0, ddof=1) / 50)
-    np.testing.assert_allclose(Sources.of(draws, queries).share, expected)
-    assert (Sources.of(draws[:1], queries).share == 0).all()
-    assert (Sources.of(np.zeros((3, 1)), np.zeros((4, 1))).share == 1).all()
+    np.testing.assert_allclose(VarianceSources.of(draws, queries).share, expected)
+    assert (VarianceSources.of(draws[:1], queries).share == 0).all()
+    assert (VarianceSources.of(np.zeros((3, 1)), np.zeros((4, 1))).share == 1).all()
 
 
 def test_identical_contenders_are_never_different() -> None:

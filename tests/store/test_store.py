@@ -15,9 +15,10 @@ import pytest
 import synthetic
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve, Member, problem_with
+from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve, problem_with
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
+from rankbench.store.records import Member
 from rankbench.store.store import LOCK, Store
 
 KEY = BlockKey("btl", "web10k-like", 100, 0, 7)

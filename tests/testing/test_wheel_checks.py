@@ -13,7 +13,7 @@ import pytest
 from rankbench.errors import InputError, SpecError
 from rankbench.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_plugin
 from rankbench.testing import wheel as wheels
-from rankbench.testing.environment import Environment
+from rankbench.testing.environment import Installation
 from rankbench.testing.wheel import check_wheel
 
 pytest.importorskip("hatchling", reason="the build backend is part of requirements/dev.txt")
@@ -133,7 +133,7 @@ def test_an_environment_sees_this_one_but_nothing_of_the_plugin(tmp_path, monkey
     (info / "RECORD").write_text("example_kernels.py,,\nrankbench_example-0.0.1.dist-info/METADATA,,\n")
     monkeypatch.syspath_prepend(str(old))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(source), str(old)]))
-    environment = Environment.make(tmp_path / "environment")
+    environment = Installation.make(tmp_path / "environment")
     environment.see_this_one(hiding="rankbench-example", source=source)
     names = ["rankbench", "numpy", "rankbench_example", "example_kernels", "unrelated"]
     asked = (

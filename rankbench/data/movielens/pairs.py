@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError
 from rankbench.kinds.queries import Comparisons
 
-__all__ = ["Pairs", "draw_pairs"]
+__all__ = ["RatedPairs", "draw_pairs"]
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class RatedPairs:
     """Pairs in the order they were drawn; the first n of them are a draw of n.
 
     Attributes
@@ -70,7 +70,7 @@ def draw_pairs(
     n: int,
     by_user: bool,
     entropy: Sequence[int],
-) -> Pairs:
+) -> RatedPairs:
     """Draw pairs within groups of one user's ratings, with replacement.
 
     Parameters
@@ -113,4 +113,4 @@ def draw_pairs(
     draw(seed_state(entropy), bounds, by_user, pair)
     better = np.searchsorted(before, pair, side="right") - 1
     worse = offsets[group[better]] + pair - before[better]
-    return Pairs(better, worse, ratings[better] - ratings[worse])
+    return RatedPairs(better, worse, ratings[better] - ratings[worse])

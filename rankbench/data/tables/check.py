@@ -11,7 +11,7 @@ import polars as pl
 from rankbench.errors import InputError
 from rankbench.text import shown
 
-__all__ = ["BOOLEANS", "LONGEST_NAME", "NAMELESS", "QUOTED", "TOO_LONG", "Check", "too_long"]
+__all__ = ["BOOLEANS", "LONGEST_NAME", "NAMELESS", "QUOTED", "TOO_LONG", "TableCheck", "too_long"]
 
 LONGEST_NAME = 10_000
 """Most characters of a name: what is longer is no name but a misread column."""
@@ -23,7 +23,7 @@ BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "n
 """Truth values as texts, in small letters."""
 
 
-class Check(ABC):
+class TableCheck(ABC):
     """Converts and checks the batches of one pass over a table."""
 
     def __init__(self, path: Path | None, header: int) -> None:

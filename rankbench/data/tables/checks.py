@@ -14,7 +14,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from rankbench.data.readers.source import UNREADABLE, io_source
-from rankbench.data.tables.check import QUOTED, Check
+from rankbench.data.tables.check import QUOTED, TableCheck
 from rankbench.data.tables.columns import as_comparisons, guess, parse_columns
 from rankbench.data.tables.comparison_checks import ComparisonsCheck
 from rankbench.data.tables.item_checks import ItemsCheck, ItemShape
@@ -71,7 +71,7 @@ def checked(
             source = _Source(as_comparisons(raw, roles), path, diagnose)
             schema = source.schema()
     table = table_of(schema, path)
-    start: Callable[[], Check]
+    start: Callable[[], TableCheck]
     if table == "items":
         shape = ItemShape(schema, source.first_length, path)
         result = shape.result

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.tables.check import Check
+from rankbench.data.tables.check import TableCheck
 from rankbench.data.tables.sides import CONTRADICTED, MARKED, SAID
 from rankbench.data.tables.times import TimeReading
 from rankbench.errors import InputError
@@ -17,7 +17,7 @@ from rankbench.text import shown
 __all__ = ["ComparisonsCheck"]
 
 
-class ComparisonsCheck(Check):
+class ComparisonsCheck(TableCheck):
     """Comparisons: two different items, a positive weight, times of one reading."""
 
     def __init__(
@@ -38,7 +38,7 @@ class ComparisonsCheck(Check):
         return super().error(message, row, self.names.get(column) or column)
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Convert a batch; see `Check.convert`."""
+        """Convert a batch; see `TableCheck.convert`."""
         if MARKED in frame.columns:
             self.cast(frame[MARKED], pl.Boolean(), nulls=True)
             against = (

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from rankbench.data.tables.check import QUOTED, Check
+from rankbench.data.tables.check import QUOTED, TableCheck
 from rankbench.errors import InputError
 from rankbench.kinds.table import items_schema
 from rankbench.text import shown
@@ -77,7 +77,7 @@ class ItemShape:
         return items_schema(self.d, named=self.named)
 
 
-class ItemsCheck(Check):
+class ItemsCheck(TableCheck):
     """Items: queries stand together, positions count up, everything is finite."""
 
     def __init__(self, shape: ItemShape, path: Path | None, header: int, allow_single: bool) -> None:
@@ -88,7 +88,7 @@ class ItemsCheck(Check):
         self.count = 0
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Convert a batch; see `Check.convert`."""
+        """Convert a batch; see `TableCheck.convert`."""
         ids = self.cast(frame["query_id"], pl.String())
         items = self.positions(ids)
         if "item" in frame.columns:
@@ -162,6 +162,6 @@ class ItemsCheck(Check):
         return pl.Series("x", flat.reshape(-1, self.shape.d))
 
     def end(self) -> None:
-        """Check the last query too; see `Check.end`."""
+        """Check the last query too; see `TableCheck.end`."""
         super().end()
         self.close(0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from rankbench.data.tables.check import TOO_LONG, Check, too_long
+from rankbench.data.tables.check import TOO_LONG, TableCheck, too_long
 from rankbench.errors import nearest
 from rankbench.text import shown
 
@@ -18,7 +18,7 @@ _NAMES = pl.List(pl.String())
 _FORM = '["best", ["tied", "tied"], "last"]'
 
 
-class OrdersCheck(Check):
+class OrdersCheck(TableCheck):
     """Orders: every place has items, no item stands twice, and the candidates are known.
 
     Rankings and candidates may be JSON texts, as CSV must; in a ranking without ties names may
@@ -31,7 +31,7 @@ class OrdersCheck(Check):
         self.candidates: dict[str, tuple[str, ...]] = {}
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Convert a batch; see `Check.convert`."""
+        """Convert a batch; see `TableCheck.convert`."""
         ids = self.cast(frame["query_id"], pl.String())
         ranking = self.ranking(frame["ranking"])
         columns = [ids, ranking]

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.tables.check import TOO_LONG, Check, too_long
+from rankbench.data.tables.check import TOO_LONG, TableCheck, too_long
 from rankbench.text import shown
 
 __all__ = ["SelectionsCheck"]
 
 
-class SelectionsCheck(Check):
+class SelectionsCheck(TableCheck):
     """Selections: something was shown, no item twice, and clicks are on positions that there are.
 
     Lists may be written as texts with spaces between their entries, as CSV must.
@@ -23,7 +23,7 @@ class SelectionsCheck(Check):
         self.schema = schema
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Convert a batch; see `Check.convert`."""
+        """Convert a batch; see `TableCheck.convert`."""
         columns = [self.cast(frame[name], pl.String()) for name in ("query_id", "session_id")]
         items = self.items(frame["shown"])
         columns += [items, self.positions(frame["clicked"], items)]

@@ -12,7 +12,7 @@ from rankbench.kernels.signatures import EDGES, GRADIENT, PHI, STEP, WEIGH, Kern
 from rankbench.kinds.optimizer import StepOptimizer
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.kernels.columns import TILE, WINDOW, Columns, Path
+from rankbench.methods.erm.kernels.columns import TILE, WINDOW, ContenderColumns, Path
 from rankbench.methods.erm.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
 from rankbench.methods.erm.kernels.sampling import Judged
 from rankbench.methods.erm.kernels.targets import Scratch, TargetTable, accumulate, single_targets, top_up
@@ -174,7 +174,7 @@ def _laid_out(contenders: list[Composition]) -> tuple[list[int], list[list[int]]
     return sorted(scored, key=by_step), [sorted(group, key=by_step) for group in groups.values()]
 
 
-def _columns(plan: TargetPlan, contenders: list[Composition]) -> tuple[Columns, list[int]]:
+def _columns(plan: TargetPlan, contenders: list[Composition]) -> tuple[ContenderColumns, list[int]]:
     """Lay the contenders out; return their table and the row of each contender."""
     scored, groups = _laid_out(contenders)
     tiled = -(-len(scored) // TILE) * TILE
@@ -204,7 +204,7 @@ def _columns(plan: TargetPlan, contenders: list[Composition]) -> tuple[Columns, 
     edge_params, edge_bounds = packed([k.params for k in edges])
     weigh_params, weigh_bounds = packed([np.zeros(0) if k is None else k.params for k in weighs])
     phi_params, phi_bounds = packed([k.params for k in phis])
-    columns = Columns(
+    columns = ContenderColumns(
         tiled,
         np.array([c is not None for c in rows], dtype=np.bool_),
         targets,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["TILE", "WINDOW", "Columns", "Path"]
+__all__ = ["TILE", "WINDOW", "ContenderColumns", "Path"]
 
 TILE = 16
 """Contenders in one matrix product."""
@@ -13,7 +13,7 @@ WINDOW = 100
 """Sampled losses in the paper's moving average (figure 2)."""
 
 
-class Columns(NamedTuple):
+class ContenderColumns(NamedTuple):
     """The contenders: C rows of theta, first the padded tiles, then those with edges.
 
     Attributes

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
 from rankbench.methods.erm.kernels.borrow import borrowed
-from rankbench.methods.erm.kernels.columns import TILE, WINDOW, Columns, Path
+from rankbench.methods.erm.kernels.columns import TILE, WINDOW, ContenderColumns, Path
 from rankbench.methods.erm.kernels.sampling import Judged, steps_by_query
 from rankbench.methods.erm.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
 
@@ -64,7 +64,7 @@ def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 def _tile(
     m: int,
     first: int,
-    columns: Columns,
+    columns: ContenderColumns,
     path: Path,
     scratch: Scratch,
     values: NDArray[np.float64],
@@ -95,7 +95,7 @@ def _tile(
 
 
 @njit(cache=True, nogil=True)
-def _weigh(columns: Columns, path: Path, g: int, count: int, margins: NDArray[np.float64]) -> None:
+def _weigh(columns: ContenderColumns, path: Path, g: int, count: int, margins: NDArray[np.float64]) -> None:
     """Turn the weights of group g's edges into factors, and take the offsets off their margins."""
     weights, offsets = path.edge_weights[:count], path.edge_offsets[:count]
     params = columns.weigh_params[columns.weigh_bounds[g] : columns.weigh_bounds[g + 1]]
@@ -113,7 +113,7 @@ def _group(
     m: int,
     g: int,
     n_q: int,
-    columns: Columns,
+    columns: ContenderColumns,
     path: Path,
     scratch: Scratch,
     values: NDArray[np.float64],
@@ -177,7 +177,7 @@ def _surrogates(
     x: NDArray[np.float32],
     judged: Judged,
     q: int,
-    columns: Columns,
+    columns: ContenderColumns,
     path: Path,
     scratch: Scratch,
     values: NDArray[np.float64],
@@ -207,7 +207,7 @@ def _average(path: Path, t: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _record(columns: Columns, path: Path, t: int, at: int) -> None:
+def _record(columns: ContenderColumns, path: Path, t: int, at: int) -> None:
     """Note estimate, last and averaged iterate after step t, the recorded one number `at`."""
     seen = min(t, WINDOW)
     for c in range(columns.active.shape[0]):
@@ -230,7 +230,7 @@ def advance(
     x: NDArray[np.float32],
     judged: Judged,
     table: TargetTable,
-    columns: Columns,
+    columns: ContenderColumns,
     path: Path,
     seed: NDArray[np.uint64],
     first: int,
@@ -246,7 +246,7 @@ def advance(
     x : ndarray of float32, shape (N, d)
         Features of all items.
     judged, table : Judged, TargetTable
-    columns, path : Columns, Path
+    columns, path : ContenderColumns, Path
     seed : ndarray of uint64, shape (4,)
     first, last : int
         Steps, from 1; none of `path.record` is before `first`.
@@ -280,7 +280,7 @@ def evaluate_fresh(
     x: NDArray[np.float32],
     judged: Judged,
     table: TargetTable,
-    columns: Columns,
+    columns: ContenderColumns,
     path: Path,
     seed: NDArray[np.uint64],
     first: int,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankbench.counts.source import LogSource
     from rankbench.kinds.aggregator import Aggregator
 
-__all__ = ["MOST_CELLS", "Intervals", "Kind", "kind_of"]
+__all__ = ["MOST_CELLS", "IntervalKind", "Intervals", "kind_of"]
 
 Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich"]
 """What is taken for independent: judgments, or judges with all of theirs; or a formula."""
@@ -28,7 +28,7 @@ _LONG = 1_000_000
 _SAMPLE = 1 << 21
 
 
-class Kind(NamedTuple):
+class IntervalKind(NamedTuple):
     """Intervals that are to be computed.
 
     Attributes
@@ -42,7 +42,7 @@ class Kind(NamedTuple):
     by_judge: bool
 
 
-def kind_of(source: LogSource, intervals: Intervals | Literal["auto"] | None, aggregator: Aggregator) -> Kind:
+def kind_of(source: LogSource, intervals: Intervals | Literal["auto"] | None, aggregator: Aggregator) -> IntervalKind:
     """Return the intervals to compute, chosen by what the log knows if need be.
 
     Parameters
@@ -58,7 +58,7 @@ def kind_of(source: LogSource, intervals: Intervals | Literal["auto"] | None, ag
         The log does not name two judges; or what they said, each apart, does not fit into memory.
     """
     if intervals in (None, "bootstrap"):
-        return Kind(intervals, False)
+        return IntervalKind(intervals, False)
     facts = _facts(source)
     if intervals == "judges" and facts["judges"] < 2:
         why = "the log does not say who judged (judge=COLUMN in --columns says where it stands)"
@@ -66,13 +66,13 @@ def kind_of(source: LogSource, intervals: Intervals | Literal["auto"] | None, ag
     several = facts["judges"] > 1 and not facts["missing"]
     if intervals != "judges" and not several:
         if intervals == "sandwich":
-            return Kind("sandwich", False)
+            return IntervalKind("sandwich", False)
         long = facts["rows"] > _LONG and type(aggregator) is BradleyTerry
-        return Kind("sandwich" if long else "bootstrap", False)
+        return IntervalKind("sandwich" if long else "bootstrap", False)
     # Votes that stay in memory, in their order, are not counted by judge.
     if facts["rows"] > MOST_CELLS and "sequential" not in aggregator.properties:
         _check_cells(source, facts["rows"])
-    return Kind("sandwich" if intervals == "sandwich" else "judges", True)
+    return IntervalKind("sandwich" if intervals == "sandwich" else "judges", True)
 
 
 def _facts(source: LogSource) -> dict[str, int]:
