@@ -89,6 +89,13 @@ class BTL(Protocol):
         }
         return _prepared(self, dataset, parts, scale, tuple(notes))
 
+    def assumptions(self) -> list[str]:
+        """Return where judgments come from: not from people, even where items and labels do."""
+        return [
+            "Nobody compared these items: every judgment is simulated, a comparison of two items of a query drawn "
+            "from their labels by the Bradley-Terry-Luce model (26)."
+        ]
+
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the block's comparisons, fit every contender, judge each by every loss."""
         from rankbench.protocols.judging import answer, fit, judge, method_of

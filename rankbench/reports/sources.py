@@ -71,13 +71,17 @@ def details(group: Group) -> list[str]:
 
 
 def overview(groups: list[Group]) -> list[str]:
-    """Return what a reader must know first of several data sets; `details` has the rest."""
+    """Return what a reader must know first of several data sets: what is simulated, and what real ones were put to."""
     simulated = [group for group in groups if group.first.simulated]
     parts = []
     if simulated:
         names = ", ".join(markdown(name) for group in simulated for name in group.experiments)
         which = "All data" if len(simulated) == len(groups) else f"The data of {names}"
         parts.append(f"> **{which} are *simulated***: no person judged anything. What is assumed stands at the end.")
+    for group in groups:
+        if group.first.assumptions and not group.first.simulated:
+            of = ", ".join(markdown(name) for name in group.experiments)
+            parts.append(f"> **{of}**: " + " ".join(markdown(sentence(text)) for text in group.first.assumptions))
     lines = ["| experiments | protocol | data |", "|---|---|---|"]
     for group in groups:
         data = code(group.first.dataset) if group.first.dataset else "made by the protocol"

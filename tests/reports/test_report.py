@@ -17,10 +17,13 @@ from rich.console import Console
 from synthetic import Contender, Plan
 
 from rankbench.errors import StoreError
+from rankbench.protocols.btl import BTL
 from rankbench.reports.partial import partial
 from rankbench.reports.report import frames, report
+from rankbench.reports.sources import Group, overview
 from rankbench.reports.summary import summary
 from rankbench.reports.table import COLUMNS
+from rankbench.store.records import SourceRecord
 from rankbench.text import code, csv_cell, interval, markdown, natural, number, plain
 
 DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"
@@ -206,6 +209,25 @@ def test_real_data_is_not_called_simulated(tmp_path: Path) -> None:
     plan = drawn()
     report(synthetic.write(tmp_path, [plan], simulated=False, assumptions=[]))
     assert "simulated" not in (tmp_path / "leaderboard.md").read_text().lower()
+
+
+def test_what_was_done_with_real_data_stands_first_among_several_data_sets() -> None:
+    sizes = {"design": 2, "heldout": 2}
+    real = synthetic.source(sizes, dataset="mq2008", simulated=False, assumptions=["Nobody compared these items"])
+    groups = [
+        Group((SourceRecord.model_validate(source),), (name,), (10,))
+        for name, source in {"figure-3": real, "table-1": synthetic.source(sizes)}.items()
+    ]
+    first = overview(groups)[:2]
+    assert first[0].startswith("> **The data of table-1 are *simulated***")
+    assert first[1] == "> **figure-3**: Nobody compared these items."
+
+
+def test_comparisons_drawn_from_labels_are_called_so() -> None:
+    said = BTL().assumptions()
+    assert len(said) == 1
+    assert "simulated" in said[0]
+    assert "drawn from their labels" in said[0]
 
 
 def test_trouble_is_a_footnote(tmp_path: Path) -> None:
