@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
     from rankbench.kinds.method import Block
 
 settle_blas()
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the thousands of tests and modules that stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
