@@ -32,7 +32,7 @@ def write(directory: Path, name: str) -> Path:
     blocks: list[BlockResult] = []
     named = []
     for experiment in drawn:
-        protocol = manager.get("protocol", experiment.protocol or suite.protocol)
+        protocol = manager.get(Protocol, experiment.protocol or suite.protocol)
         assert isinstance(protocol, Protocol)
         losses = (
             RANKING if protocol.layout == "ranking" else [metric(experiment, protocol, t) for t in experiment.losses]

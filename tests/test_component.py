@@ -11,9 +11,10 @@ import pytest
 from rankbench.component import Component, build
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.method import Method
 from rankbench.methods.erm.erm import ERM
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import KINDS
+from rankbench.plugin.kinds import KINDS, base_of
 from rankbench.spec import parse
 
 
@@ -22,16 +23,16 @@ def components() -> list[tuple[str, str]]:
 
 
 def test_canonical_specs_leave_defaults_out() -> None:
-    assert str(manager.get("method", "erm:k=inf,surrogate=regression,lambda=1e-3")) == "erm"
-    assert str(manager.get("method", "erm:lambda=0.5,k=10.0")) == "erm:k=10,lambda=0.5"
+    assert str(manager.get(Method, "erm:k=inf,surrogate=regression,lambda=1e-3")) == "erm"
+    assert str(manager.get(Method, "erm:lambda=0.5,k=10.0")) == "erm:k=10,lambda=0.5"
     nested = "erm:aggregator=mean-log-odds(smoothing=2),k=3"
-    assert str(manager.get("method", nested)) == nested
+    assert str(manager.get(Method, nested)) == nested
 
 
 @pytest.mark.parametrize(("kind", "name"), components())
 def test_every_component_is_read_back_from_its_spec(kind: str, name: str) -> None:
-    component = manager.get(kind, name)
-    again = manager.get(kind, str(component))
+    component = manager.get(base_of(kind), name)
+    again = manager.get(base_of(kind), str(component))
     assert again == component
     assert again.digest() == component.digest()
     assert pickle.loads(pickle.dumps(component)) == component
@@ -41,7 +42,7 @@ def test_every_component_is_read_back_from_its_spec(kind: str, name: str) -> Non
 
 def test_digests_see_every_parameter() -> None:
     texts = ["erm", "erm:k=3", "erm:lambda=1", "erm:aggregator=borda", "erm:aggregator=mean-log-odds(smoothing=2)"]
-    assert len({manager.get("method", text).digest() for text in texts}) == len(texts)
+    assert len({manager.get(Method, text).digest() for text in texts}) == len(texts)
 
 
 def moved(component: Component, module: str) -> Component:
@@ -52,7 +53,7 @@ def moved(component: Component, module: str) -> Component:
 
 
 def test_identity_is_kind_name_distribution_and_parameters_wherever_the_class_stands() -> None:
-    borda = manager.get("aggregator", "borda")
+    borda = manager.get(Aggregator, "borda")
     assert borda.identity() == {
         "kind": "aggregator",
         "name": "borda",
@@ -65,14 +66,14 @@ def test_identity_is_kind_name_distribution_and_parameters_wherever_the_class_st
 
 
 def test_identity_names_the_distributions_of_components_within() -> None:
-    composed = manager.get("method", "erm:aggregator=average-adjacency,k=1,surrogate=squared-hinge,optimizer=lbfgs")
+    composed = manager.get(Method, "erm:aggregator=average-adjacency,k=1,surrogate=squared-hinge,optimizer=lbfgs")
     assert composed.identity()["distribution"] == "rankbench"
     assert composed.identity()["parameters"]["surrogate"]["distribution"] == "rankbench-example"
     assert ERM(aggregator=Borrowed()).identity()["parameters"]["aggregator"]["distribution"] == ""
 
 
 def test_config_has_all_parameters_as_plain_values() -> None:
-    config = manager.get("method", "erm").config()
+    config = manager.get(Method, "erm").config()
     assert config["k"] == "inf"
     assert config["lambda"] == 1e-3
     assert config["surrogate"]["name"] == "regression"
@@ -117,7 +118,7 @@ def test_what_does_not_fit_is_refused_with_help(text: str, said: str) -> None:
 
 def compiled_forms() -> list[tuple[type[Component], str, str]]:
     """Return every built-in class that has a compiled form of its own, with the plain methods that it stands for."""
-    classes = [manager.component_class(kind, name) for kind, name in components()]
+    classes = [manager.component_class(base_of(kind), name) for kind, name in components()]
     return [
         (cls, method, plain)
         for cls in classes

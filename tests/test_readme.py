@@ -126,7 +126,7 @@ def test_the_plugin_in_the_readme_works() -> None:
     assert source == (ROOT / "plugins" / "rankbench-example" / "rankbench_example.py").read_text(encoding="utf-8")
     module: dict[str, object] = {"__name__": "squared_hinge"}
     exec(source, module)
-    (surrogate_class,) = module["rankbench_register_surrogates"]()
+    (surrogate_class,) = module["rankbench_register"]()
     assert issubclass(surrogate_class, rankbench.PairwiseSurrogate)
     surrogate = surrogate_class()
     margin, step = np.array([-2.0, 0.0, 0.5, 3.0]), 1e-6

@@ -13,10 +13,11 @@ from rankbench.aggregators import BradleyTerry
 from rankbench.cli import main
 from rankbench.component import Component
 from rankbench.errors import SpecError
+from rankbench.kinds.method import Method
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.methods.erm.erm import ERM
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import KINDS
+from rankbench.plugin.kinds import KINDS, base_of
 from rankbench.suites.load import read_suite
 from rankbench.typed import Typed
 
@@ -29,7 +30,7 @@ def numeric() -> list[tuple[str, str, str, type]]:
         (kind, name, parameter, field.annotation)
         for kind in KINDS
         for name in manager.names(kind)
-        for parameter, field in manager.component_class(kind, name).parameters().items()
+        for parameter, field in manager.component_class(base_of(kind), name).parameters().items()
         if field.annotation in PLAIN
     ]
 
@@ -39,9 +40,9 @@ def test_no_parameter_takes_what_is_of_another_type(kind: str, name: str, parame
     wrong = ["1", "0"] if annotation is bool else ["true", "false", "nan", "infinity"]
     for value in wrong:
         with pytest.raises(SpecError, match=PLAIN[annotation]) as caught:
-            manager.get(kind, f"{name}:{parameter}={value}")
+            manager.get(base_of(kind), f"{name}:{parameter}={value}")
         assert f"parameter {parameter!r}: must be {PLAIN[annotation]}, not" in str(caught.value)
-    cls: type[Component] = manager.component_class(kind, name)
+    cls: type[Component] = manager.component_class(base_of(kind), name)
     objects = [1, 0.0, "yes", "on", "true"] if annotation is bool else [True, False, np.False_, "1", "1e-3", b"1"]
     for value in objects:
         with pytest.raises(ValidationError, match=PLAIN[annotation]):
@@ -52,7 +53,7 @@ def test_what_is_of_the_type_is_taken() -> None:
     assert BradleyTerry(ridge=2).ridge == BradleyTerry(ridge=np.float64(2)).ridge == 2.0
     assert ERM(draws=1e5).draws == ERM(draws=np.int64(100_000)).draws == 100_000
     assert PairwiseDisagreement(normalize=False).normalize is False
-    assert str(manager.get("method", "erm:k=inf,draws=1e5,radius=inf")) == str(ERM(draws=100_000))
+    assert str(manager.get(Method, "erm:k=inf,draws=1e5,radius=inf")) == str(ERM(draws=100_000))
 
 
 class Several(Typed):

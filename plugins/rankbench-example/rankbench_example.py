@@ -17,5 +17,5 @@ class SquaredHinge(rankbench.PairwiseSurrogate):
 
 
 @rankbench.hookimpl
-def rankbench_register_surrogates():
+def rankbench_register():
     return [SquaredHinge]

@@ -57,12 +57,12 @@ __all__ = [
     "ThurstoneMosteller",
     "WinRate",
     "least_squares_scores",
-    "rankbench_register_aggregators",
+    "rankbench_register",
 ]
 
 
 @hookimpl
-def rankbench_register_aggregators() -> list[type[Aggregator]]:
+def rankbench_register() -> list[type[Aggregator]]:
     """Return the built-in aggregators."""
     return [
         AverageAdjacency,

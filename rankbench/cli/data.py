@@ -30,21 +30,20 @@ def list_datasets(as_json: bool) -> None:
 
     rows: list[dict[str, Any]] = []
     for name in names("dataset"):
-        cls = component_class("dataset", name)
-        if issubclass(cls, Dataset):
-            card = _cards().get(name)
-            rows.append(
-                {
-                    "name": name,
-                    "title": cls.title,
-                    "simulated": cls.simulated,
-                    "licence": cls.licence,
-                    "restricted": card.restricted if card else False,
-                    "queries": card.expected.queries if card else None,
-                    "rows": card.expected.rows if card else None,
-                    "here": "simulated" if cls.simulated else _state(card),
-                }
-            )
+        cls = component_class(Dataset, name)
+        card = _cards().get(name)
+        rows.append(
+            {
+                "name": name,
+                "title": cls.title,
+                "simulated": cls.simulated,
+                "licence": cls.licence,
+                "restricted": card.restricted if card else False,
+                "queries": card.expected.queries if card else None,
+                "rows": card.expected.rows if card else None,
+                "here": "simulated" if cls.simulated else _state(card),
+            }
+        )
     if as_json:
         print_json(rows)
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 
 import click
@@ -42,14 +44,13 @@ def plugins(as_json: bool) -> None:
             s.entry_point,
             s.distribution,
             s.version,
-            ", ".join(hook.removeprefix("rankbench_register_") for hook in s.hooks),
-            str(len(s.components)),
+            _counted(s.components),
             f"{1000 * s.seconds:.0f} ms",
             s.status,
         )
         for s in loaded
     ]
-    print_table(("plugin", "distribution", "version", "hooks", "registered", "load time", "status"), rows)
+    print_table(("plugin", "distribution", "version", "registered", "load time", "status"), rows)
     causes = [(s.entry_point, s.distribution, s.version, cause) for s in loaded for cause in s.causes]
     if causes:
         click.echo()
@@ -59,3 +60,11 @@ def plugins(as_json: bool) -> None:
         print_table(
             ("command", "distribution", "status"), [(c["name"], c["distribution"], c["status"]) for c in commands]
         )
+
+
+def _counted(components: Iterable[str]) -> str:
+    """Return how many of each kind, as in ``2 aggregators, 1 suite``."""
+    from rankbench.plugin.kinds import plural_of
+
+    counts = Counter(component.partition("/")[0] for component in components)
+    return ", ".join(f"{n} {kind if n == 1 else plural_of(kind)}" for kind, n in counts.items())

@@ -96,9 +96,7 @@ def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
     if reader:
         from rankbench.plugin import manager
 
-        found = manager.get("reader", reader)
-        if not isinstance(found, Reader):
-            raise SpecError(f"{reader!r} is not a reader")
+        found = manager.get(Reader, reader)
         existing(path)
     else:
         found = choose_reader(path)
@@ -132,10 +130,7 @@ def dataset_named(log: str, *, columns: str = "", reader: str = "") -> Dataset |
         existing(path, known if path.name == log and not path.suffix else ())
     if columns or reader:
         raise SpecError(f"{name!r} is a data set, which has its columns and reader; leave --columns and --reader out")
-    dataset = manager.get("dataset", log)
-    if not isinstance(dataset, Dataset):
-        raise SpecError(f"{log!r} is not a data set")
-    return dataset
+    return manager.get(Dataset, log)
 
 
 def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:

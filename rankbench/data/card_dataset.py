@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankbench.data.cards import Card, cards
 from rankbench.data.fetch import locate
-from rankbench.errors import InputError
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader
 from rankbench.plugin.manager import get
@@ -42,9 +41,7 @@ class CardDataset(Dataset):
         """
         import polars as pl
 
-        reader = get("reader", self.card.reader)
-        if not isinstance(reader, Reader):
-            raise InputError(f"{self.card.reader!r} is not a reader", column="reader")
+        reader = get(Reader, self.card.reader)
         tables = []
         for file, path in zip(self.card.files, locate(self.card), strict=True):
             if file.table:

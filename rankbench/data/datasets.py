@@ -5,11 +5,11 @@ from __future__ import annotations
 from rankbench.kinds.dataset import Dataset
 from rankbench.plugin.hookspecs import hookimpl
 
-__all__ = ["rankbench_register_datasets"]
+__all__ = ["rankbench_register"]
 
 
 @hookimpl
-def rankbench_register_datasets() -> list[type[Dataset]]:
+def rankbench_register() -> list[type[Dataset]]:
     """Return the data sets; nothing is read or downloaded."""
     from rankbench.data.card_dataset import card_dataset
     from rankbench.data.cards import cards

@@ -14,6 +14,6 @@ __all__ = ["ERR", "NDCG", "BayesRisk", "ERRFamily", "NDCGFamily", "PairwiseDisag
 
 
 @hookimpl
-def rankbench_register_losses() -> list[type[Loss]]:
+def rankbench_register() -> list[type[Loss]]:
     """Register the built-in losses."""
     return [NDCG, Precision, ERR, PairwiseDisagreement]

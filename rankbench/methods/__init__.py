@@ -15,6 +15,6 @@ __all__ = ["ERM", "DisjointBatches", "Feature", "LogOddsRegression", "Oracle", "
 
 
 @hookimpl
-def rankbench_register_methods() -> list[type[Method]]:
+def rankbench_register() -> list[type[Method]]:
     """Register the built-in methods."""
     return [ERM, Oracle, PairRisk, Feature, RandomScores, UStatistic, DisjointBatches]

@@ -10,6 +10,6 @@ __all__ = ["LinearModel"]
 
 
 @hookimpl
-def rankbench_register_models() -> list[type[Model]]:
+def rankbench_register() -> list[type[Model]]:
     """Register the built-in models."""
     return [LinearModel]

@@ -15,6 +15,6 @@ __all__ = ["LBFGS", "Composite", "Exact", "HingeDual", "Newton", "Proximal"]
 
 
 @hookimpl
-def rankbench_register_optimizers() -> list[type[Optimizer]]:
+def rankbench_register() -> list[type[Optimizer]]:
     """Register the built-in optimizers."""
     return [Composite, Exact, Newton, LBFGS, Proximal, HingeDual]

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 
 from rankbench.component import Component
 from rankbench.plugin import manager
+from rankbench.plugin.kinds import base_of
 
 __all__ = ["Description", "Parameter", "compiled", "describe", "parameters"]
 
@@ -105,7 +106,7 @@ def describe(kind: str, name: str) -> Description:
     SpecError
         Unknown kind or name.
     """
-    cls = manager.component_class(kind, name)
+    cls = manager.component_class(base_of(kind), name)
     origin = manager.origin(kind, name)
     return Description(
         kind=kind,

@@ -6,9 +6,9 @@ import importlib
 from dataclasses import dataclass
 
 from rankbench.component import Component
-from rankbench.errors import SpecError, nearest
+from rankbench.errors import PluginError, SpecError, nearest
 
-__all__ = ["KINDS", "SUITE", "Kind", "kind_of"]
+__all__ = ["KINDS", "SUITE", "Kind", "base_of", "kind_of", "kind_of_class", "plural_of"]
 
 SUITE = "suite"
 """Suites are listed beside components, but they are files, not classes."""
@@ -29,11 +29,6 @@ class Kind:
     name: str
     plural: str
     base: str
-
-    @property
-    def hook(self) -> str:
-        """Name of the hook that registers components of this kind."""
-        return f"rankbench_register_{self.plural}"
 
     def base_class(self) -> type[Component]:
         """Import and return the class that components of this kind derive from."""
@@ -71,3 +66,39 @@ def kind_of(word: str) -> str:
     if word not in words:
         raise SpecError(f"there is no kind {word!r}{nearest(word, [*KINDS, SUITE])}")
     return words[word]
+
+
+def plural_of(kind: str) -> str:
+    """Return the plural of a kind, or of ``suite``."""
+    return KINDS[kind].plural if kind in KINDS else "suites"
+
+
+def base_of(kind: str) -> type[Component]:
+    """Return the base class of a kind, where only a text says which.
+
+    Raises
+    ------
+    SpecError
+        There is no such kind; the message has the nearest one.
+    """
+    if kind not in KINDS:
+        raise SpecError(f"there is no kind {kind!r} of component{nearest(kind, KINDS)}")
+    return KINDS[kind].base_class()
+
+
+def kind_of_class(found: type) -> str:
+    """Return the kind of a component class: that of the one kind's base class that it derives from.
+
+    Raises
+    ------
+    PluginError
+        It derives from none of them, or from several.
+    """
+    kinds = [kind.name for kind in KINDS.values() if kind.base_class() in found.__mro__]
+    if len(kinds) == 1:
+        return kinds[0]
+    bases = ", ".join(f"rankbench.{KINDS[name].base.rpartition(':')[2]}" for name in kinds or KINDS)
+    where = f"{found.__module__}.{found.__qualname__}"
+    if kinds:
+        raise PluginError(f"{where} derives from several kinds ({bases}); write a class for each")
+    raise PluginError(f"{where} derives from the base class of no kind; derive it from one of {bases}")

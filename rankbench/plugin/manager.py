@@ -14,18 +14,17 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 import pluggy
 
 from rankbench.component import Component
-from rankbench.errors import PluginError, SpecError, nearest
+from rankbench.errors import PluginError, SpecError
 from rankbench.plugin import hookspecs
 from rankbench.plugin.blocked import is_blocked
-from rankbench.plugin.kinds import KINDS, SUITE
 from rankbench.plugin.registry import Origin, Registry
 from rankbench.spec import Spec, Value, parse
 from rankbench.text import said
@@ -45,9 +44,12 @@ __all__ = [
     "whose",
 ]
 
+C = TypeVar("C", bound=Component)
+"""Of ``Callable[..., C]``, not of ``type[C]``, in which mypy accepts no abstract class."""
+
 OURSELVES = "rankbench"
 
-SUITES_HOOK = "rankbench_register_suites"
+TWO_LINES = f"`@rankbench.hookimpl` / `def {hookspecs.HOOK}(): return [...]`"
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,10 @@ class PluginStatus:
     ----------
     entry_point : str
     distribution, version : str
-    hooks : tuple of str
-        The hooks that it implements, sorted.
     components : tuple of str
         What it registered, as ``kind/name``, in its order.
     seconds : float
-        Time to import it and to call its hooks.
+        Time to import it and to call its hook.
     status : {"ok", "broken", "blocked"}
         Blocked ones are not imported, see `rankbench.plugin.blocked`.
     causes : tuple of str
@@ -73,7 +73,6 @@ class PluginStatus:
     entry_point: str
     distribution: str
     version: str
-    hooks: tuple[str, ...]
     components: tuple[str, ...]
     seconds: float
     status: Literal["ok", "broken", "blocked"]
@@ -128,14 +127,13 @@ class _Loading:
     ) -> None:
         self.entry, self.manager, self.registry, self.strict = entry, manager, registry, strict
         self.origin = Origin(*_distribution(entry), entry.name)
-        self.hooks: list[str] = []
         self.components: list[str] = []
         self.causes: list[str] = []
 
     def status(self) -> PluginStatus:
         if is_blocked(self.origin.distribution):
             origin = self.origin
-            return PluginStatus(self.entry.name, origin.distribution, origin.version, (), (), 0.0, "blocked", ())
+            return PluginStatus(self.entry.name, origin.distribution, origin.version, (), 0.0, "blocked", ())
         start = time.perf_counter()
         try:
             self.register()
@@ -149,7 +147,6 @@ class _Loading:
             self.entry.name,
             self.origin.distribution,
             self.origin.version,
-            tuple(sorted(self.hooks)),
             tuple(self.components),
             seconds,
             "broken" if self.causes else "ok",
@@ -182,16 +179,17 @@ class _Loading:
             return
         callers = self.manager.get_hookcallers(plugin) or []
         for caller in callers:
-            if not caller.has_spec():
-                known = [kind.hook for kind in KINDS.values()] + [SUITES_HOOK]
-                self.broken(f"there is no hook {caller.name!r}{nearest(caller.name, known)}")
+            if caller.name != hookspecs.HOOK:
+                self.broken(
+                    f"there is no hook {caller.name!r}: one hook returns classes and suite files of every kind; "
+                    f"write {TWO_LINES} instead"
+                )
                 continue
-            self.hooks.append(caller.name)
             for implementation in caller.get_hookimpls():
                 if implementation.plugin_name == name:
-                    self.call(caller.name, implementation)
+                    self.call(implementation)
         if not callers:
-            self.broken(f"{self.entry.value!r} implements no hook; decorate its functions with @rankbench.hookimpl")
+            self.broken(f"{self.entry.value!r} implements no hook; write {TWO_LINES}")
 
     def excluded(self) -> str:
         """Return why the distribution is not for this rankbench; ours is always."""
@@ -201,32 +199,29 @@ class _Loading:
 
         return unmet(self.entry.dist, importlib.metadata.version(OURSELVES))
 
-    def call(self, hook: str, implementation: pluggy.HookImpl) -> None:
-        """Call one hook by itself, so that one that fails takes no other with it."""
+    def call(self, implementation: pluggy.HookImpl) -> None:
+        """Call the plugin's hook by itself, so that one plugin that fails takes no other with it."""
         try:
             found: object = implementation.function()
         except BaseException as error:
-            self.broken(f"hook {hook} raised {said(error)}", error)
+            self.broken(f"hook {hookspecs.HOOK} raised {said(error)}", error)
             return
         if not isinstance(found, list):
-            self.broken(f"hook {hook} returned {type(found).__name__}, not a list")
+            self.broken(f"hook {hookspecs.HOOK} returned {type(found).__name__}, not a list; write `return [...]`")
             return
-        for thing in found:
-            self.add(hook, thing)
+        for number, thing in enumerate(found, start=1):
+            self.add(number, thing)
 
-    def add(self, hook: str, thing: object) -> None:
-        kind = next((kind.name for kind in KINDS.values() if kind.hook == hook), SUITE)
+    def add(self, number: int, thing: object) -> None:
+        """Register one item by itself, so that one that fails takes no other with it."""
+        item = f"hook {hookspecs.HOOK}, item {number}"
         try:
-            if kind == SUITE:
-                name = self.registry.add_suite(thing, self.origin)
-            else:
-                name = self.registry.add(kind, thing, self.origin)
-            self.components.append(f"{kind}/{name}")
+            self.components.append(self.registry.add(thing, self.origin))
         except PluginError as error:
-            self.broken(f"hook {hook}: {error}", error)
+            self.broken(f"{item}: {error}", error)
         # Looking at a foreign object (its repr, its attributes) runs foreign code.
         except BaseException as error:
-            self.broken(f"hook {hook}: looking at what it returned raised {said(error)}", error)
+            self.broken(f"{item}: looking at it raised {said(error)}", error)
 
 
 _lock = threading.RLock()
@@ -257,35 +252,35 @@ def plugins() -> Plugins:
         return _loaded
 
 
-def get(kind: str, text: str | Spec) -> Component:
+def get(base: Callable[..., C], text: str | Spec) -> C:
     """Return the component that a name or spec describes.
 
     Parameters
     ----------
-    kind : str
-        ``aggregator``, ``surrogate``, ``loss``, ``optimizer``, ``model``, ``method``,
-        ``protocol``, ``reader`` or ``dataset``.
+    base : type
+        What it must be: the base class of its kind, such as `rankbench.Aggregator`, or a
+        class that derives from one. Type checkers know that the component is of this class.
     text : str or Spec
         ``name`` or ``name:param=value,...``.
 
     Raises
     ------
     SpecError
-        Unknown kind, name or parameter (the message has the nearest valid one), a value
-        that does not fit, or a grid: a list describes several components, see
-        `rankbench.component.build`.
+        Unknown name or parameter (the message has the nearest valid one), a component of the
+        kind that is not of the class, a value that does not fit, or a grid: a list describes
+        several components, see `rankbench.component.build`.
 
     Examples
     --------
     >>> import rankbench
-    >>> rankbench.get("method", "random-scores:stream=3").stream
+    >>> rankbench.get(rankbench.Method, "random-scores:stream=3").stream
     3
     """
     spec = parse(text) if isinstance(text, str) else text
-    cls = component_class(kind, spec.name)
+    found = component_class(base, spec.name)
     if _is_grid(spec):
-        raise SpecError(f"{kind} {str(spec)!r} is a grid; write one value for each parameter here")
-    return cls.from_spec(spec)
+        raise SpecError(f"{_kind(base)} {str(spec)!r} is a grid; write one value for each parameter here")
+    return cast("C", cast("type[Component]", found).from_spec(spec))
 
 
 def _is_grid(value: Value) -> bool:
@@ -294,19 +289,39 @@ def _is_grid(value: Value) -> bool:
     return isinstance(value, list)
 
 
-def component_class(kind: str, name: str) -> type[Component]:
+def _kind(base: object) -> str:
+    if isinstance(base, type) and issubclass(base, Component) and hasattr(base, "kind"):
+        return base.kind
+    raise SpecError(f"{base!r} is not a class of components; write get(rankbench.Aggregator, 'borda') and the like")
+
+
+def component_class(base: Callable[..., C], name: str) -> type[C]:
     """Return the class of a component.
+
+    Parameters
+    ----------
+    base : type
+        As of `get`; `rankbench.plugin.kinds.base_of` returns it where a text says the kind.
+    name : str
 
     Raises
     ------
     SpecError
-        Unknown kind or name. If plugins are broken, the message says so: what is
-        missing may be theirs.
+        Unknown name, or a component that is not of this class. If plugins are broken, the
+        message says so: what is missing may be theirs.
     """
+    kind = _kind(base)
     try:
-        return plugins().registry.component_class(kind, name)
+        found = plugins().registry.component_class(kind, name)
     except SpecError as error:
         raise SpecError(f"{error}{maybe_theirs()}") from None
+    wanted = cast("type[C]", base)
+    if not issubclass(found, wanted):
+        known = plugins().registry
+        fitting = [other for other in known.names(kind) if issubclass(known.component_class(kind, other), wanted)]
+        these = f"; these are: {', '.join(fitting)}" if fitting else ""
+        raise SpecError(f"{kind} {name!r} is not a {wanted.__name__}{these}")
+    return found
 
 
 def maybe_theirs() -> str:

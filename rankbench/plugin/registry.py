@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rankbench.component import Component
 from rankbench.errors import PluginError, SpecError, nearest
-from rankbench.plugin.kinds import KINDS, SUITE
+from rankbench.plugin.kinds import KINDS, SUITE, kind_of_class
 
 __all__ = ["Origin", "Registry"]
 
@@ -47,20 +47,30 @@ class Registry:
         # By identity: what a class says of itself (its module, its hash) is its own.
         self._origins: dict[int, Origin] = {}
 
-    def add(self, kind: str, found: object, origin: Origin) -> str:
-        """Register a component class that a hook returned; return its name.
+    def add(self, found: object, origin: Origin) -> str:
+        """Register one thing that the hook returned, a component class or the path of a suite file.
+
+        Returns
+        -------
+        str
+            ``kind/name``.
 
         Raises
         ------
         PluginError
-            It is not a complete component of this kind, or its name is taken.
+            It is neither, it is not complete, or its name is taken.
         """
-        base = KINDS[kind].base_class()
-        if not isinstance(found, type):
-            raise PluginError(f"{found!r} is not a class; return subclasses of {base.__name__}, not instances")
+        if isinstance(found, Path):
+            return f"{SUITE}/{self._add_suite(found, origin)}"
+        if isinstance(found, type):
+            kind = kind_of_class(found)
+            return f"{kind}/{self._add_class(kind, found, origin)}"
+        if isinstance(found, Component):
+            raise PluginError(f"{found!r} is not a class; return {type(found).__name__} itself, not an instance")
+        raise PluginError(f"{found!r} is not a class of components, nor a pathlib.Path to a suite file")
+
+    def _add_class(self, kind: str, found: type[Component], origin: Origin) -> str:
         where = f"{found.__module__}.{found.__qualname__}"
-        if not issubclass(found, base):
-            raise PluginError(f"{where} does not derive from {base.__module__}.{base.__name__}")
         name = _name(getattr(found, "name", None), f"{where}.name")
         if found.kind != kind:
             raise PluginError(f"{where} says it is of the kind {found.kind!r}; leave `kind` to the base class")
@@ -78,18 +88,13 @@ class Registry:
         self._origins[id(found)] = origin
         return name
 
-    def add_suite(self, found: object, origin: Origin) -> str:
-        """Register a suite file that a hook returned; return the suite's name.
-
-        Raises
-        ------
-        PluginError
-            It is not the path of a TOML file, or the name is taken.
-        """
-        if not isinstance(found, Path):
-            raise PluginError(f"{found!r} is not a pathlib.Path to a suite file")
+    def _add_suite(self, found: Path, origin: Origin) -> str:
         if found.suffix != ".toml" or not found.is_file():
             raise PluginError(f"suite file {found} is not there, or its name does not end in .toml")
+        try:
+            found.open("rb").close()
+        except OSError as error:
+            raise PluginError(f"suite file {found} cannot be read: {error.strerror}") from error
         name = _name(found.stem, f"the name of suite file {found}")
         taken = self._suites.get(name)
         if taken is not None:
@@ -163,4 +168,6 @@ def _check_packages(packages: object, what: str) -> None:
 
 
 def _clash(kind: str, name: str, first: Origin, second: Origin) -> str:
-    return f"{kind} {name!r} of {second} is refused: {first} registered that name first"
+    own = first.distribution == second.distribution
+    remedy = "rename one of them" if own else "rename it, or uninstall or block one of the two"
+    return f"{kind} {name!r} of {second} is refused: {first} registered that name first; {remedy}"

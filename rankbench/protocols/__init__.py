@@ -9,11 +9,11 @@ from rankbench.plugin.hookspecs import hookimpl
 if TYPE_CHECKING:
     from rankbench.kinds.protocol import Protocol
 
-__all__ = ["rankbench_register_protocols"]
+__all__ = ["rankbench_register"]
 
 
 @hookimpl
-def rankbench_register_protocols() -> list[type[Protocol]]:
+def rankbench_register() -> list[type[Protocol]]:
     """Return the built-in protocols."""
     from rankbench.protocols.aggregation import AggregationTrial
     from rankbench.protocols.btl import BTL

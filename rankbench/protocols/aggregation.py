@@ -89,7 +89,7 @@ class AggregationTrial(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the judgments of all populations, aggregate them by every contender, measure."""
-        contenders = {cell: manager.get("aggregator", spec) for cell, spec in task.cells.items()}
+        contenders = {cell: manager.get(Aggregator, spec) for cell, spec in task.cells.items()}
         losses = {cell: {metric: np.zeros(self.populations) for metric in task.losses} for cell in contenders}
         wrong: dict[str, CellResult] = {}
         for p in range(self.populations):

@@ -107,7 +107,7 @@ class BTL(Protocol):
         entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
         block = Block(design, prefix(judgments, key.n), key.n, key.repetition, entropy)
         outcomes = fit(block, {cell: method_of(spec) for cell, spec in task.cells.items()})
-        losses = [loss for text in task.losses if isinstance(loss := manager.get("loss", text), Loss)]
+        losses = [manager.get(Loss, text) for text in task.losses]
         judged = {
             split: judge(outcomes, some, losses, partial(_truth, some)) for split, some in queries.items() if len(some)
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rankbench.component import Component, build
 from rankbench.kinds.protocol import BlockTask
 from rankbench.plugin import manager
+from rankbench.plugin.kinds import base_of
 from rankbench.protocols.isolation import is_ours
 from rankbench.spec import parse
 
@@ -14,7 +15,7 @@ __all__ = ["own_cells", "points", "trusted"]
 def points(kind: str, text: str) -> list[Component]:
     """Return the components that a cell's spec stands for: one, or the points of its grid."""
     spec = parse(text)
-    return list(build(manager.component_class(kind, spec.name), spec))
+    return list(build(manager.component_class(base_of(kind), spec.name), spec))
 
 
 def trusted(kind: str, text: str) -> bool:

@@ -206,9 +206,7 @@ class ClickPrediction(Protocol):
         self, prepared: Prepared, spec: str, block: Selections, test: Selections, judged: NDArray[np.int64] | None
     ) -> NDArray[np.float64]:
         """Return one contender's loss of each judged query, or (None) of all sessions together, shape (1,)."""
-        aggregator = manager.get("aggregator", spec)
-        if not isinstance(aggregator, SelectionAggregator):
-            raise SpecError(f"{spec!r} does not predict selections")
+        aggregator = manager.get(SelectionAggregator, spec)
         offsets = prepared.arrays["items.offsets"].copy()
         model = aggregator.fit(lent_judgments(block), offsets)
         # A copy without clicks: nobody predicts what it has seen.

@@ -92,9 +92,7 @@ class Items(Protocol):
         votes = unpack_votes(prepared)
         found = []
         for cell, spec in task.cells.items():
-            aggregator = manager.get("aggregator", spec)
-            if not isinstance(aggregator, Aggregator):
-                raise SpecError(f"{spec!r} is not an aggregator")
+            aggregator = manager.get(Aggregator, spec)
             ranking = guarded(partial(self._ranking, votes, aggregator, task.key.seed))
             found.append(
                 failed(cell, ranking) if isinstance(ranking, Exception) else _cell(cell, ranking, ridge_of(aggregator))

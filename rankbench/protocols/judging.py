@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import StructureKind
-from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.errors import ContenderDiverged
 from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.guard import ContenderFailed, failed, guarded, reason
 from rankbench.kinds.loss import Loss
@@ -36,10 +36,7 @@ def method_of(spec: str) -> Method:
     SpecError
         It is something else.
     """
-    method = manager.get("method", spec)
-    if not isinstance(method, Method):
-        raise SpecError(f"{spec!r} is not a method")
-    return method
+    return manager.get(Method, spec)
 
 
 def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:

@@ -98,13 +98,11 @@ def _judged(
     spec: str, log: Selections, offsets: NDArray[np.int64], labels: NDArray[np.float64], losses: tuple[str, ...]
 ) -> dict[str, NDArray[np.float64]]:
     """Return one contender's losses of every query, by metric."""
-    aggregator = manager.get("aggregator", spec)
-    if not isinstance(aggregator, Aggregator):
-        raise SpecError(f"{spec!r} is not an aggregator")
+    aggregator = manager.get(Aggregator, spec)
     alpha = _scores(aggregator, log, offsets, labels)
     if not np.isfinite(alpha).all():
         raise ContenderDiverged("scores are not finite")
-    components = [loss for text in losses if isinstance(loss := manager.get("loss", text), Loss)]
+    components = [manager.get(Loss, text) for text in losses]
     judged = {}
     for metric, values in losses_of(components, alpha[None], partial(_truth, offsets, labels), offsets).items():
         if isinstance(values, Exception):

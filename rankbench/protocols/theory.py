@@ -56,7 +56,7 @@ class Theory(Protocol):
     counts: ClassVar[str] = ""
     layout: ClassVar[Layout] = "exact"
 
-    loss: Annotated[Loss, reference("loss")] = Field(
+    loss: Annotated[Loss, reference(Loss)] = Field(
         default="pairwise-disagreement", validate_default=True, description="The true loss."
     )
     aggregation: AggregationName = Field(
@@ -88,9 +88,7 @@ class Theory(Protocol):
         return f"surrogate {contender.name!r} is neither of edges nor of scores"
 
     def _cell(self, cell: str, spec: str, metrics: tuple[str, ...]) -> CellResult:
-        surrogate = manager.get("surrogate", spec)
-        if not isinstance(surrogate, Surrogate):
-            raise SpecError(f"{spec!r} is not a surrogate")
+        surrogate = manager.get(Surrogate, spec)
         found: list[Consistency] = []
         for setting in settings(self.loss.structure):
             one = guarded(partial(self._on, surrogate, setting))

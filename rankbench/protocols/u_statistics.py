@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.errors import SpecError
 from rankbench.kinds.cell import CellResult, Direction, Split
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.guard import failed, guarded
@@ -224,7 +223,4 @@ class UStatistics(Protocol):
 
 
 def _estimator(spec: str) -> LogOddsRegression:
-    method = manager.get("method", spec)
-    if not isinstance(method, LogOddsRegression):
-        raise SpecError(f"{spec!r} does not estimate the risk of log-odds")
-    return method
+    return manager.get(LogOddsRegression, spec)

@@ -160,10 +160,7 @@ def _aggregator(method: str) -> tuple[Aggregator, bool]:
     plain = spec.name == "bradley-terry" and spec.params.get("ridge") in (0, 0.0)
     if plain:
         spec = replace(spec, params={key: value for key, value in spec.params.items() if key != "ridge"})
-    found = manager.get("aggregator", spec)
-    if not isinstance(found, Aggregator):
-        raise SpecError(f"{method!r} is not an aggregator")
-    return found, plain
+    return manager.get(Aggregator, spec), plain
 
 
 def _check_fit(aggregator: Aggregator, source: LogSource) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from rankbench.component import Component, build
 from rankbench.errors import SpecError
+from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import Protocol
 from rankbench.kinds.suite import ContenderEntry, Experiment
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import KINDS
+from rankbench.plugin.kinds import KINDS, base_of
 from rankbench.spec import Spec, parse
 
 __all__ = ["added"]
@@ -42,7 +43,7 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
         reasons: list[str] = []
         before = found
         if match and match[1] in KINDS:
-            component = manager.get(match[1], match[2])
+            component = manager.get(base_of(match[1]), match[2])
             found = [_beside(e, p, component, reasons) for e, p in zip(found, protocols, strict=True)]
         else:
             found = [_competing(e, p, text, reasons) for e, p in zip(found, protocols, strict=True)]
@@ -54,7 +55,7 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
 def _competing(experiment: Experiment, protocol: Protocol, text: str, reasons: list[str]) -> Experiment:
     """Add a contender."""
     try:
-        points = build(manager.component_class(protocol.contender, parse(text).name), text)
+        points = build(manager.component_class(base_of(protocol.contender), parse(text).name), text)
     except SpecError as error:
         reasons.append(str(error))
         return experiment
@@ -69,7 +70,7 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component, re
     """Put a component in the place of those of its kind, as contenders of their own."""
     kind = component.kind
     if kind == "loss":
-        known = {str(manager.get("loss", text)) for text in experiment.losses} if not protocol.metrics else set()
+        known = {str(manager.get(Loss, text)) for text in experiment.losses} if not protocol.metrics else set()
         if protocol.metrics or str(component) in known:
             reasons.append(f"experiment {experiment.name!r} is judged by other metrics")
             return experiment
@@ -78,7 +79,7 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component, re
         return _competing(experiment, protocol, str(component), reasons)
     entries: dict[str, ContenderEntry] = {}
     for entry in experiment.contenders:
-        cls = manager.component_class(protocol.contender, parse(entry.use).name)
+        cls = manager.component_class(base_of(protocol.contender), parse(entry.use).name)
         for point in build(cls, entry.use):
             spec = _swapped(cls, point, component, reasons)
             if spec is not None and str(spec) not in entries:

@@ -17,6 +17,7 @@ from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.suite import ContenderEntry, Experiment, Suite
 from rankbench.plugin import manager
+from rankbench.plugin.kinds import base_of
 from rankbench.runner.additions import added
 from rankbench.runner.prepare import Sources
 from rankbench.spec import parse
@@ -78,7 +79,7 @@ def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, s
         longer than 200 characters.
     """
     spec = parse(entry.use)
-    built: list[Component] = list(build(manager.component_class(kind, spec.name), spec))
+    built: list[Component] = list(build(manager.component_class(base_of(kind), spec.name), spec))
     if entry.tune:
         return [(entry.label or str(spec), str(spec), built)]
     labelled = []
@@ -228,10 +229,7 @@ def metric(experiment: Experiment, protocol: Protocol, text: str) -> str:
                 f"{nearest(text, protocol.metrics)}"
             )
         return text
-    loss = manager.get("loss", text)
-    if not isinstance(loss, Loss):
-        raise SpecError(f"{text!r} is not a loss")
-    return str(loss)
+    return str(manager.get(Loss, text))
 
 
 def _check_n(experiment: Experiment, n: int) -> None:

@@ -160,15 +160,9 @@ def _own(experiment: str, text: str, protocol: Protocol) -> Dataset:
 
 def protocol_of(text: str) -> Protocol:
     """Return a protocol by its spec."""
-    protocol = manager.get("protocol", text)
-    if not isinstance(protocol, Protocol):
-        raise SpecError(f"{text!r} is not a protocol")
-    return protocol
+    return manager.get(Protocol, text)
 
 
 def dataset_of(text: str) -> Dataset:
     """Return a data set by its spec."""
-    dataset = manager.get("dataset", text)
-    if not isinstance(dataset, Dataset):
-        raise SpecError(f"{text!r} is not a data set")
-    return dataset
+    return manager.get(Dataset, text)

@@ -48,8 +48,8 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
     directions = dict(protocol.metrics)
     if not protocol.metrics:
         own = [experiment for experiment in made.plan.suite.experiments if made.of[experiment.name] == index]
-        losses = {text: manager.get("loss", text) for experiment in own for text in experiment.losses}
-        directions |= {text: loss.direction for text, loss in losses.items() if isinstance(loss, Loss)}
+        losses = {text: manager.get(Loss, text) for experiment in own for text in experiment.losses}
+        directions |= {text: loss.direction for text, loss in losses.items()}
     return {
         "protocol": str(protocol),
         "dataset": str(prepared.dataset or ""),

@@ -90,7 +90,7 @@ def spec_of(dataset: Dataset | None) -> str:
     """
     if dataset is None or dataset.name not in names("dataset"):
         return ""
-    return str(dataset) if component_class("dataset", dataset.name) is type(dataset) else ""
+    return str(dataset) if component_class(Dataset, dataset.name) is type(dataset) else ""
 
 
 def open_shared(place: str | Path, source: int) -> Prepared:

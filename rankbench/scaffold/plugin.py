@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rankbench.errors import SpecError, nearest
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import KINDS, SUITE
+from rankbench.plugin.kinds import SUITE, plural_of
 from rankbench.scaffold.names import Names
 from rankbench.scaffold.templates import filled, write_all
 
@@ -85,7 +85,7 @@ def write_plugin(name: str, kind: str, parent: Path, *, compiled: bool = False) 
 def _files(names: Names, kind: str, compiled: bool) -> dict[str, str]:
     cls = names.class_name
     spoken = {"module": names.module, "cls": cls}
-    plural = KINDS[kind].plural if kind in KINDS else "suites"
+    plural = plural_of(kind)
     values = {
         "DISTRIBUTION": names.distribution,
         "COMPONENT": names.component,

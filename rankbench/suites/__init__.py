@@ -6,10 +6,10 @@ from pathlib import Path
 
 from rankbench.plugin.hookspecs import hookimpl
 
-__all__ = ["rankbench_register_suites"]
+__all__ = ["rankbench_register"]
 
 
 @hookimpl
-def rankbench_register_suites() -> list[Path]:
+def rankbench_register() -> list[Path]:
     """Return the built-in suites."""
     return sorted(Path(__file__).parent.glob("*.toml"))

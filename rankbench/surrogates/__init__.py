@@ -36,7 +36,7 @@ __all__ = [
 
 
 @hookimpl
-def rankbench_register_surrogates() -> list[type[Surrogate]]:
+def rankbench_register() -> list[type[Surrogate]]:
     """Register the built-in surrogates."""
     return [
         Regression,

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rankbench.plugin.kinds import KINDS, SUITE
+from rankbench.plugin.kinds import KINDS, SUITE, base_of
 from rankbench.testing.results import CheckResult
 
 __all__ = ["Isolated", "Lost", "Survey", "labelled"]
@@ -147,7 +147,7 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
     from rankbench.testing.subjects import subject_of
 
     try:
-        subject = subject_of(Path(text) if kind == SUITE else manager.get(kind, text))
+        subject = subject_of(Path(text) if kind == SUITE else manager.get(base_of(kind), text))
     except RankbenchError as error:
         return CheckResult(labelled(kind, text), check, "failed", f"it cannot be made: {error}")
     return run_check(subject, named(check))

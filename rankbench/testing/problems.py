@@ -37,8 +37,8 @@ def problems(solver: Solver) -> dict[str, Problem]:
         found["a quadratic"] = quadratic()
     design = samples.queries(4, (5, 6, 4), 4)
     for name in ("pairwise-logistic", "pairwise-hinge"):
-        surrogate = manager.get("surrogate", name)
-        if isinstance(surrogate, PairwiseSurrogate) and solver.needs <= surrogate.properties:
+        surrogate = manager.get(PairwiseSurrogate, name)
+        if solver.needs <= surrogate.properties:
             said = samples.judged(design, 30, 4)
             found[f"{name} risk"] = PairwiseProblem(design.x, design.offsets, said, surrogate, L2)
             break

@@ -49,7 +49,7 @@ def check_component(
     --------
     >>> import rankbench
     >>> from rankbench.testing import check_component
-    >>> results = check_component(rankbench.get("surrogate", "regression"))
+    >>> results = check_component(rankbench.get(rankbench.Surrogate, "regression"))
     >>> all(result.ok for result in results)
     True
     """

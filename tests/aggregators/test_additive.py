@@ -7,9 +7,9 @@ import pytest
 from aggregator_samples import samples
 from hypothesis import given, settings
 
-from rankbench.aggregators import rankbench_register_aggregators
+from rankbench.aggregators import rankbench_register
 
-ADDITIVE = [a for a in rankbench_register_aggregators() if "additive" in a.properties]
+ADDITIVE = [a for a in rankbench_register() if "additive" in a.properties]
 
 
 @pytest.mark.parametrize("cls", ADDITIVE, ids=lambda cls: cls.name)

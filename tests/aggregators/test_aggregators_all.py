@@ -30,7 +30,7 @@ from rankbench.aggregators import (
     RankCentrality,
     ThurstoneMosteller,
     WinRate,
-    rankbench_register_aggregators,
+    rankbench_register,
 )
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.ballots import implied_comparisons
@@ -286,13 +286,13 @@ def test_a_ballot_of_weight_w_is_w_ballots(aggregator, sample, data):
 
 
 def test_equivariance_is_tested_of_all_that_declare_it():
-    declared = {a.name for a in rankbench_register_aggregators() if "equivariant" in a.properties and not a.needs_truth}
-    selections = {a.name for a in rankbench_register_aggregators() if a.judgments == "selections"}
+    declared = {a.name for a in rankbench_register() if "equivariant" in a.properties and not a.needs_truth}
+    selections = {a.name for a in rankbench_register() if a.judgments == "selections"}
     assert declared - selections <= {a.name for a in [*EQUIVARIANT, *ON_BALLOTS]}
 
 
 def test_registered_once_under_their_names():
-    registered = rankbench_register_aggregators()
+    registered = rankbench_register()
     assert sorted(a.name for a in registered) == [
         "average-adjacency",
         "borda",
@@ -349,7 +349,7 @@ def test_registered_once_under_their_names():
 )
 def test_parameters_are_validated(text):
     spec = parse(text)
-    cls = {a.name: a for a in rankbench_register_aggregators()}[spec.name]
+    cls = {a.name: a for a in rankbench_register()}[spec.name]
     with pytest.raises(SpecError):
         cls.from_spec(spec)
 

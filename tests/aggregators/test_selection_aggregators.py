@@ -8,6 +8,7 @@ from selection_samples import draw_sessions, logs, selections
 
 from rankbench.aggregators import COEC, Cascade, ClickModel, ClickThroughRate, PositionDebiased
 from rankbench.errors import SpecError
+from rankbench.kinds.aggregator import Aggregator
 from rankbench.plugin.manager import get
 
 # Without a tolerance: rounding could otherwise stop one form a step before the other.
@@ -138,7 +139,7 @@ def test_shares_of_lists_sum_to_one_at_most():
 )
 def test_parameters_are_validated(text):
     with pytest.raises(SpecError):
-        get("aggregator", text)
+        get(Aggregator, text)
 
 
 def test_other_judgments_are_refused():

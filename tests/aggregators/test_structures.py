@@ -6,11 +6,11 @@ from aggregator_samples import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.aggregators import rankbench_register_aggregators
+from rankbench.aggregators import rankbench_register
 from rankbench.kinds.queries import Comparisons
 from rankbench.kinds.structures import structure_of
 
-ALL = [a() for a in rankbench_register_aggregators() if a.judgments == "comparisons" and not a.needs_truth]
+ALL = [a() for a in rankbench_register() if a.judgments == "comparisons" and not a.needs_truth]
 
 
 @pytest.mark.parametrize("aggregator", ALL, ids=str)

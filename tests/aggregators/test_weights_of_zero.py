@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from order_samples import ballots, build
 
 import rankbench
-from rankbench.aggregators import rankbench_register_aggregators
+from rankbench.aggregators import rankbench_register
 from rankbench.errors import InputError
 from rankbench.kinds.queries import Comparisons
 
-CLASSES = [cls for cls in rankbench_register_aggregators() if cls.judgments != "selections" and not cls.needs_truth]
+CLASSES = [cls for cls in rankbench_register() if cls.judgments != "selections" and not cls.needs_truth]
 OF_PAIRS = [cls() for cls in CLASSES if cls.judgments == "comparisons"]
 
 

@@ -202,7 +202,7 @@ def losses(folder: Path, worker: Worker) -> list[Result]:
     scores = rng.normal(size=labels.shape)
     np.save(folder / "top-labels.npy", labels)
     np.save(folder / "top-scores.npy", scores)
-    found = [get("loss", spec) for spec in ("ndcg:cutoff=10", "precision:k=10", "err:cutoff=10")]
+    found = [get(Loss, spec) for spec in ("ndcg:cutoff=10", "precision:k=10", "err:cutoff=10")]
     chosen = [loss for loss in found if isinstance(loss, Loss)]
     alpha, structures, offsets = scores.reshape(1, -1), labels.ravel().astype(float), np.arange(10_001) * 100
 

@@ -82,7 +82,7 @@ def test_a_new_surrogate_compiles_itself_alone(benchmark: Any, block: Any, monke
 
     def fresh() -> str:
         cls = surrogate()
-        registry.add("surrogate", cls, manager.Origin("new", "1", "x"))
+        registry.add(cls, manager.Origin("new", "1", "x"))
         return known.replace("pairwise-squared", cls.name)
 
     extra: list[float] = []

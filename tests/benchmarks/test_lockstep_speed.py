@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from rankbench.data.simulators.btl import draw_comparisons, prefix
 from rankbench.kernels.random import seed_state
-from rankbench.kinds.method import Block
+from rankbench.kinds.method import Block, Method
 from rankbench.kinds.queries import Queries
 from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.methods.erm.erm import ERM
@@ -41,7 +41,7 @@ def block() -> Block:
 
 
 def contenders(specs: list[str]) -> list[ERM]:
-    return [method for spec in specs if isinstance(method := get("method", spec), ERM)]
+    return [method for spec in specs if isinstance(method := get(Method, spec), ERM)]
 
 
 def lockstep(block: Block, members: list[ERM]) -> Lockstep:

@@ -32,9 +32,9 @@ def registered(monkeypatch, tmp_path):
     )
     registry = manager.Registry()
     origin = manager.Origin("third", "4.2", "x")
-    registry.add("model", LinearModel, origin)
-    registry.add("loss", Shared, origin)
-    registry.add_suite(suite, origin)
+    registry.add(LinearModel, origin)
+    registry.add(Shared, origin)
+    registry.add(suite, origin)
     monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
     return suite
 

@@ -71,7 +71,7 @@ def test_compiled_and_interpreted_are_marked(rankbench, monkeypatch):
 
     registry = manager.Registry()
     for cls in (Plain, Fast):
-        registry.add("aggregator", cls, manager.Origin("third", "1", "x"))
+        registry.add(cls, manager.Origin("third", "1", "x"))
     monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
     last = {
         line.split()[0]: line.split()[-1] for line in rankbench("list", "aggregators").stdout.splitlines()[2:] if line
@@ -88,7 +88,7 @@ def test_suites_are_listed_and_a_broken_one_hides_no_other(rankbench, monkeypatc
     bad.write_text("name = ")
     registry = manager.Registry()
     for path in (good, bad):
-        registry.add_suite(path, manager.Origin("third", "1", "x"))
+        registry.add(path, manager.Origin("third", "1", "x"))
     monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
     shown = rankbench("list", "suites")
     assert shown.exit_code == 0
@@ -115,7 +115,7 @@ def test_foreign_control_characters_are_not_printed(rankbench, monkeypatch):
         source = "\x1b]0;title\x07 a test"
 
     registry = manager.Registry()
-    registry.add("model", Evil, manager.Origin("third", "1", "x"))
+    registry.add(Evil, manager.Origin("third", "1", "x"))
     monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
     for arguments in (["list"], ["info", "evil"]):
         shown = rankbench(*arguments)

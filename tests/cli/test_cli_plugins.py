@@ -10,15 +10,15 @@ from rankbench.plugin.manager import PluginStatus, Registry
 
 def test_a_broken_plugin_is_listed_with_distribution_version_and_cause(rankbench, monkeypatch):
     statuses = (
-        PluginStatus("models", "rankbench", "0.1.0", ("rankbench_register_models",), ("model/a",), 0.012, "ok", ()),
-        PluginStatus("bad", "shattered", "9.9", (), (), 0.0, "broken", ("cannot import 'x'", "and more")),
+        PluginStatus("models", "rankbench", "0.1.0", ("model/a", "model/b", "suite/c"), 0.012, "ok", ()),
+        PluginStatus("bad", "shattered", "9.9", (), 0.0, "broken", ("cannot import 'x'", "and more")),
     )
     monkeypatch.setattr(manager, "_loaded", manager.Plugins(Registry(), statuses))
     shown = rankbench("plugins")
     assert shown.exit_code == 0
     plugins, _, causes = shown.stdout.partition("\n\n")
-    assert plugins.splitlines()[1].split() == ["models", "rankbench", "0.1.0", "models", "1", "12", "ms", "ok"]
-    assert plugins.splitlines()[2].split() == ["bad", "shattered", "9.9", "0", "0", "ms", "broken"]
+    assert " ".join(plugins.splitlines()[1].split()) == "models rankbench 0.1.0 2 models, 1 suite 12 ms ok"
+    assert plugins.splitlines()[2].split() == ["bad", "shattered", "9.9", "0", "ms", "broken"]
     assert causes.splitlines()[1].split(maxsplit=3) == ["bad", "shattered", "9.9", "cannot import 'x'"]
     assert causes.splitlines()[2].split(maxsplit=3) == ["bad", "shattered", "9.9", "and more"]
 

@@ -78,7 +78,9 @@ def test_the_fingerprint_is_of_the_content_and_of_how_it_is_read(tmp_path: Path)
 def test_workers_need_no_path(votes: Path) -> None:
     own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
     prepared = Prepared(protocol_of("own-log"), own, own.fingerprint(), {"heldout": ("all",)})
-    built_in = Prepared(protocol_of("btl"), rankbench.get("dataset", "web10k-like:queries=2,features=9"), "", {})
+    built_in = Prepared(
+        protocol_of("btl"), rankbench.get(rankbench.Dataset, "web10k-like:queries=2,features=9"), "", {}
+    )
     with shared([prepared, built_in]) as file:
         votes.unlink()
         assert open_shared(file, 0).dataset is None

@@ -8,6 +8,7 @@ from rankbench.data.tables.selections import load_selections
 from rankbench.data.tables.validate import validate_selections
 from rankbench.describe.describe import describe
 from rankbench.errors import SpecError
+from rankbench.kinds.dataset import Dataset
 from rankbench.losses import ERR
 from rankbench.plugin.manager import get
 
@@ -104,11 +105,11 @@ def test_the_log_is_in_the_schema():
 
 
 def test_names_and_parameters():
-    dataset = get("dataset", "cascade-clicks:eta=1,presentation=random")
+    dataset = get(Dataset, "cascade-clicks:eta=1,presentation=random")
     assert dataset.simulated
     assert dataset.table == "selections"
     assert "not the cascade model" in " ".join(dataset.assumptions())
     assert "not the cascade model" not in " ".join(CascadeClicks().assumptions())
     assert dataset.fingerprint() != CascadeClicks().fingerprint()
     with pytest.raises(SpecError):
-        get("dataset", "cascade-clicks:items=1")
+        get(Dataset, "cascade-clicks:items=1")

@@ -16,6 +16,8 @@ from rankbench.data.cards import Card, cards, cards_folder, load_card
 from rankbench.data.fetch import fetch, find, locate, verify_file
 from rankbench.data.tables.load import load_dataset, usable
 from rankbench.errors import ChecksumError, InputError, LicenseError
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.reader import Reader
 from rankbench.plugin.manager import component_class, get
 
 TRAIN = "1 qid:1 1:1\n0 qid:1 2:1\n"
@@ -105,11 +107,11 @@ class TestCards:
     def test_all_of_ours_are_valid(self):
         assert set(cards()) >= {"ml-100k", "mslr-web10k", "mslr-web10k-sample", "mq2008", "preflib", "yandex-clicks"}
         for name, found in cards().items():
-            cls = component_class("dataset", name)
+            cls = component_class(Dataset, name)
             assert issubclass(cls, CardDataset)
             assert (cls.title, cls.licence, cls.simulated) == (found.title, found.licence, False)
             assert cls.table == found.table
-            reader = get("reader", found.reader)
+            reader = get(Reader, found.reader)
             if reader.name == "letor":
                 assert "1306.2597" in found.citation
                 assert reader.d == found.d
@@ -180,7 +182,7 @@ class TestDataset:
         assert card_dataset(card(title="Other"))().fingerprint() == one
 
     def test_ours_can_be_pickled(self):
-        dataset = get("dataset", "mq2008")
+        dataset = get(Dataset, "mq2008")
         assert pickle.loads(pickle.dumps(dataset)) == dataset
 
     def test_absent_data_says_what_to_do(self):
@@ -306,7 +308,7 @@ class TestFetch:
 )
 def test_real_data_is_what_the_cards_say(name, good, monkeypatch):
     monkeypatch.setenv("RANKBENCH_DATA", str(real(".")))
-    queries = load_dataset(get("dataset", name))
+    queries = load_dataset(get(Dataset, name))
     expected = cards()[name]
     assert (len(queries), queries.x.shape) == (expected.expected.queries, (expected.expected.rows, expected.d))
     assert len(usable(queries)) == good

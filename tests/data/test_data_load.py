@@ -4,6 +4,7 @@ import pytest
 
 from rankbench.data.tables.load import load_dataset, load_queries, usable
 from rankbench.errors import InputError
+from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.table import items_schema
 from rankbench.plugin.manager import get
 
@@ -44,6 +45,6 @@ def test_split_queries_and_empty_tables_are_refused():
 
 
 def test_a_simulated_data_set():
-    queries = load_dataset(get("dataset", "web10k-like:queries=3,features=12"))
+    queries = load_dataset(get(Dataset, "web10k-like:queries=3,features=12"))
     assert (len(queries), queries.x.shape[1]) == (3, 12)
     assert queries.x.shape[0] == queries.offsets[-1] == len(queries.labels)

@@ -15,7 +15,7 @@ SMALL = "movielens-like:users=60,movies=120,ratings=2400"
 
 
 def test_shapes_and_marginals_of_the_real_ones():
-    dataset = rankbench.get("dataset", "movielens-like")
+    dataset = rankbench.get(rankbench.Dataset, "movielens-like")
     ratings = Ratings.of(dataset.scan())
     assert len(ratings) == 100_000
     assert len(ratings.users) == 943
@@ -35,15 +35,15 @@ def test_shapes_and_marginals_of_the_real_ones():
 
 
 def test_same_seed_same_ratings():
-    frames = [rankbench.get("dataset", f"{SMALL},seed={seed}").scan().collect() for seed in (1, 1, 2)]
+    frames = [rankbench.get(rankbench.Dataset, f"{SMALL},seed={seed}").scan().collect() for seed in (1, 1, 2)]
     assert frames[0].equals(frames[1])
     assert not frames[0].equals(frames[2])
-    prints = {rankbench.get("dataset", f"{SMALL},seed={seed}").fingerprint() for seed in (1, 2)}
+    prints = {rankbench.get(rankbench.Dataset, f"{SMALL},seed={seed}").fingerprint() for seed in (1, 2)}
     assert len(prints) == 2
 
 
 def test_no_user_rates_a_movie_twice_and_numbers_add_up():
-    frame = rankbench.get("dataset", SMALL).scan().collect()
+    frame = rankbench.get(rankbench.Dataset, SMALL).scan().collect()
     assert frame.height == 2400
     assert not frame.select("query_id", "name").is_duplicated().any()
     assert frame["query_id"].n_unique() == 60
@@ -52,13 +52,13 @@ def test_no_user_rates_a_movie_twice_and_numbers_add_up():
 @pytest.mark.parametrize("params", ["users=10,movies=20,ratings=10", "users=10,movies=20,ratings=1000"])
 def test_refuses_what_cannot_be(params):
     with pytest.raises(SpecError, match="ratings must be in"):
-        rankbench.get("dataset", f"movielens-like:{params}")
+        rankbench.get(rankbench.Dataset, f"movielens-like:{params}")
 
 
 def test_other_items_are_no_ratings():
     with pytest.raises(InputError, match="items must be named"):
-        Ratings.of(rankbench.get("dataset", "web10k-like:queries=2").scan())
-    frame = rankbench.get("dataset", SMALL).scan().collect()
+        Ratings.of(rankbench.get(rankbench.Dataset, "web10k-like:queries=2").scan())
+    frame = rankbench.get(rankbench.Dataset, SMALL).scan().collect()
     twice = frame.with_columns(name=pl.lit("movie-1"), x=frame["x"].first())
     with pytest.raises(InputError, match="a movie is in a query twice"):
         Ratings.of(twice.lazy())

@@ -96,7 +96,7 @@ def test_no_year_at_all_and_no_ratings_at_all(tmp_path):
 def test_the_published_files(tmp_path, monkeypatch):
     from data_paths import REAL
 
-    frame = rankbench.get("dataset", "ml-100k").scan().collect()
+    frame = rankbench.get(rankbench.Dataset, "ml-100k").scan().collect()
     assert frame.shape == (100_000, 5)
     assert (frame["query_id"].n_unique(), frame["name"].n_unique()) == (943, 1682)
     assert frame["label"].value_counts().sort("label")["count"].to_list() == [6110, 11370, 27145, 34174, 21201]
@@ -111,4 +111,4 @@ def test_the_published_files(tmp_path, monkeypatch):
     monkeypatch.setenv("RANKBENCH_DATA", str(tmp_path))
     monkeypatch.setenv("RANKBENCH_CACHE", str(tmp_path / "cache"))
     with pytest.raises(ChecksumError, match="not the file that the data card describes"):
-        rankbench.get("dataset", "ml-100k").scan()
+        rankbench.get(rankbench.Dataset, "ml-100k").scan()

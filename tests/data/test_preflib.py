@@ -9,6 +9,7 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.preflib import PreflibReader
 from rankbench.data.tables.orders import load_orders
 from rankbench.errors import InputError
+from rankbench.kinds.dataset import Dataset
 from rankbench.plugin.manager import get
 
 HEADER = """\
@@ -207,7 +208,7 @@ def test_a_real_file_whose_header_is_wrong():
 
 @needs("preflib/netflix.soc", "preflib/education_courses.soi", "preflib/skaters.toc", "preflib/education_qualities.toi")
 def test_the_card():
-    log = load_orders(get("dataset", "preflib").scan())
+    log = load_orders(get(Dataset, "preflib").scan())
     assert log.ids == ["soc/netflix", "soi/education_courses", "toc/skaters", "toi/education_qualities"]
     assert log.sizes.tolist() == [4, 13, 30, 20]
     assert log.orders.counts.tolist() == [24, 11, 9, 15]

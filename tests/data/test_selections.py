@@ -9,6 +9,7 @@ from rankbench.data.tables.clicks import reduce_clicks
 from rankbench.data.tables.selections import load_selections, take_selections
 from rankbench.data.tables.validate import validate_selections
 from rankbench.errors import InputError
+from rankbench.kinds.dataset import Dataset
 from rankbench.plugin.manager import get
 
 
@@ -94,7 +95,7 @@ def test_nothing_is_left():
 
 @needs("yandex-clicks/trainSample", "yandex-clicks/testSample")
 def test_the_real_sessions():
-    log = load_selections(get("dataset", "yandex-clicks").scan(), several="first")
+    log = load_selections(get(Dataset, "yandex-clicks").scan(), several="first")
     assert (len(log), len(log.selections), log.parts) == (20, 56477, ("test", "train"))
     assert np.bincount(log.part).tolist() == [21413, 35064]
     assert set(np.diff(log.selections.starts)) == {10}

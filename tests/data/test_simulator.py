@@ -53,7 +53,7 @@ def test_features(queries: Queries) -> None:
 def test_where_real_queries_differ() -> None:
     from rankbench.kinds.dataset import Dataset
 
-    dataset = get("dataset", "mslr-web10k-sample")
+    dataset = get(Dataset, "mslr-web10k-sample")
     assert isinstance(dataset, Dataset)
     real = load_dataset(dataset)
     assert 0.75 < share_of_ten(real.take(usable(real))) < 0.87

@@ -7,6 +7,7 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.validate import validate_selections
 from rankbench.describe.describe import describe
 from rankbench.errors import InputError
+from rankbench.kinds.dataset import Dataset
 from rankbench.plugin.manager import get
 
 ROWS = [
@@ -53,7 +54,7 @@ def test_shards_hold_the_same(tmp_path):
 
 @needs("yandex-clicks/trainSample", "yandex-clicks/testSample")
 def test_the_real_sessions():
-    dataset = get("dataset", "yandex-clicks")
+    dataset = get(Dataset, "yandex-clicks")
     found = describe(dataset.scan())
     assert (found.sessions, found.queries) == (dataset.card.expected.rows, dataset.card.expected.queries)
     assert found.parts == {"test": 21413, "train": 35064}

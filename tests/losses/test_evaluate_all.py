@@ -21,7 +21,7 @@ SPECS = [
 
 
 def losses(specs: list[str]) -> list[Loss]:
-    return [loss for spec in specs if isinstance(loss := get("loss", spec), Loss)]
+    return [loss for spec in specs if isinstance(loss := get(Loss, spec), Loss)]
 
 
 @settings(deadline=None, max_examples=60)

@@ -108,11 +108,11 @@ def test_scores_are_linear_and_parameters_checked(block):
     fitted = PairRisk().fit(block)
     np.testing.assert_allclose(fitted.score(block.design), block.design.x @ fitted.theta)
     with pytest.raises(SpecError, match="lambda"):
-        rankbench.get("method", "pair-risk:lambda=0")
+        rankbench.get(rankbench.Method, "pair-risk:lambda=0")
 
 
 def test_feature_baseline(block):
-    fitted = rankbench.get("method", "feature:index=2").fit(block)
+    fitted = rankbench.get(rankbench.Method, "feature:index=2").fit(block)
     np.testing.assert_array_equal(fitted.score(block.design), block.design.x[:, 2])
     with pytest.raises(SpecError, match="items have the features 0 to 4"):
-        rankbench.get("method", "feature:index=5").fit(block)
+        rankbench.get(rankbench.Method, "feature:index=5").fit(block)

@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 import rankbench.optimizers.differences as differences_module
 from rankbench import get
 from rankbench.errors import SpecError
+from rankbench.kinds.method import Method
 from rankbench.optimizers.differences import PairDifferences
 from rankbench.optimizers.hinge_dual import HingeDual, HingeRisk
 from rankbench.optimizers.problems import PairwiseProblem
@@ -130,5 +131,5 @@ def test_refuses_what_has_no_dual(judged):
     with pytest.raises(SpecError, match="lambda > 0"):
         HingeDual().solve(PairwiseProblem(x, offsets, comparisons, PairwiseHinge(), l2=0.0))
     with pytest.raises(SpecError, match="needs a hinge surrogate"):
-        get("method", "erm:aggregator=average-adjacency,surrogate=pairwise-logistic,optimizer=hinge-dual,k=1")
-    assert get("method", "erm:aggregator=average-adjacency,surrogate=pairwise-hinge,optimizer=hinge-dual,k=1")
+        get(Method, "erm:aggregator=average-adjacency,surrogate=pairwise-logistic,optimizer=hinge-dual,k=1")
+    assert get(Method, "erm:aggregator=average-adjacency,surrogate=pairwise-hinge,optimizer=hinge-dual,k=1")

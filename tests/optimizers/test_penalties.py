@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
 
 from rankbench.errors import SpecError
+from rankbench.kinds.method import Method
 from rankbench.kinds.penalty import Penalty
 from rankbench.kinds.queries import Comparisons
 from rankbench.methods.erm.erm import ERM
@@ -244,14 +245,14 @@ def test_parts_are_named():
 )
 def test_penalties_that_cannot_be_are_refused_when_planned(text, said):
     with pytest.raises(SpecError, match=said):
-        get("method", text)
+        get(Method, text)
 
 
 def test_grammar_and_canonical_form():
-    method = get("method", "erm:l1=0.1,radius=2,lambda=0,optimizer=composite(averaging=tail,tail=0.25)")
+    method = get(Method, "erm:l1=0.1,radius=2,lambda=0,optimizer=composite(averaging=tail,tail=0.25)")
     assert isinstance(method, ERM)
     assert method.penalty == Penalty(0.0, 0.1, radius=2.0)
-    assert get("method", str(method)) == method
+    assert get(Method, str(method)) == method
     with pytest.raises(SpecError, match="above 0"):
         Penalty(radius=math.nan)
     with pytest.raises(SpecError, match="at least 0"):

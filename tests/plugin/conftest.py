@@ -32,8 +32,8 @@ class FakeEntryPoint:
 
 def _plugin(hooks: dict[str, Callable[[], object]]) -> types.ModuleType:
     module = types.ModuleType("fake_plugin")
-    for plural, function in hooks.items():
-        setattr(module, f"rankbench_register_{plural}", hookimpl(_wrapped(function)))
+    for hook, function in hooks.items():
+        setattr(module, hook, hookimpl(_wrapped(function)))
     return module
 
 
@@ -46,10 +46,10 @@ def _wrapped(function: Callable[[], object]) -> Callable[[], object]:
 
 @pytest.fixture
 def entry():
-    """Make an entry point whose plugin has these hooks (``models=function``)."""
+    """Make an entry point whose plugin returns what `brings` returns, and has these other hooks too."""
 
-    def make(name="fake", distribution="thirdparty", version="1.2", load=None, requires=None, **hooks):
-        module = _plugin(hooks)
+    def make(name="fake", distribution="thirdparty", version="1.2", load=None, requires=None, brings=None, **others):
+        module = _plugin(({} if brings is None else {"rankbench_register": brings}) | others)
         return FakeEntryPoint(name, load or (lambda: module), FakeDistribution(distribution, version, requires))
 
     return make

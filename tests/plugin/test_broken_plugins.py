@@ -72,7 +72,7 @@ def loader(name: str):
 
 @pytest.mark.parametrize("name", caught("loading"))
 def test_what_is_caught_while_it_is_loaded(name, entry, model):
-    ours = entry("ours", distribution="rankbench", models=lambda: [model("linear")])
+    ours = entry("ours", distribution="rankbench", brings=lambda: [model("linear")])
     status = load([ours, entry(name, load=loader(name))]).statuses[-1]
     assert status.status == "broken"
     assert status.components == ()

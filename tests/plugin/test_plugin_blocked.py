@@ -33,7 +33,7 @@ def test_a_blocked_plugin_is_not_imported_but_listed(entry, model, monkeypatch):
     def load_it():
         raise AssertionError("it was imported")
 
-    plugins = load([entry(load=load_it), entry("kept", distribution="other", models=lambda: [model()])], strict=True)
+    plugins = load([entry(load=load_it), entry("kept", distribution="other", brings=lambda: [model()])], strict=True)
     by_name = {status.distribution: status for status in plugins.statuses}
     assert (by_name["thirdparty"].status, by_name["thirdparty"].causes) == ("blocked", ())
     assert by_name["other"].components == ("model/doubled",)

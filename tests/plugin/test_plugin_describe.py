@@ -39,7 +39,7 @@ class Everything(Method):
     word: str = "x"
     choice: Literal["counts", "joint"] = "joint"
     maybe: int | None = None
-    model: Annotated[Model, reference("model")] = LinearModel()
+    model: Annotated[Model, reference(Model)] = LinearModel()
 
     def fit(self, block):
         raise NotImplementedError
@@ -162,7 +162,7 @@ class Bounded(Loss):
 
 
 def test_a_description_has_declarations_and_origin_and_is_json(monkeypatch, entry):
-    loaded = manager.load([entry("own", "third", "7", losses=lambda: [Bounded], methods=lambda: [Everything])])
+    loaded = manager.load([entry("own", "third", "7", brings=lambda: [Bounded, Everything])])
     monkeypatch.setattr(manager, "_loaded", loaded)
     description = describe("loss", "bounded")
     assert description.declarations == {"structure": "scores", "direction": "maximize", "range": [0.0, "inf"]}

@@ -12,30 +12,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import rankbench
 from rankbench.errors import SpecError
 from rankbench.plugin import hookspecs
-from rankbench.plugin.kinds import KINDS, kind_of
-from rankbench.plugin.manager import SUITES_HOOK, load
+from rankbench.plugin.kinds import KINDS, base_of, kind_of
+from rankbench.plugin.manager import load
 from rankbench.spec import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
-HOOKS = {name: value for name, value in vars(hookspecs).items() if name.startswith("rankbench_register_")}
+HOOKS = {name: value for name, value in vars(hookspecs).items() if name.startswith("rankbench_")}
 
 
 def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
 
 
-def test_there_is_a_hook_for_every_kind_and_for_suites():
-    assert set(HOOKS) == {kind.hook for kind in KINDS.values()} | {SUITES_HOOK}
+def test_there_is_one_hook():
+    assert list(HOOKS) == [hookspecs.HOOK]
+    assert inspect.signature(HOOKS[hookspecs.HOOK]).return_annotation == "list[type[Component] | Path]"
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-def test_a_kind_has_the_base_class_that_its_hook_returns(kind):
+def test_a_kind_has_a_base_class_that_is_public(kind):
     base = kind.base_class()
-    assert base.kind == kind.name
-    assert HOOKS[kind.hook].__annotations__["return"] == f"list[type[{base.__name__}]]"
+    assert (base.kind, base_of(kind.name)) == (kind.name, base)
+    assert getattr(rankbench, base.__name__) is base
 
 
 @pytest.mark.parametrize("hook", HOOKS.values(), ids=lambda hook: hook.__name__)
@@ -43,7 +45,7 @@ def test_every_hook_says_since_when(hook):
     assert re.search(r"\.\. versionadded:: \d+\.\d+", inspect.getdoc(hook))
 
 
-def test_the_page_lists_all_hooks_with_their_signatures():
+def test_the_page_has_the_hook_with_its_signature():
     written = re.findall(r"^def (rankbench_\w+)(\(.*\) -> .*): \.\.\.$", PAGE, flags=re.MULTILINE)
     signatures = {name: str(inspect.signature(hook)).replace("'", "") for name, hook in HOOKS.items()}
     assert dict(written) == signatures

@@ -25,7 +25,7 @@ class Halved(rankbench.Model):
         return x / self.by
 
 @rankbench.hookimpl
-def rankbench_register_models():
+def rankbench_register():
     return [Halved]
 """
 

@@ -7,13 +7,19 @@ from typing import Annotated, ClassVar
 
 import pytest
 
+from rankbench.component import Component
 from rankbench.errors import PluginError, SpecError
+from rankbench.kinds.loss import Loss
 from rankbench.kinds.method import Fitted, Method
 from rankbench.kinds.model import Model
 from rankbench.plugin import manager
 from rankbench.plugin.manager import load
 from rankbench.plugin.resolve import reference
 from rankbench.spec import Spec
+
+
+class Special(Model):
+    """What some models are."""
 
 
 @pytest.fixture
@@ -39,27 +45,31 @@ def test_get_reads_names_specs_and_parameters(installed, entry):
         def features(self, x):
             return self.by * x
 
-    installed(entry(models=lambda: [Scaled]))
-    assert manager.get("model", "scaled") == Scaled()
-    assert manager.get("model", "scaled:by=2") == Scaled(by=2)
-    assert manager.get("model", Spec("scaled", {"by": 3})) == Scaled(by=3)
+    installed(entry(brings=lambda: [Scaled]))
+    assert manager.get(Model, "scaled") == Scaled()
+    assert manager.get(Model, "scaled:by=2") == Scaled(by=2)
+    assert manager.get(Model, Spec("scaled", {"by": 3})) == Scaled(by=3)
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "message"),
+    ("base", "text", "message"),
     [
-        ("modle", "doubled", "there is no kind 'modle' of component; did you mean 'model'?"),
-        ("model", "doubld", "unknown model 'doubld'; did you mean 'doubled'?"),
-        ("model", "doubled:by=1", "has no parameter 'by'"),
-        ("model", "doubled:by=[1,2]", "is a grid"),
-        ("model", "doubled:inner=other(by=[1,2])", "is a grid"),
-        ("model", "doubled:", "expected a parameter name"),
+        ("model", "doubled", "'model' is not a class of components; write get(rankbench.Aggregator, 'borda')"),
+        (Component, "doubled", "is not a class of components"),
+        (int, "doubled", "<class 'int'> is not a class of components"),
+        (Loss, "doubled", "unknown loss 'doubled'"),
+        (Special, "doubled", "model 'doubled' is not a Special"),
+        (Model, "doubld", "unknown model 'doubld'; did you mean 'doubled'?"),
+        (Model, "doubled:by=1", "has no parameter 'by'"),
+        (Model, "doubled:by=[1,2]", "is a grid"),
+        (Model, "doubled:inner=other(by=[1,2])", "is a grid"),
+        (Model, "doubled:", "expected a parameter name"),
     ],
 )
-def test_get_says_what_is_wrong(installed, entry, model, kind, text, message):
-    installed(entry(models=lambda: [model("doubled")]))
+def test_get_says_what_is_wrong(installed, entry, model, base, text, message):
+    installed(entry(brings=lambda: [model("doubled")]))
     with pytest.raises(SpecError) as caught:
-        manager.get(kind, text)
+        manager.get(base, text)
     assert message in str(caught.value)
 
 
@@ -67,9 +77,9 @@ def test_an_unknown_name_points_to_broken_plugins(installed, entry, model):
     def shattered():
         raise ImportError("x")
 
-    installed(entry("good", models=lambda: [model()]), entry("bad", "shattered", load=shattered))
+    installed(entry("good", brings=lambda: [model()]), entry("bad", "shattered", load=shattered))
     with pytest.raises(SpecError, match=r"unknown model 'mine'.*broken plugins: shattered; see `rankbench plugins`"):
-        manager.get("model", "mine")
+        manager.get(Model, "mine")
 
 
 def test_parameters_that_are_components_are_looked_up(installed, entry, model):
@@ -78,17 +88,17 @@ def test_parameters_that_are_components_are_looked_up(installed, entry, model):
 
         name: ClassVar[str] = "wrapper"
         source: ClassVar[str] = "a test"
-        model: Annotated[Model, reference("model")]
+        model: Annotated[Model, reference(Model)]
 
         def fit(self, block):
             return Fitted(lambda queries: self.model.features(queries.x)[:, 0])
 
     doubled = model("doubled")
-    installed(entry(models=lambda: [doubled], methods=lambda: [Wrapper]))
-    assert manager.get("method", "wrapper:model=doubled").model == doubled()
-    assert str(manager.get("method", "wrapper:model=doubled")) == "wrapper:model=doubled"
+    installed(entry(brings=lambda: [doubled, Wrapper]))
+    assert manager.get(Method, "wrapper:model=doubled").model == doubled()
+    assert str(manager.get(Method, "wrapper:model=doubled")) == "wrapper:model=doubled"
     with pytest.raises(SpecError, match=r"did you mean 'doubled'"):
-        manager.get("method", "wrapper:model=dubled")
+        manager.get(Method, "wrapper:model=dubled")
 
 
 def test_plugins_are_loaded_once_by_any_number_of_threads(monkeypatch, entry, model):
@@ -98,7 +108,7 @@ def test_plugins_are_loaded_once_by_any_number_of_threads(monkeypatch, entry, mo
         calls.append(threading.get_ident())
         return [model()]
 
-    found = [entry(models=models)]
+    found = [entry(brings=models)]
     monkeypatch.setattr(manager, "_loaded", None)
     monkeypatch.setattr(manager.importlib.metadata, "entry_points", lambda group: found)
     threads = [threading.Thread(target=manager.names, args=("model",)) for _ in range(8)]
@@ -111,9 +121,9 @@ def test_plugins_are_loaded_once_by_any_number_of_threads(monkeypatch, entry, mo
 
 def test_looking_up_while_loading_breaks_that_plugin_only(monkeypatch, entry, model):
     def eager():
-        return [type(manager.get("model", "doubled"))]
+        return [type(manager.get(Model, "doubled"))]
 
-    found = [entry("good", models=lambda: [model()]), entry("eager", models=eager)]
+    found = [entry("good", brings=lambda: [model()]), entry("eager", brings=eager)]
     monkeypatch.setattr(manager, "_loaded", None)
     monkeypatch.setattr(manager.importlib.metadata, "entry_points", lambda group: found)
     eager_status, good_status = manager.statuses()
@@ -123,7 +133,7 @@ def test_looking_up_while_loading_breaks_that_plugin_only(monkeypatch, entry, mo
 
 def test_a_failed_strict_load_is_tried_again(monkeypatch, entry):
     monkeypatch.setattr(manager, "_loaded", None)
-    monkeypatch.setattr(manager.importlib.metadata, "entry_points", lambda group: [entry(models=lambda: 3)])
+    monkeypatch.setattr(manager.importlib.metadata, "entry_points", lambda group: [entry(brings=lambda: 3)])
     monkeypatch.setenv("RANKBENCH_STRICT_PLUGINS", "1")
     for _ in range(2):
         with pytest.raises(PluginError, match="not a list"):

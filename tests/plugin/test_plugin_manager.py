@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
+from rankbench.component import Component
 from rankbench.errors import PluginError
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.model import Model
 from rankbench.models.linear import LinearModel
+from rankbench.plugin.kinds import KINDS, base_of
 from rankbench.plugin.manager import load
 
 
@@ -40,6 +43,20 @@ class Incomplete(Model):
     source: ClassVar[str] = "a test"
 
 
+class NoKind(Component):
+    name: ClassVar[str] = "no-kind"
+    source: ClassVar[str] = "a test"
+
+
+class SaysOther(LinearModel):
+    name: ClassVar[str] = "says-other"
+    kind: ClassVar[str] = "loss"
+
+
+class Again(LinearModel):
+    name: ClassVar[str] = "first"
+
+
 class OfOtherKind(Loss):
     name: ClassVar[str] = "of-other-kind"
     source: ClassVar[str] = "a test"
@@ -47,6 +64,10 @@ class OfOtherKind(Loss):
 
     def value(self, alpha, structure):
         return 0.0
+
+
+class TwoKinds(OfOtherKind, LinearModel):
+    name: ClassVar[str] = "two-kinds"
 
 
 class NoException(BaseException):
@@ -82,20 +103,20 @@ ANYTHING = [NoException("odd"), KeyboardInterrupt(), SystemExit(0), GeneratorExi
 
 @pytest.mark.parametrize("error", ANYTHING, ids=lambda error: type(error).__name__)
 def test_whatever_a_plugin_raises_breaks_that_plugin_only(entry, model, error):
-    loaded = load([entry("a", load=raising(error)), entry("b", models=raising(error)), entry("c", losses=lambda: [])])
+    loaded = load([entry("a", load=raising(error)), entry("b", brings=raising(error)), entry("c", brings=lambda: [])])
     at_import, at_hook, good = loaded.statuses
     assert (at_import.status, at_hook.status, good.status) == ("broken", "broken", "ok")
     assert f"cannot import 'some.module': {type(error).__name__}" in at_import.causes[0]
-    assert f"hook rankbench_register_models raised {type(error).__name__}" in at_hook.causes[0]
+    assert f"hook rankbench_register raised {type(error).__name__}" in at_hook.causes[0]
     with pytest.raises(PluginError, match=type(error).__name__):
         load([entry(load=raising(error))], strict=True)
 
 
 def test_an_object_that_cannot_be_looked_at_breaks_its_plugin_only(entry, model):
-    returned = entry("a", models=lambda: [Unequal(), model()])
-    unending = entry("b", models=lambda: Unending())
+    returned = entry("a", brings=lambda: [Unequal(), model()])
+    unending = entry("b", brings=lambda: Unending())
     itself = entry("c", load=Unequal)
-    good = entry("d", "zzz", models=lambda: [model("other")])
+    good = entry("d", "zzz", brings=lambda: [model("other")])
     loaded = load([returned, unending, itself, good])
     assert [status.status for status in loaded.statuses] == ["broken", "broken", "broken", "ok"]
     assert loaded.statuses[0].components == ("model/doubled",)
@@ -111,11 +132,10 @@ class Unprintable(type):
 
 def test_a_good_plugin_registers_and_is_reported(entry, model):
     doubled = model()
-    loaded = load([entry(models=lambda: [doubled])])
+    loaded = load([entry(brings=lambda: [doubled])])
     assert loaded.registry.component_class("model", "doubled") is doubled
     (status,) = loaded.statuses
     assert (status.entry_point, status.distribution, status.version) == ("fake", "thirdparty", "1.2")
-    assert status.hooks == ("rankbench_register_models",)
     assert status.components == ("model/doubled",)
     assert (status.status, status.causes) == ("ok", ())
     assert status.seconds >= 0
@@ -123,17 +143,18 @@ def test_a_good_plugin_registers_and_is_reported(entry, model):
     assert (origin.distribution, origin.version, origin.entry_point) == ("thirdparty", "1.2", "fake")
 
 
-def test_all_hooks_of_a_plugin_are_called_once(entry, model, tmp_path):
+def test_one_hook_brings_every_kind_and_suites_and_is_called_once(entry, model, tmp_path):
     suite = tmp_path / "own.toml"
     suite.touch()
     calls = []
 
-    def models():
-        calls.append("models")
-        return [model("one"), model("two")]
+    def everything():
+        calls.append("called")
+        return [model("one"), suite, OfOtherKind, model("two")]
 
-    loaded = load([entry(models=models, losses=lambda: [OfOtherKind], suites=lambda: [suite])])
-    assert calls == ["models"]
+    loaded = load([entry(brings=everything)])
+    assert calls == ["called"]
+    assert loaded.statuses[0].components == ("model/one", "suite/own", "loss/of-other-kind", "model/two")
     assert loaded.registry.names("model") == ["one", "two"]
     assert loaded.registry.names("loss") == ["of-other-kind"]
     assert loaded.registry.suites() == {"own": suite}
@@ -141,40 +162,74 @@ def test_all_hooks_of_a_plugin_are_called_once(entry, model, tmp_path):
     assert loaded.registry.origin("suite", "own").distribution == "thirdparty"
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_class_has_its_kind_from_its_base(entry, kind):
+    base = base_of(kind)
+    body = {"__module__": __name__, "__doc__": "Nothing.", "name": "nothing", "source": "a test"}
+    cls = type("Nothing", (base,), body | dict.fromkeys(base.__abstractmethods__, lambda self: None))
+    assert load([entry(brings=lambda: [cls])], strict=True).statuses[0].components == (f"{kind}/nothing",)
+
+
 @pytest.mark.parametrize(
     ("hook", "cause"),
     [
-        (raising(ValueError("no formula")), "hook rankbench_register_models raised ValueError: no formula"),
-        (raising(SystemExit(3)), "hook rankbench_register_models raised SystemExit: 3"),
-        (lambda: None, "hook rankbench_register_models returned NoneType, not a list"),
-        (lambda: (LinearModel,), "hook rankbench_register_models returned tuple, not a list"),
+        (raising(ValueError("no formula")), "hook rankbench_register raised ValueError: no formula"),
+        (raising(SystemExit(3)), "hook rankbench_register raised SystemExit: 3"),
+        (lambda: None, "hook rankbench_register returned NoneType, not a list"),
+        (lambda: (LinearModel,), "hook rankbench_register returned tuple, not a list"),
         (lambda: LinearModel, "not a list"),
-        (lambda: [LinearModel()], "is not a class; return subclasses of Model, not instances"),
-        (lambda: ["linear"], "'linear' is not a class"),
-        (lambda: [int], "builtins.int does not derive from rankbench.kinds.model.Model"),
-        (lambda: [OfOtherKind], "OfOtherKind does not derive from rankbench.kinds.model.Model"),
-        (lambda: [WithoutName], "WithoutName.name is missing; give a kebab-case name"),
-        (lambda: [WithoutSource], "WithoutSource does not say its source"),
-        (lambda: [Incomplete], "Incomplete does not implement features"),
-        (lambda: [Unprintable("X", (), {})], "does not derive from rankbench.kinds.model.Model"),
     ],
 )
-def test_nonsense_is_recorded_with_its_cause_and_the_rest_works(entry, model, hook, cause):
+def test_a_hook_that_fails_is_recorded_with_its_cause_and_the_rest_works(entry, model, hook, cause):
     good = model("good")
-    bad = entry("bad", "abroken", "0.3", models=hook, losses=lambda: [OfOtherKind])
-    loaded = load([bad, entry("good", "zgood", models=lambda: [good])])
+    loaded = load([entry("bad", "abroken", "0.3", brings=hook), entry("good", "zgood", brings=lambda: [good])])
     status, other = loaded.statuses
     assert (status.distribution, status.version, status.status) == ("abroken", "0.3", "broken")
     assert len(status.causes) == 1
     assert cause in status.causes[0]
     assert other.status == "ok"
     assert loaded.registry.names("model") == ["good"]
-    assert loaded.registry.names("loss") == ["of-other-kind"]  # its other hook still counts
+
+
+ITEMS = {
+    "an instance": (lambda: LinearModel(), "LinearModel() is not a class; return LinearModel itself, not an instance"),
+    "a text": (lambda: "linear", "'linear' is not a class of components, nor a pathlib.Path to a suite file"),
+    "nothing": (lambda: None, "None is not a class of components"),
+    "another class": (lambda: int, "builtins.int derives from the base class of no kind; derive it from one of"),
+    "no kind": (lambda: NoKind, "NoKind derives from the base class of no kind; derive it from one of rankbench.Agg"),
+    "two kinds": (lambda: TwoKinds, "derives from several kinds (rankbench.Loss, rankbench.Model); write a class for"),
+    "its base": (lambda: Model, "Model.name is missing"),
+    "no name": (lambda: WithoutName, "WithoutName.name is missing; give a kebab-case name"),
+    "no source": (lambda: WithoutSource, "WithoutSource does not say its source"),
+    "abstract": (lambda: Incomplete, "Incomplete does not implement features"),
+    "other kind": (lambda: SaysOther, "SaysOther says it is of the kind 'loss'; leave `kind` to the base class"),
+    "no repr": (lambda: Unprintable("X", (), {}), "derives from the base class of no kind"),
+    "cannot be looked at": (lambda: Unequal(), "looking at it raised NoException: no repr"),
+    "no suite": (lambda: Path("missing.toml"), "suite file missing.toml is not there"),
+    "bad path": (lambda: Path("a\0b.toml"), "is not there"),
+    "a name that is taken": (lambda: Again, "model 'first' of abroken 0.3 is refused: abroken 0.3 registered that"),
+}
+
+
+@pytest.mark.parametrize("wrong", ITEMS)
+def test_one_item_that_is_wrong_takes_no_other_with_it(entry, model, tmp_path, wrong):
+    make, cause = ITEMS[wrong]
+    suite = tmp_path / "own.toml"
+    suite.touch()
+    brought = [model("first"), OfOtherKind, make(), suite, model("last")]
+    (status,) = load([entry("bad", "abroken", "0.3", brings=lambda: brought)]).statuses
+    assert status.components == ("model/first", "loss/of-other-kind", "suite/own", "model/last")
+    assert status.status == "broken"
+    (said,) = status.causes
+    assert said.startswith("hook rankbench_register, item 3: ")
+    assert cause in said
+    with pytest.raises(PluginError, match=r"plugin 'bad' of abroken 0\.3 is broken: hook rankbench_register, item 3: "):
+        load([entry("bad", "abroken", "0.3", brings=lambda: brought)], strict=True)
 
 
 @pytest.mark.parametrize("error", [ImportError("no such wheel"), SystemExit("bye"), ZeroDivisionError("1/0")])
 def test_a_plugin_that_cannot_be_imported_is_recorded(entry, model, error):
-    loaded = load([entry("bad", load=raising(error)), entry("good", models=lambda: [model()])])
+    loaded = load([entry("bad", load=raising(error)), entry("good", brings=lambda: [model()])])
     assert loaded.statuses[0].causes == (f"cannot import 'some.module': {type(error).__name__}: {error}",)
     assert loaded.registry.names("model") == ["doubled"]
 
@@ -184,18 +239,33 @@ def test_interrupting_our_own_imports_is_not_breaking(entry):
         load([entry(distribution="rankbench", load=raising(KeyboardInterrupt()))])
 
 
-def test_a_misspelled_hook_gets_the_nearest_name(entry):
-    loaded = load([entry(modles=lambda: [])])
-    (cause,) = loaded.statuses[0].causes
-    assert cause == "there is no hook 'rankbench_register_modles'; did you mean 'rankbench_register_models'?"
+OLD = ("aggregators", "surrogates", "losses", "optimizers", "models", "methods", "protocols", "readers", "datasets")
+
+
+@pytest.mark.parametrize("hook", [*(f"rankbench_register_{kind}" for kind in (*OLD, "suites")), "rankbench_regster"])
+def test_a_hook_that_there_is_not_is_named_with_the_two_lines_to_write(entry, model, hook):
+    (status,) = load([entry(**{hook: lambda: [model()]})]).statuses
+    assert (status.status, status.components) == ("broken", ())
+    (cause,) = status.causes
+    assert f"there is no hook {hook!r}" in cause
+    assert cause.endswith("write `@rankbench.hookimpl` / `def rankbench_register(): return [...]` instead")
+    with pytest.raises(PluginError, match=f"there is no hook '{hook}'"):
+        load([entry(**{hook: lambda: [model()]})], strict=True)
+
+
+def test_an_old_hook_beside_the_new_one_is_not_passed_over(entry, model):
+    (status,) = load([entry(brings=lambda: [model("new")], rankbench_register_models=lambda: [model("old")])]).statuses
+    assert (status.status, status.components) == ("broken", ("model/new",))
+    assert "there is no hook 'rankbench_register_models'" in status.causes[0]
 
 
 def test_a_plugin_without_hooks_is_broken(entry):
-    assert "implements no hook" in load([entry()]).statuses[0].causes[0]
+    (cause,) = load([entry()]).statuses[0].causes
+    assert cause.endswith("implements no hook; write `@rankbench.hookimpl` / `def rankbench_register(): return [...]`")
 
 
 def test_one_module_under_two_entry_points_is_refused_once(entry, model):
-    one = entry("one", models=lambda: [model()])
+    one = entry("one", brings=lambda: [model()])
     two = entry("two", load=one.load)
     loaded = load([one, two])
     assert [status.status for status in loaded.statuses] == ["ok", "broken"]
@@ -205,7 +275,7 @@ def test_one_module_under_two_entry_points_is_refused_once(entry, model):
 @pytest.mark.parametrize("hook", [lambda: 3, lambda: [int], raising(KeyError("x"))])
 def test_strict_mode_raises_with_distribution_and_version(entry, hook):
     with pytest.raises(PluginError, match=r"plugin 'fake' of thirdparty 1\.2 is broken: hook") as caught:
-        load([entry(models=hook)], strict=True)
+        load([entry(brings=hook)], strict=True)
     assert caught.value.exit_code == 2
 
 
@@ -237,14 +307,14 @@ def test_strict_mode_raises_when_the_import_fails(entry):
 def test_requirements_decide_whether_a_plugin_is_for_this_rankbench(requires, ok, entry, model):
     installed = version("rankbench")
     asked = None if requires is None else [text.format(installed=installed) for text in requires]
-    plugins = load([entry(requires=asked, models=lambda: [model()])])
+    plugins = load([entry(requires=asked, brings=lambda: [model()])])
     (status,) = plugins.statuses
     assert status.status == ("ok" if ok else "broken")
     assert status.components == (("model/doubled",) if ok else ())
     if not ok:
         assert installed in status.causes[0] or "cannot be read" in status.causes[0]
         with pytest.raises(PluginError, match="is broken: it"):
-            load([entry(requires=asked, models=lambda: [model()])], strict=True)
+            load([entry(requires=asked, brings=lambda: [model()])], strict=True)
 
 
 def test_a_pre_release_of_rankbench_is_held_to_the_same_bounds():

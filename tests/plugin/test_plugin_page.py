@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from rankbench.plugin.kinds import KINDS
-from rankbench.plugin.manager import SUITES_HOOK
 from rankbench.scaffold import PLUGIN_KINDS
 from rankbench.testing import check_component
 from rankbench.testing.catalog import all_checks
@@ -37,13 +36,12 @@ def test_it_lists_every_check_with_what_must_hold():
     assert len(re.findall(r"^\| `[a-z0-9-]+` \| ", section, flags=re.MULTILINE)) == len(all_checks())
 
 
-def test_it_opens_with_every_kind_and_shows_every_hook():
+def test_it_opens_with_every_kind_and_names_the_base_class_of_each():
     opening = PAGE.partition("\n## ")[0].replace("\n", " ").replace("data sets", "datasets")
     assert re.search(r"brings \*components\* \((.*?)\)", opening)[1].split(", ") == [k.plural for k in KINDS.values()]
-    hooks = re.findall(r"^def (rankbench_register_\w+)\(\) -> list\[(.*)\]: \.\.\.$", PAGE, flags=re.MULTILINE)
-    shown = {hook: base for hook, base in hooks}
-    expected = {k.hook: f"type[{k.base.rpartition(':')[2]}]" for k in KINDS.values()}
-    assert shown == expected | {SUITES_HOOK: "Path"}
+    section = PAGE.partition("## The hook")[2].partition("\n## ")[0]
+    shown = re.findall(r"^\| (\w+) \| `rankbench\.(\w+)` \|", section, flags=re.MULTILINE)
+    assert dict(shown) == {kind.name: kind.base.rpartition(":")[2] for kind in KINDS.values()}
 
 
 def test_it_names_every_kind_that_has_a_template():

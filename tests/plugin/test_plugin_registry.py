@@ -12,14 +12,14 @@ from rankbench.plugin.manager import load
 
 @pytest.mark.parametrize("name", ["Upper", "under_score", "two words", "-x", "x-", "a--b", "3d", "", "inf", "true", 7])
 def test_names_must_be_kebab_case_and_no_value_of_the_grammar(entry, model, name):
-    loaded = load([entry(models=lambda: [model(name)])])
+    loaded = load([entry(brings=lambda: [model(name)])])
     assert loaded.registry.names("model") == []
     assert "not a kebab-case name" in loaded.statuses[0].causes[0]
 
 
 @pytest.mark.parametrize("source", ["", "  ", None, 3])
 def test_a_source_must_be_said(entry, model, source):
-    loaded = load([entry(models=lambda: [model(source=source)])])
+    loaded = load([entry(brings=lambda: [model(source=source)])])
     assert "does not say its source" in loaded.statuses[0].causes[0]
 
 
@@ -37,7 +37,7 @@ def test_a_source_must_be_said(entry, model, source):
     ],
 )
 def test_packages_must_be_names_of_distributions(entry, model, packages, words):
-    loaded = load([entry(models=lambda: [model("bad", packages=packages), model("good", packages=("a", "B_c.d-2"))])])
+    loaded = load([entry(brings=lambda: [model("bad", packages=packages), model("good", packages=("a", "B_c.d-2"))])])
     assert loaded.registry.names("model") == ["good"]
     (cause,) = loaded.statuses[0].causes
     assert ".packages " in cause
@@ -45,7 +45,7 @@ def test_packages_must_be_names_of_distributions(entry, model, packages, words):
 
 
 def test_one_bad_component_does_not_take_its_neighbours_along(entry, model):
-    loaded = load([entry(models=lambda: [model("one"), int, model("two")])])
+    loaded = load([entry(brings=lambda: [model("one"), int, model("two")])])
     assert loaded.registry.names("model") == ["one", "two"]
     assert loaded.statuses[0].components == ("model/one", "model/two")
     assert loaded.statuses[0].status == "broken"
@@ -53,8 +53,8 @@ def test_one_bad_component_does_not_take_its_neighbours_along(entry, model):
 
 def test_the_built_in_component_keeps_its_name(entry, model):
     ours, theirs = model("linear"), model("linear")
-    intruder = entry("aaa", "aaa", "9.9", models=lambda: [theirs])
-    loaded = load([intruder, entry("models", "rankbench", "0.1.0", models=lambda: [ours])])
+    intruder = entry("aaa", "aaa", "9.9", brings=lambda: [theirs])
+    loaded = load([intruder, entry("models", "rankbench", "0.1.0", brings=lambda: [ours])])
     assert loaded.registry.component_class("model", "linear") is ours
     assert [status.distribution for status in loaded.statuses] == ["rankbench", "aaa"]
     (cause,) = loaded.statuses[1].causes
@@ -63,7 +63,7 @@ def test_the_built_in_component_keeps_its_name(entry, model):
 
 def test_of_two_third_parties_the_first_by_distribution_keeps_the_name(entry, model):
     first, second = model("same"), model("same")
-    entries = [entry("x", "bbb", models=lambda: [second]), entry("y", "aaa", models=lambda: [first])]
+    entries = [entry("x", "bbb", brings=lambda: [second]), entry("y", "aaa", brings=lambda: [first])]
     for order in (entries, entries[::-1]):
         assert load(order).registry.component_class("model", "same") is first
 
@@ -77,14 +77,14 @@ def test_one_name_may_stand_for_two_kinds(entry, model):
         def value(self, alpha, structure):
             return 0.0
 
-    loaded = load([entry(models=lambda: [model("doubled")], losses=lambda: [Same])])
+    loaded = load([entry(brings=lambda: [model("doubled"), Same])])
     assert loaded.statuses[0].status == "ok"
 
 
 @pytest.mark.parametrize(
     ("make", "cause"),
     [
-        (lambda tmp: [str(tmp / "a.toml")], "is not a pathlib.Path"),
+        (lambda tmp: [str(tmp / "a.toml")], "nor a pathlib.Path to a suite file"),
         (lambda tmp: [tmp / "missing.toml"], "is not there"),
         (lambda tmp: [tmp / "a.yaml"], "does not end in .toml"),
         (lambda tmp: [tmp / "A_b.toml"], "not a kebab-case name"),
@@ -93,7 +93,7 @@ def test_one_name_may_stand_for_two_kinds(entry, model):
 def test_suites_must_be_toml_files_with_good_names(entry, tmp_path, make, cause):
     for name in ("a.toml", "a.yaml", "A_b.toml"):
         (tmp_path / name).touch()
-    loaded = load([entry(suites=lambda: make(tmp_path))])
+    loaded = load([entry(brings=lambda: make(tmp_path))])
     assert cause in loaded.statuses[0].causes[0]
     assert loaded.registry.suites() == {}
 
@@ -103,6 +103,6 @@ def test_two_suites_of_one_name_clash(entry, tmp_path):
     for file in files:
         file.parent.mkdir()
         file.touch()
-    loaded = load([entry("a", "aaa", suites=lambda: files[:1]), entry("b", "bbb", suites=lambda: files[1:])])
+    loaded = load([entry("a", "aaa", brings=lambda: files[:1]), entry("b", "bbb", brings=lambda: files[1:])])
     assert loaded.registry.suites() == {"same": files[0]}
     assert "suite 'same' of bbb 1.2 is refused: aaa 1.2" in loaded.statuses[1].causes[0]

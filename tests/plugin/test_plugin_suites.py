@@ -40,7 +40,7 @@ def suite(tmp_path, monkeypatch, entry):
     def install(content: bytes):
         path = tmp_path / "own.toml"
         path.write_bytes(content)
-        monkeypatch.setattr(manager, "_loaded", manager.load([entry(suites=lambda: [path])]))
+        monkeypatch.setattr(manager, "_loaded", manager.load([entry(brings=lambda: [path])]))
         return path
 
     return install

@@ -8,7 +8,7 @@ from rankbench.aggregators import Borda, BradleyTerry, Davidson, PlackettLuce
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.protocol import BlockTask
+from rankbench.kinds.protocol import BlockTask, Protocol
 from rankbench.kinds.queries import Comparisons, Orders
 from rankbench.plugin import manager
 from rankbench.protocols.aggregation import AggregationTrial
@@ -195,7 +195,7 @@ def test_troubles_are_the_contenders_own(monkeypatch, way, status, said):
     [("btl", "limit-scores", "truth"), ("btl", "plackett-luce", "works on orders"), ("plackett-luce", "borda", "")],
 )
 def test_who_may_compete(law, aggregator, said):
-    misfit = AggregationTrial(law=law).misfit(manager.get("aggregator", aggregator))
+    misfit = AggregationTrial(law=law).misfit(manager.get(Aggregator, aggregator))
     assert said in misfit
     assert bool(misfit) == bool(said)
 
@@ -212,7 +212,7 @@ def test_who_may_compete(law, aggregator, said):
 )
 def test_parameters_are_validated(text):
     with pytest.raises(SpecError):
-        manager.get("protocol", text)
+        manager.get(Protocol, text)
 
 
 def test_smaller_blocks_compile_the_same():

@@ -82,8 +82,8 @@ class _Told(ClickModel):
 def seer(monkeypatch):
     real = manager.get
 
-    def get(kind, spec):
-        return Seer(bad=str(spec).partition("bad=")[2]) if str(spec).startswith("seer") else real(kind, spec)
+    def get(base, spec):
+        return Seer(bad=str(spec).partition("bad=")[2]) if str(spec).startswith("seer") else real(base, spec)
 
     monkeypatch.setattr(manager, "get", get)
 
@@ -294,8 +294,8 @@ def test_who_may_compete_on_what():
     protocol = ClickPrediction()
     assert protocol.misfit(Cascade()) == ""
     assert "does not predict" in protocol.misfit(Borda())
-    assert protocol.refusal(DATASET) == protocol.refusal(manager.get("dataset", "yandex-clicks")) == ""
-    assert "takes selections" in protocol.refusal(manager.get("dataset", "web10k-like"))
+    assert protocol.refusal(DATASET) == protocol.refusal(manager.get(Dataset, "yandex-clicks")) == ""
+    assert "takes selections" in protocol.refusal(manager.get(Dataset, "web10k-like"))
 
 
 @pytest.mark.skipif(
@@ -304,7 +304,7 @@ def test_who_may_compete_on_what():
 )
 def test_real_sessions():
     protocol = ClickPrediction()
-    prepared = protocol.prepare(manager.get("dataset", "yandex-clicks"), 5)
+    prepared = protocol.prepare(manager.get(Dataset, "yandex-clicks"), 5)
     assert "35,064 training sessions of 20 queries; 21,413 held-out sessions of 20 queries" in prepared.notes[0]
     assert prepared.scale == 1
     contenders = ["cascade:smoothing=1", "click-through-rate:smoothing=1", "position-debiased:smoothing=1"]

@@ -29,8 +29,8 @@ def test_a_lent_block_is_a_copy_with_its_ties() -> None:
 
 
 def test_ours_is_what_our_distribution_registered_whatever_a_class_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert is_ours(rankbench.get("method", "erm"))
-    assert is_ours(rankbench.get("loss", "ndcg"))
+    assert is_ours(rankbench.get(rankbench.Method, "erm"))
+    assert is_ours(rankbench.get(rankbench.Loss, "ndcg"))
 
     class Own(ERM):
         """Of a script."""

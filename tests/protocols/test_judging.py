@@ -14,6 +14,7 @@ from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kernels.signatures import LOSS, Kernel
 from rankbench.kinds.guard import ContenderFailed, failed
 from rankbench.kinds.loss import Loss
+from rankbench.kinds.method import Method
 from rankbench.losses import NDCG
 from rankbench.losses.evaluate import evaluate
 from rankbench.plugin import manager
@@ -30,7 +31,7 @@ def truth(structure: str):
 
 
 def losses(*specs: str) -> list[Loss]:
-    return [manager.get("loss", spec) for spec in specs]
+    return [manager.get(Loss, spec) for spec in specs]
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_the_built_in_loss_at_fault_is_named(alphas: np.ndarray, monkeypatch: py
 
 
 def test_scores_that_a_loss_cannot_judge_fail_the_contender() -> None:
-    outcomes = {"a": manager.get("method", "random-scores").fit(_block())}
+    outcomes = {"a": manager.get(Method, "random-scores").fit(_block())}
     rows = judge(outcomes, QUERIES, [*losses("ndcg"), Foreign(says=-1.0)], truth)
     assert str(outcomes["a"]) == "loss foreign:says=-1: RuntimeError: no luck"
     assert list(rows["a"]) == ["ndcg"]

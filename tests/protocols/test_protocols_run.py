@@ -104,16 +104,16 @@ class Exact(Protocol):
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
     registry = manager.Registry()
-    for kind, cls in (("protocol", Splits), ("protocol", Curved), ("protocol", Exact), ("method", Toy)):
-        registry.add(kind, cls, manager.Origin("third", "1.0", "x"))
+    for cls in (Splits, Curved, Exact, Toy):
+        registry.add(cls, manager.Origin("third", "1.0", "x"))
     loaded = manager.load(manager.importlib.metadata.entry_points(group="rankbench"))
     for name in ("random-scores", "erm"):
-        registry.add("method", loaded.registry.component_class("method", name), manager.Origin("rankbench", "0", "x"))
+        registry.add(loaded.registry.component_class("method", name), manager.Origin("rankbench", "0", "x"))
     for kind in ("aggregator", "surrogate", "model", "optimizer", "loss", "dataset"):
         for name in loaded.registry.names(kind):
-            registry.add(kind, loaded.registry.component_class(kind, name), manager.Origin("rankbench", "0", "x"))
+            registry.add(loaded.registry.component_class(kind, name), manager.Origin("rankbench", "0", "x"))
     btl = loaded.registry.component_class("protocol", "btl")
-    registry.add("protocol", btl, manager.Origin("rankbench", "0", "x"))
+    registry.add(btl, manager.Origin("rankbench", "0", "x"))
     monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
 
     def in_this_process(sources, tasks, workers, timeout):

@@ -10,7 +10,8 @@ from rankbench import api
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kernels.random import seed_state
 from rankbench.kinds.cell import BlockKey, problem_with
-from rankbench.kinds.protocol import BlockTask
+from rankbench.kinds.protocol import BlockTask, Protocol
+from rankbench.kinds.surrogate import Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.plugin import manager
 from rankbench.protocols import theory
@@ -31,7 +32,7 @@ def test_theory_is_a_table_of_consistency():
     assert prepared.units["design"] == tuple(setting.name for setting in GRAPHS)
     found = protocol.execute(prepared, task(protocol, 1, ("verdict", "gap", "excess"), a="pairwise-logistic"))
     assert problem_with(found[0], {"design": len(GRAPHS)}) is None
-    loss, surrogate = PairwiseDisagreement(), manager.get("surrogate", "pairwise-logistic")
+    loss, surrogate = PairwiseDisagreement(), manager.get(Surrogate, "pairwise-logistic")
     expected = [consistency(surrogate, setting, loss) for setting in GRAPHS]
     assert found[0].losses["gap", "design"].tolist() == [one.gap for one in expected]
     assert found[0].losses["verdict", "design"].tolist() == [(one.gap > 0) - (one.gap < 0) for one in expected]
@@ -57,7 +58,7 @@ def test_theory_calls_divergence_by_its_name(monkeypatch):
 
 def test_theory_aggregates_graphs_only():
     with pytest.raises(SpecError, match="aggregation is of graphs"):
-        manager.get("protocol", "theory:loss=ndcg,aggregation=difference")
+        manager.get(Protocol, "theory:loss=ndcg,aggregation=difference")
 
 
 @pytest.fixture(scope="module")

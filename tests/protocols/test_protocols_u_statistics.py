@@ -11,6 +11,7 @@ from rankbench import api
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kernels.random import seed_state
 from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.method import Method
 from rankbench.kinds.protocol import BlockTask
 from rankbench.methods.log_odds import LogOddsRegression
 from rankbench.plugin import manager
@@ -136,7 +137,7 @@ def test_normal_variables():
 
 
 def test_other_methods_do_not_fit():
-    assert "does not estimate" in UStatistics().misfit(manager.get("method", "random-scores"))
+    assert "does not estimate" in UStatistics().misfit(manager.get(Method, "random-scores"))
     with pytest.raises(SpecError, match="random-scores"):
         api.planned("u-statistics", extra=["random-scores"])
 

@@ -8,6 +8,7 @@ from rankbench.aggregators import Borda, Cascade, LimitScores
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import BlockKey, problem_with
+from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import BlockTask
 from rankbench.losses import ERR, NDCG
 from rankbench.plugin import manager
@@ -44,10 +45,10 @@ class Own(Aggregator):
 def own(monkeypatch):
     real = manager.get
 
-    def get(kind, spec):
+    def get(base, spec):
         if str(spec).startswith("own-clicks"):
             return Own(bad=str(spec).partition("bad=")[2])
-        return real(kind, spec)
+        return real(base, spec)
 
     monkeypatch.setattr(manager, "get", get)
 
@@ -124,8 +125,8 @@ def test_who_may_compete_on_what():
     assert protocol.misfit(LimitScores()) == ""
     assert "does not aggregate selections" in protocol.misfit(Borda())
     assert protocol.refusal(DATASET) == ""
-    assert "does not have" in protocol.refusal(manager.get("dataset", "yandex-clicks"))
-    assert "takes selections" in protocol.refusal(manager.get("dataset", "web10k-like"))
+    assert "does not have" in protocol.refusal(manager.get(Dataset, "yandex-clicks"))
+    assert "takes selections" in protocol.refusal(manager.get(Dataset, "web10k-like"))
 
 
 def test_the_block_that_compiles():

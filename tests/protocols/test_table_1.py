@@ -29,7 +29,7 @@ REAL = pytest.mark.skipif(
 
 def prepared(spec, dataset=SMALL, seed=1):
     protocol = build(Table1, spec)[0]
-    return protocol.prepare(rankbench.get("dataset", dataset), seed)
+    return protocol.prepare(rankbench.get(rankbench.Dataset, dataset), seed)
 
 
 def run(ready, cells, n=2000, repetition=0, seed=1):
@@ -43,7 +43,7 @@ def ready():
 
 
 def test_parts_are_folds_of_all_ratings(ready):
-    ratings = Ratings.of(rankbench.get("dataset", SMALL).scan())
+    ratings = Ratings.of(rankbench.get(rankbench.Dataset, SMALL).scan())
     tested = []
     for repetition in range(5):
         parts = ready.protocol._parts(ready, 1, repetition)
@@ -101,7 +101,7 @@ def test_every_method_may_compete_and_neighbors_do_not_matter(ready):
 
 def test_movie_mean_by_hand(ready):
     train, _, test = ready.protocol._parts(ready, 1, 0)
-    ratings = Ratings.of(rankbench.get("dataset", SMALL).scan())
+    ratings = Ratings.of(rankbench.get(rankbench.Dataset, SMALL).scan())
     order = ready.arrays["run-0.order"]
     learned = order[: len(train.queries.labels)]
     sums, counts = np.zeros(120), np.zeros(120)

@@ -104,7 +104,7 @@ def random_log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFra
 @pytest.mark.parametrize("method", ["bradley-terry", "davidson", "win-rate", "borda", "kemeny", "elo"])
 def test_scores_are_those_of_the_aggregator(method: str) -> None:
     log = random_log(400, 6, 10)
-    aggregator = rankbench.get("aggregator", method)
+    aggregator = rankbench.get(rankbench.Aggregator, method)
     number = {f"i{i}": i for i in range(6)}
     votes = rankbench.Comparisons(
         np.array([0, 400]),

@@ -76,7 +76,7 @@ def test_who_counts_votes_is_shown_votes_and_not_their_sums() -> None:
     rng = np.random.default_rng(4)
     votes = drawn(rng.normal(size=6), 200, rng)
     rows = np.flatnonzero(rng.random(200) < 0.7)
-    everyone = [component_class("aggregator", name) for name in names("aggregator")]
+    everyone = [component_class(Aggregator, name) for name in names("aggregator")]
     ours = [aggregator() for aggregator in everyone if aggregator.__module__.startswith("rankbench.")]
     fitting = [a for a in ours if isinstance(a, Aggregator)]
     fitting = [a for a in fitting if (a.judgments, a.structure) == ("comparisons", "scores") and not a.needs_truth]
@@ -87,7 +87,7 @@ def test_who_counts_votes_is_shown_votes_and_not_their_sums() -> None:
 
 
 def test_aggregate_runs_what_a_plugin_derives_from_a_built_in_aggregator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankbench.plugin.manager.get", lambda kind, text: Own())
+    monkeypatch.setattr("rankbench.plugin.manager.get", lambda base, text: Own())
     frame = pl.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
     assert aggregate(frame, "own").table["score"].to_list() == [2.0, 1.0, 0.0]
     with pytest.raises(SpecError, match="sandwich intervals for bradley-terry only"):

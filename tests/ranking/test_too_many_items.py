@@ -56,7 +56,7 @@ def small():
 
 
 def aggregator(spec: str) -> Aggregator:
-    found = manager.get("aggregator", spec)
+    found = manager.get(Aggregator, spec)
     assert isinstance(found, Aggregator)
     return found
 

@@ -68,7 +68,7 @@ class Interrupting(rankbench.Method):
         raise KeyboardInterrupt
 
 @rankbench.hookimpl
-def rankbench_register_methods():
+def rankbench_register():
     return [Deadly, Endless, EndlessMachineCode, Patching, Interrupting]
 """
 

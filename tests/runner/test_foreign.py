@@ -192,7 +192,7 @@ FORGED = {
 
 
 @rankbench.hookimpl
-def rankbench_register_methods():
+def rankbench_register():
     return [Leaves, Lies, Alters, Rubbish]
 """
 
@@ -210,7 +210,7 @@ class First(rankbench.Method):
 
 
 @rankbench.hookimpl
-def rankbench_register_methods():
+def rankbench_register():
     return [First]
 """
 

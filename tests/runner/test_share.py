@@ -43,7 +43,7 @@ def test_what_sources_share_is_written_once() -> None:
 
 def test_the_copy_of_a_worker_is_whole() -> None:
     """Of fields that a later version adds, too: each has another value than its default here."""
-    data = rankbench.get("dataset", "web10k-like:queries=2,features=9")
+    data = rankbench.get(rankbench.Dataset, "web10k-like:queries=2,features=9")
     made = Prepared(
         protocol=protocol_of("btl:design=3"),
         dataset=data,

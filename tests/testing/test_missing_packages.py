@@ -11,6 +11,7 @@ from typing import Annotated
 import pytest
 
 import rankbench
+from rankbench.kinds.model import Model
 from rankbench.plugin.resolve import reference
 from rankbench.testing import check_component, checks_for, parametrize_with_checks
 
@@ -45,7 +46,7 @@ class Around(rankbench.Method):
 
     name = "around"
     source = "A test"
-    model: Annotated[rankbench.Model, reference("model")] = Elsewhere()
+    model: Annotated[rankbench.Model, reference(Model)] = Elsewhere()
 
     def fit(self, block):
         raise NotImplementedError
@@ -92,12 +93,8 @@ class Halved(rankbench.Model):
         return x / 2
 
 @rankbench.hookimpl
-def rankbench_register_models():
-    return MODELS
-
-@rankbench.hookimpl
-def rankbench_register_suites():
-    return [Path(__file__).with_name("some-suite.toml")]
+def rankbench_register():
+    return [*MODELS, Path(__file__).with_name("some-suite.toml")]
 """
 SUITE = """
 name = "some-suite"

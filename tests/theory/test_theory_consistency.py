@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.surrogate import Surrogate
 from rankbench.plugin import manager
 from rankbench.theory.cones import FAR, least_on_cone, representative
 from rankbench.theory.consistency import consistency
@@ -19,11 +21,11 @@ from rankbench.theory.settings import GRAPHS, SCORES, Setting
 
 BY_NAME = {setting.name: setting for setting in (*GRAPHS, *SCORES)}
 THEOREM_2, THEOREM_3 = BY_NAME["Theorem 2 (low noise)"], BY_NAME["Theorem 3 (low noise)"]
-DISAGREEMENT = manager.get("loss", "pairwise-disagreement")
+DISAGREEMENT = manager.get(Loss, "pairwise-disagreement")
 
 
 def on(spec, setting, loss=DISAGREEMENT, aggregation="none"):
-    return consistency(manager.get("surrogate", spec), setting, loss, aggregation)
+    return consistency(manager.get(Surrogate, spec), setting, loss, aggregation)
 
 
 @pytest.mark.parametrize(("phi", "gap"), [("logistic", 0.043), ("exponential", 0.082), ("squared-hinge", 0.050)])
@@ -68,7 +70,7 @@ def test_linear_gap_is_its_closed_form():
 
 
 def test_ndcg():
-    ndcg = manager.get("loss", "ndcg")
+    ndcg = manager.get(Loss, "ndcg")
     for setting in SCORES:
         for spec in ("regression", "order-preserving", "order-preserving:phi=exponential"):
             assert on(spec, setting, ndcg).gap > 0
@@ -80,13 +82,13 @@ def test_ndcg():
 
 
 def test_err_needs_independence():
-    err = manager.get("loss", "err")
+    err = manager.get(Loss, "err")
     assert on("order-preserving-err", BY_NAME["independent"], err).gap > 0
     assert on("order-preserving-err", BY_NAME["correlated"], err).gap < 0
 
 
 def test_excess_is_that_of_the_true_loss():
-    err, setting = manager.get("loss", "err"), BY_NAME["correlated"]
+    err, setting = manager.get(Loss, "err"), BY_NAME["correlated"]
     law = list(zip(setting.probabilities, setting.structures, strict=True))
     risks = {order: sum(p * err.value(representative(order), s) for p, s in law) for order in permutations(range(3))}
     assert on("order-preserving-err", setting, err).excess == pytest.approx(risks[0, 1, 2] - min(risks.values()))
@@ -106,7 +108,7 @@ def grid_least(risk, order, span, points):
 
 @pytest.mark.parametrize("spec", ["pairwise-logistic", "pairwise-hinge", "pairwise-squared-hinge:form=margin"])
 def test_least_on_cone_is_that_of_a_grid(spec):
-    surrogate = manager.get("surrogate", spec)
+    surrogate = manager.get(Surrogate, spec)
     risk = surrogate_risk(surrogate, THEOREM_2, DISAGREEMENT)
     for order in permutations(range(3)):
         found = least_on_cone(risk, order, "smooth" in surrogate.properties, True)
@@ -118,7 +120,7 @@ def test_least_on_cone_is_that_of_a_grid(spec):
 def test_infimum_that_is_not_attained():
     """One edge: the logistic risk goes to 0 as the scores go apart."""
     setting = Setting("", "", (np.array([[0.0, 1.0], [0.0, 0.0]]),), (1.0,))
-    risk = surrogate_risk(manager.get("surrogate", "pairwise-logistic"), setting, DISAGREEMENT)
+    risk = surrogate_risk(manager.get(Surrogate, "pairwise-logistic"), setting, DISAGREEMENT)
     assert least_on_cone(risk, (0, 1), True, True) <= math.log1p(math.exp(-FAR)) + 1e-9
     assert least_on_cone(risk, (1, 0), True, True) == pytest.approx(math.log(2))
 
@@ -136,7 +138,7 @@ def test_relabeling_changes_nothing(order, spec):
 def test_gradients_are_those_of_the_values():
     rng = np.random.default_rng(3)
     for spec in ("pairwise-logistic:form=margin", "linear", "regression"):
-        surrogate = manager.get("surrogate", spec)
+        surrogate = manager.get(Surrogate, spec)
         risk = surrogate_risk(surrogate, THEOREM_2, DISAGREEMENT)
         alpha = rng.normal(size=3)
         gradient = risk(alpha)[1]

@@ -13,7 +13,7 @@ def test_it_does_what_it_declares(check):
 
 
 def test_rankbench_knows_it():
-    assert isinstance(rankbench.get("surrogate", "squared-hinge"), SquaredHinge)
+    assert isinstance(rankbench.get(rankbench.Surrogate, "squared-hinge"), SquaredHinge)
 
 
 def test_a_margin_of_one_costs_nothing():

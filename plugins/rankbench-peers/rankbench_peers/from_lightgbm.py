@@ -37,7 +37,7 @@ class LightgbmRanker(rankbench.Method):
     properties: ClassVar[frozenset[Property]] = frozenset()
     packages: ClassVar[tuple[str, ...]] = ("lightgbm",)
 
-    aggregator: Annotated[rankbench.Aggregator, rankbench.reference("aggregator")] = Field(
+    aggregator: Annotated[rankbench.Aggregator, rankbench.reference(rankbench.Aggregator)] = Field(
         default="bradley-terry", validate_default=True, description="What makes scores of comparisons."
     )
     levels: int = Field(default=5, ge=2, le=31, description="Number of grades.")

@@ -1,4 +1,4 @@
-"""What rankbench finds here: the hooks. No peer is imported by them."""
+"""What rankbench finds here: the hook. No peer is imported by it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import rankbench
 
-__all__ = ["rankbench_register_aggregators", "rankbench_register_methods", "rankbench_register_suites"]
+__all__ = ["rankbench_register"]
 
 
 @rankbench.hookimpl
-def rankbench_register_aggregators() -> list[type[rankbench.Aggregator]]:
-    """Return the aggregators of choix and evalica."""
+def rankbench_register() -> list[type[rankbench.Component] | Path]:
+    """Return what choix, evalica, scikit-learn and LightGBM compute, and the suites that compare it with ours."""
     from rankbench_peers.from_choix import ChoixIlsr, ChoixLsr, ChoixMm, ChoixOpt, ChoixRankCentrality
     from rankbench_peers.from_evalica import (
         EvalicaAverageWinRate,
@@ -22,7 +22,10 @@ def rankbench_register_aggregators() -> list[type[rankbench.Aggregator]]:
         EvalicaNewman,
         EvalicaPageRank,
     )
+    from rankbench_peers.from_lightgbm import LightgbmRanker
+    from rankbench_peers.from_sklearn import SklearnLogistic, SklearnSgd
 
+    suites = Path(__file__).parent / "suites"
     return [
         ChoixLsr,
         ChoixIlsr,
@@ -36,20 +39,9 @@ def rankbench_register_aggregators() -> list[type[rankbench.Aggregator]]:
         EvalicaElo,
         EvalicaNewman,
         EvalicaPageRank,
+        SklearnLogistic,
+        SklearnSgd,
+        LightgbmRanker,
+        suites / "peers.toml",
+        suites / "peers-features.toml",
     ]
-
-
-@rankbench.hookimpl
-def rankbench_register_methods() -> list[type[rankbench.Method]]:
-    """Return the methods of scikit-learn and LightGBM."""
-    from rankbench_peers.from_lightgbm import LightgbmRanker
-    from rankbench_peers.from_sklearn import SklearnLogistic, SklearnSgd
-
-    return [SklearnLogistic, SklearnSgd, LightgbmRanker]
-
-
-@rankbench.hookimpl
-def rankbench_register_suites() -> list[Path]:
-    """Return the suites ``peers`` and ``peers-features``."""
-    folder = Path(__file__).parent / "suites"
-    return [folder / "peers.toml", folder / "peers-features.toml"]

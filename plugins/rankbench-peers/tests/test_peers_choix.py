@@ -59,7 +59,7 @@ def test_without_regularization_it_is_maximum_likelihood(votes, peer, weighted):
 def test_alpha_one_half_of_opt_is_our_ridge_of_one_with_ties_and_weights(votes):
     rng = np.random.default_rng(2)
     said = rankbench.Comparisons(np.array([0, 400]), *votes, rng.choice([1.0, 3.0], 400), rng.random(400) < 0.4)
-    ours = rankbench.get("aggregator", "bradley-terry:ridge=1").from_comparisons(said, M)
+    ours = rankbench.get(rankbench.Aggregator, "bradley-terry:ridge=1").from_comparisons(said, M)
     theirs = ChoixOpt(alpha=0.5, tolerance=1e-10).from_comparisons(said, M)
     np.testing.assert_allclose(theirs, ours, atol=1e-6)
     whole = said.without_ties()

@@ -80,19 +80,19 @@ def test_parameters_arrive(said):
 
 
 def test_bradley_terry_is_the_maximum_of_the_likelihood(said):
-    ours = rankbench.get("aggregator", "bradley-terry:ridge=1e-9").from_comparisons(said, M)
+    ours = rankbench.get(rankbench.Aggregator, "bradley-terry:ridge=1e-9").from_comparisons(said, M)
     theirs = EvalicaBradleyTerry(scale="log").from_comparisons(said, M)
     np.testing.assert_allclose(theirs - theirs.mean(), ours, atol=1e-5)
 
 
 def test_newman_is_davidson(said):
-    ours = rankbench.get("aggregator", "davidson:ridge=1e-9").from_comparisons(said, M)
+    ours = rankbench.get(rankbench.Aggregator, "davidson:ridge=1e-9").from_comparisons(said, M)
     theirs = EvalicaNewman(scale="log", limit=10_000, tolerance=1e-10).from_comparisons(said, M)
     np.testing.assert_allclose(theirs - theirs.mean(), ours, atol=1e-5)
 
 
 def test_elo_is_ours_on_the_scale_of_chess_with_ties_and_weights(said):
-    ours = rankbench.get("aggregator", "elo:factor=20").from_comparisons(said, M)
+    ours = rankbench.get(rankbench.Aggregator, "elo:factor=20").from_comparisons(said, M)
     theirs = EvalicaElo(k=20).from_comparisons(said, M)
     np.testing.assert_allclose((theirs - 1000) * math.log(10) / 400, ours, atol=1e-9)
 

@@ -11,9 +11,9 @@ import pytest
 import rankbench
 from rankbench.errors import SpecError
 from rankbench_peers import packages
-from rankbench_peers.plugin import rankbench_register_aggregators, rankbench_register_methods
+from rankbench_peers.plugin import rankbench_register
 
-ALL = [*rankbench_register_aggregators(), *rankbench_register_methods()]
+ALL = [found for found in rankbench_register() if isinstance(found, type)]
 MODULES = {"choix": "choix", "evalica": "evalica", "scikit-learn": "sklearn", "lightgbm": "lightgbm"}
 
 
@@ -31,8 +31,9 @@ def take_away(monkeypatch, module):
 def test_finding_and_describing_everything_imports_no_peer():
     program = (
         "import sys, rankbench\n"
-        "from rankbench_peers.plugin import rankbench_register_aggregators as a, rankbench_register_methods as m\n"
-        "for cls in [*a(), *m()]: rankbench.get(cls.kind, cls.name).config()\n"
+        "from rankbench_peers.plugin import rankbench_register\n"
+        "classes = [found for found in rankbench_register() if isinstance(found, type)]\n"
+        "for cls in classes: rankbench.get(cls, cls.name).config()\n"
         "print(sorted({'choix', 'evalica', 'sklearn', 'lightgbm', 'pandas', 'numba'} & set(sys.modules)))"
     )
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -43,7 +44,7 @@ def test_finding_and_describing_everything_imports_no_peer():
 def test_every_component_names_its_package_and_is_skipped_by_that_name(cls, monkeypatch):
     (distribution,) = cls.packages
     take_away(monkeypatch, MODULES[distribution])
-    component = rankbench.get(cls.kind, cls.name)
+    component = rankbench.get(cls, cls.name)
     design = rankbench.Queries(["q"], np.array([0, 2]), np.eye(2, dtype=np.float32), np.arange(2.0))
     said = rankbench.Comparisons(np.array([0, 1]), np.array([0], np.int32), np.array([1], np.int32), np.ones(1))
     block = rankbench.Block(design, said, 1, 0, (1,))

@@ -66,7 +66,7 @@ def test_a_tie_is_half_a_win_each_way():
 def test_logistic_is_our_pairwise_logistic_contender(case):
     block, _ = case
     spec = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton,lambda=0.01"
-    ours = rankbench.get("method", spec).fit(block).score(block.design)
+    ours = rankbench.get(rankbench.Method, spec).fit(block).score(block.design)
     theirs = SklearnLogistic(l2=0.01, tolerance=1e-10, solver="newton-cg").fit(block).score(block.design)
     np.testing.assert_allclose(theirs, ours, atol=1e-5)
 
@@ -107,7 +107,7 @@ def test_grades_are_places_in_equal_parts_and_only_of_items_that_were_compared()
     losers = np.array([1, 2, 3, 4, 2, 3, 4, 3, 4, 4, 3], dtype=np.int32)
     said = rankbench.Comparisons(np.array([0, 11, 11]), winners, losers, np.ones(11))
     rows, labels, sizes = grades(
-        rankbench.Block(design, said, 6, 0, (1,)), rankbench.get("aggregator", "bradley-terry"), 5
+        rankbench.Block(design, said, 6, 0, (1,)), rankbench.get(rankbench.Aggregator, "bradley-terry"), 5
     )
     assert rows.tolist() == [0, 1, 2, 3, 4]
     assert labels.tolist() == [4, 3, 2, 1, 1]
@@ -131,7 +131,7 @@ def test_lightgbm_is_lightgbm_on_these_grades(case):
 @pytest.mark.parametrize("spec", ["lightgbm:aggregator=limit-scores", "lightgbm:aggregator=average-adjacency"])
 def test_grades_are_never_made_of_the_truth(spec):
     with pytest.raises(SpecError, match="does not make scores of comparisons"):
-        rankbench.get("method", spec)
+        rankbench.get(rankbench.Method, spec)
 
 
 @pytest.mark.parametrize("peer", [SklearnLogistic(), SklearnSgd(), LightgbmRanker()])

@@ -87,12 +87,9 @@ def detect(
 
 def _detector(method: str, calibration: float | None) -> Detector:
     import rankbench
-    from rankbench.errors import SpecError
     from rankbench_rankad.detector import Detector
 
-    found = rankbench.get("method", method)
-    if not isinstance(found, Detector):
-        raise SpecError(f"method {found.name!r} is not a detector; rank-ad and knn-distance are")
+    found = rankbench.get(Detector, method)
     return found if calibration is None else found.model_copy(update={"calibration": calibration})
 
 

@@ -99,9 +99,7 @@ class Anomaly(Protocol):
     def _judged(
         self, cell: str, spec: str, training: Floats, test: Floats, anomalous: NDArray[np.bool_], entropy: list[int]
     ) -> CellResult:
-        detector = rankbench.get("method", spec)
-        if not isinstance(detector, Detector):
-            raise SpecError(self.misfit(detector))
+        detector = rankbench.get(Detector, spec)
         own = int(detector.digest()[:16], 16)
         trained = detector.train(training, np.random.default_rng([*entropy, own]))
         scores = trained.score(test)

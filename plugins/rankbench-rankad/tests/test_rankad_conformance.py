@@ -3,7 +3,7 @@
 from rankbench.testing import parametrize_with_checks
 from rankbench_rankad.adbench import TABLES
 from rankbench_rankad.peers import IsolationForest, KnnDistance, LocalOutlierFactor, OneClassSvm
-from rankbench_rankad.plugin import rankbench_register_suites
+from rankbench_rankad.plugin import SUITE
 from rankbench_rankad.protocol import Anomaly
 from rankbench_rankad.rank_ad import RankAD
 from rankbench_rankad.readers import CsvPoints, NpzPoints, ParquetPoints
@@ -24,7 +24,7 @@ from rankbench_rankad.simulator import KnownDensity
         KnownDensity(nominal=50, anomalies=5),
         Anomaly(),
         *TABLES,
-        *rankbench_register_suites(),
+        SUITE,
     ]
 )
 def test_it_does_what_it_declares(check):

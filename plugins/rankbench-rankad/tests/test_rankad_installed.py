@@ -36,17 +36,17 @@ def tables(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("kind", "names"),
+    ("base", "names"),
     [
-        ("method", ["rank-ad", "knn-distance", "one-class-svm", "isolation-forest", "local-outlier-factor"]),
-        ("reader", ["npz-points", "csv-points", "parquet-points"]),
-        ("dataset", ["known-density", "adbench-smtp"]),
-        ("protocol", ["anomaly"]),
+        (rankbench.Method, ["rank-ad", "knn-distance", "one-class-svm", "isolation-forest", "local-outlier-factor"]),
+        (rankbench.Reader, ["npz-points", "csv-points", "parquet-points"]),
+        (rankbench.Dataset, ["known-density", "adbench-smtp"]),
+        (rankbench.Protocol, ["anomaly"]),
     ],
 )
-def test_rankbench_has_every_component(kind, names):
+def test_rankbench_has_every_component(base, names):
     for name in names:
-        component = rankbench.get(kind, name)
+        component = rankbench.get(base, name)
         assert (str(component), bool(component.source), bool(component.summary())) == (name, True, True)
 
 
@@ -96,7 +96,10 @@ def test_detect_is_the_same_every_time_and_its_seed_matters(run, tables):
     [
         (["nowhere.csv"], "error: nowhere.csv: there is no such file"),
         (["{all}", "--method", "rank-add"], "did you mean 'rank-ad'?"),
-        (["{all}", "--method", "random-scores"], "is not a detector"),
+        (
+            ["{all}", "--method", "random-scores"],
+            "is not a Detector; these are: isolation-forest",
+        ),
         (["{all}", "--nominal", "{nominal}", "--ignore", "c"], "no column 'c' to ignore"),
         (["{all}", "--alpha", "1"], "--alpha"),
     ],

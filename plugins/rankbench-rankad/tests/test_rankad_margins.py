@@ -45,7 +45,7 @@ def test_each_derivative_is_that_of_its_loss(name):
 
 def test_the_squared_hinge_and_the_exponential_are_rankbenchs():
     for ours, theirs in (("squared-hinge", "pairwise-squared-hinge"), ("exponential", "pairwise-exponential")):
-        surrogate = rankbench.get("surrogate", theirs)
+        surrogate = rankbench.get(rankbench.Surrogate, theirs)
         np.testing.assert_allclose(LOSSES[ours].value(grid), surrogate.phi(grid), rtol=1e-12)
         np.testing.assert_allclose(LOSSES[ours].derivative(grid), surrogate.dphi(grid), rtol=1e-12)
 

@@ -114,8 +114,8 @@ def test_what_does_not_fit_is_said(prepared):
     with pytest.raises(InputError, match=r"n = 500 nominal points"):
         protocol.execute(prepared, task("knn-distance", n=500))
     refused = protocol.execute(prepared, task("random-scores"))[0]
-    assert (refused.status, "not a detector" in refused.reason) == ("skipped", True)
-    assert protocol.misfit(rankbench.get("method", "rank-ad")) == ""
+    assert (refused.status, "not a Detector" in refused.reason) == ("skipped", True)
+    assert protocol.misfit(rankbench.get(rankbench.Method, "rank-ad")) == ""
     failed = protocol.execute(prepared, task("rank-ad:neighbors=500", n=200))[0]
     assert failed.status == "error"
     assert "too few for neighbors=500" in failed.reason
@@ -138,7 +138,7 @@ def test_whatever_a_detector_raises_is_its_own_row(prepared, monkeypatch, error,
     get = rankbench.get
     spy = SimpleNamespace(score=raises)
     monkeypatch.setattr(_Spy, "train", raises if when == "train" else lambda self, points, generator: spy)
-    monkeypatch.setattr(rankbench, "get", lambda kind, spec: _Spy() if spec == "spy" else get(kind, spec))
+    monkeypatch.setattr(rankbench, "get", lambda base, spec: _Spy() if spec == "spy" else get(base, spec))
     cells = prepared.protocol.execute(prepared, task("knn-distance", "spy", "isolation-forest"))
     assert [cell.status for cell in cells] == ["done", status, "done"]
     assert cells[1].reason == reason

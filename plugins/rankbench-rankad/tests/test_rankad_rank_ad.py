@@ -113,7 +113,7 @@ def test_what_cannot_be_learned_from_is_said():
     with pytest.raises(InputError, match="kernel=exact"):
         RankAD(kernel="exact", **FIXED).train(np.random.default_rng(0).normal(size=(4001, 2)), generator())
     with pytest.raises(SpecError, match="landmarks goes with kernel=nystroem"):
-        rankbench.get("method", "rank-ad:kernel=exact,landmarks=10")
+        rankbench.get(rankbench.Method, "rank-ad:kernel=exact,landmarks=10")
 
 
 def test_a_constant_feature_is_harmless(table):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from rankbench.kinds.reader import Reader
 from rankbench.plugin.hookspecs import hookimpl
 
-__all__ = ["rankbench_register_readers"]
+__all__ = ["rankbench_register"]
 
 
 @hookimpl
-def rankbench_register_readers() -> list[type[Reader]]:
+def rankbench_register() -> list[type[Reader]]:
     """Return the built-in readers."""
     from rankbench.data.readers.csv import CsvReader
     from rankbench.data.readers.letor import LetorReader

@@ -17,8 +17,7 @@ _HEAD = 65_536
 
 def registered_readers() -> list[type[Reader]]:
     """Return the classes of all readers, plugins' too."""
-    found = (component_class("reader", name) for name in names("reader"))
-    return [cls for cls in found if issubclass(cls, Reader)]
+    return [component_class(Reader, name) for name in names("reader")]
 
 
 def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> Reader:

@@ -29,17 +29,17 @@ class Composition(Method):
         Parts do not go together: says which, and what to write instead.
     """
 
-    aggregator: Annotated[Aggregator, reference("aggregator")] = Field(
+    aggregator: Annotated[Aggregator, reference(Aggregator)] = Field(
         default="mean-log-odds", validate_default=True, description="Structure function s(Y_1..Y_k)."
     )
     k: Order = Field(default=math.inf, description="Order of the U-statistic; inf: all of a query's judgments.")
-    surrogate: Annotated[Surrogate, reference("surrogate")] = Field(
+    surrogate: Annotated[Surrogate, reference(Surrogate)] = Field(
         default="regression", validate_default=True, description="Convex surrogate."
     )
-    model: Annotated[Model, reference("model")] = Field(
+    model: Annotated[Model, reference(Model)] = Field(
         default="linear", validate_default=True, description="From features to scores."
     )
-    optimizer: Annotated[Optimizer, reference("optimizer")] = Field(
+    optimizer: Annotated[Optimizer, reference(Optimizer)] = Field(
         default="exact", validate_default=True, description="A step (lockstep) or a solver."
     )
     l2: float = Field(default=1e-3, alias="lambda", ge=0, allow_inf_nan=False, description="Ridge penalty.")

@@ -15,7 +15,7 @@ from rankbench.aggregators.elo import Elo
 from rankbench.component import Property
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.method import Block, Fitted
+from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.kinds.queries import Comparisons
 from rankbench.methods.erm import composed
 from rankbench.methods.erm.composed import fit_composed
@@ -31,7 +31,7 @@ def tied(block: Block) -> Block:
 
 
 def fitted(block: Block, spec: str) -> Fitted:
-    method = get("method", spec)
+    method = get(Method, spec)
     assert isinstance(method, ERM)
     outcome = fit_composed(block, {"": method})[""]
     assert isinstance(outcome, Fitted), outcome
@@ -40,7 +40,7 @@ def fitted(block: Block, spec: str) -> Fitted:
 
 def minimizer(block: Block, spec: str) -> NDArray[np.float64]:
     """Solve the normal equations of (19) and (28), its subsets enumerated."""
-    method = get("method", spec)
+    method = get(Method, spec)
     assert isinstance(method, ERM)
     said = block.comparisons.without_ties()
     x = block.design.x.astype(np.float64)
@@ -113,7 +113,7 @@ def test_identity_has_one_order(k: str) -> None:
     for surrogate in ("pairwise-logistic", "pairwise-logistic(form=margin)"):
         for optimizer in ("newton", "composite"):
             with pytest.raises(SpecError, match="write k=1, not k="):
-                get("method", f"erm:aggregator=identity,surrogate={surrogate},optimizer={optimizer},k={k}")
+                get(Method, f"erm:aggregator=identity,surrogate={surrogate},optimizer={optimizer},k={k}")
 
 
 @pytest.mark.usefixtures("way")
@@ -121,9 +121,9 @@ def test_identity_has_one_order(k: str) -> None:
 def test_an_order_of_judgments_is_not_made_up_for_the_halves_of_ties(spec: str) -> None:
     """Which half of a tie comes first would be whose name it bears first."""
     block = make_block([4, 3], 20, d=2, seed=4)
-    method = get("method", spec)
+    method = get(Method, spec)
     assert isinstance(method, ERM)
-    other = get("method", "erm")
+    other = get(Method, "erm")
     assert isinstance(other, ERM)
     ties = np.arange(20) == block.comparisons.offsets[1]
     said = replace(block, comparisons=replace(block.comparisons, ties=ties))

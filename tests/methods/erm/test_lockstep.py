@@ -14,7 +14,7 @@ from small_blocks import make_block, reweighted
 
 from rankbench.data.simulators.btl import limit_scores
 from rankbench.errors import SpecError
-from rankbench.kinds.method import Block, Fitted
+from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.methods.erm import composed
 from rankbench.methods.erm.composed import _Fits, fit_composed
 from rankbench.methods.erm.erm import ERM
@@ -80,7 +80,7 @@ SPECS = [
 
 
 def contenders(specs: list[str]) -> dict[str, ERM]:
-    found = {spec: get("method", spec) for spec in specs}
+    found = {spec: get(Method, spec) for spec in specs}
     return {spec: method for spec, method in found.items() if isinstance(method, ERM)}
 
 
@@ -228,7 +228,7 @@ def test_what_does_not_fit_is_refused_before_a_run(text: str, needed: str) -> No
     spec = f"erm:aggregator=average-adjacency,k=1,{text}"
     spec += "" if "surrogate" in spec else ",surrogate=pairwise-logistic"
     with pytest.raises(SpecError, match=needed):
-        get("method", spec)
+        get(Method, spec)
 
 
 def test_fit_alone_is_fit_together(wide: Block) -> None:

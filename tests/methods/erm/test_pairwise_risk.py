@@ -12,7 +12,8 @@ from small_blocks import make_block
 
 from rankbench.aggregators import DifferenceGraph
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.method import Block, Fitted
+from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.optimizer import Optimizer
 from rankbench.kinds.surrogate import PairwiseSurrogate
 from rankbench.methods.erm.composed import fit_composed
 from rankbench.methods.erm.erm import ERM
@@ -80,9 +81,9 @@ SURROGATES = [
 def test_the_solver_minimizes_the_risk(
     weighted: Block, aggregator: str, k: float, surrogate: PairwiseSurrogate
 ) -> None:
-    made = get("aggregator", aggregator)
+    made = get(Aggregator, aggregator)
     assert isinstance(made, Aggregator)
-    method = ERM(aggregator=made, surrogate=surrogate, k=k, optimizer=get("optimizer", "newton"), **{"lambda": 0.1})
+    method = ERM(aggregator=made, surrogate=surrogate, k=k, optimizer=get(Optimizer, "newton"), **{"lambda": 0.1})
     theta = fit(weighted, method)
 
     def objective(at: NDArray[np.float64]) -> float:
@@ -104,8 +105,8 @@ def test_the_solver_minimizes_the_risk(
 def test_steps_go_where_the_solver_is(weighted: Block, spec: str) -> None:
     """With weights that differ, too: both divide by the number of judgments."""
     exact, steps = (
-        get("method", f"{spec},lambda=1,{NEWTON}"),
-        get("method", f"{spec},lambda=1,draws=40000,optimizer=composite(c=1,schedule=inverse-t,t0=100)"),
+        get(Method, f"{spec},lambda=1,{NEWTON}"),
+        get(Method, f"{spec},lambda=1,draws=40000,optimizer=composite(c=1,schedule=inverse-t,t0=100)"),
     )
     assert isinstance(exact, ERM)
     assert isinstance(steps, ERM)
@@ -121,7 +122,7 @@ def test_steps_go_where_the_solver_is(weighted: Block, spec: str) -> None:
     ],
 )
 def test_what_has_no_solver_says_what_to_use(weighted: Block, spec: str, hint: str) -> None:
-    method = get("method", f"{spec},{NEWTON}")
+    method = get(Method, f"{spec},{NEWTON}")
     assert isinstance(method, ERM)
     message = str(fit_composed(weighted, {"": method})[""])
     assert hint in message
@@ -137,11 +138,11 @@ def test_judgments_that_all_cancel_are_said_to(weighted: Block) -> None:
         losers=np.array([1, 0], dtype=np.int32),
         weights=one,
     )
-    method = ERM(aggregator=DifferenceGraph(), surrogate=PairwiseLogistic(), optimizer=get("optimizer", "newton"))
+    method = ERM(aggregator=DifferenceGraph(), surrogate=PairwiseLogistic(), optimizer=get(Optimizer, "newton"))
     block = dataclasses.replace(weighted, comparisons=both)
     assert "cancel" in str(fit_composed(block, {"": method})[""])
     steps = ERM(
-        aggregator=DifferenceGraph(), surrogate=PairwiseLogistic(), optimizer=get("optimizer", "composite"), draws=20
+        aggregator=DifferenceGraph(), surrogate=PairwiseLogistic(), optimizer=get(Optimizer, "composite"), draws=20
     )
     assert not fit(block, steps).any()
 
@@ -152,7 +153,7 @@ def test_a_tie_is_half_a_win_each_way() -> None:
     ties = np.arange(len(said)) % 3 == 0
     tied = dataclasses.replace(block, comparisons=dataclasses.replace(said, ties=ties))
     halves = dataclasses.replace(block, comparisons=dataclasses.replace(said, ties=ties).without_ties())
-    method = get("method", "erm:aggregator=average-adjacency,k=inf,surrogate=pairwise-logistic,optimizer=newton")
+    method = get(Method, "erm:aggregator=average-adjacency,k=inf,surrogate=pairwise-logistic,optimizer=newton")
     assert isinstance(method, ERM)
     found = [fit(case, method) for case in (tied, halves, block)]
     np.testing.assert_array_equal(found[0], found[1])

@@ -13,7 +13,7 @@ from small_blocks import make_block
 from rankbench.kernels.random import seed_state
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.method import Block
-from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.kinds.surrogate import ScoreSurrogate, Surrogate
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.methods.erm.risk import (
     complete_share,
@@ -30,7 +30,7 @@ AGGREGATORS = ["mean-log-odds", "borda", "win-rate", "bradley-terry", "thurstone
 
 
 def components(name: str) -> tuple[Aggregator, ScoreSurrogate]:
-    aggregator, surrogate = get("aggregator", name), get("surrogate", "regression")
+    aggregator, surrogate = get(Aggregator, name), get(Surrogate, "regression")
     assert isinstance(aggregator, Aggregator)
     assert isinstance(surrogate, ScoreSurrogate)
     return aggregator, surrogate

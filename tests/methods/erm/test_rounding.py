@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.method import Block, Fitted
+from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.methods.erm import composed
 from rankbench.methods.erm.composed import fit_composed
@@ -66,7 +66,7 @@ def theta(block: Block, method: ERM) -> NDArray[np.float64]:
 
 
 def contender(spec: str) -> ERM:
-    method = get("method", spec)
+    method = get(Method, spec)
     assert isinstance(method, ERM)
     return method
 

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from small_blocks import make_block
 
 from rankbench.errors import SpecError
-from rankbench.kinds.method import Block, Fitted
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.optimizer import Optimizer
 from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.methods.erm.composed import fit_composed
 from rankbench.methods.erm.erm import ERM
@@ -32,7 +34,7 @@ def small() -> Block:
 
 
 def contender(text: str) -> ERM:
-    method = get("method", text)
+    method = get(Method, text)
     assert isinstance(method, ERM)
     return method
 
@@ -155,13 +157,13 @@ def test_what_is_not_linear_in_its_target_is_refused_when_planned() -> None:
         ) -> tuple[float, NDArray[np.float64]]:
             return float(((alpha - target) ** 4).sum()), 4 * (alpha - target) ** 3
 
-    newton = get("optimizer", "newton")
+    newton = get(Optimizer, "newton")
     with pytest.raises(ValueError, match=r"crooked.*not linear.*k=inf"):
-        ERM(aggregator=get("aggregator", "borda"), surrogate=Crooked(), k=2, optimizer=newton)
-    method = ERM(aggregator=get("aggregator", "borda"), surrogate=Crooked(), optimizer=newton, **{"lambda": 0.1})
+        ERM(aggregator=get(Aggregator, "borda"), surrogate=Crooked(), k=2, optimizer=newton)
+    method = ERM(aggregator=get(Aggregator, "borda"), surrogate=Crooked(), optimizer=newton, **{"lambda": 0.1})
     block = make_block([4, 6, 3], 18, d=4)
     outcome = fit_composed(block, {"": method})[""]
     assert isinstance(outcome, Fitted), outcome
     assert outcome.converged
     with pytest.raises(SpecError, match="quadratic"):
-        get("method", "erm:surrogate=listnet,aggregator=win-rate,optimizer=exact")
+        get(Method, "erm:surrogate=listnet,aggregator=win-rate,optimizer=exact")

@@ -34,5 +34,5 @@ class Broken(rankbench.Dataset):
 
 
 @rankbench.hookimpl
-def rankbench_register_datasets():
+def rankbench_register():
     return [Broken]

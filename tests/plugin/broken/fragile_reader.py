@@ -28,5 +28,5 @@ class Broken(rankbench.Reader):
 
 
 @rankbench.hookimpl
-def rankbench_register_readers():
+def rankbench_register():
     return [Broken]

@@ -20,5 +20,5 @@ class Broken(rankbench.Aggregator):
 
 
 @rankbench.hookimpl
-def rankbench_register_aggregators():
+def rankbench_register():
     return [Broken]

@@ -3,9 +3,9 @@
 import rankbench
 
 CAUGHT = "loading"
-BY = "there is no hook 'rankbench_register_modells'; did you mean 'rankbench_register_models'"
+BY = r"there is no hook 'rankbench_regster': .* write `@rankbench.hookimpl` / `def rankbench_register\(\)"
 
 
 @rankbench.hookimpl
-def rankbench_register_modells():
+def rankbench_regster():
     return []

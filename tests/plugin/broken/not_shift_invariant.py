@@ -22,5 +22,5 @@ class Broken(rankbench.ScoreSurrogate):
 
 
 @rankbench.hookimpl
-def rankbench_register_surrogates():
+def rankbench_register():
     return [Broken]

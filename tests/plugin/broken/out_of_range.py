@@ -23,5 +23,5 @@ class Broken(rankbench.Loss):
 
 
 @rankbench.hookimpl
-def rankbench_register_losses():
+def rankbench_register():
     return [Broken]

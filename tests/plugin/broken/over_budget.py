@@ -30,5 +30,5 @@ class Broken(rankbench.Solver):
 
 
 @rankbench.hookimpl
-def rankbench_register_optimizers():
+def rankbench_register():
     return [Broken]

@@ -18,5 +18,5 @@ class Broken(rankbench.Model):
 
 
 @rankbench.hookimpl
-def rankbench_register_models():
+def rankbench_register():
     return [Broken]

@@ -3,7 +3,7 @@
 import rankbench
 
 CAUGHT = "loading"
-BY = "hook rankbench_register_models raised ZeroDivisionError"
+BY = "hook rankbench_register raised ZeroDivisionError"
 
 
 class Broken(rankbench.Model):
@@ -17,5 +17,5 @@ class Broken(rankbench.Model):
 
 
 @rankbench.hookimpl
-def rankbench_register_models():
+def rankbench_register():
     return [Broken] * (1 // 0)

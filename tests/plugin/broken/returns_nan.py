@@ -22,5 +22,5 @@ class Broken(rankbench.Aggregator):
 
 
 @rankbench.hookimpl
-def rankbench_register_aggregators():
+def rankbench_register():
     return [Broken]

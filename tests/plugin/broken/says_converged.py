@@ -20,5 +20,5 @@ class Broken(rankbench.Solver):
 
 
 @rankbench.hookimpl
-def rankbench_register_optimizers():
+def rankbench_register():
     return [Broken]

@@ -20,5 +20,5 @@ class Broken(rankbench.Method):
 
 
 @rankbench.hookimpl
-def rankbench_register_methods():
+def rankbench_register():
     return [Broken]

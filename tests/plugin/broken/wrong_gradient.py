@@ -23,5 +23,5 @@ class Broken(rankbench.PairwiseSurrogate):
 
 
 @rankbench.hookimpl
-def rankbench_register_surrogates():
+def rankbench_register():
     return [Broken]
