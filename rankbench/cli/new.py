@@ -8,7 +8,7 @@ import click
 
 __all__ = ["new"]
 
-KINDS = ("surrogate", "aggregator", "loss", "optimizer", "model", "method", "reader", "dataset", "suite")
+KINDS = ("aggregator", "surrogate", "loss", "optimizer", "model", "method", "protocol", "reader", "dataset", "suite")
 
 
 @click.group("new")

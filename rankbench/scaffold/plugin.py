@@ -9,20 +9,22 @@ from pathlib import Path
 
 from rankbench.errors import SpecError, nearest
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import SUITE, plural_of
+from rankbench.plugin.kinds import KINDS, SUITE, plural_of
 from rankbench.scaffold.names import Names
 from rankbench.scaffold.templates import filled, write_all
 
 __all__ = ["COMPILED_KINDS", "PLUGIN_KINDS", "of_this_python", "write_plugin"]
 
-PLUGIN_KINDS = ("surrogate", "aggregator", "loss", "optimizer", "model", "method", "reader", "dataset", SUITE)
-"""Kinds that there is a template for."""
+PLUGIN_KINDS = (*KINDS, SUITE)
+"""What there is a template for: every kind."""
 
 COMPILED_KINDS = ("surrogate", "aggregator", "loss", "optimizer")
 """Those of them that have a compiled form, and a template for it."""
 
 IMPORTS = {
     "optimizer": "import numpy as np\nfrom {module} import {cls}\n\nfrom rankbench.kinds.penalty import Penalty",
+    "protocol": "import numpy as np\nfrom {module} import {cls}\nfrom {module}.protocol import misordered, votes\n\n"
+    "from rankbench.kinds.cell import BlockKey\nfrom rankbench.kinds.protocol import BlockTask",
     "reader": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
     "dataset": "from {module} import {cls}",
 }
@@ -33,6 +35,7 @@ CHECKED = {
     "optimizer": "{cls}(), {cls}(c=1.0)",
     "model": "{cls}(), {cls}(scale=0.1)",
     "method": "{cls}(), {cls}(ridge=1.0)",
+    "protocol": "{cls}(), {cls}(items=3, populations=4)",
     "dataset": "{cls}(queries=20), {cls}(queries=20, noise=0, seed=3)",
 }
 

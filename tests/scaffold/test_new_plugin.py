@@ -8,8 +8,10 @@ import subprocess
 import sys
 import sysconfig
 import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from rankbench.errors import InputError, SpecError
@@ -45,8 +47,6 @@ def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
     ((name, module),) = project["entry-points"]["rankbench"].items()
     assert (name, module) == (f"made-{kind}", f"rankbench_made_{kind}")
 
-    from importlib.metadata import EntryPoint
-
     plugins = load([EntryPoint(name, module, "rankbench")], strict=True)
     assert plugins.statuses[0].components == (f"{kind}/made-{kind}",)
     brought = plugins.registry.suites()[name] if kind == "suite" else plugins.registry.component_class(kind, name)
@@ -54,6 +54,28 @@ def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
     assert [str(result) for result in results if not result.ok] == []
     assert sum(result.executed for result in results) >= 3
     assert any(result.check.startswith("compiled-") and result.executed for result in results) == compiled
+
+
+def test_the_protocol_runs_the_suite_of_its_readme_and_its_tests_pass(tmp_path):
+    folder = write_plugin("rankbench-made-protocol", "protocol", tmp_path)
+    # As installed: worker processes look the protocol up as well.
+    info = folder / "rankbench_made_protocol-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rankbench-made-protocol\nVersion: 0.1.0\n")
+    (info / "entry_points.txt").write_text("[rankbench]\nmade-protocol = rankbench_made_protocol\n")
+    (toml,) = re.findall(r"```toml\n(.*?)```", (folder / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    (tmp_path / "own.toml").write_text(toml, encoding="utf-8")
+    program = "from rankbench.cli import main; main(prog_name='rankbench')"
+    for command in (["-c", program, "run", "--suite", "own.toml", "--out", "out"], ["-m", "pytest", "-q", str(folder)]):
+        environment = {**os.environ, "PYTHONPATH": str(folder)}
+        shown = subprocess.run(
+            [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert shown.returncode == 0, shown.stdout + shown.stderr
+    rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    assert rows["status"].unique().to_list() == ["done"]
+    means = dict(rows.group_by("n").agg(pl.col("value").mean()).iter_rows())
+    assert means[300] < means[30] < 0.5
 
 
 @pytest.mark.parametrize(("kind", "compiled"), WRITTEN)
