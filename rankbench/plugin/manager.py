@@ -273,14 +273,14 @@ def get(base: Callable[..., C], text: str | Spec) -> C:
     Examples
     --------
     >>> import rankbench
-    >>> rankbench.get(rankbench.Method, "random-scores:stream=3").stream
-    3
+    >>> rankbench.get(rankbench.Aggregator, "elo:factor=20")
+    Elo(factor=20.0)
     """
     spec = parse(text) if isinstance(text, str) else text
     found = component_class(base, spec.name)
     if _is_grid(spec):
         raise SpecError(f"{_kind(base)} {str(spec)!r} is a grid; write one value for each parameter here")
-    return cast("C", cast("type[Component]", found).from_spec(spec))
+    return found.from_spec(spec)
 
 
 def _is_grid(value: Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -58,7 +59,7 @@ def test_the_built_in_component_keeps_its_name(entry, model):
     assert loaded.registry.component_class("model", "linear") is ours
     assert [status.distribution for status in loaded.statuses] == ["rankbench", "aaa"]
     (cause,) = loaded.statuses[1].causes
-    assert "model 'linear' of aaa 9.9 is refused: rankbench 0.1.0 registered that name first" in cause
+    assert "model 'linear' of aaa 9.9 is refused: rankbench 0.1.0 registered that name first; rename it, or" in cause
 
 
 def test_of_two_third_parties_the_first_by_distribution_keeps_the_name(entry, model):
@@ -95,6 +96,21 @@ def test_suites_must_be_toml_files_with_good_names(entry, tmp_path, make, cause)
         (tmp_path / name).touch()
     loaded = load([entry(brings=lambda: make(tmp_path))])
     assert cause in loaded.statuses[0].causes[0]
+    assert loaded.registry.suites() == {}
+
+
+class Locked(type(Path())):
+    """A file that is there, and that its owner alone may read."""
+
+    def open(self, *arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+
+def test_a_suite_that_cannot_be_read_is_refused_with_the_reason(entry, tmp_path):
+    path = Locked(tmp_path / "locked.toml")
+    path.touch()
+    loaded = load([entry(brings=lambda: [path])])
+    assert loaded.statuses[0].causes[0].endswith("locked.toml cannot be read: Permission denied")
     assert loaded.registry.suites() == {}
 
 
