@@ -9,11 +9,14 @@ that are not to be imported.
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
+import inspect
 import os
 import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,6 +180,11 @@ class _Loading:
         except BaseException as error:
             self.broken(f"pluggy refuses {self.entry.value!r}: {said(error)}", error)
             return
+        if (times := _definitions(plugin)) > 1:
+            self.broken(
+                f"{self.entry.value!r} defines {hookspecs.HOOK} {times} times, and Python keeps the last; "
+                "return everything in one list"
+            )
         callers = self.manager.get_hookcallers(plugin) or []
         for caller in callers:
             if caller.name != hookspecs.HOOK:
@@ -222,6 +230,17 @@ class _Loading:
         # Looking at a foreign object (its repr, its attributes) runs foreign code.
         except BaseException as error:
             self.broken(f"{item}: looking at it raised {said(error)}", error)
+
+
+def _definitions(plugin: object) -> int:
+    """Return how often a module's source defines the hook at its top: all but the last are lost without a word."""
+    if not isinstance(plugin, types.ModuleType):
+        return 0
+    try:
+        tree = ast.parse(inspect.getsource(plugin))
+    except (OSError, TypeError, SyntaxError):  # no source at hand
+        return 0
+    return sum(isinstance(node, ast.FunctionDef) and node.name == hookspecs.HOOK for node in tree.body)
 
 
 _lock = threading.RLock()

@@ -1,4 +1,4 @@
-"""The hooks, and that the page for plugin authors says what the code does."""
+"""The hook, and that the page for plugin authors says what the code does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package as rankbench finds it: hooks, command, suite."""
+"""The package as rankbench finds it: the hook, command, suite."""
 
 import csv
 import io
