@@ -1,43 +1,25 @@
-"""Loads plugins once a process, keeps a record of each, and looks components up.
-
-A broken plugin never takes the program down: what is wrong with it is recorded, and
-whatever else it brought works. One that asks for another version of rankbench is broken
-as a whole, and not imported: what it computes with this one was never promised.
-``RANKBENCH_STRICT_PLUGINS=1`` raises instead; ``RANKBENCH_BLOCK_PLUGINS`` names those
-that are not to be imported.
-"""
+"""The plugins of this process, which are loaded once, and what is looked up among them."""
 
 from __future__ import annotations
 
-import ast
 import importlib.metadata
-import inspect
 import os
 import sys
 import threading
-import time
-import types
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, TypeVar, cast
-
-import pluggy
+from typing import TypeVar, cast
 
 from rankbench.component import Component
 from rankbench.errors import PluginError, SpecError
 from rankbench.plugin import hookspecs
-from rankbench.plugin.blocked import is_blocked
-from rankbench.plugin.registry import Origin, Registry
+from rankbench.plugin.loading import OURSELVES, Plugins, PluginStatus, load
+from rankbench.plugin.registry import Origin
 from rankbench.spec import Spec, Value, parse
-from rankbench.text import said
 
 __all__ = [
-    "PluginStatus",
-    "Plugins",
     "component_class",
     "get",
-    "load",
     "maybe_theirs",
     "names",
     "origin",
@@ -49,199 +31,6 @@ __all__ = [
 
 C = TypeVar("C", bound=Component)
 """Of ``Callable[..., C]``, not of ``type[C]``, in which mypy accepts no abstract class."""
-
-OURSELVES = "rankbench"
-
-TWO_LINES = f"`@rankbench.hookimpl` / `def {hookspecs.HOOK}(): return [...]`"
-
-
-@dataclass(frozen=True)
-class PluginStatus:
-    """What became of one entry point.
-
-    Attributes
-    ----------
-    entry_point : str
-    distribution, version : str
-    components : tuple of str
-        What it registered, as ``kind/name``, in its order.
-    seconds : float
-        Time to import it and to call its hook.
-    status : {"ok", "broken", "blocked"}
-        Blocked ones are not imported, see `rankbench.plugin.blocked`.
-    causes : tuple of str
-        Why it is broken: one sentence for each thing that was refused.
-    """
-
-    entry_point: str
-    distribution: str
-    version: str
-    components: tuple[str, ...]
-    seconds: float
-    status: Literal["ok", "broken", "blocked"]
-    causes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Plugins:
-    """The loaded plugins: what they registered and what became of each.
-
-    Attributes
-    ----------
-    registry : Registry
-    statuses : tuple of PluginStatus
-        Built-in ones first, then by distribution and entry point.
-    """
-
-    registry: Registry
-    statuses: tuple[PluginStatus, ...]
-
-
-def load(entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool = False) -> Plugins:
-    """Load plugins from entry points, the built-in ones first.
-
-    Parameters
-    ----------
-    entry_points : iterable of EntryPoint
-    strict : bool
-        Raise on the first broken plugin instead of recording it.
-
-    Raises
-    ------
-    PluginError
-        In strict mode, with distribution, version and cause.
-    """
-    manager = pluggy.PluginManager(hookspecs.GROUP)
-    manager.add_hookspecs(hookspecs)
-    registry = Registry()
-    ordered = sorted(entry_points, key=lambda e: (_distribution(e)[0] != OURSELVES, *_distribution(e), e.name))
-    return Plugins(registry, tuple(_Loading(entry, manager, registry, strict).status() for entry in ordered))
-
-
-def _distribution(entry: importlib.metadata.EntryPoint) -> tuple[str, str]:
-    return ("unknown", "?") if entry.dist is None else (entry.dist.name, entry.dist.version)
-
-
-class _Loading:
-    """One entry point on its way into the registry."""
-
-    def __init__(
-        self, entry: importlib.metadata.EntryPoint, manager: pluggy.PluginManager, registry: Registry, strict: bool
-    ) -> None:
-        self.entry, self.manager, self.registry, self.strict = entry, manager, registry, strict
-        self.origin = Origin(*_distribution(entry), entry.name)
-        self.components: list[str] = []
-        self.causes: list[str] = []
-
-    def status(self) -> PluginStatus:
-        if is_blocked(self.origin.distribution):
-            origin = self.origin
-            return PluginStatus(self.entry.name, origin.distribution, origin.version, (), 0.0, "blocked", ())
-        start = time.perf_counter()
-        try:
-            self.register()
-        # Even to compare or to iterate over what a plugin brought runs foreign code.
-        except BaseException as error:
-            if self.strict and isinstance(error, PluginError):
-                raise  # this is what `broken` raised
-            self.broken(f"looking at {self.entry.value!r} raised {said(error)}", error)
-        seconds = time.perf_counter() - start
-        return PluginStatus(
-            self.entry.name,
-            self.origin.distribution,
-            self.origin.version,
-            tuple(self.components),
-            seconds,
-            "broken" if self.causes else "ok",
-            tuple(self.causes),
-        )
-
-    def broken(self, cause: str, error: BaseException | None = None) -> None:
-        # Our own plugins interrupt nothing: then it was the user.
-        if isinstance(error, KeyboardInterrupt) and self.origin.distribution == OURSELVES:
-            raise error
-        if self.strict:
-            raise PluginError(f"plugin {self.entry.name!r} of {self.origin} is broken: {cause}") from error
-        self.causes.append(cause)
-
-    def register(self) -> None:
-        if why := self.excluded():
-            self.broken(why)
-            return
-        try:
-            plugin = self.entry.load()
-        # A plugin that exits, interrupts or raises what is no Exception while it is
-        # imported must not end the program.
-        except BaseException as error:
-            self.broken(f"cannot import {self.entry.value!r}: {said(error)}", error)
-            return
-        try:
-            name = self.manager.register(plugin, f"{self.origin.distribution}/{self.entry.name}")
-        except BaseException as error:
-            self.broken(f"pluggy refuses {self.entry.value!r}: {said(error)}", error)
-            return
-        if (times := _definitions(plugin)) > 1:
-            self.broken(
-                f"{self.entry.value!r} defines {hookspecs.HOOK} {times} times, and Python keeps the last; "
-                "return everything in one list"
-            )
-        callers = self.manager.get_hookcallers(plugin) or []
-        for caller in callers:
-            if caller.name != hookspecs.HOOK:
-                self.broken(
-                    f"there is no hook {caller.name!r}: one hook returns classes and suite files of every kind; "
-                    f"write {TWO_LINES} instead"
-                )
-                continue
-            for implementation in caller.get_hookimpls():
-                if implementation.plugin_name == name:
-                    self.call(implementation)
-        if not callers:
-            self.broken(f"{self.entry.value!r} implements no hook; write {TWO_LINES}")
-
-    def excluded(self) -> str:
-        """Return why the distribution is not for this rankbench; ours is always."""
-        if self.entry.dist is None or self.origin.distribution == OURSELVES:
-            return ""
-        from rankbench.plugin.requirements import unmet
-
-        return unmet(self.entry.dist, importlib.metadata.version(OURSELVES))
-
-    def call(self, implementation: pluggy.HookImpl) -> None:
-        """Call the plugin's hook by itself, so that one plugin that fails takes no other with it."""
-        try:
-            found: object = implementation.function()
-        except BaseException as error:
-            self.broken(f"hook {hookspecs.HOOK} raised {said(error)}", error)
-            return
-        if not isinstance(found, list):
-            self.broken(f"hook {hookspecs.HOOK} returned {type(found).__name__}, not a list; write `return [...]`")
-            return
-        for number, thing in enumerate(found, start=1):
-            self.add(number, thing)
-
-    def add(self, number: int, thing: object) -> None:
-        """Register one item by itself, so that one that fails takes no other with it."""
-        item = f"hook {hookspecs.HOOK}, item {number}"
-        try:
-            self.components.append(self.registry.add(thing, self.origin))
-        except PluginError as error:
-            self.broken(f"{item}: {error}", error)
-        # Looking at a foreign object (its repr, its attributes) runs foreign code.
-        except BaseException as error:
-            self.broken(f"{item}: looking at it raised {said(error)}", error)
-
-
-def _definitions(plugin: object) -> int:
-    """Return how often a module's source defines the hook at its top: all but the last are lost without a word."""
-    if not isinstance(plugin, types.ModuleType):
-        return 0
-    try:
-        tree = ast.parse(inspect.getsource(plugin))
-    except (OSError, TypeError, SyntaxError):  # no source at hand
-        return 0
-    return sum(isinstance(node, ast.FunctionDef) and node.name == hookspecs.HOOK for node in tree.body)
-
 
 _lock = threading.RLock()
 _loaded: Plugins | None = None

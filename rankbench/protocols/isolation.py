@@ -15,6 +15,7 @@ from rankbench.component import Component
 from rankbench.kinds.method import Block, Fitted
 from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
 from rankbench.plugin import manager
+from rankbench.plugin.loading import OURSELVES
 from rankbench.returned import trouble_with
 
 __all__ = [
@@ -58,7 +59,7 @@ def is_ours(component: Component) -> bool:
 def strangers(component: Component) -> set[str]:
     """Return the distributions (of what is not registered, the modules) of the foreign classes in a component."""
     top = manager.whose(component)
-    if top != manager.OURSELVES:
+    if top != OURSELVES:
         return {top}
     inner = [getattr(component, attribute) for attribute in component.attributes().values()]
     return {each for value in inner if isinstance(value, Component) for each in strangers(value)}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rankbench import digest, runtime
 from rankbench.plugin import manager
+from rankbench.plugin.loading import OURSELVES
 
 __all__ = ["Environment", "environment"]
 
@@ -57,7 +58,7 @@ def environment() -> Environment:
     """Look around."""
     from rankbench.runtime import available_cores
 
-    third_parties = {s.distribution: s.version for s in manager.statuses() if s.distribution != manager.OURSELVES}
+    third_parties = {s.distribution: s.version for s in manager.statuses() if s.distribution != OURSELVES}
     return Environment(
         rankbench=importlib.metadata.version("rankbench"),
         python=platform.python_version(),

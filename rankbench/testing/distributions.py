@@ -12,7 +12,7 @@ from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE, normalized
 from rankbench.plugin.hookspecs import GROUP
 from rankbench.plugin.kinds import KINDS, SUITE, kind_of
-from rankbench.plugin.manager import OURSELVES
+from rankbench.plugin.loading import OURSELVES
 from rankbench.scaffold import of_this_python
 from rankbench.spec import parse
 from rankbench.testing.isolated import Isolated, Lost, labelled

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from rankbench.plugin.kinds import KINDS, SUITE, base_of
+from rankbench.plugin.loading import OURSELVES, load
 from rankbench.testing.results import CheckResult
 
 __all__ = ["Isolated", "Lost", "Survey", "labelled"]
@@ -131,11 +132,11 @@ def _ready() -> None:
     import polars
     import scipy.optimize
 
-    from rankbench.plugin import hookspecs, manager
+    from rankbench.plugin import hookspecs
     from rankbench.testing.catalog import all_checks
 
     del numba, polars, scipy
-    manager.load(e for e in entry_points(group=hookspecs.GROUP) if e.dist and e.dist.name == manager.OURSELVES)
+    load(e for e in entry_points(group=hookspecs.GROUP) if e.dist and e.dist.name == OURSELVES)
     all_checks()
 
 
@@ -161,7 +162,7 @@ def _survey(distribution: str) -> Survey:
 
     every = entry_points(group=hookspecs.GROUP)
     before = State.now()
-    manager.load(e for e in every if e.dist is not None and e.dist.name == distribution)
+    load(e for e in every if e.dist is not None and e.dist.name == distribution)
     traces = before.changes()
     label = f"plugin/{distribution}"
     causes = [cause for status in manager.statuses() if status.distribution == distribution for cause in status.causes]

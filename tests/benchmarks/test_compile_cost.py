@@ -17,6 +17,7 @@ from rankbench.methods.erm.kernels import columns, targets
 from rankbench.methods.erm.kernels import lockstep as loop
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.plugin import manager
+from rankbench.plugin.registry import Origin
 from rankbench.surrogates.pairwise_squared import PairwiseSquared
 
 __all__ = ["block"]
@@ -82,7 +83,7 @@ def test_a_new_surrogate_compiles_itself_alone(benchmark: Any, block: Any, monke
 
     def fresh() -> str:
         cls = surrogate()
-        registry.add(cls, manager.Origin("new", "1", "x"))
+        registry.add(cls, Origin("new", "1", "x"))
         return known.replace("pairwise-squared", cls.name)
 
     extra: list[float] = []

@@ -9,6 +9,8 @@ import pytest
 from rankbench.kinds.loss import Loss
 from rankbench.models.linear import LinearModel
 from rankbench.plugin import manager
+from rankbench.plugin.loading import Plugins
+from rankbench.plugin.registry import Origin, Registry
 
 
 class Shared(Loss):
@@ -30,12 +32,12 @@ def registered(monkeypatch, tmp_path):
         '[[experiments]]\nname = "one"\ntitle = "First"\nn = [5, 50]\nrepetitions = 2\n'
         'contenders = [{use = "erm:k=[1,2,3]"}]\n'
     )
-    registry = manager.Registry()
-    origin = manager.Origin("third", "4.2", "x")
+    registry = Registry()
+    origin = Origin("third", "4.2", "x")
     registry.add(LinearModel, origin)
     registry.add(Shared, origin)
     registry.add(suite, origin)
-    monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
+    monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
     return suite
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import KINDS, SUITE
+from rankbench.plugin.loading import Plugins
+from rankbench.plugin.registry import Origin, Registry
 
 
 def test_everything_registered_is_listed(rankbench):
@@ -69,10 +71,10 @@ def test_compiled_and_interpreted_are_marked(rankbench, monkeypatch):
         def kernel(self):
             raise NotImplementedError
 
-    registry = manager.Registry()
+    registry = Registry()
     for cls in (Plain, Fast):
-        registry.add(cls, manager.Origin("third", "1", "x"))
-    monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
+        registry.add(cls, Origin("third", "1", "x"))
+    monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
     last = {
         line.split()[0]: line.split()[-1] for line in rankbench("list", "aggregators").stdout.splitlines()[2:] if line
     }
@@ -86,10 +88,10 @@ def test_suites_are_listed_and_a_broken_one_hides_no_other(rankbench, monkeypatc
         'repetitions = 2\ncontenders = [{use = "random-scores"}]\n'
     )
     bad.write_text("name = ")
-    registry = manager.Registry()
+    registry = Registry()
     for path in (good, bad):
-        registry.add(path, manager.Origin("third", "1", "x"))
-    monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
+        registry.add(path, Origin("third", "1", "x"))
+    monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
     shown = rankbench("list", "suites")
     assert shown.exit_code == 0
     (row,) = [line for line in shown.stdout.splitlines() if line.startswith("good")]
@@ -114,9 +116,9 @@ def test_foreign_control_characters_are_not_printed(rankbench, monkeypatch):
         name = "evil"
         source = "\x1b]0;title\x07 a test"
 
-    registry = manager.Registry()
-    registry.add(Evil, manager.Origin("third", "1", "x"))
-    monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
+    registry = Registry()
+    registry.add(Evil, Origin("third", "1", "x"))
+    monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
     for arguments in (["list"], ["info", "evil"]):
         shown = rankbench(*arguments)
         assert shown.exit_code == 0

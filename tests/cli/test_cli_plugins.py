@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from rankbench.plugin import manager
-from rankbench.plugin.manager import PluginStatus, Registry
+from rankbench.plugin.loading import Plugins, PluginStatus
+from rankbench.plugin.registry import Registry
 
 
 def test_a_broken_plugin_is_listed_with_distribution_version_and_cause(rankbench, monkeypatch):
@@ -13,7 +14,7 @@ def test_a_broken_plugin_is_listed_with_distribution_version_and_cause(rankbench
         PluginStatus("models", "rankbench", "0.1.0", ("model/a", "model/b", "suite/c"), 0.012, "ok", ()),
         PluginStatus("bad", "shattered", "9.9", (), 0.0, "broken", ("cannot import 'x'", "and more")),
     )
-    monkeypatch.setattr(manager, "_loaded", manager.Plugins(Registry(), statuses))
+    monkeypatch.setattr(manager, "_loaded", Plugins(Registry(), statuses))
     shown = rankbench("plugins")
     assert shown.exit_code == 0
     plugins, _, causes = shown.stdout.partition("\n\n")

@@ -21,7 +21,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from rankbench.plugin.manager import load
+from rankbench.plugin.loading import load
 from rankbench.testing import check_component
 
 FOLDER = Path(__file__).with_name("broken")

@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 from rankbench.plugin.blocked import is_blocked
-from rankbench.plugin.manager import load
+from rankbench.plugin.loading import load
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from rankbench.losses import NDCG
 from rankbench.models.linear import LinearModel
 from rankbench.plugin import manager
 from rankbench.plugin.describe import compiled, describe, parameters, plain
+from rankbench.plugin.loading import load
 from rankbench.plugin.resolve import reference
 
 
@@ -162,7 +163,7 @@ class Bounded(Loss):
 
 
 def test_a_description_has_declarations_and_origin_and_is_json(monkeypatch, entry):
-    loaded = manager.load([entry("own", "third", "7", brings=lambda: [Bounded, Everything])])
+    loaded = load([entry("own", "third", "7", brings=lambda: [Bounded, Everything])])
     monkeypatch.setattr(manager, "_loaded", loaded)
     description = describe("loss", "bounded")
     assert description.declarations == {"structure": "scores", "direction": "maximize", "range": [0.0, "inf"]}

@@ -16,7 +16,7 @@ import rankbench
 from rankbench.errors import SpecError
 from rankbench.plugin import hookspecs
 from rankbench.plugin.kinds import KINDS, base_of, kind_of
-from rankbench.plugin.manager import load
+from rankbench.plugin.loading import load
 from rankbench.spec import parse
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from rankbench.kinds.loss import Loss
 from rankbench.kinds.method import Fitted, Method
 from rankbench.kinds.model import Model
 from rankbench.plugin import manager
-from rankbench.plugin.manager import load
+from rankbench.plugin.loading import load
 from rankbench.plugin.resolve import reference
 from rankbench.spec import Spec
 

@@ -14,7 +14,7 @@ from rankbench.kinds.loss import Loss
 from rankbench.kinds.model import Model
 from rankbench.models.linear import LinearModel
 from rankbench.plugin.kinds import KINDS, base_of
-from rankbench.plugin.manager import load
+from rankbench.plugin.loading import load
 
 
 def raising(error):

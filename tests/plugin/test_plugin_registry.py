@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from rankbench.kinds.loss import Loss
-from rankbench.plugin.manager import load
+from rankbench.plugin.loading import load
 
 
 @pytest.mark.parametrize("name", ["Upper", "under_score", "two words", "-x", "x-", "a--b", "3d", "", "inf", "true", 7])

@@ -6,6 +6,7 @@ import pytest
 
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin import manager
+from rankbench.plugin.loading import load
 from rankbench.suites.describe import describe_suite
 
 TEXT = """
@@ -40,7 +41,7 @@ def suite(tmp_path, monkeypatch, entry):
     def install(content: bytes):
         path = tmp_path / "own.toml"
         path.write_bytes(content)
-        monkeypatch.setattr(manager, "_loaded", manager.load([entry(brings=lambda: [path])]))
+        monkeypatch.setattr(manager, "_loaded", load([entry(brings=lambda: [path])]))
         return path
 
     return install

@@ -21,6 +21,8 @@ from rankbench.kinds.cell import CellResult, Curve
 from rankbench.kinds.method import Method
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.plugin import manager
+from rankbench.plugin.loading import Plugins, load
+from rankbench.plugin.registry import Origin, Registry
 from rankbench.reports.units import UNIT_COLUMNS
 from rankbench.runner import executors
 from rankbench.runner.blocks import run_block
@@ -103,18 +105,18 @@ class Exact(Protocol):
 
 @pytest.fixture(autouse=True)
 def registered(monkeypatch):
-    registry = manager.Registry()
+    registry = Registry()
     for cls in (Splits, Curved, Exact, Toy):
-        registry.add(cls, manager.Origin("third", "1.0", "x"))
-    loaded = manager.load(manager.importlib.metadata.entry_points(group="rankbench"))
+        registry.add(cls, Origin("third", "1.0", "x"))
+    loaded = load(manager.importlib.metadata.entry_points(group="rankbench"))
     for name in ("random-scores", "erm"):
-        registry.add(loaded.registry.component_class("method", name), manager.Origin("rankbench", "0", "x"))
+        registry.add(loaded.registry.component_class("method", name), Origin("rankbench", "0", "x"))
     for kind in ("aggregator", "surrogate", "model", "optimizer", "loss", "dataset"):
         for name in loaded.registry.names(kind):
-            registry.add(loaded.registry.component_class(kind, name), manager.Origin("rankbench", "0", "x"))
+            registry.add(loaded.registry.component_class(kind, name), Origin("rankbench", "0", "x"))
     btl = loaded.registry.component_class("protocol", "btl")
-    registry.add(btl, manager.Origin("rankbench", "0", "x"))
-    monkeypatch.setattr(manager, "_loaded", manager.Plugins(registry, ()))
+    registry.add(btl, Origin("rankbench", "0", "x"))
+    monkeypatch.setattr(manager, "_loaded", Plugins(registry, ()))
 
     def in_this_process(sources, tasks, workers, timeout):
         return (run_block(sources[task.source], task) for task in tasks)

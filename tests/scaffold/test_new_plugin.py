@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from rankbench.errors import InputError, SpecError
-from rankbench.plugin.manager import load
+from rankbench.plugin.loading import load
 from rankbench.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_plugin, write_suite
 from rankbench.scaffold.templates import write_all
 from rankbench.suites.load import load_suite
