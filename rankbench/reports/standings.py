@@ -14,6 +14,7 @@ from rankbench.stats.columns import OneArm, OnePair
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws, too_few
 from rankbench.stats.holm import holm
 from rankbench.stats.ranks import rank_ranges
+from rankbench.stats.rounding import rounding
 from rankbench.stats.simultaneous import p_values
 
 __all__ = ["Standing", "best_first", "standings"]
@@ -159,8 +160,10 @@ def _differences(
 def _wins(sampler: Sampler, arm: Arm, base: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> float:
     """Count the repetitions in which an arm is better than the baseline; equal ones count half."""
     sign = 1 if sampler.source.direction(metric) == "minimize" else -1
-    margins = sign * (sampler.means(base, metric, split, repetitions) - sampler.means(arm, metric, split, repetitions))
-    return float((margins > 0).sum() + 0.5 * (margins == 0).sum())
+    ours, theirs = (sampler.means(each, metric, split, repetitions) for each in (arm, base))
+    margins = sign * (theirs - ours)
+    even = np.abs(margins) <= rounding(margins, float(np.abs(theirs).max(initial=0.0)))
+    return float((margins[~even] > 0).sum() + 0.5 * even.sum())
 
 
 def _row(

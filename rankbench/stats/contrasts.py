@@ -69,6 +69,7 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
         level=level,
         spread=bool(units),
         certain=wanted.certain(sample),
+        size=float(np.abs(sample.mean).max()),
     )
 
 
@@ -90,4 +91,5 @@ def contrasts_over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts,
         spread=draws.rows > 1 and not sample.alike,
         se=np.sqrt(draws.variances()) / np.sqrt(draws.rows) if draws.rows > 1 else None,
         certain=wanted.certain(sample),
+        size=float(np.abs(sample.mean).max()),
     )

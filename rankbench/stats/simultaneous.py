@@ -18,13 +18,12 @@ from scipy.special import ndtr
 
 from rankbench.stats.columns import Columns, Dense
 from rankbench.stats.critical import VarianceSources
+from rankbench.stats.rounding import rounding
 
 __all__ = ["FEW", "Intervals", "p_values", "simultaneous"]
 
 FEW = 30
 """With fewer resampled units a bootstrap of the maximum is too coarse: Bonferroni instead."""
-
-_ZERO = 1e-12
 
 
 @dataclass(frozen=True)
@@ -58,13 +57,8 @@ class Intervals:
             return np.full(self.estimate.shape, np.nan)
         live = self.se > 0
         t = np.divide(self.estimate, self.se, out=np.zeros_like(self.estimate), where=live)
-        none = np.where(np.abs(self.estimate) <= _scale(self.estimate), 1.0, 0.0) + self.flat
+        none = np.where(np.abs(self.estimate) <= rounding(self.estimate), 1.0, 0.0) + self.flat
         return np.where(live, self.sources.p(t), none)
-
-
-def _scale(estimate: NDArray[np.float64]) -> float:
-    """Return the size that rounding may give to what is 0."""
-    return _ZERO * max(1.0, float(np.abs(estimate).max(initial=0.0)))
 
 
 def p_values(found: Sequence[Intervals]) -> NDArray[np.float64]:
@@ -89,6 +83,7 @@ def simultaneous(
     spread: bool = True,
     se: NDArray[np.float64] | None = None,
     certain: NDArray[np.bool_] | None = None,
+    size: float = 1.0,
 ) -> Intervals:
     """Return simultaneous intervals, studentized with the bootstrap's own standard errors.
 
@@ -107,20 +102,25 @@ def simultaneous(
         Standard errors to use instead, where there is a formula.
     certain : ndarray of bool, shape (P,), optional
         Estimates of which no spread is believed; all by default.
+    size : float
+        Of the numbers that the estimates are sums and differences of.
 
     Notes
     -----
     An estimate that is zero in every replicate (identical contenders) has the interval
     [0, 0]; one that is the same in every replicate has a point as its interval. Without
-    `certain` neither has an interval: it is nan.
+    `certain` neither has an interval: it is nan. What rounding leaves of a zero is zero: two
+    ways to compute the same thing differ in last bits, which are the machine's and say nothing.
     """
     if not spread:
         missing = np.full(estimate.shape, np.nan)
         return Intervals(estimate, missing, missing, missing, 1 - level, None, missing)
     columns = Dense(replicates) if isinstance(replicates, np.ndarray) else replicates
     se = np.sqrt(columns.variances()) if se is None else se
-    se = np.where(se <= _scale(estimate), 0.0, se)
+    nothing = rounding(estimate, size)
+    se = np.where(se <= nothing, 0.0, se)
     live = se > 0
+    estimate = np.where(~live & (np.abs(estimate) <= nothing), 0.0, estimate)
     contrasts = int(live.sum())
     alpha = 1 - level
     local = alpha

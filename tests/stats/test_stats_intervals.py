@@ -96,6 +96,21 @@ def test_identical_contenders_are_never_different() -> None:
     assert rank_ranges(sample, maximize=True).tolist() == [[2, 3], [2, 3], [1, 1]]
 
 
+@pytest.mark.parametrize("size", [1.0, 1e6])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_last_bit_of_a_loss_says_nothing(seed: int, size: float) -> None:
+    """Two ways to compute one thing: which of them is a bit smaller is the machine's, and no rank."""
+    losses = size * np.abs(effects(np.random.default_rng(seed), 12, 40, 4))
+    bits = np.random.default_rng(seed).choice([-1.0, 0.0, 1.0], size=losses.shape[:2], p=[0.1, 0.3, 0.6])
+    losses[:, :, 1] = losses[:, :, 0] * (1 + bits * 2.0**-52)
+    assert (losses[:, :, 1].mean(axis=1) != losses[:, :, 0].mean(axis=1)).any()
+    sample = crossed(losses, seed, 300)
+    for found in (contrasts(sample, pairs(4)[1]), contrasts_over_draws(sample, pairs(4)[1])):
+        assert (found.lower[0], found.upper[0], found.p[0]) == (0.0, 0.0, 1.0)
+    ranges = rank_ranges(sample)
+    np.testing.assert_array_equal(ranges[0], ranges[1])
+
+
 def test_a_constant_difference_is_certain_and_a_single_number_is_not() -> None:
     base = np.random.default_rng(0).random((5, 6, 1))
     shifted = np.concatenate([base, base + 0.25], axis=2)
