@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import matplotlib
 import numpy as np
 import pytest
 import synthetic
 
-from rankbench.kinds.suite import Figure
-from rankbench.reports.figures import Cast, assign, casts_of, draw
+from rankbench.kinds.suite import Figure, Panel
+from rankbench.plugin import manager
+from rankbench.reports.figures import Cast, assign, casts_of, curves, draw
 from rankbench.reports.figures.curves import draw_curves
 from rankbench.reports.figures.dots import draw_dots
 from rankbench.reports.figures.growth import draw_growth
@@ -22,6 +26,7 @@ from rankbench.reports.figures.scale import LogAxis
 from rankbench.reports.figures.style import Look
 from rankbench.reports.sample import Sampler
 from rankbench.store.journal import Journal
+from rankbench.suites.load import read_suite
 
 
 def shown(sampler: Sampler, figure: Figure) -> tuple[Cast, dict[str, Look]]:
@@ -210,3 +215,25 @@ def test_few_repetitions_have_no_bands_and_say_so(tmp_path: Path) -> None:
         canvas = draw_dots(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
     assert canvas.get_suptitle() == "Methods\nsimulated data; no intervals: 3 repetitions, fewer than 4"
     assert all(len(line.get_xdata()) == 1 for line in canvas.axes[0].get_lines())
+
+
+@pytest.mark.parametrize(
+    ("n", "drawn", "title"),
+    [((400_000,), (225_600,), "order k, n = 225,600"), ((1, 2), (1, 2), "order k"), ((400_000,), (), "order k")],
+)
+def test_a_panel_says_the_n_that_was_drawn(n: tuple[int, ...], drawn: tuple[int, ...], title: str) -> None:
+    shown = [SimpleNamespace(race=SimpleNamespace(n=each)) for each in drawn]
+    panel = Panel(title="order k", series=("a",), n=n)
+    assert curves._title(panel, cast("Sequence[curves._Series]", shown)) == title
+
+
+def test_no_title_of_a_built_in_figure_states_an_n() -> None:
+    found = [
+        path for name, path in manager.suites().items() if manager.origin("suite", name).distribution == "rankbench"
+    ]
+    assert len(found) > 10
+    for path in found:
+        for experiment in read_suite(path).experiments:
+            for figure in experiment.figures:
+                titles = [figure.title, *(panel.title for panel in figure.panels)]
+                assert not [title for title in titles if re.search(r"\bn = \d", title)], path

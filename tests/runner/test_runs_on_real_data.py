@@ -52,7 +52,8 @@ def test_a_small_run(name: str, tmp_path: Path) -> None:
             # Fitted to the truth of these very queries, with a linear model that fits them well.
             assert means["full"] < means["regression k=1"]
     text = (tmp_path / "leaderboard.md").read_text()
-    assert "simulated" not in text.lower()
+    assert "data are *simulated*" not in text
+    assert "every judgment is simulated, a comparison of two items of a query drawn from their labels" in text
     assert "left out" in text
 
 

@@ -97,7 +97,7 @@ def draw_curves(sampler: Sampler, figure: Figure, cast: Cast, looks: Mapping[str
         for c, (panel, together) in enumerate(zip(figure.panels, panels, strict=True)):
             shown = together[part] if part < len(together) else ()
             _column(list(grid[:, c]), sampler, figure, shown, looks)
-            grid[0][c].set_title(safe(panel.title))
+            grid[0][c].set_title(_title(panel, shown))
         for axes, metric in zip(grid[:, 0], figure.metrics, strict=True):
             axes.set_ylabel(_METRIC_WORDS.get(metric, safe(metric)))
     if figure.axes == "log":
@@ -109,6 +109,13 @@ def draw_curves(sampler: Sampler, figure: Figure, cast: Cast, looks: Mapping[str
     used = dict.fromkeys(one.race.n for panel in panels for together in panel for one in together)
     canvas.suptitle(subtitle(sampler, figure, [race for race in sampler.races if race.n in used]), fontsize=10)
     return canvas
+
+
+def _title(panel: Panel, shown: Sequence[_Series]) -> str:
+    """Return a panel's title, with the n that was drawn where there is one: data may be too few for the suite's."""
+    drawn = {one.race.n for one in shown}
+    parts = [safe(panel.title), thousands(drawn.pop()) if len(panel.n) == len(drawn) == 1 else ""]
+    return ", ".join(filter(None, parts))
 
 
 def _series(sampler: Sampler, figure: Figure, panel: Panel) -> list[_Series]:
