@@ -52,7 +52,7 @@ class Manifest(_Strict):
         Number of features, for items.
     rows, queries : int
     shards : tuple of Shard
-        Queries by `rankbench.data.shards.shards_of`.
+        Queries by `rankbench.data.shards.shard_of`.
     source : Source
     """
 

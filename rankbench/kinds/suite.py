@@ -113,8 +113,6 @@ class Panel(_Strict):
 
     Attributes
     ----------
-    title : str
-        Without n: that of a panel with one n is added, as it was drawn.
     series : tuple of str
         Labels of contenders; ``*`` stands for any characters.
     n : tuple of int
