@@ -90,6 +90,13 @@ def test_a_run_has_versions_and_rows_for_all_of_them(tmp_path, monkeypatch, miss
     for module in MODULES.values():
         pytest.importorskip(module)
     take_away(monkeypatch, missing)
+    if missing:
+        # Foreign contenders run in processes of their own, which search where this one does.
+        (tmp_path / "hidden").mkdir()
+        (tmp_path / "hidden" / f"{missing}.py").write_text(
+            f"raise ModuleNotFoundError(\"No module named '{missing}'\", name='{missing}')\n"
+        )
+        monkeypatch.syspath_prepend(str(tmp_path / "hidden"))
     (tmp_path / "small.toml").write_text(SUITE)
     results = rankbench.run(str(tmp_path / "small.toml"), out=tmp_path / "out")
     assert results.failures == {}
