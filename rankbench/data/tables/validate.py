@@ -19,7 +19,7 @@ def validate_items(items: pl.LazyFrame, *, path: Path | None = None, allow_singl
     Parameters
     ----------
     items : LazyFrame
-        Columns as above; types that convert without loss are converted, ``item`` may be
+        Columns of `rankbench.kinds.table`; types that convert without loss are converted, ``item`` may be
         missing, and features may stand in columns ``x_0, x_1, ...`` (or from ``x_1``).
     path : Path, optional
         Named in errors.
@@ -53,7 +53,7 @@ def validate_selections(selections: pl.LazyFrame, *, path: Path | None = None) -
     Parameters
     ----------
     selections : LazyFrame
-        Columns as above; ``shown`` and ``clicked`` may be texts with spaces between.
+        Columns of `rankbench.kinds.table`; ``shown`` and ``clicked`` may be texts with spaces between.
     path : Path, optional
         Named in errors.
 
@@ -72,7 +72,7 @@ def validate_orders(orders: pl.LazyFrame, *, path: Path | None = None) -> pl.Laz
     Parameters
     ----------
     orders : LazyFrame
-        Columns as above. A ranking without ties may be a list of names; in texts, rankings and
+        Columns of `rankbench.kinds.table`. A ranking without ties may be a list of names; in texts, rankings and
         candidates are JSON: ``["b", ["a", "c"]]``.
     path : Path, optional
         Named in errors.
