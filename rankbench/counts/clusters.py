@@ -9,42 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankbench.errors import InputError
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 
-__all__ = ["Cells", "ClusterCounts", "cluster_counts", "compacted", "count_clusters", "packed"]
+__all__ = ["Cells", "cluster_counts", "compacted", "count_clusters", "packed"]
 
 _ITEM_BITS, _CLUSTER_BITS = 20, 23
-
-
-@dataclass(frozen=True, eq=False)
-class ClusterCounts:
-    """What each cluster said about each pair.
-
-    Memory grows with the number of (cluster, pair) combinations that occur, K, at most
-    the number of judgments.
-
-    Attributes
-    ----------
-    counts : PairCounts
-        The sums over all clusters.
-    clusters : list of str, length G
-        Names.
-    starts : ndarray of int64, shape (G + 1,)
-        Rows of cluster g are ``starts[g]:starts[g + 1]``.
-    pair : ndarray of int64, shape (K,)
-        Index of the pair in `counts`, rising within a cluster.
-    cells : ndarray of float64, shape (K, 3)
-        Weight of what `low` won, of what `high` won, and of ties.
-    """
-
-    counts: PairCounts
-    clusters: list[str]
-    starts: NDArray[np.int64]
-    pair: NDArray[np.int64]
-    cells: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.clusters)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,12 +16,11 @@ from typing import Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.clusters import ClusterCounts
 from rankbench.counts.codes import Labels
 from rankbench.counts.count import pair_counts
 from rankbench.counts.runs import Run, merged
 from rankbench.counts.tables import ROWS
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 __all__ = ["PART", "Part", "Said", "Tree", "counts_of", "joined", "pairs_of"]
 

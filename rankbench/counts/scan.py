@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.counts.clusters import Cells, ClusterCounts, cluster_counts, compacted, packed
+from rankbench.counts.clusters import Cells, cluster_counts, compacted, packed
 from rankbench.counts.codes import CategoryCodes, Codes, codes_for
 from rankbench.counts.count import Counter, no_flags, no_weights, pair_counts
 from rankbench.counts.parquet import ParquetLog, is_parquet, parquet_log
@@ -22,7 +22,7 @@ from rankbench.counts.stream import LogStream, log_schema, streamed
 from rankbench.counts.tables import ROWS, Piece
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError, nearest
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 __all__ = ["count_frame", "count_log", "count_log_clusters", "parts"]
 

@@ -14,14 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-from rankbench.counts.clusters import ClusterCounts
 from rankbench.counts.codes import FixedCodes, OutOfRange, codes_for
 from rankbench.counts.parquet import ParquetLog, Rows, parquet_log
 from rankbench.counts.parts import PART, Part, Tree, counts_of, joined, pairs_of
 from rankbench.counts.scan import parts
 from rankbench.counts.stream import log_schema
 from rankbench.errors import ExecutorError, InputError, RankbenchError
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 __all__ = ["count_log_clusters_on_cluster", "count_log_on_cluster", "count_parts_on_cluster"]
 

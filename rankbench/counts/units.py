@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.clusters import ClusterCounts
 from rankbench.counts.votes import Votes
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 __all__ = ["ENOUGH", "Units", "effective", "units_of_counts", "units_of_lists", "units_of_voters", "units_of_votes"]
 

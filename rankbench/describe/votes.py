@@ -160,11 +160,11 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
     Memory grows with the queries, the judges, the items and their compared pairs, not with
     the rows.
     """
-    from rankbench.counts.scales import connected, strongly_connected
     from rankbench.counts.scan import count_log
     from rankbench.describe.judges import position_bias, repeats
     from rankbench.describe.lookalikes import lookalikes, odd
     from rankbench.describe.majority import majority
+    from rankbench.kinds.scales import connected, strongly_connected
 
     schema = table.collect_schema()
     facts = table.select(_wanted(schema)).collect(engine="streaming").row(0, named=True)

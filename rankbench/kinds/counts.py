@@ -1,4 +1,4 @@
-"""What a log of comparisons comes down to for most methods: sums by pair."""
+"""What a log of comparisons comes down to for most methods: sums by pair, perhaps of every judge apart."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Judgments", "PairCounts", "TieRule"]
+__all__ = ["ClusterCounts", "Judgments", "PairCounts", "TieRule"]
 
 TieRule: TypeAlias = Literal["half", "drop"]
 """What a method without ties makes of them: half a win each way, or nothing."""
@@ -105,3 +105,34 @@ class PairCounts:
             self.judgments,
             self.weighted,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterCounts:
+    """What each cluster said about each pair.
+
+    Memory grows with the number of (cluster, pair) combinations that occur, K, at most
+    the number of judgments.
+
+    Attributes
+    ----------
+    counts : PairCounts
+        The sums over all clusters.
+    clusters : list of str, length G
+        Names.
+    starts : ndarray of int64, shape (G + 1,)
+        Rows of cluster g are ``starts[g]:starts[g + 1]``.
+    pair : ndarray of int64, shape (K,)
+        Index of the pair in `counts`, rising within a cluster.
+    cells : ndarray of float64, shape (K, 3)
+        Weight of what `low` won, of what `high` won, and of ties.
+    """
+
+    counts: PairCounts
+    clusters: list[str]
+    starts: NDArray[np.int64]
+    pair: NDArray[np.int64]
+    cells: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.clusters)

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.davidson import Davidson
-from rankbench.counts.clusters import ClusterCounts
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+from rankbench.aggregators.likelihood.davidson import fit_davidson
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.queries import Comparisons
-from rankbench.ranking.bradley_terry import fit_bradley_terry
-from rankbench.ranking.davidson import fit_davidson
 
 __all__ = [
     "LARGEST_SCORE",

@@ -10,13 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
-from rankbench.counts.clusters import ClusterCounts
-from rankbench.counts.scales import connected
 from rankbench.counts.source import LogSource
 from rankbench.counts.units import Units, units_of_counts
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.kinds.scales import connected
 from rankbench.ranking.certainty import FEW, MANY, check_size, rank_ranges, score_intervals, too_thin
 from rankbench.ranking.interval_kinds import IntervalKind, Intervals, kind_of
 from rankbench.ranking.ranking import ItemRanking, rank_items, unknown, with_spread
@@ -172,9 +171,9 @@ def _in_order(source: LogSource, wanted: Wanted, kind: Intervals | None) -> tupl
 def _bradley_terry(
     data: PairCounts | ClusterCounts, wanted: Wanted, kind: Intervals | None
 ) -> tuple[ItemRanking, list[str]]:
-    from rankbench.ranking.bootstrap import bootstrap_bradley_terry
-    from rankbench.ranking.bradley_terry import fit_bradley_terry
-    from rankbench.ranking.covariance import sandwich
+    from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+    from rankbench.aggregators.likelihood.covariance import sandwich
+    from rankbench.aggregators.likelihood.refits import bootstrap_bradley_terry
 
     counts = data.counts if isinstance(data, ClusterCounts) else data
     method = wanted.aggregator

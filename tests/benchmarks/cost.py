@@ -39,8 +39,8 @@ def measure(path: str, n: int, fit: bool) -> tuple[float, float, float]:
 
     import polars as pl
 
+    from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
     from rankbench.counts.scan import count_log
-    from rankbench.ranking.bradley_terry import fit_bradley_terry
 
     frame = pl.scan_parquet(path)
     rows = frame.select(pl.len()).collect().item()

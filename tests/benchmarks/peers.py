@@ -27,6 +27,8 @@ import polars as pl
 from cost import Cost, draw_costs, measure_costs
 from numpy.typing import NDArray
 
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+from rankbench.aggregators.likelihood.refits import bootstrap_bradley_terry
 from rankbench.counts.count import count_pairs
 from rankbench.counts.scan import count_log
 from rankbench.digest import cpu_class
@@ -34,8 +36,6 @@ from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.loss import Loss
 from rankbench.losses.evaluate import evaluate_all
 from rankbench.plugin.manager import get
-from rankbench.ranking.bootstrap import bootstrap_bradley_terry
-from rankbench.ranking.bradley_terry import fit_bradley_terry
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rankbench.counts import parquet, scan
-from rankbench.counts.clusters import ClusterCounts
 from rankbench.counts.parts import Tree
 from rankbench.counts.scan import count_log, count_log_clusters
 from rankbench.counts.tables import ROWS
 from rankbench.data.convert import convert
 from rankbench.errors import InputError
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 
 @pytest.fixture(autouse=True)

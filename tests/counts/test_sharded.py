@@ -17,13 +17,12 @@ from click.testing import CliRunner
 
 import rankbench
 from rankbench.cli import main
-from rankbench.counts.clusters import ClusterCounts
 from rankbench.counts.scan import count_log, count_log_clusters
 from rankbench.counts.sharded import count_log_clusters_on_cluster, count_log_on_cluster
 from rankbench.counts.tables import ROWS
 from rankbench.data.convert import convert
 from rankbench.errors import ExecutorError, InputError, SpecError
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 if TYPE_CHECKING:
     from dask_cluster import Cluster

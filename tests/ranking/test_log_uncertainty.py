@@ -8,14 +8,14 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+from rankbench.aggregators.likelihood.covariance import covariance, sandwich
+from rankbench.aggregators.likelihood.refits import bootstrap_bradley_terry
 from rankbench.counts.clusters import count_clusters
 from rankbench.counts.count import count_pairs
 from rankbench.counts.scan import count_log, count_log_clusters
 from rankbench.errors import InputError
 from rankbench.kernels.random import below
-from rankbench.ranking.bootstrap import bootstrap_bradley_terry
-from rankbench.ranking.bradley_terry import fit_bradley_terry
-from rankbench.ranking.covariance import covariance, sandwich
 
 M, N, JUDGES = 6, 900, 40
 

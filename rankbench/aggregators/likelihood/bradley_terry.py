@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.scales import Scales, connected, strongly_connected, within
+from rankbench.aggregators.likelihood.complete import fast_rows
+from rankbench.aggregators.likelihood.laplacian import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.counts import PairCounts, TieRule
-from rankbench.ranking.complete import fast_rows
-from rankbench.ranking.laplacian import Laplacian
+from rankbench.kinds.scales import Scales, connected, strongly_connected, within
 
 __all__ = ["BradleyTerryFit", "check_ridge", "fit_bradley_terry"]
 
@@ -127,7 +127,7 @@ class _Problem:
     """The penalized likelihood of pairs that lie within scales."""
 
     def __init__(self, counts: PairCounts, ridge: float, ties: TieRule, scales: Scales) -> None:
-        from rankbench.ranking.kernels.likelihood import item_sums
+        from rankbench.aggregators.kernels.likelihood import item_sums
 
         forward, backward = counts.wins(ties)
         self.won, self.lost = np.zeros(counts.m), np.zeros(counts.m)
@@ -144,7 +144,7 @@ class _Problem:
 
     def gradient(self, scores: NDArray[np.float64], curvature: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the gradient, (m,), and write every pair's second derivative."""
-        from rankbench.ranking.kernels.likelihood import gradient_and_curvature
+        from rankbench.aggregators.kernels.likelihood import gradient_and_curvature
 
         gradient = np.empty(self.graph.m)
         gradient_and_curvature(

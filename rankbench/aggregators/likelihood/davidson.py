@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.scales import Scales, connected, strongly_connected, within
+from rankbench.aggregators.likelihood.bradley_terry import check_ridge, fit_bradley_terry
+from rankbench.aggregators.likelihood.laplacian import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.counts import PairCounts
-from rankbench.ranking.bradley_terry import check_ridge, fit_bradley_terry
-from rankbench.ranking.laplacian import Laplacian
+from rankbench.kinds.scales import Scales, connected, strongly_connected, within
 
 __all__ = ["DavidsonFit", "fit_davidson"]
 
@@ -38,7 +38,7 @@ class DavidsonFit:
         :math:`\nu \ge 0`: two equal items tie with probability :math:`\nu / (2 + \nu)`; inf if
         all judgments are ties.
     scales : Scales
-        Items that can be compared; as in `rankbench.ranking.bradley_terry.BradleyTerryFit`.
+        Items that can be compared; as in `rankbench.aggregators.likelihood.bradley_terry.BradleyTerryFit`.
     ridge : float
     step : float
         Largest change of a score in the last Newton step.

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.scales import Scales
 from rankbench.errors import ContenderDiverged
+from rankbench.kinds.scales import Scales
 
 __all__ = ["DENSE_SYSTEM", "Laplacian"]
 
@@ -60,7 +60,7 @@ class Laplacian:
         ContenderDiverged
             The weights of some edges have vanished, so that the matrix is singular.
         """
-        from rankbench.ranking.kernels.likelihood import conjugate_gradients
+        from rankbench.aggregators.kernels.likelihood import conjugate_gradients
 
         if not self.direct:
             x = np.empty(self.m)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.likelihood import laplacian
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.counts.count import count_pairs
 from rankbench.errors import InputError
 from rankbench.kinds.counts import PairCounts
-from rankbench.ranking import laplacian
-from rankbench.ranking.bradley_terry import fit_bradley_terry
 
 
 def simulated(seed: int, n: int, m: int, spread: float = 1.0) -> PairCounts:

@@ -12,11 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.clusters import ClusterCounts
+from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
+from rankbench.aggregators.likelihood.complete import fast_rows
 from rankbench.errors import InputError
-from rankbench.kinds.counts import PairCounts
-from rankbench.ranking.bradley_terry import BradleyTerryFit
-from rankbench.ranking.complete import fast_rows
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 __all__ = ["bootstrap_bradley_terry"]
 
@@ -79,7 +78,7 @@ def bootstrap_bradley_terry(
     scores = np.empty((repetitions, counts.m))
 
     def run(part: slice) -> None:
-        from rankbench.ranking.kernels.bootstrap import refit
+        from rankbench.aggregators.kernels.refits import refit
 
         refit(
             states[part], starts, cells, weights, rows.starts, rows.high, 0.5 if fit.ties == "half" else 0.0,

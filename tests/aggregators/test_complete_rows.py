@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rankbench.aggregators.kernels.likelihood import conjugate_gradients, gradient_and_curvature
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+from rankbench.aggregators.likelihood.complete import fast_rows
+from rankbench.aggregators.likelihood.refits import bootstrap_bradley_terry
 from rankbench.counts.count import count_pairs
-from rankbench.ranking.bootstrap import bootstrap_bradley_terry
-from rankbench.ranking.bradley_terry import fit_bradley_terry
-from rankbench.ranking.complete import fast_rows
-from rankbench.ranking.kernels.likelihood import conjugate_gradients, gradient_and_curvature
 
 
 def rows_of(pairs: list[tuple[int, int]], m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -91,7 +91,7 @@ def test_the_fit_and_its_resamples_do_not_depend_on_the_rows(monkeypatch: pytest
     assert fast_rows(some.starts, some.high).given is not None
     scores = []
     for share in (0.1, 2.0):
-        monkeypatch.setattr("rankbench.ranking.complete._SHARE", share)
+        monkeypatch.setattr("rankbench.aggregators.likelihood.complete._SHARE", share)
         fit = fit_bradley_terry(some)
         scores.append([fit.scores, bootstrap_bradley_terry(fit, some, repetitions=20)])
     np.testing.assert_allclose(scores[0][0], scores[1][0], atol=1e-10)

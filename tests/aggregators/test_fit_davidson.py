@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from rankbench.aggregators.davidson import Davidson
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+from rankbench.aggregators.likelihood.davidson import fit_davidson
 from rankbench.counts.count import count_pairs
 from rankbench.kinds.queries import Comparisons
-from rankbench.ranking.bradley_terry import fit_bradley_terry
-from rankbench.ranking.davidson import fit_davidson
 
 
 @settings(deadline=None, max_examples=30)

@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
+from rankbench.aggregators.kernels.likelihood import conjugate_gradients, gradient_and_curvature, item_sums
 from rankbench.kernels.random import below
-from rankbench.ranking.kernels.likelihood import conjugate_gradients, gradient_and_curvature, item_sums
 
 __all__ = ["refit"]
 

@@ -64,7 +64,7 @@ def _scales(labels: NDArray[np.int64]) -> Scales:
 def _components(
     counts: PairCounts, forward: NDArray[np.float64], backward: NDArray[np.float64], mutual: bool
 ) -> Scales:
-    from rankbench.counts.kernels.scales import components
+    from rankbench.kernels.components import components
 
     root = np.empty(counts.m, np.int64)
     components(counts.starts, counts.high, forward, backward, mutual, root)

@@ -12,13 +12,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.clusters import ClusterCounts
-from rankbench.counts.scales import within
+from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
+from rankbench.aggregators.likelihood.laplacian import Laplacian
 from rankbench.errors import InputError
-from rankbench.kinds.counts import PairCounts
-from rankbench.ranking.bradley_terry import BradleyTerryFit
-from rankbench.ranking.certainty import LARGEST
-from rankbench.ranking.laplacian import Laplacian
+from rankbench.kinds.aggregator import MOST_DENSE
+from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.kinds.scales import within
 
 __all__ = ["covariance", "sandwich"]
 
@@ -38,8 +37,8 @@ def covariance(fit: BradleyTerryFit, counts: PairCounts) -> NDArray[np.float64]:
     InputError
         More than 4000 items.
     """
-    if counts.m > LARGEST:
-        raise InputError(f"the covariance of {counts.m} items is too large a matrix (at most {LARGEST} items)")
+    if counts.m > MOST_DENSE:
+        raise InputError(f"the covariance of {counts.m} items is too large a matrix (at most {MOST_DENSE} items)")
     inside = within(counts, fit.scales, fit.ridge)
     graph = Laplacian(inside.starts, inside.high, fit.ridge, fit.scales)
     forward, backward = inside.wins(fit.ties)

@@ -1,0 +1,1 @@
+"""Maximum likelihood of models of comparisons, on counts by pair: fits, their covariance, their refits."""

@@ -1,5 +1,0 @@
-"""Compiled fits of rankings to counts; importing a module here imports numba."""
-
-from rankbench.runtime import prepare
-
-prepare()
