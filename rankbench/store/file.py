@@ -11,7 +11,7 @@ from typing import NoReturn, Self
 
 from rankbench.errors import StoreError
 
-__all__ = ["FILE", "MOVE", "JournalFile"]
+__all__ = ["FILE", "MOVE", "TABLES", "JournalFile", "make_tables"]
 
 FILE = "journal.sqlite"
 APPLICATION_ID = 0x52424A4C
@@ -78,8 +78,13 @@ class JournalFile:
         if not create and not self.path.exists():
             raise StoreError(f"{self.path}: there is no journal here; give the folder of a run (its --out)")
         uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+        self._uri = uri
+        self.connect()
+
+    def connect(self) -> None:
+        """Open the file that is there now."""
         with self.guarded():
-            self.connection = sqlite3.connect(uri, uri=True, timeout=60.0, isolation_level=None)
+            self.connection = sqlite3.connect(self._uri, uri=True, timeout=60.0, isolation_level=None)
 
     def __enter__(self) -> Self:
         return self
@@ -117,13 +122,10 @@ class JournalFile:
         with self.guarded("sqlite_master"):
             tables = query("SELECT name, sql FROM sqlite_master ORDER BY rowid").fetchall()
         if create and not tables and not owner and not version:
-            statements = ";".join(sql for _, sql in SCHEMA)
-            self.connection.executescript(
-                f"BEGIN EXCLUSIVE; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};"
-                f"{statements}; INSERT INTO head VALUES ('', 0, ''); COMMIT;"
-            )
+            make_tables(self.connection)
             return
-        if owner != APPLICATION_ID:
+        # Whose it is the tables say too.
+        if owner != APPLICATION_ID and tuple(tables) != SCHEMA:
             raise StoreError(f"{self.path}: this SQLite file is not a journal of rankbench; choose another folder")
         if version != VERSION:
             raise StoreError(
@@ -133,8 +135,11 @@ class JournalFile:
         if tuple(tables) != SCHEMA:
             self.damaged("sqlite_master", "the tables are not those of a journal")
 
-    def check_pages(self) -> None:
-        """See that the file's pages are sound also where nothing is read: a writer goes by them."""
-        sound = self.connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if sound != "ok":
-            raise StoreError(f"{self.path}: outside of the tables' rows: {' '.join(str(sound).split())}; {MOVE}")
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables of a journal in an empty file."""
+    statements = ";".join(sql for _, sql in SCHEMA)
+    connection.executescript(
+        f"BEGIN EXCLUSIVE; PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};"
+        f"{statements}; INSERT INTO head VALUES ('', 0, ''); COMMIT;"
+    )

@@ -213,9 +213,11 @@ def _lock(folder: Path) -> sqlite3.Connection:
     path = folder / LOCK
     connection: sqlite3.Connection | None = None
     try:
+        if path.is_file() and path.stat().st_size:
+            os.truncate(path, 0)  # nothing is ever kept in it, and what is there could not be locked
         connection = sqlite3.connect(path, timeout=0.0, isolation_level=None)
         connection.execute("BEGIN EXCLUSIVE")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         if connection is not None:
             connection.close()
         if "locked" in str(error):
