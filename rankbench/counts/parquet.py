@@ -11,8 +11,8 @@ import polars as pl
 
 from rankbench.data.manifest import MANIFEST, Manifest
 from rankbench.data.readers.source import UNREADABLE
-from rankbench.data.tables.columns import as_comparisons
-from rankbench.data.tables.sides import CONTRADICTED, MARKED, SAID
+from rankbench.data.tables.comparisons.columns import as_comparisons
+from rankbench.data.tables.comparisons.sides import CONTRADICTED, MARKED, SAID
 from rankbench.errors import InputError
 from rankbench.kinds.reader import existing
 
@@ -81,7 +81,7 @@ class ParquetLog:
     files : tuple of ParquetFile
         Without empty ones.
     roles : mapping of str to str, or None
-        Columns by role, as `rankbench.data.tables.sides.decided` returns them; None: they have the
+        Columns by role, as `rankbench.data.tables.comparisons.sides.decided` returns them; None: they have the
         schema's names.
     """
 

@@ -82,7 +82,7 @@ def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
     ----------
     path : Path
     columns : str
-        As `rankbench.data.tables.columns.parse_columns` takes it; empty: guessed from their names.
+        As `rankbench.data.tables.comparisons.columns.parse_columns` takes it; empty: guessed from their names.
     reader : str
         In the contender grammar; empty: chosen by the file's ending or its first bytes.
 
@@ -169,8 +169,8 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
 def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     """Return comparisons in Parquet without checks; None if types have to be converted."""
     from rankbench.counts.parquet import parquet_log
-    from rankbench.data.tables.columns import guess, parse_columns
-    from rankbench.data.tables.sides import decided
+    from rankbench.data.tables.comparisons.columns import guess, parse_columns
+    from rankbench.data.tables.comparisons.sides import decided
 
     if path.is_dir():
         return parquet_log(path)

@@ -172,7 +172,7 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
     InputError
         The ballots imply no comparison, or too many.
     """
-    from rankbench.data.tables.orders import load_orders, take_orders
+    from rankbench.data.tables.orders.load import load_orders, take_orders
     from rankbench.kinds.ballots import check_implied, implied_comparisons
 
     log = load_orders(orders)

@@ -18,7 +18,7 @@ Comparisons, in any order:
 ``loser``     String               name of another item
 ``weight``    Float64, optional    positive and finite
 ``judge``     String, optional
-``time``      optional             a number, Date, Datetime or Duration: `rankbench.data.tables.times`
+``time``      optional             a number, Date, Datetime or Duration: `rankbench.data.tables.comparisons.times`
 ``tie``       Boolean, optional    true: neither won
 ``first``     Boolean, optional    whether the winner was shown first (on the left)
 ============  ===================  ====================================================
@@ -114,7 +114,7 @@ def items_schema(d: int, *, named: bool = False) -> pl.Schema:
 def comparisons_schema(columns: pl.Schema) -> pl.Schema:
     """Return the schema of comparisons with those of the optional columns that are among `columns`.
 
-    ``time`` has the type that it has there; texts get that of their `rankbench.data.tables.times.TimeReading`.
+    ``time`` has the type that it has there; texts get that of their `rankbench.data.tables.comparisons.times.TimeReading`.
     """
     result: dict[str, pl.DataType] = {name: pl.String() for name in COMPARISONS}
     for name, dtype in COMPARISONS_OPTIONAL.items():

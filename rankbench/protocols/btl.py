@@ -14,7 +14,7 @@ from pydantic import Field
 from rankbench.component import StructureKind
 from rankbench.data.shards import design_heldout
 from rankbench.data.simulators.btl import draw_comparisons, limit_scores, preference_matrix, prefix
-from rankbench.data.tables.load import load_dataset, usable
+from rankbench.data.tables.items.load import load_dataset, usable
 from rankbench.data.transforms import apply
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.cell import CellResult, Split

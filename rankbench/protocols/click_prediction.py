@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.tables.clicks import OffList, Several
-from rankbench.data.tables.selections import SelectionLog, load_selections, take_selections
+from rankbench.data.tables.selections.clicks import OffList, Several
+from rankbench.data.tables.selections.load import SelectionLog, load_selections, take_selections
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.cell import CellResult, Direction, Split
 from rankbench.kinds.guard import ContenderFailed, failed, guarded
@@ -54,7 +54,7 @@ class ClickPrediction(Protocol):
     part, and with a single query nothing says how other sessions would go.
 
     A session is one selection: `several` and
-    `off-list` say what becomes of the others, see `rankbench.data.tables.clicks`. The policies
+    `off-list` say what becomes of the others, see `rankbench.data.tables.selections.clicks`. The policies
     apply to the held-out sessions too, so losses under different ones cannot be compared.
     """
 

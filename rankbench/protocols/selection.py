@@ -115,7 +115,7 @@ def _scores(
     aggregator: Aggregator, log: Selections, offsets: NDArray[np.int64], labels: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return scores of all items: from all queries' selections where the aggregator takes them."""
-    from rankbench.data.tables.selections import take_selections
+    from rankbench.data.tables.selections.load import take_selections
     from rankbench.kinds.selection_aggregator import SelectionAggregator
 
     log = lent_judgments(log)

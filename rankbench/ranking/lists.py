@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.counts.units import Units, units_of_lists, units_of_voters
-from rankbench.data.tables.clicks import OffList, Several
-from rankbench.data.tables.orders import load_orders
-from rankbench.data.tables.selections import load_selections, take_selections
+from rankbench.data.tables.orders.load import load_orders
+from rankbench.data.tables.selections.clicks import OffList, Several
+from rankbench.data.tables.selections.load import load_selections, take_selections
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.queries import Orders, Selections, Unranked
@@ -116,7 +116,7 @@ def load_sessions(
         Selections in the schema, of one query.
     aggregator : Aggregator
     several, off_list
-        See `rankbench.data.tables.clicks`.
+        See `rankbench.data.tables.selections.clicks`.
 
     Raises
     ------

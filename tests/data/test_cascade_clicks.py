@@ -4,7 +4,7 @@ from scipy.stats import chisquare
 
 from rankbench.aggregators import Cascade
 from rankbench.data.simulators.cascade_clicks import SHARES, CascadeClicks
-from rankbench.data.tables.selections import load_selections
+from rankbench.data.tables.selections.load import load_selections
 from rankbench.data.tables.validate import validate_selections
 from rankbench.describe.describe import describe
 from rankbench.errors import SpecError

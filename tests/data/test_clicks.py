@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from rankbench.data.tables.clicks import reduce_clicks
+from rankbench.data.tables.selections.clicks import reduce_clicks
 from rankbench.errors import InputError
 from rankbench.kinds.table import selections_schema
 

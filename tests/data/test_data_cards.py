@@ -14,7 +14,7 @@ from rankbench.data import fetch as module
 from rankbench.data.card_dataset import CardDataset, card_dataset
 from rankbench.data.cards import Card, cards, cards_folder, load_card
 from rankbench.data.fetch import fetch, find, locate, verify_file
-from rankbench.data.tables.load import load_dataset, usable
+from rankbench.data.tables.items.load import load_dataset, usable
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader

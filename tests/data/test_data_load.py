@@ -2,7 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rankbench.data.tables.load import load_dataset, load_queries, usable
+from rankbench.data.tables.items.load import load_dataset, load_queries, usable
 from rankbench.errors import InputError
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.table import items_schema

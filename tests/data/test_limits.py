@@ -12,14 +12,14 @@ import pytest
 
 import rankbench
 from rankbench.counts.votes import load_votes, votes_of_ballots
-from rankbench.data.tables.check import LONGEST_NAME
 from rankbench.data.tables.checks import checked
-from rankbench.data.tables.orders import load_orders
+from rankbench.data.tables.orders.load import load_orders
 from rankbench.data.tables.weights import check_weights
 from rankbench.errors import InputError
 from rankbench.kinds import ballots
 from rankbench.kinds.ballots import check_implied, implied_comparisons
 from rankbench.kinds.queries import Orders, Unranked
+from rankbench.kinds.table_check import LONGEST_NAME
 
 LONG = "é" * (LONGEST_NAME + 1)
 

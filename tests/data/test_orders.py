@@ -7,7 +7,7 @@ import pytest
 from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.tables.orders import load_orders, take_orders
+from rankbench.data.tables.orders.load import load_orders, take_orders
 from rankbench.data.tables.validate import validate_orders
 from rankbench.describe.describe import describe
 from rankbench.errors import InputError

@@ -8,7 +8,7 @@ from data_paths import needs
 from numpy.typing import NDArray
 
 from rankbench.data.simulators.web10k_like import MARGINALS, Web10kLike
-from rankbench.data.tables.load import load_dataset, usable
+from rankbench.data.tables.items.load import load_dataset, usable
 from rankbench.data.transforms import apply
 from rankbench.kinds.queries import Queries
 from rankbench.plugin.manager import get

@@ -17,7 +17,7 @@ from rankbench.counts.votes import Votes, load_votes
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.tables.columns import guess, parse_columns
+from rankbench.data.tables.comparisons.columns import guess, parse_columns
 from rankbench.data.tables.validate import validate_comparisons
 from rankbench.describe.votes import describe_votes
 from rankbench.errors import InputError

@@ -44,7 +44,7 @@ class CsvReader(Reader):
         names = {name.strip(b' "\t\r') for name in head.split(b"\n", 1)[0].replace(b"\t", b",").split(b",")}
         if b"query_id" in names and {b"label", b"shown", b"ranking"} & names:
             return True
-        from rankbench.data.tables.columns import guess
+        from rankbench.data.tables.comparisons.columns import guess
 
         try:
             return guess([name.decode("utf-8", "replace") for name in names]) is not None

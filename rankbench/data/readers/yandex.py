@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.data.tables.clicks import OffList, Several
+from rankbench.data.tables.selections.clicks import OffList, Several
 from rankbench.kinds.reader import Reader, existing
 from rankbench.text import shown
 
@@ -72,7 +72,7 @@ class YandexReader(Reader):
         import polars as pl
 
         from rankbench.data.readers.text import chunks
-        from rankbench.data.tables.clicks import reduce_clicks
+        from rankbench.data.tables.selections.clicks import reduce_clicks
         from rankbench.errors import InputError
         from rankbench.kinds.table import selections_schema
 

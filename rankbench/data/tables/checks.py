@@ -14,16 +14,16 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from rankbench.data.readers.source import UNREADABLE, io_source
-from rankbench.data.tables.check import QUOTED, TableCheck
-from rankbench.data.tables.columns import as_comparisons, guess, parse_columns
-from rankbench.data.tables.comparison_checks import ComparisonsCheck
-from rankbench.data.tables.item_checks import ItemsCheck, ItemShape
-from rankbench.data.tables.order_checks import OrdersCheck
-from rankbench.data.tables.selection_checks import SelectionsCheck
-from rankbench.data.tables.sides import decided
-from rankbench.data.tables.times import TimeReading, time_reading
+from rankbench.data.tables.comparisons.check import ComparisonsCheck
+from rankbench.data.tables.comparisons.columns import as_comparisons, guess, parse_columns
+from rankbench.data.tables.comparisons.sides import decided
+from rankbench.data.tables.comparisons.times import TimeReading, time_reading
+from rankbench.data.tables.items.check import ItemsCheck, ItemShape
+from rankbench.data.tables.orders.check import OrdersCheck
+from rankbench.data.tables.selections.check import SelectionsCheck
 from rankbench.errors import InputError
 from rankbench.kinds.table import comparisons_schema, orders_schema, selections_schema, table_of
+from rankbench.kinds.table_check import QUOTED, TableCheck
 
 __all__ = ["checked"]
 
@@ -53,7 +53,7 @@ def checked(
         Called when Polars cannot read the file; raises an error that knows the place.
     columns : str
         What columns of votes mean, where they have not the usual names: see
-        `rankbench.data.tables.columns.parse_columns`.
+        `rankbench.data.tables.comparisons.columns.parse_columns`.
 
     Raises
     ------

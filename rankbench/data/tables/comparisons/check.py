@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.tables.check import TableCheck
-from rankbench.data.tables.sides import CONTRADICTED, MARKED, SAID
-from rankbench.data.tables.times import TimeReading
+from rankbench.data.tables.comparisons.sides import CONTRADICTED, MARKED, SAID
+from rankbench.data.tables.comparisons.times import TimeReading
 from rankbench.errors import InputError
 from rankbench.kinds.table import COMPARISONS
+from rankbench.kinds.table_check import TableCheck
 from rankbench.text import shown
 
 __all__ = ["ComparisonsCheck"]

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from rankbench.data.tables.check import QUOTED, TableCheck
 from rankbench.errors import InputError
 from rankbench.kinds.table import items_schema
+from rankbench.kinds.table_check import QUOTED, TableCheck
 from rankbench.text import shown
 
 __all__ = ["ItemShape", "ItemsCheck"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.tables.check import TOO_LONG, TableCheck, too_long
+from rankbench.kinds.table_check import TOO_LONG, TableCheck, too_long
 from rankbench.text import shown
 
 __all__ = ["SelectionsCheck"]

@@ -2,7 +2,7 @@
 
 Two shapes are known: a column of winners and one of losers; or two columns of items and
 one that says which of the two won, by its side (``left``, ``model_a``, ``a``) or by its name, or
-that neither did (``tie``, ``draw``, ``both``): `rankbench.data.tables.sides`.
+that neither did (``tie``, ``draw``, ``both``): `rankbench.data.tables.comparisons.sides`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from rankbench.data.tables.sides import of_two_sides
+from rankbench.data.tables.comparisons.sides import of_two_sides
 from rankbench.errors import InputError, nearest
 from rankbench.text import listed, shown
 
@@ -141,13 +141,13 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
 
     A log without queries is one query, called ``all``. Where the log has sides there are, beside
     the schema's columns, ``first``, whether the winner stood on the left, and what
-    `rankbench.data.tables.sides` wants refused.
+    `rankbench.data.tables.comparisons.sides` wants refused.
 
     Parameters
     ----------
     raw : LazyFrame
     columns : mapping of str to str
-        Columns by role, as `rankbench.data.tables.sides.decided` returns them.
+        Columns by role, as `rankbench.data.tables.comparisons.sides.decided` returns them.
     """
     query = pl.col(columns["query"]) if "query" in columns else pl.lit("all")
     chosen = [query.alias("query_id")]

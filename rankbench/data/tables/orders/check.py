@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from rankbench.data.tables.check import TOO_LONG, TableCheck, too_long
 from rankbench.errors import nearest
+from rankbench.kinds.table_check import TOO_LONG, TableCheck, too_long
 from rankbench.text import shown
 
 __all__ = ["OrdersCheck"]

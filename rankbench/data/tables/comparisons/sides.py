@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rankbench.data.tables.check import BOOLEANS
-from rankbench.data.tables.side_words import TIED, side_words
+from rankbench.data.tables.comparisons.side_words import TIED, side_words
 from rankbench.errors import InputError
+from rankbench.kinds.table_check import BOOLEANS
 from rankbench.text import shown
 
 __all__ = ["CONTRADICTED", "MARKED", "SAID", "decided", "of_two_sides"]
@@ -60,7 +60,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     ----------
     raw : LazyFrame
     columns : mapping of str to str
-        As `rankbench.data.tables.columns.guess` returns them.
+        As `rankbench.data.tables.comparisons.columns.guess` returns them.
 
     Raises
     ------

@@ -1,0 +1,1 @@
+"""Comparisons (votes): two items, and who won."""

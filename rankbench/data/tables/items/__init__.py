@@ -1,0 +1,1 @@
+"""Items: what is ranked, with features and graded labels."""

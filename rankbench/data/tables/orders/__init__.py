@@ -1,0 +1,1 @@
+"""Orders (ballots): rankings of some of the items."""

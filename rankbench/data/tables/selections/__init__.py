@@ -1,0 +1,1 @@
+"""Selections (clicks): what was shown, and which positions were clicked."""
