@@ -114,7 +114,8 @@ def items_schema(d: int, *, named: bool = False) -> pl.Schema:
 def comparisons_schema(columns: pl.Schema) -> pl.Schema:
     """Return the schema of comparisons with those of the optional columns that are among `columns`.
 
-    ``time`` has the type that it has there; texts get that of their `rankbench.data.tables.comparisons.times.TimeReading`.
+    ``time`` has the type that it has there; texts get that of their reading
+    (`rankbench.data.tables.comparisons.times.TimeReading`).
     """
     result: dict[str, pl.DataType] = {name: pl.String() for name in COMPARISONS}
     for name, dtype in COMPARISONS_OPTIONAL.items():
