@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from rankbench.compiled import private, prune, sealed_cache
 from rankbench.digest import code_digest, cpu_class
+from rankbench.scratch import scratch
 
 __all__ = [
     "available_cores",
@@ -42,6 +42,7 @@ def prepare() -> None:
     settle_blas()
     if "NUMBA_CACHE_DIR" not in os.environ:
         os.environ["NUMBA_CACHE_DIR"] = str(numba_cache())
+    sealed_cache()
     config = getattr(sys.modules.get("numba"), "config", None)
     if config is not None and not config.CACHE_DIR:
         config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
@@ -112,33 +113,38 @@ def cache_root() -> Path:
 
 
 def numba_cache() -> Path:
-    """Return a writable folder for compiled code, keyed by the code digest.
+    """Return a writable folder for compiled code that is this user's alone, keyed by the code digest.
 
-    It is made if needed. Where the cache folder cannot be written it is a temporary one,
-    removed when this process ends. Folders of other digests that no process has used for
-    `STALE_DAYS` days are removed.
+    It is made if needed. Where the cache folder cannot be written, or others can write to it (which is said), it is a
+    temporary one, removed when this process ends; where there is none either it is no folder, and nothing is kept.
+    Folders of other digests that no process has used for `STALE_DAYS` days are removed.
     """
-    folder = cache_root() / "numba" / code_digest()[:16]
+    root = Path(os.path.abspath(cache_root()))
+    folder = root / "numba" / code_digest()[:16]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if trouble := private(root, folder):
+            print(
+                f"warning: {folder} is not used, as what is compiled there could be another's: {trouble}; "
+                "compiled for this run alone (make it yours alone by chmod 700, or name another with RANKBENCH_CACHE)",
+                file=sys.stderr,
+            )
+            return _temporary()
         os.utime(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError:
-        # Not a fixed name: numba unpickles what it finds, and anybody may write to /tmp.
-        folder = Path(tempfile.mkdtemp(prefix="rankbench-numba-"))
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    else:
-        _prune(folder.parent, keep=folder)
+        return _temporary()
+    prune(folder.parent, keep=folder, days=STALE_DAYS)
     return folder
 
 
-def _prune(root: Path, keep: Path) -> None:
-    oldest = time.time() - STALE_DAYS * 86400
-    for folder in root.iterdir():
-        try:
-            stale = folder != keep and folder.stat().st_mtime < oldest
-        except OSError:
-            continue
-        if stale:
-            shutil.rmtree(folder, ignore_errors=True)
+def _temporary() -> Path:
+    """Return a folder of this process, which is not at a fixed name: anybody may write to /tmp."""
+    try:
+        return _until_the_end.enter_context(scratch())
+    except OSError:
+        return Path(os.devnull)
+
+
+_until_the_end = ExitStack()
+atexit.register(_until_the_end.close)

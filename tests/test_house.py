@@ -15,7 +15,7 @@ PACKAGE = ROOT / "rankbench"
 
 FLOORS = (
     ("errors", "text", "digest", "seeds", "returned", "typed", "stats"),
-    ("spec", "runtime", "dask", "component", "discounts", "satisfaction"),
+    ("spec", "compiled", "scratch", "runtime", "dask", "component", "discounts", "satisfaction"),
     ("kernels", "kinds"),
     ("plugin",),
     ("data", "counts", "store"),

@@ -13,9 +13,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO, TypeAlias
+
+from rankbench.scratch import scratch
 
 __all__ = ["Copies", "Lender", "Loan", "Sealed", "lender"]
 
@@ -91,8 +91,8 @@ class Copies(Lender):
     @contextmanager
     def lend(self) -> Iterator[Loan]:
         """Write a file and lend it; it is removed afterwards."""
-        with TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as folder:
-            path = Path(folder) / "lent"
+        with scratch() as folder:
+            path = folder / "lent"
             with path.open("wb") as file:
                 self._write(file)
             yield Loan(str(path))

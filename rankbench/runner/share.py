@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, get_type_hints
 
 import numpy as np
@@ -20,6 +19,7 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import Prepared
 from rankbench.plugin.manager import component_class, names
 from rankbench.runner.prepare import dataset_of, protocol_of
+from rankbench.scratch import scratch
 
 __all__ = ["open_shared", "shared", "spec_of", "write_shared"]
 
@@ -75,8 +75,8 @@ def shared(sources: Sequence[Prepared]) -> Iterator[Path]:
     For workers that run no foreign code, while none runs: it could change the file. See
     `rankbench.runner.lending`.
     """
-    with TemporaryDirectory(prefix="rankbench-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder) / "shared"
+    with scratch() as folder:
+        path = folder / "shared"
         with path.open("wb") as file:
             write_shared(sources, file)
         yield path

@@ -1,0 +1,258 @@
+"""What numba keeps: in a folder that is the user's alone, checked before it is loaded, done without if it must be."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from numba.core import caching
+
+import rankbench.kernels.signatures  # noqa: F401  (which has numba told)
+from rankbench import compiled, runtime
+
+MODULE = """
+from numba import njit
+import rankbench.kernels.signatures
+
+@njit("f8(f8)", cache=True)
+def double(x):
+    return 2 * x
+
+@njit("f8(f8)", cache=True)
+def thrice(x):
+    return 3 * x
+"""
+
+FUNCTIONS = ("double", "thrice")
+
+PROGRAM = """
+import json, os, compiled_here
+found = [compiled_here.double(1.5), compiled_here.thrice(1.5)]
+hits = [sum(f.stats.cache_hits.values()) for f in (compiled_here.double, compiled_here.thrice)]
+print(json.dumps([found, hits, os.environ["NUMBA_CACHE_DIR"]]))
+"""
+
+root_alone = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    """Return a folder with a module that compiles two functions."""
+    (tmp_path / "modules").mkdir()
+    (tmp_path / "modules" / "compiled_here.py").write_text(MODULE)
+    return tmp_path / "modules"
+
+
+def called(module: Path, cache: Path, **more: str) -> tuple[list[float], list[int], str, str]:
+    """Call both functions in a fresh process; return what they gave, cache hits, the folder and what was said."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
+    environment |= {"RANKBENCH_CACHE": str(cache), "PYTHONPATH": str(module), **more}
+    shown = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert shown.returncode == 0, shown.stderr
+    found, hits, folder = json.loads(shown.stdout)
+    return found, hits, folder, shown.stderr
+
+
+def kept(cache: Path) -> list[Path]:
+    return sorted(cache.rglob("compiled_here*.nb?"))
+
+
+def test_what_is_kept_is_loaded_again(module: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    assert called(module, cache)[:2] == ([3.0, 4.5], [0, 0])
+    assert len(kept(cache)) == 4
+    assert called(module, cache) == ([3.0, 4.5], [1, 1], str(cache / "numba" / runtime.code_digest()[:16]), "")
+
+
+def flipped(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    random.Random(path.name).shuffle(data)
+    path.write_bytes(data)
+
+
+def one_bit(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+    (path / "inside").write_text("so that it cannot be removed")
+
+
+def other(path: Path) -> None:
+    """Put another function's file in its place, whole as it is."""
+    name = path.name.replace("double", "thrice") if "double" in path.name else path.name.replace("thrice", "double")
+    (found,) = path.parent.glob(f"{name.split('-')[0]}-*{path.suffix}")
+    path.write_bytes(found.read_bytes())
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "bit": one_bit,
+    "shuffled": flipped,
+    "cut": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "empty": lambda path: os.truncate(path, 0),
+    "others": other,
+    "folder": folder,
+} | ({"pipe": piped} if hasattr(os, "mkfifo") else {})
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damage_is_thrown_away_and_made_anew(tmp_path: Path, damage: str, suffix: str) -> None:
+    """Files as numba writes them, of two functions; whole ones are read again."""
+    files = {name: caching.IndexDataCacheFile(str(tmp_path), f"compiled_here.{name}-1", "stamp") for name in FUNCTIONS}
+    for name, file in files.items():
+        file.save("key", f"code of {name}")
+    first = next(path for path in kept(tmp_path) if path.suffix == suffix)
+    assert "double" in first.name
+    DAMAGE[damage](first)
+    assert files["double"].load("key") is None  # which is compiled, then
+    assert files["thrice"].load("key") == "code of thrice"
+    if damage != "folder":
+        files["double"].save("key", "code of double")
+        assert files["double"].load("key") == "code of double"
+
+
+def test_damage_that_would_end_the_process(module: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    called(module, cache)
+    one_bit(next(path for path in kept(cache) if path.suffix == ".nbc"))
+    found, hits, _, said = called(module, cache)
+    assert (found, sorted(hits), said) == ([3.0, 4.5], [0, 1], "")
+    assert called(module, cache)[1] == [1, 1]
+
+
+def test_what_numba_itself_kept_is_made_anew_and_what_we_keep_it_reads(tmp_path: Path) -> None:
+
+    plain = caching.IndexDataCacheFile.__bases__[0]
+    ours, its = (kind(str(tmp_path), "compiled_here.double-1", "stamp") for kind in (caching.IndexDataCacheFile, plain))
+    ours.save("key", "code")
+    assert its.load("key") == "code"
+    its.flush()
+    its.save("key", "code")
+    assert ours.load("key") is None
+
+
+@posix
+def test_folders_are_the_users_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        assert compiled.private(tmp_path / "a", tmp_path / "a" / "b") == ""
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "a", tmp_path / "a" / "b")} == {0o700}
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_that_others_may_write_to_is_not_used_and_that_is_said(
+    module: Path, tmp_path: Path, mode: int
+) -> None:
+    cache = tmp_path / "cache"
+    place = cache / "numba" / runtime.code_digest()[:16]
+    place.mkdir(parents=True)
+    place.chmod(mode)
+    found, _, used, said = called(module, cache)
+    assert found == [3.0, 4.5]
+    assert not list(place.iterdir())
+    assert not Path(used).exists()  # a temporary one, gone with its process
+    assert said.count("\n") == 1
+    assert str(place) in said
+    assert f"others may write to {place} (mode {mode:04o})" in said
+
+
+@posix
+def test_a_folder_above_that_others_may_write_to(module: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    assert f"others may write to {cache} (mode 0777)" in called(module, cache)[3]
+
+
+@posix
+def test_what_is_below_a_closed_folder_nobody_else_gets_at(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    (closed / "shared" / "cache").mkdir(parents=True)
+    (closed / "shared").chmod(0o775)
+    closed.chmod(0o700)  # as homes are
+    assert compiled.private(closed / "shared" / "cache", closed / "shared" / "cache" / "numba") == ""
+
+
+@root_alone
+def test_another_users_folder_is_not_used(module: Path, tmp_path: Path) -> None:
+    """As root with somebody's home: what is there was code, and ran."""
+    cache = tmp_path / "cache"
+    called(module, cache)
+    for path in (cache, *cache.rglob("*")):
+        os.chown(path, 1234, 1234)
+    found, hits, used, said = called(module, cache)
+    assert (found, hits) == ([3.0, 4.5], [0, 0])
+    assert "belongs to another user (number 1234)" in said
+    assert str(cache) not in used
+
+
+def test_without_any_folder_functions_are_compiled_all_the_same(module: Path, tmp_path: Path) -> None:
+    """The cache folder and TMPDIR are no folders, or full: nothing is kept, and nothing beside the sources."""
+    (tmp_path / "file").write_text("")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    program = (
+        "import os, shutil, rankbench.kernels.signatures\n"
+        f"shutil.rmtree({str(gone)!r}); open({str(gone)!r}, 'w').close()\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
+    environment |= {"NUMBA_CACHE_DIR": str(gone), "PYTHONPATH": str(module)}
+    shown = subprocess.run(
+        [sys.executable, "-c", program + PROGRAM], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert json.loads(shown.stdout)[:2] == [[3.0, 4.5], [0, 0]]
+    assert not list(module.rglob("*.nb?"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_keeps_nothing_and_breaks_nothing(module: Path, tmp_path: Path) -> None:
+    program = (
+        "import builtins, errno\n"
+        "import rankbench.kernels.signatures, numba.core.caching as caching\n"
+        "real = open\n"
+        "def full(path, mode='r', *rest):\n"
+        "    if 'w' in mode: raise OSError(errno.ENOSPC, 'No space left on device', path)\n"
+        "    return real(path, mode, *rest)\n"
+        "caching.open = full\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
+    environment |= {"RANKBENCH_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(module)}
+    shown = subprocess.run(
+        [sys.executable, "-c", program + PROGRAM], env=environment, capture_output=True, text=True, check=False
+    )
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert json.loads(shown.stdout)[0] == [3.0, 4.5]
+    assert not kept(tmp_path / "cache")
+
+
+def test_numba_is_built_as_we_know_it() -> None:
+    """Of another one nothing would be checked: a new release of numba is looked at here."""
+
+    assert hasattr(caching.IndexDataCacheFile, "is_whole")
+    assert [locator.__name__ for locator in caching.CacheImpl._locator_classes[:2]] == [
+        "UserProvidedCacheLocator",
+        "Nowhere",
+    ]
