@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from rankbench.component import Component
     from rankbench.counts.dataset import log_file
     from rankbench.kinds.aggregator import Aggregator
+    from rankbench.kinds.claim import ClaimKind
     from rankbench.kinds.dataset import Dataset
+    from rankbench.kinds.figure import FigureKind
     from rankbench.kinds.loss import Loss
     from rankbench.kinds.method import Block, Fitted, Method
     from rankbench.kinds.model import Model
@@ -35,9 +37,11 @@ __all__ = [
     "Aggregation",
     "Aggregator",
     "Block",
+    "ClaimKind",
     "Comparisons",
     "Component",
     "Dataset",
+    "FigureKind",
     "Fit",
     "Fitted",
     "Loss",
@@ -70,9 +74,11 @@ _HOMES = {
     "Aggregation": "rankbench.ranking.aggregate",
     "Aggregator": "rankbench.kinds.aggregator",
     "Block": "rankbench.kinds.method",
+    "ClaimKind": "rankbench.kinds.claim",
     "Comparisons": "rankbench.kinds.queries",
     "Component": "rankbench.component",
     "Dataset": "rankbench.kinds.dataset",
+    "FigureKind": "rankbench.kinds.figure",
     "Fit": "rankbench.kinds.optimizer",
     "Fitted": "rankbench.kinds.method",
     "Loss": "rankbench.kinds.loss",

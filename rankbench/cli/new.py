@@ -8,7 +8,10 @@ import click
 
 __all__ = ["new"]
 
-KINDS = ("aggregator", "surrogate", "loss", "optimizer", "model", "method", "protocol", "reader", "dataset", "suite")
+KINDS = (
+    *("aggregator", "surrogate", "loss", "optimizer", "model", "method", "protocol", "reader", "dataset"),
+    *("claim", "figure", "suite"),
+)
 
 
 @click.group("new")

@@ -76,14 +76,21 @@ class Contrast(_Strict):
     n_b: Count | None = None
 
 
-class Claim(_Strict):
-    """A statement declared before the run that answers it.
+class _OfAKind(_Strict):
+    """A table whose other keys are the parameters of the kind that it names; whoever knows the kinds checks them."""
 
-    ``less``: every contrast of mean losses is below zero. ``wider``: every a has a larger
-    standard deviation over draws than its b. ``equivalent``: every contrast of mean
-    losses is within ``margin``. ``coincide``: the curves named `metric` of a and b are,
-    at each of `steps`, within a factor 10^margin of each other; for ``at = "each"`` at
-    the same n; ``n_a`` and ``n_b`` compare across n instead.
+    model_config = ConfigDict(extra="allow")
+
+    kind: Name
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The keys that are of its kind, as they are written."""
+        return dict(self.model_extra or {})
+
+
+class Claim(_OfAKind):
+    """A statement declared before the run that answers it.
 
     Attributes
     ----------
@@ -91,8 +98,9 @@ class Claim(_Strict):
         ``C1``, ...
     text : str
         The claim in words, with the paper's page or figure.
-    margin : float
-        In [0, 10].
+    kind : str
+        Name of a registered kind of claim, as ``less``: it says what is measured of the contrasts and where the
+        intervals are claimed to lie, and which other keys the table may hold.
     origin : {"beforehand", "post hoc"}
         Whether it was written, and last changed, before anybody had seen such results:
         of this experiment, of another program for it, or of a trial of it.
@@ -100,11 +108,7 @@ class Claim(_Strict):
 
     id: str
     text: str
-    kind: Literal["less", "wider", "equivalent", "coincide"]
     contrasts: tuple[Contrast, ...] = Field(min_length=1)
-    margin: float = Field(default=0.0, ge=0, le=10, allow_inf_nan=False)
-    metric: str = ""
-    steps: tuple[int, ...] = ()
     origin: Literal["beforehand", "post hoc"] = "beforehand"
 
 
@@ -124,49 +128,27 @@ class Panel(_Strict):
     n: Counts
 
 
-class Figure(_Strict):
+class Figure(_OfAKind):
     """How an experiment is drawn.
 
-    ``risk``: mean loss against the parameter `parameter` of the contenders whose labels
-    match `series` (one line for each setting of their other parameters), one column for
-    each n, one row for each split, `references` as horizontal lines with bands. Labels
-    may hold ``*`` for any characters.
+    What ``--with`` adds is drawn too, as its kind has a place for it.
 
-    ``curves``: one row for each of `metrics`, one column for each of `panels`, curves
-    against steps, which `steps` says in words what they are; `axes` are logarithmic, only
-    that of the steps is, or none.
-
-    ``growth``: each of `metrics` (all losses, if none is named) against n, a line for each
-    contender of `series`, thin gray ones for `references`.
-
-    ``dots``: a dot with its interval for each contender of `series` (all, if none is named)
-    in each of `metrics` (the headline), or for each item of a ranking.
-
-    What ``--with`` adds is drawn too: as a line or dot of its own, as a horizontal line in a
-    figure of ``risk`` whose parameter it does not have, in the panels of a single n among
-    ``curves``.
-
-    `level` is that of bands. `file` is a file name without its ending, at most 100 of
-    ``A-Z a-z 0-9 . _ -``.
+    Attributes
+    ----------
+    file : str
+        A file name without its ending, at most 100 of ``A-Z a-z 0-9 . _ -``.
+    kind : str
+        Name of a registered kind of figure, as ``growth``: it says what is drawn, and which other keys the table
+        may hold.
+    title : str
+        That of the experiment, if it is empty.
+    level : float
+        That of bands.
     """
 
     file: FileName
-    kind: Literal["risk", "curves", "growth", "dots"]
     title: str = ""
-    parameter: str = ""
-    series: tuple[str, ...] = ()
-    references: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()
-    panels: tuple[Panel, ...] = ()
-    steps: str = "step"
-    axes: Literal["log", "log-linear", "linear"] = "log"
     level: float = Field(default=0.95, gt=0, lt=1)
-
-    @model_validator(mode="after")
-    def _has_what_it_draws(self) -> Self:
-        if self.kind == "curves" and not (self.metrics and self.panels):
-            raise ValueError("a figure of kind 'curves' needs metrics and panels, at least one of each")
-        return self
 
 
 class Experiment(_Strict):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rankbench.kinds.figure import Cast
 from rankbench.reports.claims import Answer, answers
-from rankbench.reports.figures import Cast, casts_of
+from rankbench.reports.figures import casts_of
 from rankbench.reports.sample import Sampler
 from rankbench.reports.standings import Standing, standings
 from rankbench.runtime import one_blas_thread

@@ -9,30 +9,24 @@ is given beside it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.kinds.cell import Split
+from rankbench.kinds.claim import ClaimKind, Compared, Evidence, NoEvidenceError, WeightedContrast
 from rankbench.kinds.suite import Claim
+from rankbench.plugin.suite_kinds import claim_kind
 from rankbench.reports.curves import curve_values
-from rankbench.reports.resolve import Resolved, resolve
+from rankbench.reports.resolve import resolve
 from rankbench.reports.sample import Arm, ArmKey, Sampler
-from rankbench.reports.verdicts import Bounds, Verdict, clearest_first, verdict
-from rankbench.stats.bootstrap import REPLICATES, Crossed, counts
-from rankbench.stats.contrasts import contrasts, contrasts_over_draws
-from rankbench.stats.critical import VarianceSources
-from rankbench.stats.simultaneous import Intervals, simultaneous
-from rankbench.stats.spread import pitman_morgan, sd_ratios
+from rankbench.reports.verdicts import Verdict, clearest_first, verdict
+from rankbench.stats.bootstrap import Crossed
 
 __all__ = ["Answer", "Finding", "answers"]
-
-_Back: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""From the scale that is judged to the one that is shown: exponentials of logarithms."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +38,7 @@ class Finding:
     text : str
         What is compared, in words.
     estimate : float
-        A difference; for ``wider`` and ``coincide`` a ratio.
+        A difference or a ratio, as the claim's kind has it.
     lower, upper : float
         Over queries and draws; over draws for curves, which have no queries.
     lower_draws, upper_draws : float
@@ -94,17 +88,53 @@ class Answer:
     against: tuple[str, ...] = ()
 
 
+class _Arms(Compared):
+    """Arms of an experiment, compared on the repetitions that all of them have finished."""
+
+    def __init__(
+        self,
+        sampler: Sampler,
+        contrasts: Sequence[WeightedContrast],
+        arms: Sequence[Arm],
+        split: Split,
+        repetitions: tuple[int, ...],
+    ) -> None:
+        self._sampler, self._arms = sampler, tuple(arms)
+        self.contrasts, self.contenders = tuple(contrasts), tuple(arm.key for arm in arms)
+        self.metric, self.split = sampler.metrics[0], split
+        self.direction = sampler.source.direction(self.metric)
+        self.repetitions, self.seed = repetitions, sampler.seed
+
+    @cached_property
+    def sample(self) -> Crossed:
+        """Means of the contenders, and resampled."""
+        return self._sampler.sample(self._arms, self.metric, self.split, self.repetitions)
+
+    def curve(self, contender: ArmKey, metric: str, steps: Sequence[int]) -> NDArray[np.float64] | None:
+        """Return a contender's curve at `steps`."""
+        arm = self._arms[self.contenders.index(contender)]
+        return curve_values(self._sampler, arm, metric, steps, self.repetitions)
+
+
 def answers(sampler: Sampler) -> list[Answer]:
     """Return the answers to an experiment's claims, on every split."""
     found: list[Answer] = []
     for claim in sampler.experiment.claims:
-        resolved, notes, complete = resolve(sampler, claim)
-        if claim.kind == "coincide":
-            own = [_coincide(sampler, claim, resolved, notes)]
+        kind = claim_kind(claim)
+        contrasts, notes, complete = resolve(sampler, claim)
+        if kind.on_splits:
+            empty = [_empty(sampler, claim, split, split, notes) for split in sampler.source.shown_splits()]
         else:
-            own = [_answer(sampler, claim, split, resolved, notes) for split in sampler.source.shown_splits()]
+            about, _ = sampler.source.curve(kind.curve_metric())
+            empty = [_empty(sampler, claim, None, about, notes)]
+        own = [_answer(sampler, kind, contrasts, one) for one in empty]
         found.extend(own if complete else (_without_held(answer) for answer in own))
     return found
+
+
+def _empty(sampler: Sampler, claim: Claim, split: Split | None, about: Split, notes: tuple[str, ...]) -> Answer:
+    name = sampler.experiment.name
+    return Answer(name, claim, split, about, "could not tell", "could not tell", (), 0, notes)
 
 
 def _without_held(answer: Answer) -> Answer:
@@ -117,117 +147,42 @@ def _without_held(answer: Answer) -> Answer:
     )
 
 
-def _answer(sampler: Sampler, claim: Claim, split: Split, resolved: list[Resolved], notes: tuple[str, ...]) -> Answer:
-    arms = _arms(sampler, resolved)
+def _answer(sampler: Sampler, kind: ClaimKind, contrasts: Sequence[WeightedContrast], empty: Answer) -> Answer:
+    arms = _arms(sampler, contrasts)
     repetitions = _shared(arms)
-    empty = Answer(sampler.experiment.name, claim, split, split, "could not tell", "could not tell", (), 0, notes)
-    if not resolved or not repetitions:
+    if not contrasts or not repetitions:
         return empty
-    column = {arm.key: i for i, arm in enumerate(arms)}
-    sample = sampler.sample(arms, sampler.metrics[0], split, repetitions)
-    if claim.kind == "wider":
-        index = np.array([[column[key] for key, _ in r.weights] for r in resolved])
-        both = Bounds.of(lambda some: sd_ratios(sample, index[some]), len(index))
-        alone = _spreads(sample, index)
-    else:
-        matrix = np.zeros((len(arms), len(resolved)))
-        for j, contrast in enumerate(resolved):
-            for key, weight in contrast.weights:
-                matrix[column[key], j] += weight
-        both = Bounds.of(lambda some: contrasts(sample, matrix[:, some]), len(resolved))
-        alone = Bounds.of(lambda some: contrasts_over_draws(sample, matrix[:, some]), len(resolved))
-    backs = np.exp if claim.kind == "wider" else _unchanged
-    found = _judged(empty, [r.text for r in resolved], both, alone, backs, len(repetitions))
-    if len(repetitions) > 1:
+    try:
+        evidence = kind.evidence(_Arms(sampler, contrasts, arms, empty.about, repetitions))
+    except NoEvidenceError as why:
+        return replace(empty, notes=(*empty.notes, str(why)))
+    found = _judged(empty, kind, evidence, len(repetitions))
+    if len(repetitions) > 1 or not kind.on_splits:
         return found
     note = "one repetition: the interval is over queries alone and says nothing about other draws"
-    return replace(found, verdict="could not tell", against=(), notes=(*notes, note))
+    return replace(found, verdict="could not tell", against=(), notes=(*empty.notes, note))
 
 
-def _spreads(sample: Crossed, index: NDArray[np.intp]) -> Bounds:
-    """Return the logarithms of sd ratios over draws alone; Bonferroni makes them simultaneous."""
-    levels = (1 - 0.05 / len(index), 0.95)
-    found = [[pitman_morgan(sample.draws[:, a], sample.draws[:, b], level) for a, b in index] for level in levels]
-    together, own = (np.log(np.array(rows)) for rows in found)
-    return Bounds(together[:, 0], together[:, 1], together[:, 2], own[:, 1], own[:, 2])
-
-
-def _coincide(sampler: Sampler, claim: Claim, resolved: list[Resolved], notes: tuple[str, ...]) -> Answer:
-    """Compare mean curves by their ratio at given steps, over draws."""
-    arms = _arms(sampler, resolved)
-    repetitions = _shared(arms)
-    about, _ = sampler.source.curve(claim.metric)
-    empty = Answer(sampler.experiment.name, claim, None, about, "could not tell", "could not tell", (), 0, notes)
-    if not resolved or not repetitions:
-        return empty
-    values: dict[ArmKey, NDArray[np.float64]] = {}
-    for arm in arms:
-        found = curve_values(sampler, arm, claim.metric, claim.steps, repetitions)
-        if found is None:
-            why = f"{arm.member.label} at n = {arm.member.n:,} has no curve {claim.metric!r}"
-            return replace(empty, notes=(*notes, why))
-        if (found.mean(axis=0) <= 0).any():
-            why = f"the mean of {claim.metric} of {arm.member.label} is not positive at some step: there is no ratio"
-            return replace(empty, notes=(*notes, why))
-        values[arm.key] = found
-    logs: list[NDArray[np.float64]] = []
-    texts: list[str] = []
-    for contrast in resolved:
-        (a, _), (b, _) = contrast.weights
-        # log of a mean, to first order: the influence of each draw, around the log itself
-        logs.append(_log_mean(values[a]) - _log_mean(values[b]))
-        texts.extend(f"{contrast.text}, step {step:,}" for step in claim.steps)
-    draws = np.concatenate(logs, axis=1)
-    bounds = Bounds.of(lambda some: _over_draws(draws[:, some], sampler), len(texts))
-    return _judged(empty, texts, bounds, bounds, _power, len(repetitions))
-
-
-def _log_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    mean = values.mean(axis=0)
-    return np.asarray(np.log10(mean) + (values / mean - 1) / math.log(10))
-
-
-def _over_draws(draws: NDArray[np.float64], sampler: Sampler) -> Intervals:
-    count = len(draws)
-    weights = counts(np.random.default_rng([sampler.seed, 0]), REPLICATES, count) / max(count - 1, 1)
-    return simultaneous(
-        draws.mean(axis=0),
-        weights @ draws,
-        VarianceSources.only(draws.shape[1], count - 1.0),
-        units=count,
-        spread=count > 1,
-        se=draws.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else None,
-    )
-
-
-def _judged(empty: Answer, texts: list[str], both: Bounds, alone: Bounds, backs: _Back, repetitions: int) -> Answer:
-    claim = empty.claim
+def _judged(empty: Answer, kind: ClaimKind, evidence: Evidence, repetitions: int) -> Answer:
     return replace(
         empty,
-        verdict=verdict(claim, both),
-        by_draws=verdict(claim, alone),
-        findings=_findings(texts, both, alone, backs),
+        verdict=verdict(kind, evidence.bounds),
+        by_draws=verdict(kind, evidence.by_draws),
+        findings=_findings(kind, evidence),
         repetitions=repetitions,
-        against=tuple(texts[j] for j in clearest_first(claim, both)),
+        against=tuple(evidence.texts[j] for j in clearest_first(kind, evidence.bounds)),
     )
 
 
-def _findings(texts: list[str], both: Bounds, alone: Bounds, backs: _Back) -> tuple[Finding, ...]:
-    columns = (both.estimate, both.lower, both.upper, alone.lower, alone.upper, both.own_lower, both.own_upper)
-    shown = [backs(column) for column in columns]
-    return tuple(Finding(text, *(float(column[j]) for column in shown)) for j, text in enumerate(texts))
+def _findings(kind: ClaimKind, evidence: Evidence) -> tuple[Finding, ...]:
+    both, draws = evidence.bounds, evidence.by_draws
+    columns = (both.estimate, both.lower, both.upper, draws.lower, draws.upper, both.own_lower, both.own_upper)
+    shown = [kind.shown(column) for column in columns]
+    return tuple(Finding(text, *(float(column[j]) for column in shown)) for j, text in enumerate(evidence.texts))
 
 
-def _unchanged(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return values
-
-
-def _power(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(10**values)
-
-
-def _arms(sampler: Sampler, resolved: list[Resolved]) -> list[Arm]:
-    keys = dict.fromkeys(key for contrast in resolved for key, _ in contrast.weights)
+def _arms(sampler: Sampler, contrasts: Sequence[WeightedContrast]) -> list[Arm]:
+    keys = dict.fromkeys(key for contrast in contrasts for key, _ in contrast.weights)
     found = (sampler.arm(key) for key in sorted(keys))
     return [arm for arm in found if arm is not None]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rankbench.kinds.cell import SPLITS, Split
 from rankbench.kinds.suite import Claim
+from rankbench.plugin.suite_kinds import claim_kind
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.claims import Answer, Finding
 from rankbench.store.records import SourceRecord
@@ -16,13 +17,6 @@ __all__ = ["LATE", "claims_markdown"]
 
 LATE = "written knowing earlier results"
 """What is said of claims whose origin is ``post hoc``."""
-
-_MEASURED = {
-    "less": "Differences of mean losses, first minus second; claimed: below 0.",
-    "wider": "Ratios of standard deviations over draws, first to second; claimed: above 1.",
-    "equivalent": "Differences of mean losses, first minus second; claimed: within ±{margin:g}.",
-    "coincide": "Ratios of mean curves, first to second; claimed: within a factor of {factor:.3g}.",
-}
 
 
 def claims_markdown(analysis: Analysis) -> list[str]:
@@ -126,9 +120,9 @@ def _words(answer: Answer) -> str:
 
 def _details(answers: Sequence[Answer], source: SourceRecord) -> list[str]:
     claim = answers[0].claim
-    measured = _MEASURED[claim.kind].format(margin=claim.margin, factor=10**claim.margin)
-    parts = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {measured}"]
-    ratio = claim.kind in ("wider", "coincide")
+    kind = claim_kind(claim)
+    parts = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {kind.measured()}"]
+    ratio = kind.ratio
     # Splits of one table have one interval of a difference, whether it is called over draws or not.
     single = source.test_share is not None and not ratio
     rows = [

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rankbench.kinds.figure import Cast
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.evidence import claims_markdown
-from rankbench.reports.figures import Cast
 from rankbench.reports.footnotes import footnotes, troubles
 from rankbench.reports.recommendation import Recommendation, markdown_section
 from rankbench.reports.sources import details, facts, grouped, overview

@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from rankbench.kinds.claim import WeightedContrast
 from rankbench.kinds.suite import Claim, Contrast
 from rankbench.reports.sample import ArmKey, Race, Sampler
 
-__all__ = ["Resolved", "resolve"]
+__all__ = ["resolve"]
 
 
-@dataclass(frozen=True)
-class Resolved:
-    """A contrast with its arms: a sum of weights times arms.
-
-    Attributes
-    ----------
-    text : str
-        The contrast in words, as the claim names it.
-    weights : tuple of (ArmKey, float)
-        a, b[, a, b]; an arm that equals order infinity is replaced by that one.
-    """
-
-    text: str
-    weights: tuple[tuple[ArmKey, float], ...]
-
-
-def resolve(sampler: Sampler, claim: Claim) -> tuple[list[Resolved], tuple[str, ...], bool]:
+def resolve(sampler: Sampler, claim: Claim) -> tuple[list[WeightedContrast], tuple[str, ...], bool]:
     """Turn labels into arms.
 
     Returns
     -------
-    contrasts : list of Resolved
+    contrasts : list of WeightedContrast
         No two of them the same.
     notes : tuple of str
         What is left out, and why.
@@ -60,7 +43,7 @@ def resolve(sampler: Sampler, claim: Claim) -> tuple[list[Resolved], tuple[str, 
                 notes.append(f"{text}: left out, {why} the same as {twin}")
             else:
                 found[owners] = text
-    return [Resolved(text, weights) for weights, text in found.items()], tuple(notes), complete
+    return [WeightedContrast(text, weights) for weights, text in found.items()], tuple(notes), complete
 
 
 def _missing(sampler: Sampler, weights: tuple[tuple[ArmKey, float], ...]) -> str:

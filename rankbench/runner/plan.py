@@ -18,6 +18,7 @@ from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.suite import ContenderEntry, Experiment, Suite
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import base_of
+from rankbench.plugin.suite_kinds import figure_kind
 from rankbench.runner.additions import added
 from rankbench.runner.prepare import Sources
 from rankbench.spec import parse
@@ -239,8 +240,7 @@ def _check_n(experiment: Experiment, n: int) -> None:
 
 def _check_labels(experiment: Experiment, labels: set[str]) -> None:
     """Refuse figures and claims about contenders, and claims about n, that do not exist."""
-    patterns = [p for figure in experiment.figures for p in (*figure.series, *figure.references)]
-    patterns += [p for figure in experiment.figures for panel in figure.panels for p in panel.series]
+    patterns = [p for figure in experiment.figures for p in figure_kind(figure).patterns()]
     named = [pattern for pattern in patterns if not fnmatch.filter(labels, pattern)]
     named += [label for claim in experiment.claims for c in claim.contrasts for label in (c.a, c.b)]
     named += [experiment.baseline] if experiment.baseline else []

@@ -27,6 +27,7 @@ IMPORTS = {
     "from rankbench.kinds.cell import BlockKey\nfrom rankbench.kinds.protocol import BlockTask",
     "reader": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
     "dataset": "from {module} import {cls}",
+    "figure": "from {module} import {cls}",
 }
 
 CHECKED = {
@@ -36,6 +37,7 @@ CHECKED = {
     "model": "{cls}(), {cls}(scale=0.1)",
     "method": "{cls}(), {cls}(ridge=1.0)",
     "protocol": "{cls}(), {cls}(items=3, populations=4)",
+    "claim": "{cls}(), {cls}(share=0.5)",
     "dataset": "{cls}(queries=20), {cls}(queries=20, noise=0, seed=3)",
 }
 

@@ -1,15 +1,26 @@
-"""Built-in suites: one TOML file each, beside the code that reads them."""
+"""Built-in suites: one TOML file each, the kinds of claims and figures that they use, and the code that reads them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankbench.plugin.hookspecs import hookimpl
+
+if TYPE_CHECKING:
+    from rankbench.component import Component
 
 __all__ = ["rankbench_register"]
 
 
 @hookimpl
-def rankbench_register() -> list[Path]:
-    """Return the built-in suites."""
-    return sorted(Path(__file__).parent.glob("*.toml"))
+def rankbench_register() -> list[type[Component] | Path]:
+    """Return the built-in suites, and the kinds of claims and figures that come with them."""
+    from rankbench.suites.claims import Coincide, Equivalent, Less, Wider
+    from rankbench.suites.figures.curves import Curves
+    from rankbench.suites.figures.dots import Dots
+    from rankbench.suites.figures.growth import Growth
+    from rankbench.suites.figures.risk import Risk
+
+    kinds: list[type[Component]] = [Less, Wider, Equivalent, Coincide, Risk, Curves, Growth, Dots]
+    return [*sorted(Path(__file__).parent.glob("*.toml")), *kinds]

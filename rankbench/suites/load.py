@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.kinds.suite import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
 from rankbench.plugin import manager
+from rankbench.plugin.suite_kinds import check_tables
 
 __all__ = ["find_suite", "load_suite", "read_suite"]
 
@@ -37,11 +38,17 @@ def read_suite(path: Path) -> Suite:
         # ValueError: not TOML, not UTF-8, a number of thousands of digits, a path with a null.
         raise InputError(f"not a suite file: {error}", path=path) from error
     try:
-        return Suite.model_validate(data)
+        suite = Suite.model_validate(data)
     except ValidationError as error:
         # A misspelled key also leaves the right one missing: the misspelling says more.
         errors = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
         raise SpecError(f"{path}: {_said(errors[0])}") from error
+    try:
+        for i, experiment in enumerate(suite.experiments):
+            check_tables(experiment, f"experiments.{i}")
+    except SpecError as error:
+        raise SpecError(f"{path}: {error}") from error
+    return suite
 
 
 def _said(first: Any) -> str:

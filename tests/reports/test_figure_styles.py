@@ -14,7 +14,8 @@ import pytest
 import synthetic
 from matplotlib.figure import Figure as Canvas
 
-from rankbench.reports.figures import Cast, assign, casts_of, draw
+from rankbench.kinds.figure import Cast
+from rankbench.reports.figures import assign, casts_of, draw
 from rankbench.reports.figures.cast import groups
 from rankbench.reports.figures.style import COLORS, GRAYS, gray, look
 from rankbench.reports.sample import Sampler

@@ -7,34 +7,43 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import matplotlib
 import numpy as np
 import pytest
 import synthetic
+from matplotlib.figure import Figure as Canvas
 
+from rankbench.kinds.figure import matches
 from rankbench.kinds.suite import Figure, Panel
 from rankbench.plugin import manager
-from rankbench.reports.figures import Cast, assign, casts_of, curves, draw
-from rankbench.reports.figures.curves import draw_curves
-from rankbench.reports.figures.dots import draw_dots
-from rankbench.reports.figures.growth import draw_growth
-from rankbench.reports.figures.lines import line_names, lines, matches, parameter_value
-from rankbench.reports.figures.risk import draw_risk
+from rankbench.plugin.suite_kinds import figure_kind
+from rankbench.reports.figures import assign, casts_of, draw
+from rankbench.reports.figures.canvas import canvas_of
 from rankbench.reports.figures.scale import LogAxis
-from rankbench.reports.figures.style import Look
+from rankbench.reports.figures.style import subtitle
 from rankbench.reports.sample import Sampler
+from rankbench.reports.view import View
 from rankbench.store.journal import Journal
+from rankbench.suites.figures import curves
+from rankbench.suites.figures.curves import Curves
+from rankbench.suites.figures.lines import line_names, lines, parameter_value
 from rankbench.suites.load import read_suite
 
 
-def shown(sampler: Sampler, figure: Figure) -> tuple[Cast, dict[str, Look]]:
-    """Return who is in a figure, and their looks."""
-    of = Sampler.__new__(Sampler)
-    of.__dict__.update(sampler.__dict__, experiment=sampler.experiment.model_copy(update={"figures": (figure,)}))
-    casts = casts_of(of)
-    return casts[0], assign(casts)
+def drawn(sampler: Sampler, figure: Figure) -> Canvas:
+    """Return a figure's canvas, as a suite that has this figure alone draws it."""
+    view, kind = View(sampler), figure_kind(figure)
+    cast = kind.cast(figure, view)
+    drawing = kind.drawing(figure, view, cast)
+    canvas = canvas_of(drawing, cast, assign([cast]))
+    canvas.suptitle(subtitle(sampler, figure, sampler.races))
+    return canvas
+
+
+def made(**table: Any) -> Figure:
+    return Figure.model_validate({"file": "g"} | table)
 
 
 def files(sampler: Sampler) -> dict[str, bytes]:
@@ -63,7 +72,7 @@ def test_bytes_are_the_same_and_nothing_global_is_touched(samplers: dict[str, Sa
 
 def test_figure_3(samplers: dict[str, Sampler]) -> None:
     sampler = samplers["figure-3"]
-    canvas = draw_risk(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+    canvas = drawn(sampler, sampler.experiment.figures[0])
     assert len(canvas.axes) == 8
     first = canvas.axes[0]
     ticks = [tick.get_text() for tick in canvas.axes[4].get_xticklabels()]
@@ -83,7 +92,7 @@ def test_figure_3(samplers: dict[str, Sampler]) -> None:
 
 def test_figure_4_has_a_line_for_each_order(samplers: dict[str, Sampler]) -> None:
     sampler = samplers["figure-4"]
-    canvas = draw_risk(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+    canvas = drawn(sampler, sampler.experiment.figures[0])
     assert len(canvas.axes) == 2
     labels = [text.get_text() for text in canvas.legends[0].get_texts()]
     assert labels == ["regression k=10", "regression k=100", "regression k=inf"]
@@ -91,7 +100,7 @@ def test_figure_4_has_a_line_for_each_order(samplers: dict[str, Sampler]) -> Non
 
 def test_figure_2(samplers: dict[str, Sampler]) -> None:
     sampler = samplers["figure-2"]
-    canvas = draw_curves(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+    canvas = drawn(sampler, sampler.experiment.figures[0])
     assert len(canvas.axes) == 6
     left, right = ([text.get_text() for text in axes.get_legend().get_texts()] for axes in canvas.axes[4:])
     assert left == ["SGD k=1", "SGD k=10", "SGD k=100", "SGD k=1000"]
@@ -108,7 +117,7 @@ def test_a_suite_says_what_axes_its_curves_have(
 ) -> None:
     sampler = samplers["figure-2"]
     figure = sampler.experiment.figures[0].model_copy(update={"axes": asked, "steps": "false alarms"})
-    canvas = draw_curves(sampler, figure, *shown(sampler, figure))
+    canvas = drawn(sampler, figure)
     assert {(axes.get_xscale(), axes.get_yscale()) for axes in canvas.axes} == {found}
     assert {axes.get_xlabel() for axes in canvas.axes} == {"", "false alarms"}
 
@@ -121,7 +130,7 @@ def test_real_data_is_named(tmp_path: Path) -> None:
     with Journal(folder) as journal:
         record = journal.record()
         sampler = Sampler(journal, record, record.experiments[0], journal.members(), journal.cells())
-        canvas = draw_risk(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+        canvas = drawn(sampler, sampler.experiment.figures[0])
     assert "\nmq2008; 95% bands over draws (12 repetitions)" in canvas.get_suptitle()
 
 
@@ -176,8 +185,8 @@ def test_lines_group_by_everything_else(samplers: dict[str, Sampler]) -> None:
 def test_growth(samplers: dict[str, Sampler]) -> None:
     sampler = samplers["figure-3"]
     series, references = ("regression k=1*",), ("logistic",)
-    figure = Figure(file="g", kind="growth", series=series, references=references)
-    canvas = draw_growth(sampler, figure, *shown(sampler, figure))
+    figure = made(kind="growth", series=series, references=references)
+    canvas = drawn(sampler, figure)
     assert [axes.get_title() for axes in canvas.axes] == ["design queries", "held-out queries"]
     labels = [text.get_text() for text in canvas.legends[0].get_texts()]
     assert labels == ["regression k=1", "regression k=10", "regression k=100", "regression k=1000", "logistic"]
@@ -196,9 +205,7 @@ def test_growth(samplers: dict[str, Sampler]) -> None:
 
 def test_growth_is_drawn_by_its_kind(samplers: dict[str, Sampler]) -> None:
     sampler = samplers["figure-4"]
-    changed = sampler.experiment.model_copy(
-        update={"figures": (Figure(file="g", kind="growth", series=("regression*",)),)}
-    )
+    changed = sampler.experiment.model_copy(update={"figures": (made(kind="growth", series=("regression*",)),)})
     sampler_of = Sampler.__new__(Sampler)
     sampler_of.__dict__.update(sampler.__dict__, experiment=changed)
     assert set(files(sampler_of)) == {"g.svg", "g.png"}
@@ -212,7 +219,7 @@ def test_few_repetitions_have_no_bands_and_say_so(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         record = journal.record()
         sampler = Sampler(journal, record, record.experiments[0], journal.members(), journal.cells())
-        canvas = draw_dots(sampler, (figure := sampler.experiment.figures[0]), *shown(sampler, figure))
+        canvas = drawn(sampler, sampler.experiment.figures[0])
     assert canvas.get_suptitle() == "Methods\nsimulated data; no intervals: 3 repetitions, fewer than 4"
     assert all(len(line.get_xdata()) == 1 for line in canvas.axes[0].get_lines())
 
@@ -235,5 +242,6 @@ def test_no_title_of_a_built_in_figure_states_an_n() -> None:
     for path in found:
         for experiment in read_suite(path).experiments:
             for figure in experiment.figures:
-                titles = [figure.title, *(panel.title for panel in figure.panels)]
+                kind = figure_kind(figure)
+                titles = [figure.title, *(panel.title for panel in (kind.panels if isinstance(kind, Curves) else ()))]
                 assert not [title for title in titles if re.search(r"\bn = \d", title)], path

@@ -8,7 +8,8 @@ from typing import Any
 
 import synthetic
 
-from rankbench.reports.figures import Cast, casts_of
+from rankbench.kinds.figure import Cast
+from rankbench.reports.figures import casts_of
 from rankbench.reports.notices import Notice
 from rankbench.reports.report import report
 from rankbench.reports.sample import Sampler

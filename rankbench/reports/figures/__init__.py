@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankbench.reports.figures.cast import Cast, Omission, assign
+from rankbench.reports.figures.cast import assign
 from rankbench.reports.figures.draw import casts_of, draw
 
-__all__ = ["Cast", "Omission", "assign", "casts_of", "draw"]
+__all__ = ["assign", "casts_of", "draw"]

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankbench.reports.figures.cast import Cast
-from rankbench.reports.figures.curves import cast_curves, draw_curves
-from rankbench.reports.figures.dots import cast_dots, draw_dots
-from rankbench.reports.figures.growth import cast_growth, draw_growth
-from rankbench.reports.figures.risk import cast_risk, draw_risk
-from rankbench.reports.figures.style import RC, Look, render
+from rankbench.kinds.figure import Cast
+from rankbench.plugin.suite_kinds import figure_kind
+from rankbench.reports.figures.canvas import canvas_of
+from rankbench.reports.figures.style import RC, Look, render, subtitle
 from rankbench.reports.sample import Sampler
+from rankbench.reports.view import View
 
 __all__ = ["casts_of", "draw"]
-
-_KINDS = {
-    "risk": (cast_risk, draw_risk),
-    "curves": (cast_curves, draw_curves),
-    "growth": (cast_growth, draw_growth),
-    "dots": (cast_dots, draw_dots),
-}
 
 
 def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
     """Return who is in each figure of an experiment, in their order."""
-    return tuple(_KINDS[figure.kind][0](sampler, figure) for figure in sampler.experiment.figures)
+    view = View(sampler)
+    return tuple(figure_kind(figure).cast(figure, view) for figure in sampler.experiment.figures)
 
 
 def draw(sampler: Sampler, casts: Sequence[Cast], looks: Mapping[str, Look]) -> dict[str, bytes]:
@@ -45,9 +38,12 @@ def draw(sampler: Sampler, casts: Sequence[Cast], looks: Mapping[str, Look]) -> 
 
     found: dict[str, bytes] = {}
     for figure, cast in zip(sampler.experiment.figures, casts, strict=True):
+        drawing = figure_kind(figure).drawing(figure, View(sampler), cast)
+        races = [race for race in sampler.races if drawing.n is None or race.n in drawing.n]
         with matplotlib.rc_context():
             matplotlib.rcdefaults()
             matplotlib.rcParams.update(RC)
-            canvas = _KINDS[figure.kind][1](sampler, figure, cast, looks)
+            canvas = canvas_of(drawing, cast, looks)
+            canvas.suptitle(subtitle(sampler, figure, races), fontsize=10)
             found |= {f"{figure.file}.{suffix}": data for suffix, data in render(canvas).items()}
     return found

@@ -37,7 +37,6 @@ __all__ = [
     "render",
     "safe",
     "subtitle",
-    "thousands",
     "titles",
 ]
 
@@ -108,11 +107,6 @@ def safe(text: str) -> str:
     """Return text from outside as matplotlib shows it: no mathematics, and in the legend."""
     words = plain(text).replace("$", r"\$")
     return f" {words}" if words.startswith("_") else words
-
-
-def thousands(n: int) -> str:
-    """Return ``n = 400,000``."""
-    return f"n = {n:,}"
 
 
 def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:

@@ -7,17 +7,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
-from rankbench.reports.sample import Arm, Race
+from rankbench.kinds.figure import matches
+from rankbench.kinds.results import ArmResults, RaceResults
 
-__all__ = ["line_names", "lines", "matches", "parameter_value"]
-
-
-def matches(label: str, patterns: Sequence[str]) -> bool:
-    """Return whether a label is one of `patterns`, where ``*`` stands for anything."""
-    return any(fnmatchcase(label, re.sub(r"([\[\]?])", r"[\1]", pattern)) for pattern in patterns)
+__all__ = ["line_names", "lines", "parameter_value"]
 
 
 def parameter_value(config: dict[str, Any], parameter: str) -> float | None:
@@ -33,13 +28,13 @@ def parameter_value(config: dict[str, Any], parameter: str) -> float | None:
 
 
 def lines(
-    race: Race, patterns: Sequence[str], parameter: str, added: Collection[str] = ()
-) -> dict[str, list[tuple[float, Arm]]]:
+    race: RaceResults, patterns: Sequence[str], parameter: str, added: Collection[str] = ()
+) -> dict[str, list[tuple[float, ArmResults]]]:
     """Group arms by everything but `parameter`: points of one line, from left to right.
 
     Parameters
     ----------
-    race : Race
+    race : RaceResults
     patterns : sequence of str
         Of labels.
     parameter : str
@@ -48,26 +43,29 @@ def lines(
 
     Returns
     -------
-    dict of str to list of (float, Arm)
+    dict of str to list of (float, ArmResults)
         By a key that is the same at every n, in the order of the plan.
     """
-    found: dict[str, list[tuple[float, Arm]]] = {}
+    found: dict[str, list[tuple[float, ArmResults]]] = {}
     for arm in race.arms:
-        value = parameter_value(arm.member.config, parameter)
-        if value is not None and (matches(arm.member.label, patterns) or arm.member.label in added):
-            found.setdefault(_without(arm.member.config, parameter), []).append((value, arm))
-    return {key: sorted(points, key=lambda point: (point[0], point[1].member.order)) for key, points in found.items()}
+        value = parameter_value(arm.config, parameter)
+        if value is not None and (matches(arm.label, patterns) or arm.label in added):
+            found.setdefault(_without(arm.config, parameter), []).append((value, arm))
+    return {key: sorted(points, key=lambda point: (point[0], point[1].order)) for key, points in found.items()}
 
 
 def line_names(
-    groups: dict[str, list[tuple[float, Arm]]], parameter: str, added: Collection[str] = (), used: Collection[str] = ()
+    groups: dict[str, list[tuple[float, ArmResults]]],
+    parameter: str,
+    added: Collection[str] = (),
+    used: Collection[str] = (),
 ) -> dict[str, str]:
     """Return a name for each line: its labels without what they say of `parameter`.
 
     Two lines that would be called alike, and one that would be called as something in `used` is, are
     called by their first and last labels instead. Labels in `added` name a line only if it has no others.
     """
-    labels = {key: [arm.member.label for _, arm in points] for key, points in groups.items()}
+    labels = {key: [arm.label for _, arm in points] for key, points in groups.items()}
     own = {key: [label for label in found if label not in added] or found for key, found in labels.items()}
     short = {key: _common(found, parameter) for key, found in own.items()}
     times = Counter([*short.values(), *used])

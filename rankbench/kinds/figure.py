@@ -1,0 +1,267 @@
+"""The interface of kinds of figures: what a suite may ask of one, who is in it, and what is drawn, as data.
+
+A figure's kind makes a `Drawing` of an experiment's results: plots with lines, levels and dots, which hold
+numbers and names. Colors, sizes, legends and file formats are the report's: one contender looks the same in all
+figures of a suite, whoever wrote their kinds.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.component import Component
+from rankbench.kinds.results import ExperimentResults
+from rankbench.kinds.suite import Figure
+
+__all__ = [
+    "MOST_SERIES",
+    "Cast",
+    "Dot",
+    "Drawing",
+    "FigureKind",
+    "Level",
+    "Line",
+    "Omission",
+    "Plot",
+    "limited",
+    "matches",
+    "order_of",
+    "unfinished",
+]
+
+MOST_SERIES = 64
+"""Series of a figure; of more the first ones are drawn, of dots the best ones."""
+
+_WORDS = {
+    "pending": "not computed yet",
+    "done": "no repetition that all contenders have finished",
+    "error": "failed",
+    "timeout": "gave no answer in time",
+}
+
+
+class Omission(NamedTuple):
+    """A contender that a figure does not show.
+
+    Attributes
+    ----------
+    label : str
+    why : str
+        In a few words: "skipped", "it has no curve of 'exact-gap'".
+    cause : {"choice", "status", "misfit"}
+        The suite does not ask for it; it gave no numbers; or it was asked for, has numbers, and the
+        figure cannot show them.
+    where : str
+        As in "n = 200,000", if the figure shows it elsewhere.
+    """
+
+    label: str
+    why: str
+    cause: Literal["choice", "status", "misfit"]
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Who is in a figure.
+
+    Attributes
+    ----------
+    file : str
+        The figure's.
+    names : tuple of str
+        Its series as the legend names them, in the suite's order: contenders, or lines of several.
+    added : frozenset of str
+        Those of `names` that are not of the suite but were added to the run.
+    quiet : frozenset of str
+        Those of `names` that are drawn as gray lines.
+    variants : dict of str to str
+        By name the other name whose color it has: one contender, drawn at several n.
+    left_out : tuple of Omission
+    """
+
+    file: str
+    names: tuple[str, ...]
+    added: frozenset[str] = frozenset()
+    quiet: frozenset[str] = frozenset()
+    variants: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[Omission, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Points from left to right, with a band.
+
+    Attributes
+    ----------
+    name : str
+        Which series of the figure it is.
+    x, y : ndarray of float64, shape (P,)
+    lower, upper : ndarray of float64, shape (P,)
+        Edges of the band; nan where there is none.
+    label : str
+        What a plot's own legend calls it; else its name.
+    hollow : ndarray of bool, shape (P,), optional
+        Points with hollow markers; see `Drawing.hollow`.
+    """
+
+    name: str
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    label: str = ""
+    hollow: NDArray[np.bool_] | None = None
+
+
+class Level(NamedTuple):
+    """A value that has no place on the horizontal axis: a horizontal line with its band."""
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+
+
+class Dot(NamedTuple):
+    """A value with its interval, in a row that has a name of its own."""
+
+    name: str
+    row: str
+    value: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """One pair of axes: lines and levels, or rows of dots, the first on top."""
+
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    lines: tuple[Line, ...] = ()
+    levels: tuple[Level, ...] = ()
+    dots: tuple[Dot, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A figure as data.
+
+    Attributes
+    ----------
+    plots : tuple of tuple of Plot
+        Rows, all of one length.
+    x_scale : {"linear", "log", "ticks"}
+        ``ticks``: logarithmic, with a tick at each value, where zero and infinity have places of their own.
+    y_scale : {"linear", "log"}
+        Logarithmic only where all means are positive.
+    same_y : bool
+        Plots of one row share their vertical axis.
+    legends : {"figure", "columns", "none"}
+        One under all plots; one under each column, for its own lines; or none.
+    hollow : str
+        What hollow markers mean.
+    size : tuple of float
+        Width and height of a plot in inches.
+    n : tuple of int, optional
+        Numbers of judgments (as run) that it shows; None: all of the experiment's.
+    """
+
+    plots: tuple[tuple[Plot, ...], ...]
+    x_scale: Literal["linear", "log", "ticks"] = "linear"
+    y_scale: Literal["linear", "log"] = "linear"
+    same_y: bool = False
+    legends: Literal["figure", "columns", "none"] = "figure"
+    hollow: str = ""
+    size: tuple[float, float] = (3.6, 2.6)
+    n: tuple[int, ...] | None = None
+
+
+class FigureKind(Component):
+    """A kind of figure; its parameters are the keys that a figure's table may hold beside those of all figures.
+
+    Attributes
+    ----------
+    name : str
+        What ``kind`` says in a suite's file.
+    """
+
+    kind: ClassVar[str] = "figure"
+
+    def lacks(self) -> str:
+        """Return what the table must hold and does not, in words; empty if it has all."""
+        return ""
+
+    def patterns(self) -> Sequence[str]:
+        """Return the labels that the table names, where ``*`` stands for anything; each must fit a contender."""
+        return ()
+
+    @abstractmethod
+    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
+        """Return who is in a figure, and who is not.
+
+        Parameters
+        ----------
+        figure : Figure
+            What its table says beside the parameters of this kind: file, title, level of bands.
+        results : ExperimentResults
+        """
+
+    @abstractmethod
+    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
+        """Return what is drawn; lines, levels and dots have names of `cast`.
+
+        A function of the arguments alone, without matplotlib.
+        """
+
+
+def matches(label: str, patterns: Sequence[str]) -> bool:
+    """Return whether a label is one of `patterns`, where ``*`` stands for anything."""
+    return any(fnmatchcase(label, re.sub(r"([\[\]?])", r"[\1]", pattern)) for pattern in patterns)
+
+
+def order_of(results: ExperimentResults) -> list[str]:
+    """Return the labels of all contenders, in the order of the suite."""
+    order = {arm.label: arm.order for race in results.races for arm in race.arms}
+    return sorted(order, key=lambda label: order[label])
+
+
+def unfinished(results: ExperimentResults, labels: Iterable[str], n: Collection[int] | None = None) -> list[Omission]:
+    """Return which of `labels` have no numbers, at any n or at some.
+
+    Parameters
+    ----------
+    results : ExperimentResults
+    labels : iterable of str
+    n : collection of int, optional
+        Numbers of judgments (as run) that are drawn; all by default.
+    """
+    found = []
+    races = [race for race in results.races if n is None or race.n in n]
+    for label in labels:
+        arms = [(race, arm) for race in races for arm in race.arms if arm.label == label]
+        without: dict[str, list[int]] = {}
+        for race, arm in arms:
+            if not (arm.racing and race.repetitions):
+                without.setdefault(_WORDS.get(arm.status, arm.status), []).append(race.n)
+        whole = len(without) == 1 and len(next(iter(without.values()))) == len(arms)
+        for why, places in without.items():
+            where = "" if whole else ", ".join(f"n = {place:,}" for place in places)
+            found.append(Omission(label, why, "status", where))
+    return found
+
+
+def limited(names: Sequence[str], most: int = MOST_SERIES) -> tuple[tuple[str, ...], list[Omission]]:
+    """Return the names that a figure has room for, and the others."""
+    why = f"the figure has room for {most}"
+    return tuple(names[:most]), [Omission(name, why, "misfit") for name in names[most:]]

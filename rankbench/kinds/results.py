@@ -1,0 +1,121 @@
+"""What figures and claims see of an experiment: who raced at which n, how that went, and with which numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.kinds.cell import Direction, Layout, Split
+
+if TYPE_CHECKING:
+    from rankbench.stats.draws import MeanIntervals
+
+__all__ = ["ArmResults", "CurveIntervals", "ExperimentResults", "RaceResults"]
+
+CurveIntervals: TypeAlias = "tuple[NDArray[np.int64], MeanIntervals]"
+"""Steps of a curve, shape (P,), and its means at them, with intervals over draws."""
+
+
+class ArmResults(Protocol):
+    """One contender at one n."""
+
+    @property
+    def label(self) -> str:
+        """Its name on the leaderboard."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All its parameters as plain values; infinite ones are ``"inf"``."""
+
+    @property
+    def order(self) -> int:
+        """Its place among the experiment's contenders."""
+
+    @property
+    def status(self) -> str:
+        """The worst status of all its repetitions; ``pending`` if none has a row yet."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether a repetition is done."""
+
+    @property
+    def racing(self) -> bool:
+        """Whether something is done and nothing went wrong: it is compared."""
+
+    @property
+    def equals(self) -> str:
+        """Label of the contender that this one is the same as, on these data; else empty."""
+
+
+class RaceResults(Protocol):
+    """The contenders of an experiment at one n, and the repetitions that they are compared on."""
+
+    @property
+    def n(self) -> int:
+        """Number of judgments."""
+
+    @property
+    def n_declared(self) -> int:
+        """What the suite's file says instead, before any scaling."""
+
+    @property
+    def arms(self) -> Sequence[ArmResults]:
+        """All contenders, in the suite's order."""
+
+    @property
+    def racing(self) -> Sequence[ArmResults]:
+        """Those that are compared."""
+
+    @property
+    def repetitions(self) -> tuple[int, ...]:
+        """Repetitions that all of `racing` have finished."""
+
+
+class ExperimentResults(Protocol):
+    """One experiment: what was measured, of whom and on what."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics, the headline first."""
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """Splits that have units, in the order in which they are shown."""
+
+    @property
+    def races(self) -> Sequence[RaceResults]:
+        """One for each n, the smallest first."""
+
+    @property
+    def added(self) -> frozenset[str]:
+        """Labels of contenders that are not of the suite but were added to the run."""
+
+    @property
+    def layout(self) -> Layout:
+        """Whether contenders are compared, give exact numbers, or rank named items."""
+
+    @property
+    def counts(self) -> str:
+        """What n counts, in the plural; empty where nothing is drawn."""
+
+    def direction(self, metric: str) -> Direction:
+        """Return whether less or more of a metric is better."""
+
+    def units(self, split: Split) -> Sequence[str]:
+        """Return the names of a split's units."""
+
+    def split_title(self, split: Split) -> str:
+        """Return a split's title in a few words: "design queries"."""
+
+    def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
+        """Return the means of contenders that race at an n, with their intervals over draws."""
+
+    def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:
+        """Return a contender's value for every unit, of its first finished repetition, shape (U,)."""
+
+    def curve(self, n: int, label: str, metric: str, level: float) -> CurveIntervals | None:
+        """Return a contender's curve with intervals over draws; None unless all repetitions have it."""

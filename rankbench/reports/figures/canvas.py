@@ -1,0 +1,207 @@
+"""A figure's data on paper: lines with bands, levels and dots, on axes with words and a legend."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.kinds.figure import Cast, Dot, Drawing, Level, Line, Plot
+from rankbench.reports.figures.cast import groups
+from rankbench.reports.figures.scale import LogAxis
+from rankbench.reports.figures.style import Look, alike, entries, legend, pages, safe, titles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+__all__ = ["canvas_of"]
+
+LONGEST = 40
+"""Letters of a name beside its dot."""
+
+
+def canvas_of(drawing: Drawing, cast: Cast, looks: Mapping[str, Look]) -> Canvas:
+    """Return a canvas with all plots; more series than a plot has room for are drawn in several pages."""
+    if any(plot.dots for row in drawing.plots for plot in row) or drawing.legends == "none":
+        return _rows_of_dots(drawing, looks)
+    return _lines(drawing, cast, looks)
+
+
+def _lines(drawing: Drawing, cast: Cast, looks: Mapping[str, Look]) -> Canvas:
+    from matplotlib.figure import Figure as Canvas
+
+    rows, columns = len(drawing.plots), len(drawing.plots[0])
+    together = _together(drawing, cast)
+    parts = max(len(column) for column in together)
+    width, height = drawing.size
+    canvas = Canvas(figsize=(max(width * columns + 0.7, 6.4), (height * rows + 1.4) * parts), layout="constrained")
+    axis = LogAxis.of(x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist())
+    shown = titles(cast.names)
+    grids: list[NDArray[Any]] = []
+    for part, page in enumerate(pages(canvas, parts)):
+        grid = page.subplots(rows, columns, squeeze=False, sharex=True, sharey="row" if drawing.same_y else False)
+        grids.append(grid)
+        for c in range(columns):
+            names = together[c][part] if part < len(together[c]) else ()
+            for r in range(rows):
+                _plot(grid[r][c], drawing, drawing.plots[r][c], names, shown, looks, axis)
+            if drawing.legends == "columns":
+                handles, folded, wide = entries(grid[:, c], width)
+                if handles:
+                    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.28)}
+                    grid[-1][c].legend(handles, folded, ncols=wide, **place)
+        if drawing.legends == "figure":
+            legend(page, grid.flat, last=drawing.hollow)
+    _scales(drawing, grids)
+    return canvas
+
+
+def _together(drawing: Drawing, cast: Cast) -> list[list[tuple[str, ...]]]:
+    """Return by column which series share a page: those of the figure, or of a column with a legend of its own."""
+    columns = list(zip(*drawing.plots, strict=True))
+    if drawing.legends == "columns":
+        own = [list(dict.fromkeys(line.name for plot in column for line in plot.lines)) for column in columns]
+        return [groups(names) for names in own]
+    return [groups(cast.names)] * len(columns)
+
+
+def _plot(
+    axes: Axes,
+    drawing: Drawing,
+    plot: Plot,
+    names: Collection[str],
+    shown: Mapping[str, str],
+    looks: Mapping[str, Look],
+    axis: LogAxis,
+) -> None:
+    lines = [line for line in plot.lines if line.name in names]
+    own = titles(line.label for line in lines if line.label)
+    for line in lines:
+        title = own[line.label] if line.label else shown[line.name]
+        if drawing.x_scale == "ticks":
+            _line_over_ticks(axes, axis, line, title, looks[line.name], drawing.hollow)
+        else:
+            _line(axes, line, title, looks[line.name])
+    for level in (level for level in plot.levels if level.name in names):
+        _level(axes, level, shown[level.name], looks[level.name])
+    if drawing.x_scale == "ticks":
+        axis.ticks(axes)
+    else:
+        axes.set_xscale(drawing.x_scale)
+    if plot.title:
+        axes.set_title(_words(plot.title))
+    if plot.x_label:
+        axes.set_xlabel(_words(plot.x_label))
+    if plot.y_label:
+        axes.set_ylabel(_words(plot.y_label))
+
+
+def _words(text: str) -> str:
+    return "\n".join(safe(line) for line in text.split("\n"))
+
+
+def _line(axes: Axes, line: Line, title: str, style: Look) -> None:
+    every = max(len(line.x) // 8, 1)
+    axes.plot(
+        line.x, line.y, color=style.color, linestyle=style.dashes, marker=style.marker, markevery=every, label=title
+    )
+    if np.isfinite(line.lower).any():
+        axes.fill_between(line.x, line.lower, line.upper, color=style.color, alpha=0.18, linewidth=0)
+
+
+def _line_over_ticks(axes: Axes, axis: LogAxis, line: Line, title: str, style: Look, words: str) -> None:
+    """Draw a line with its band; to infinity it is dotted, and the band is a bar of its own."""
+    x = np.array([axis.places[value] for value in line.x.tolist()])
+    inner = np.isfinite(line.x) & (line.x > 0)
+    hollow = np.zeros(len(x), np.bool_) if line.hollow is None else line.hollow
+    dots: dict[str, Any] = {"color": style.color, "marker": style.marker, "linestyle": ""}
+    axes.plot(x, line.y, color=style.color, linestyle=":", linewidth=1)
+    axes.plot(x[inner], line.y[inner], color=style.color, linestyle=style.dashes)
+    axes.plot(x[~hollow], line.y[~hollow], **dots)
+    axes.plot(x[hollow], line.y[hollow], **dots, markerfacecolor="white", zorder=3)
+    axes.plot([], [], color=style.color, linestyle=style.dashes, marker=style.marker, label=title)
+    if hollow.any():
+        axes.plot([], [], "o", color="#555555", markerfacecolor="white", label=words)
+    if not np.isfinite(line.lower).all():
+        return
+    band: dict[str, Any] = {"color": style.color, "alpha": 0.2, "linewidth": 0}
+    axes.fill_between(x[inner], line.lower[inner], line.upper[inner], **band)
+    for i in np.flatnonzero(~inner):
+        axes.fill_between([x[i] - 0.1, x[i] + 0.1], line.lower[i], line.upper[i], **band)
+
+
+def _level(axes: Axes, level: Level, title: str, style: Look) -> None:
+    """Draw a value that has no place on the horizontal axis: markers at the edges, where no points are."""
+    across = axes.get_yaxis_transform()
+    axes.plot(
+        [0, 0.02, 0.98, 1], [level.value] * 4, color=style.color, linestyle=style.dashes, marker=style.marker,
+        markevery=[1, 2], transform=across, label=title,
+    )  # fmt: skip
+    if math.isfinite(level.lower):
+        axes.axhspan(level.lower, level.upper, color=style.color, alpha=0.18, linewidth=0)
+
+
+def _scales(drawing: Drawing, grids: Sequence[NDArray[Any]]) -> None:
+    """Give plots that stand for each other the same scales; values have a logarithmic one if all means are positive."""
+    places = [[axes for axes in column] for column in zip(*(grid.flat for grid in grids), strict=True)]
+    if drawing.y_scale == "log":
+        by_row = [[axes for grid in grids for axes in grid[r]] for r in range(len(drawing.plots))]
+        for same in by_row if drawing.same_y else places:
+            _logarithmic(same)
+    for same in places if len(grids) > 1 else []:
+        alike(same)
+
+
+def _logarithmic(same: Sequence[Axes]) -> None:
+    lines = [line for axes in same for line in axes.get_lines()]
+    means = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in lines] or [np.empty(0)])
+    finite = means[np.isfinite(means)]
+    for axes in same if len(finite) else ():
+        if finite.min() > 0:
+            # Bands may reach below zero.
+            axes.set_yscale("log", nonpositive="clip")
+            axes.set_ylim(finite.min() / 2, finite.max() * 1.6)
+        else:
+            axes.axhline(0.0, color="0.4", linewidth=0.8)
+            axes.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
+
+
+def _rows_of_dots(drawing: Drawing, looks: Mapping[str, Look]) -> Canvas:
+    from matplotlib.figure import Figure as Canvas
+
+    plots = [plot for row in drawing.plots for plot in row]
+    shown = _short({dot.row for plot in plots for dot in plot.dots})
+    height = 0.19 * max((len(plot.dots) for plot in plots), default=1) + 1.4
+    canvas = Canvas(figsize=(max(6.4, drawing.size[0] * len(plots) + 1.5), height), layout="constrained")
+    grid = canvas.subplots(1, len(plots), squeeze=False)[0]
+    for axes, plot in zip(grid, plots, strict=True):
+        _dots(axes, plot.dots, shown, looks)
+        axes.set_xlabel(_words(plot.x_label))
+        if plot.title:
+            axes.set_title(_words(plot.title))
+    return canvas
+
+
+def _dots(axes: Axes, dots: Sequence[Dot], shown: Mapping[str, str], looks: Mapping[str, Look]) -> None:
+    """Draw dots, each as the contender looks whose it is."""
+    for place, dot in enumerate(dots):
+        style = looks[dot.name]
+        if np.isfinite(dot.lower) and np.isfinite(dot.upper):
+            axes.plot([dot.lower, dot.upper], [place, place], color=style.color, linewidth=1.2)
+        axes.plot([dot.value], [place], marker=style.marker, linestyle="", color=style.color, label=safe(dot.name))
+    axes.set_yticks(range(len(dots)), [shown[dot.row] for dot in dots])
+    axes.set_ylim(max(len(dots), 1) - 0.5, -0.5)
+    axes.grid(axis="y", visible=False)
+
+
+def _short(names: Iterable[str]) -> dict[str, str]:
+    """Return names cut to a length, those as they are that would be alike."""
+    full = titles(names)
+    cut = {name: text if len(text) <= LONGEST else text[: LONGEST - 1] + "…" for name, text in full.items()}
+    times = Counter(cut.values())
+    return {name: text if times[text] == 1 else full[name] for name, text in cut.items()}

@@ -1,0 +1,165 @@
+"""Mean loss against a parameter, as in the paper's figures 3 and 4: a column for each n, a row for each split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from rankbench.kinds.cell import Split
+from rankbench.kinds.figure import (
+    Cast,
+    Drawing,
+    FigureKind,
+    Level,
+    Line,
+    Omission,
+    Plot,
+    limited,
+    matches,
+    order_of,
+    unfinished,
+)
+from rankbench.kinds.results import ArmResults, ExperimentResults, RaceResults
+from rankbench.kinds.suite import Figure
+from rankbench.suites.figures.lines import line_names, lines, parameter_value
+
+__all__ = ["Risk"]
+
+_PARAMETER_WORDS = {"k": "order of aggregation k", "lambda": "regularization λ"}
+
+
+class _Parts(NamedTuple):
+    """What a figure is made of: points of lines by race and key, names by key, and labels of horizontal lines."""
+
+    lines: list[dict[str, list[tuple[float, ArmResults]]]]
+    names: dict[str, str]
+    references: list[str]
+
+
+class Risk(FigureKind):
+    """Mean of the headline against a parameter of the contenders, a line for each setting of their others.
+
+    A column for each n and a row for each split. The parameter's axis is logarithmic; infinity is a tick of its
+    own behind a gap. Bands are t intervals over draws. Contenders that equal another one have hollow markers. What
+    has no such parameter is a horizontal line.
+    """
+
+    name: ClassVar[str] = "risk"
+    source: ClassVar[str] = "[DMJ13]_ figures 3 and 4"
+
+    parameter: str = Field(default="", description="Which parameter, ``a.b`` for nested ones.")
+    series: tuple[str, ...] = Field(default=(), description="Labels of contenders on lines.")
+    references: tuple[str, ...] = Field(default=(), description="Labels of contenders that are horizontal lines.")
+
+    def patterns(self) -> Sequence[str]:
+        """Return the labels of lines and horizontal lines."""
+        return (*self.series, *self.references)
+
+    def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
+        """Return the lines and horizontal lines; a contender that was added is in or beside one of them."""
+        parts, labels = self._parts(results), order_of(results)
+        of_line: dict[str, set[str]] = {}
+        for found in parts.lines:
+            for key, points in found.items():
+                of_line.setdefault(parts.names[key], set()).update(arm.label for _, arm in points)
+        members = of_line | {label: {label} for label in parts.references}
+        asked = {label for found in members.values() for label in found}
+        status = unfinished(results, [label for label in labels if label in asked])
+        nowhere = {omission.label for omission in status if not omission.where}
+        names, beyond = limited([name for name, found in members.items() if found - nowhere])
+        return Cast(
+            figure.file,
+            names,
+            frozenset(name for name in names if members[name] <= results.added),
+            left_out=(
+                *(Omission(label, "", "choice") for label in labels if label not in asked),
+                *status,
+                *(omission._replace(label=label) for omission in beyond for label in sorted(members[omission.label])),
+            ),
+        )
+
+    def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
+        """Return the plots: side by side by split if there is a single n."""
+        parts, names = self._parts(results), set(cast.names)
+        splits, races = results.splits, results.races
+        metric = results.metrics[0]
+        name = metric.upper() if metric.isalpha() else metric
+        risk = f"{name} risk" if results.direction(metric) == "minimize" else f"mean {name}"
+        axis = _PARAMETER_WORDS.get(self.parameter, self.parameter)
+        columns = list(zip(races, parts.lines, strict=True))
+        if len(races) == 1:
+            (race, found), *_ = columns
+            row = tuple(
+                _plot(
+                    results, race, split, found, parts, names, figure.level,
+                    (f"{results.split_title(split)}, n = {race.n:,}", axis, risk),
+                )
+                for split in splits
+            )  # fmt: skip
+            plots: tuple[tuple[Plot, ...], ...] = (row,)
+        else:
+            plots = tuple(
+                tuple(
+                    _plot(
+                        results, race, split, found, parts, names, figure.level,
+                        (
+                            "" if r else f"n = {race.n:,}",
+                            axis if r == len(splits) - 1 else "",
+                            "" if c else f"{risk},\n{results.split_title(split)}",
+                        ),
+                    )
+                    for c, (race, found) in enumerate(columns)
+                )
+                for r, split in enumerate(splits)
+            )  # fmt: skip
+        hollow = "hollow: the same as k = ∞"
+        return Drawing(plots, "ticks", same_y=len(races) > 1, hollow=hollow, size=(2.8, 2.3))
+
+    def _parts(self, results: ExperimentResults) -> _Parts:
+        found = [lines(race, self.series, self.parameter, results.added) for race in results.races]
+        merged: dict[str, list[tuple[float, ArmResults]]] = {}
+        for points in found:
+            for key, line in points.items():
+                known = {arm.label for _, arm in merged.setdefault(key, [])}
+                merged[key] += [point for point in line if point[1].label not in known]
+        configs = {arm.label: arm.config for race in results.races for arm in race.arms}
+        patterns = (*self.series, *self.references)
+        references = [
+            label
+            for label in order_of(results)
+            if matches(label, self.references)
+            or ((matches(label, patterns) or label in results.added)
+                and parameter_value(configs[label], self.parameter) is None)
+        ]  # fmt: skip
+        return _Parts(found, line_names(merged, self.parameter, results.added, references), references)
+
+
+def _plot(
+    results: ExperimentResults,
+    race: RaceResults,
+    split: Split,
+    points_of: Mapping[str, list[tuple[float, ArmResults]]],
+    parts: _Parts,
+    names: set[str],
+    level: float,
+    words: tuple[str, str, str],
+) -> Plot:
+    metric = results.metrics[0]
+    found: list[Line] = []
+    for key, points in points_of.items():
+        racing = [(value, arm) for value, arm in points if arm.racing]
+        if racing and race.repetitions and parts.names[key] in names:
+            means = results.intervals(race.n, [arm.label for _, arm in racing], metric, split, level)
+            x = np.array([value for value, _ in racing], dtype=np.float64)
+            hollow = np.array([bool(arm.equals) for _, arm in racing])
+            found.append(Line(parts.names[key], x, means.mean, means.lower, means.upper, hollow=hollow))
+    racing_labels = {arm.label for arm in race.racing} if race.repetitions else set()
+    levels = []
+    for label in parts.references:
+        if label in racing_labels and label in names:
+            means = results.intervals(race.n, [label], metric, split, level)
+            levels.append(Level(label, float(means.mean[0]), float(means.lower[0]), float(means.upper[0])))
+    return Plot(*words, lines=tuple(found), levels=tuple(levels))
