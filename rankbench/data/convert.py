@@ -104,7 +104,9 @@ def _writing(destination: Path) -> Iterator[None]:
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
-        reason = str(error).strip().split("\n", 1)[0][:200]
+        # Not the text of all, which has a temporary name.
+        said = str(error).strip().split("\n", 1)[0].split(" (os error", 1)[0][:200]
+        reason = (isinstance(error, OSError) and error.strerror) or said
         raise InputError(
             f"it cannot be written ({reason}); is there space and permission?", path=destination
         ) from error

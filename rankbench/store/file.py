@@ -103,6 +103,11 @@ class JournalFile:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as error:
             if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF in _SYSTEM:
+                if not self.path.exists():
+                    raise StoreError(
+                        f"{self.path}: it is gone: its folder was removed or moved while this run was writing there; "
+                        "run again"
+                    ) from error
                 raise StoreError(
                     f"{self.path}: {error}; check the disk and the folder's permissions and run again "
                     "(every committed block is kept)"

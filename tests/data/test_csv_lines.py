@@ -6,11 +6,14 @@ import csv
 import io
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rankbench.data.readers.csv_lines import check_lines
+from rankbench.data.readers.csv import CsvReader
+from rankbench.data.readers.csv_lines import blank_end, check_lines
+from rankbench.data.readers.text import chunks
 from rankbench.errors import InputError
 
 
@@ -48,3 +51,49 @@ def test_what_the_csv_module_writes_is_well_formed(tmp_path: Path, rows: list[tu
         file.write('"')
     with pytest.raises(InputError, match="never closed"):
         check_lines(path, ",")
+
+
+def read(path: Path) -> pl.DataFrame:
+    return CsvReader().scan(path).collect()
+
+
+@pytest.mark.parametrize("text", ["winner,loser\ra,b\rb,c\r", "winner\r,loser\na,b\n", "winner,loser\ra,b\nb,c\n"])
+def test_carriage_returns_in_a_header(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mac.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(InputError, match=r"mac\.csv:1: the header has a carriage return in it"):
+        read(path)
+
+
+@pytest.mark.parametrize("text", ['winner,"loser\na,b\nb,c\n', '"winner,loser\na,b\n'])
+def test_a_quote_that_is_opened_in_the_header_and_never_closed(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "open.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"open\.csv:1: a quote is opened here and never closed"):
+        read(path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_blank_line_is_said_to_be_one_and_does_no_harm_at_the_end(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "blank.csv"
+    rows = ["winner,loser,judge", "a,b,x", "b,c,y"]
+    path.write_bytes(end.join([*rows, ""]).encode())
+    expected = read(path)
+    for blank in (["", ""], ["", "", "", ""]):
+        path.write_bytes(end.join([*rows, *blank]).encode())
+        assert read(path).equals(expected)
+    for place, line in ((1, 2), (2, 3)):
+        path.write_bytes(end.join([*rows[:place], "", *rows[place:], ""]).encode())
+        with pytest.raises(InputError, match=rf"blank\.csv:{line}: the line is blank; remove it"):
+            read(path)
+    path.write_bytes(end.join([*rows, 'c,"a' + 2 * end + 'a",z', ""]).encode())  # within quotes
+    assert read(path).height == 3
+
+
+def test_blank_lines_where_chunks_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "blank.csv"
+    path.write_text("winner,loser\na,b\n\nb,c\n")
+    for size in range(1, 24):
+        monkeypatch.setattr("rankbench.data.readers.csv_lines.chunks", lambda path, size=size: chunks(path, size))
+        with pytest.raises(InputError, match=r"blank\.csv:3: the line is blank"):
+            blank_end(path)

@@ -329,3 +329,16 @@ class TestDamagedShards:
         rows = pl.read_parquet(made / "shard-00001.parquet")
         rows.head(3).write_parquet(made / "shard-00001.parquet")
         self.refused(made, f"3 rows, not the {rows.height}")
+
+
+def test_what_cannot_be_written_is_named_by_the_name_that_was_asked_for(tmp_path, monkeypatch):
+    source = tmp_path / "votes.csv"
+    source.write_text("winner,loser\na,b\n")
+
+    def full(*_, **__):
+        raise OSError(f"No space left on device (os error 28): {tmp_path}/.out.abcd1234/spool/0.arrow")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(InputError, match=r"out: it cannot be written \(No space left on device\); is there space"):
+        convert(source, tmp_path / "out")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["votes.csv"]

@@ -114,3 +114,13 @@ def test_facts_that_cannot_be_written_are_an_error_of_the_store(tmp_path: Path, 
     (tmp_path / "run.json" / "x").mkdir(parents=True)
     with pytest.raises(StoreError, match=r"cannot write run\.json"):
         facts(tmp_path)
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", str(tmp_path / ".a.svg.0123456789abcdef"))
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match=r"No space left on device: '[^']*/a\.svg'"):
+        replace_file(tmp_path / "a.svg", b"1")
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -421,3 +422,13 @@ def test_files_of_a_folder_that_was_no_run_s_are_not_written_over(tmp_path: Path
     Store.open(tmp_path / "out").close()
     own.write_bytes(b"of the run")
     Store.open(tmp_path / "out").close()
+
+
+def test_a_folder_that_is_removed_while_a_run_writes(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with Store.open(folder) as store:
+        begin(store, member("c"))
+        shutil.rmtree(folder)
+        with pytest.raises(StoreError, match=r"it is gone: its folder was removed or moved") as said:
+            store.commit(BlockResult(KEY, [done("c")], 1.0))
+        assert "is kept" not in str(said.value)

@@ -55,24 +55,42 @@ class CsvReader(Reader):
         """Return the table; see `Reader.scan`."""
         import polars as pl
 
-        from rankbench.data.readers.csv_lines import check_lines
+        from rankbench.data.readers.csv_lines import blank_end, check_lines
         from rankbench.data.readers.text import chunks
         from rankbench.data.tables.checks import checked
 
         existing(path)
-        for _ in chunks(path):
-            pass
+        blank = blank_end(path)  # which reads all of the file: it is text in UTF-8
         first = next(chunks(path, 1 << 16)).data.split(b"\n", 1)[0]
         separator = "\t" if b"\t" in first and b"," not in first else ","
-        _distinct(next(csv.reader([first.decode("utf-8").rstrip("\r")], delimiter=separator), []), path)
+        header = first.decode("utf-8").rstrip("\r")
+        if header.count('"') % 2:
+            check_lines(path, separator)
+        _distinct(_names(header, separator, path), path)
+        raw = pl.scan_csv(path, separator=separator, infer_schema=False, glob=False)
+        if blank:
+            raw = raw.filter(~pl.all_horizontal(pl.all().is_null()))
         # Everything is read as text and converted by the checks, which know the row.
         return checked(
-            pl.scan_csv(path, separator=separator, infer_schema=False, glob=False),
+            raw,
             path=path,
             header=1,
             columns=self.columns,
             diagnose=lambda: check_lines(path, separator),
         )
+
+
+def _names(header: str, separator: str, path: Path) -> list[str]:
+    """Return the names that a header gives, of its first line."""
+    try:
+        return next(csv.reader([header], delimiter=separator), [])
+    except csv.Error as error:
+        raise InputError(
+            "the header has a carriage return in it: lines end with one alone, as on an old Mac, or it is a stray one; "
+            "write the file anew with line feeds",
+            path=path,
+            row=1,
+        ) from error
 
 
 def _distinct(names: list[str], path: Path) -> None:

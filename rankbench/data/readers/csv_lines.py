@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from rankbench.data.readers.text import lines
+from rankbench.data.readers.text import chunks, lines
 from rankbench.errors import InputError
 
-__all__ = ["check_lines"]
+__all__ = ["blank_end", "check_lines"]
+
+
+_BLANK = re.compile(rb"(?:\A|\n)(?:\r*\n|\r+\Z)")
+"""A blank line of a chunk, which holds whole lines."""
 
 
 def check_lines(path: Path, separator: str) -> None:
@@ -31,6 +36,26 @@ def check_lines(path: Path, separator: str) -> None:
         scanner.feed(line.removesuffix("\r"), number)
     if scanner.quoted:
         raise scanner.error("a quote is opened here and never closed", scanner.opened)
+
+
+def blank_end(path: Path) -> bool:
+    """Return whether blank lines stand at the end of a CSV file.
+
+    Raises
+    ------
+    InputError
+        One stands before other rows: with its line. Within quotes a line may be blank.
+    """
+    if not any(_BLANK.search(chunk.data) for chunk in chunks(path)):
+        return False
+    quoted, blank = False, 0
+    for number, line in lines(path):
+        if not quoted and not line.strip("\r"):
+            blank = blank or number
+        elif blank:
+            raise InputError("the line is blank; remove it", path=path, row=blank)
+        quoted ^= line.count('"') % 2 == 1
+    return blank > 0
 
 
 class _Scanner:

@@ -52,13 +52,12 @@ class NdjsonReader(Reader):
         """Return the table; see `Reader.scan`."""
         import polars as pl
 
-        from rankbench.data.readers.text import BOM, head
+        from rankbench.data.readers.text import head, unmarked
         from rankbench.data.tables.checks import checked
 
         # Polars takes a byte-order mark for a part of the first object.
-        with existing(path).open("rb") as file:
-            marked = file.read(3) == BOM
-            source: str | bytes = file.read() if marked else glob.escape(str(path))
+        marked = unmarked(existing(path))
+        source: str | bytes = glob.escape(str(path)) if marked is None else marked
         _check_keys(path)
         raw = pl.scan_ndjson(source, infer_schema_length=None)
         if not head(path, 1 << 16).strip():

@@ -12,7 +12,7 @@ from typing import IO
 
 from rankbench.errors import InputError
 
-__all__ = ["BOM", "Chunk", "chunks", "head", "lines"]
+__all__ = ["BOM", "Chunk", "chunks", "head", "lines", "unmarked"]
 
 BOM = b"\xef\xbb\xbf"
 _CHUNK = 8 << 20
@@ -72,6 +72,12 @@ def head(path: Path, size: int) -> bytes:
     """Return the first `size` bytes, decompressed, without a byte-order mark."""
     with _open(path) as file:
         return _read(file, size, path).removeprefix(BOM)
+
+
+def unmarked(path: Path) -> bytes | None:
+    """Return what stands behind a byte-order mark, decompressed; None: there is no mark."""
+    with _open(path) as file:
+        return _read(file, -1, path) if _read(file, len(BOM), path) == BOM else None
 
 
 def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
