@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
     from rankbench.kinds.reader import Reader
     from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
+    from rankbench.kinds.table import TableKind
     from rankbench.plugin.hookspecs import hookimpl
     from rankbench.plugin.manager import get
     from rankbench.plugin.resolve import reference
@@ -60,6 +61,7 @@ __all__ = [
     "Solver",
     "StepOptimizer",
     "Surrogate",
+    "TableKind",
     "__version__",
     "aggregate",
     "get",
@@ -97,6 +99,7 @@ _HOMES = {
     "Solver": "rankbench.kinds.optimizer",
     "StepOptimizer": "rankbench.kinds.optimizer",
     "Surrogate": "rankbench.kinds.surrogate",
+    "TableKind": "rankbench.kinds.table",
     "aggregate": "rankbench.ranking.aggregate",
     "get": "rankbench.plugin.manager",
     "hookimpl": "rankbench.plugin.hookspecs",

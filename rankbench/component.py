@@ -134,6 +134,11 @@ class Component(Typed):
                 setattr(cls, method, checked(function, promise))
 
     @classmethod
+    def defect(cls) -> str:
+        """Return what is wrong with the declarations of the class, in words; asked while it is registered."""
+        return ""
+
+    @classmethod
     def summary(cls) -> str:
         """Return the first line of the docstring."""
         return (inspect.getdoc(cls) or "").split("\n", 1)[0]

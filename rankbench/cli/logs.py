@@ -60,7 +60,7 @@ def with_log(
         if columns or reader:
             raise SpecError("--columns and --reader say how to read a --log")
         return suite or "paper", data
-    from rankbench.counts.dataset import SUITES, own_log
+    from rankbench.counts.dataset import own_log, suite_of
 
     own = own_log(log, columns=columns, reader=reader)
-    return suite or SUITES[own.table], [*data, own]
+    return suite or suite_of(own), [*data, own]

@@ -10,30 +10,28 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from rankbench.counts.source import dataset_named, reader_for
-from rankbench.errors import SpecError
+from rankbench.data.tables.recognize import not_judged, table_kind, table_of
 from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.table import Table, table_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["SUITES", "BallotsFile", "ClicksFile", "LogFile", "VotesFile", "log_file", "own_log"]
-
-SUITES: dict[Table, str] = {"comparisons": "own-log", "orders": "own-log", "selections": "own-clicks"}
-"""The suite that asks which method suits such a log."""
+__all__ = ["LogFile", "log_file", "own_log", "suite_of"]
 
 
 class LogFile(Dataset):
-    """A log in a file; `log_file` makes the one that fits.
+    """A log in a file; `log_file` looks what kind of table it holds.
 
     It is not registered, and only the process that made it knows the path: results name
     the file and have its sha256.
     """
 
+    name: ClassVar[str] = "log-file"
     source: ClassVar[str] = "a file"
     title: ClassVar[str] = "a log of one's own"
 
     path: Path = Field(description="The file, or a folder of shards.")
+    table: str = Field(description="The kind of table that it holds.")  # type: ignore[misc]  # of a file, known last
     columns: str = Field(default="", description="What columns mean, as left=model_x,right=model_y.")
     reader: str = Field(default="", description="Reader, in the contender grammar; empty: chosen.")
 
@@ -58,27 +56,6 @@ class LogFile(Dataset):
         return hashlib.sha256(json.dumps([digests, self.columns, self.reader]).encode()).hexdigest()
 
 
-class VotesFile(LogFile):
-    """A file of comparisons."""
-
-    name: ClassVar[str] = "votes-file"
-    table: ClassVar[Table] = "comparisons"
-
-
-class ClicksFile(LogFile):
-    """A file of selections."""
-
-    name: ClassVar[str] = "clicks-file"
-    table: ClassVar[Table] = "selections"
-
-
-class BallotsFile(LogFile):
-    """A file of orders."""
-
-    name: ClassVar[str] = "ballots-file"
-    table: ClassVar[Table] = "orders"
-
-
 def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFile:
     """Return a file of judgments as a data set.
 
@@ -97,11 +74,10 @@ def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFil
         It holds items with features, not judgments; or an unknown reader.
     """
     place = Path(path)
-    table = table_of(reader_for(place, columns=columns, reader=reader).scan(place).collect_schema(), place)
-    for cls in (VotesFile, ClicksFile, BallotsFile):
-        if cls.table == table:
-            return cls(path=place, columns=columns, reader=reader)
-    raise SpecError(f"{place} holds {table}, not judgments: votes, clicks or ballots")
+    kind = table_of(reader_for(place, columns=columns, reader=reader).scan(place).collect_schema(), place)
+    if not kind.suite:
+        raise not_judged(str(place), kind)
+    return LogFile(path=place, table=kind.name, columns=columns, reader=reader)
 
 
 def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
@@ -115,6 +91,12 @@ def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
     dataset = dataset_named(log, columns=columns, reader=reader)
     if dataset is None:
         return log_file(log, columns=columns, reader=reader)
-    if dataset.table not in SUITES:
-        raise SpecError(f"data set {dataset!s} holds {dataset.table}, not judgments: votes, clicks or ballots")
+    kind = table_kind(dataset.table)
+    if not kind.suite:
+        raise not_judged(f"data set {dataset!s}", kind)
     return dataset
+
+
+def suite_of(dataset: Dataset) -> str:
+    """Return the suite that asks which method suits a log."""
+    return table_kind(dataset.table).suite

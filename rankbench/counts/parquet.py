@@ -10,11 +10,11 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.data.manifest import MANIFEST, Manifest
-from rankbench.data.readers.source import UNREADABLE
 from rankbench.data.tables.comparisons.columns import as_comparisons
 from rankbench.data.tables.comparisons.sides import CONTRADICTED, MARKED, SAID
 from rankbench.errors import InputError
 from rankbench.kinds.reader import existing
+from rankbench.kinds.table_check import UNREADABLE
 
 __all__ = ["ROW", "ParquetFile", "ParquetLog", "Rows", "is_parquet", "parquet_log"]
 

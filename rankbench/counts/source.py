@@ -12,13 +12,15 @@ import polars as pl
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.checks import checked
+from rankbench.data.tables.comparisons.kind import ComparisonTable
+from rankbench.data.tables.recognize import table_kind, table_of
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.reader import Reader, existing
-from rankbench.kinds.table import Table, table_of
 
 if TYPE_CHECKING:
     from rankbench.counts.parquet import ParquetLog
     from rankbench.kinds.dataset import Dataset
+    from rankbench.kinds.table import TableKind
 
 __all__ = ["Log", "LogSource", "dataset_named", "open_source", "reader_for"]
 
@@ -36,9 +38,9 @@ class LogSource:
     name : str
         For people: of the file, of the data set.
     path : Path or None
-    table : Table
+    table : TableKind
     frame : LazyFrame
-        In the schema of `rankbench.kinds.table`; its rows are checked as they are collected.
+        In the schema of `rankbench.data.tables`; its rows are checked as they are collected.
     parquet : ParquetLog or None
         The same comparisons without the checks, where Polars can read them all by itself:
         for what looks at every row anyway, and on other machines.
@@ -46,7 +48,7 @@ class LogSource:
 
     name: str
     path: Path | None
-    table: Table
+    table: TableKind
     frame: pl.LazyFrame
     parquet: ParquetLog | None = None
 
@@ -158,11 +160,11 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
     path = Path(log)
     dataset = dataset_named(log, columns=columns, reader=reader) if isinstance(log, str) else None
     if dataset is not None:
-        return LogSource(str(log), None, dataset.table, dataset.scan())
+        return LogSource(str(log), None, table_kind(dataset.table), dataset.scan())
     chosen = reader_for(path, columns=columns, reader=reader)
     frame = chosen.scan(path)
     table = table_of(frame.collect_schema(), path)
-    parquet = _unchecked(path, columns) if table == "comparisons" and chosen.name == "parquet" else None
+    parquet = _unchecked(path, columns) if isinstance(table, ComparisonTable) and chosen.name == "parquet" else None
     return LogSource(path.name, path, table, frame, parquet)
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rankbench.counts.codes import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
 from rankbench.counts.count import no_flags, no_weights
 from rankbench.counts.tables import ROWS, Piece
-from rankbench.data.readers.source import UNREADABLE
 from rankbench.errors import InputError, nearest
+from rankbench.kinds.table_check import UNREADABLE
 from rankbench.text import shown
 
 __all__ = ["LogStream", "log_schema", "streamed"]

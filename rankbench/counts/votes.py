@@ -107,7 +107,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     Parameters
     ----------
     comparisons : LazyFrame
-        In the schema of `rankbench.kinds.table`.
+        In the schema of `rankbench.data.tables`.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
     Parameters
     ----------
     orders : LazyFrame
-        In the schema of `rankbench.kinds.table`. An item that a ballot leaves out is not
+        In the schema of `rankbench.data.tables`. An item that a ballot leaves out is not
         compared by it.
 
     Raises

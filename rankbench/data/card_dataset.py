@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankbench.data.cards import Card, cards
 from rankbench.data.fetch import locate
+from rankbench.data.tables.recognize import table_kind
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader
 from rankbench.plugin.manager import get
@@ -28,9 +29,9 @@ class CardDataset(Dataset):
     card: ClassVar[Card]
 
     def scan(self) -> pl.LazyFrame:
-        """Return the rows of all files, in the card's order, query ids prefixed by file.
+        """Return the rows of all files, in the card's order, told apart by the files' prefixes.
 
-        Selections have their session ids prefixed, and the prefix in the column ``part``.
+        How, is the table's: see `rankbench.kinds.table.TableKind.part`.
 
         Raises
         ------
@@ -41,16 +42,13 @@ class CardDataset(Dataset):
         """
         import polars as pl
 
-        reader = get(Reader, self.card.reader)
+        reader, kind = get(Reader, self.card.reader), table_kind(self.table)
         tables = []
         for file, path in zip(self.card.files, locate(self.card), strict=True):
             if file.table:
                 table = reader.scan(path)
                 if file.prefix:
-                    prefixed = "session_id" if self.table == "selections" else "query_id"
-                    table = table.with_columns(pl.concat_str(pl.lit(f"{file.prefix}/"), prefixed).alias(prefixed))
-                    if self.table == "selections":
-                        table = table.with_columns(part=pl.lit(file.prefix))
+                    table = kind.part(table, file.prefix)
                 tables.append(table)
         return pl.concat(tables)
 

@@ -10,11 +10,12 @@ import hashlib
 import tomllib
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
-from rankbench.errors import InputError
+from rankbench.data.tables.recognize import built_in
+from rankbench.errors import InputError, nearest
 from rankbench.typed import Typed
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Card(_Strict):
     reader : str
         In the contender grammar, as ``letor:allow-single=true``.
     table : str
-        What the rows are, as `Dataset.table`.
+        What the rows are, as `Dataset.table`: a built-in kind of table.
     named : bool
         Whether items have names.
     d : int, optional
@@ -118,7 +119,7 @@ class Card(_Strict):
     citation: str
     note: str = ""
     reader: str
-    table: Literal["items", "comparisons", "selections", "orders"] = "items"
+    table: str = "items"
     d: int | None = Field(default=None, ge=1)
     named: bool = False
     expected: Expected
@@ -133,7 +134,10 @@ class Card(_Strict):
                 raise ValueError(f"file {file.path!r}: 'archive' and 'member' belong together")
             if file.archive is not None and file.archive not in known:
                 raise ValueError(f"file {file.path!r}: there is no archive {file.archive!r}")
-        if (self.d is None) == (self.table == "items"):
+        kinds = built_in()
+        if self.table not in kinds:
+            raise ValueError(f"there is no kind of table {self.table!r}{nearest(self.table, kinds)}")
+        if (self.d is None) == kinds[self.table].features:
             raise ValueError("'d', the number of features, belongs to items, and to them alone")
         if len({file.path for file in self.files}) != len(self.files):
             raise ValueError("two files have the same path")

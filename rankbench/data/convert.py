@@ -19,9 +19,9 @@ import polars as pl
 from rankbench.data.manifest import MANIFEST, Manifest, Shard, Source
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.shards import shards_of
+from rankbench.data.tables.recognize import table_of
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader
-from rankbench.kinds.table import table_of
 from rankbench.text import listed
 
 __all__ = ["convert", "sha256_of"]
@@ -196,7 +196,7 @@ def _join(spool: _Spool, shard: int, folder: Path) -> Shard:
         pl.DataFrame(schema=schema).write_parquet(path)
         return Shard(file=path.name, rows=0, queries=0)
     rows = pl.scan_parquet(files, glob=False)
-    if table_of(schema) != "items":
+    if not table_of(schema).together:
         rows = rows.sort("query_id", maintain_order=True)
     width = x.size if isinstance(x, pl.Array) else len(schema)
     rows.sink_parquet(path, row_group_size=max(1024, _ROW_GROUP_VALUES // width), maintain_order=True)
@@ -209,10 +209,9 @@ def _join(spool: _Spool, shard: int, folder: Path) -> Shard:
 
 
 def _manifest(source: Path, reader: Reader, schema: pl.Schema, shards: tuple[Shard, ...]) -> Manifest:
-    table = table_of(schema)
     dtype = schema.get("x")
     return Manifest(
-        table=table,
+        table=table_of(schema).name,
         columns={name: str(kind) for name, kind in schema.items()},
         d=dtype.size if isinstance(dtype, pl.Array) else None,
         rows=sum(shard.rows for shard in shards),

@@ -45,7 +45,8 @@ class Manifest(_Strict):
 
     Attributes
     ----------
-    table : {"items", "comparisons", "selections", "orders"}
+    table : str
+        The kind of table: what its name was when the shards were made.
     columns : dict of str to str
         Name and Polars type of every column.
     d : int, optional
@@ -57,7 +58,7 @@ class Manifest(_Strict):
     """
 
     format: Literal["rankbench-shards/1"] = "rankbench-shards/1"
-    table: Literal["items", "comparisons", "selections", "orders"]
+    table: str = Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")
     columns: dict[str, str]
     d: int | None = None
     rows: int = Field(ge=0)
@@ -105,7 +106,7 @@ class Manifest(_Strict):
         """
         import polars as pl
 
-        from rankbench.data.readers.source import UNREADABLE
+        from rankbench.kinds.table_check import UNREADABLE
 
         for shard in self.shards:
             path = folder / shard.file

@@ -1,26 +1,35 @@
-"""What is in a table of any kind: each has a describer of its own."""
+"""What is in a table of any kind: one describer a kind, chosen by its class."""
 
 from __future__ import annotations
 
+from functools import singledispatch
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-from rankbench.kinds.table import features, table_of
+import polars as pl
 
-if TYPE_CHECKING:
-    import polars as pl
+from rankbench.data.tables.comparisons.kind import ComparisonTable
+from rankbench.data.tables.items.kind import ItemTable
+from rankbench.data.tables.items.schema import features
+from rankbench.data.tables.orders.kind import OrderTable
+from rankbench.data.tables.recognize import table_of
+from rankbench.data.tables.selections.kind import SelectionTable
+from rankbench.kinds.table import TableKind
 
-    from rankbench.describe.items import ItemsSummary
-    from rankbench.describe.orders import OrdersSummary
-    from rankbench.describe.selections import SelectionsSummary
-    from rankbench.describe.votes import ComparisonsSummary
-
-__all__ = ["describe"]
+__all__ = ["TableSummary", "describe"]
 
 
-def describe(
-    table: pl.LazyFrame, *, path: Path | None = None
-) -> ItemsSummary | ComparisonsSummary | SelectionsSummary | OrdersSummary:
+class TableSummary(Protocol):
+    """What a describer finds."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return name and value of each fact, for people."""
+
+
+def describe(table: pl.LazyFrame, *, path: Path | None = None) -> TableSummary:
     """Summarize a table in the schema.
 
     Parameters
@@ -35,20 +44,39 @@ def describe(
     InputError
         The table is empty, or reading it fails.
     """
-    schema = table.collect_schema()
-    kind = table_of(schema, path)
-    if kind == "comparisons":
-        from rankbench.describe.votes import describe_votes
+    return _summary(table_of(table.collect_schema(), path), table, path)
 
-        return describe_votes(table, path=path)
-    if kind == "selections":
-        from rankbench.describe.selections import describe_selections
 
-        return describe_selections(table, path=path)
-    if kind == "orders":
-        from rankbench.describe.orders import describe_orders
+@singledispatch
+def _summary(kind: TableKind, table: pl.LazyFrame, path: Path | None) -> TableSummary:
+    from rankbench.describe.rows import describe_rows
 
-        return describe_orders(table, path=path)
+    return describe_rows(kind, table, path)
+
+
+@_summary.register
+def _(kind: ItemTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
     from rankbench.describe.items import describe_items
 
-    return describe_items(table, features(schema), path)
+    return describe_items(table, features(table.collect_schema()), path)
+
+
+@_summary.register
+def _(kind: ComparisonTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
+    from rankbench.describe.votes import describe_votes
+
+    return describe_votes(table, path=path)
+
+
+@_summary.register
+def _(kind: SelectionTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
+    from rankbench.describe.selections import describe_selections
+
+    return describe_selections(table, path=path)
+
+
+@_summary.register
+def _(kind: OrderTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
+    from rankbench.describe.orders import describe_orders
+
+    return describe_orders(table, path=path)

@@ -10,7 +10,6 @@ from rankbench.kinds.dataset import Dataset
 
 if TYPE_CHECKING:
     from rankbench.kinds.queries import Queries, Selections
-    from rankbench.kinds.table import Table
 
 __all__ = ["ClickPopulation"]
 
@@ -21,7 +20,7 @@ class ClickPopulation(Dataset):
     `Dataset.scan` gives one log; `draw` as many sessions as are wanted.
     """
 
-    table: ClassVar[Table] = "selections"
+    table: ClassVar[str] = "selections"
     simulated: ClassVar[bool] = True
 
     @abstractmethod

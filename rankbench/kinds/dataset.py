@@ -12,8 +12,6 @@ from rankbench.component import Component
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.kinds.table import Table
-
 __all__ = ["Dataset", "simulator_fingerprint"]
 
 
@@ -22,8 +20,8 @@ class Dataset(Component):
 
     Attributes
     ----------
-    table : Table
-        What its rows are.
+    table : str
+        What its rows are: the name of a kind of table.
     named : bool
         Whether items have names: one that comes back in another query is known again.
     title : str
@@ -35,7 +33,7 @@ class Dataset(Component):
     """
 
     kind: ClassVar[str] = "dataset"
-    table: ClassVar[Table] = "items"
+    table: ClassVar[str] = "items"
     named: ClassVar[bool] = False
     title: ClassVar[str]
     simulated: ClassVar[bool] = False
@@ -44,7 +42,7 @@ class Dataset(Component):
 
     @abstractmethod
     def scan(self) -> pl.LazyFrame:
-        """Return the table, in the schema of `rankbench.kinds.table`.
+        """Return the table, in the schema of its kind: see `rankbench.kinds.table`.
 
         Items are sorted by query.
 

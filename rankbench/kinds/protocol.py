@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from numpy.typing import NDArray
 from rankbench.component import Component
 from rankbench.kinds.cell import BlockKey, CellResult, Direction, Layout, Split
 from rankbench.kinds.dataset import Dataset
-
-if TYPE_CHECKING:
-    from rankbench.kinds.table import Table
 
 __all__ = ["BlockTask", "Prepared", "Protocol", "pack"]
 
@@ -124,9 +121,9 @@ class Protocol(Component):
     ----------
     contender : str
         Kind of the components that compete.
-    table : Table or None
-        What the data sets that it takes are; None: it makes its own populations, or
-        needs none.
+    table : str or None
+        What the data sets that it takes are, the name of a kind of table; None: it makes its
+        own populations, or needs none.
     metrics : dict of str to Direction
         Its own metrics. Empty: contenders are judged by loss components.
     chance : dict of str to float
@@ -156,7 +153,7 @@ class Protocol(Component):
 
     kind: ClassVar[str] = "protocol"
     contender: ClassVar[str] = "method"
-    table: ClassVar[Table | None] = "items"
+    table: ClassVar[str | None] = "items"
     metrics: ClassVar[dict[str, Direction]] = {}
     chance: ClassVar[dict[str, float]] = {}
     curves: ClassVar[dict[str, tuple[Split, Direction]]] = {}

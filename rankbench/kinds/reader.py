@@ -1,7 +1,7 @@
 """The interface of readers.
 
 A reader turns one file into a lazy frame in the columnar schema
-(`rankbench.kinds.table`). What it yields is checked: a frame that comes out of a
+(`rankbench.data.tables`). What it yields is checked: a frame that comes out of a
 reader needs no second look.
 """
 
@@ -55,7 +55,7 @@ class Reader(Component):
 
     @abstractmethod
     def scan(self, path: Path) -> pl.LazyFrame:
-        """Return one of the tables of `rankbench.kinds.table`, checked.
+        """Return one of the tables of `rankbench.data.tables`, checked.
 
         Errors of the content are raised when the frame is collected.
 

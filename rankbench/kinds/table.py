@@ -1,181 +1,138 @@
-"""The one columnar schema of items, of comparisons, of selections and of orders.
+"""The interface of kinds of tables: which columns make one, and what its rows must be.
 
-Items, sorted by query (the rows of a query stand together):
-
-============  ===================  ====================================================
-``query_id``  String
-``item``      UInt32               position in the query, from 0
-``label``     Float32              graded relevance; null where nobody judged
-``x``         Array(Float32, d)    features
-``name``      String, optional     what the item is, where several queries share items
-============  ===================  ====================================================
-
-Comparisons, in any order:
-
-============  ===================  ====================================================
-``query_id``  String
-``winner``    String               name of an item
-``loser``     String               name of another item
-``weight``    Float64, optional    positive and finite
-``judge``     String, optional
-``time``      optional             a number, Date, Datetime or Duration: `rankbench.data.tables.comparisons.times`
-``tie``       Boolean, optional    true: neither won
-``first``     Boolean, optional    whether the winner was shown first (on the left)
-============  ===================  ====================================================
-
-Selections, in any order; positions are counted from 1, the top of the list:
-
-==============  ================  =====================================================
-``query_id``    String
-``session_id``  String
-``shown``       List(String)      names of different items, the top of the list first
-``clicked``     List(UInt32)      positions, in the order of the clicks; empty: none. The
-                                  position after the last is a click outside of the list
-``part``        String, optional  the part that the session was published in
-==============  ================  =====================================================
-
-Orders (ballots), in any order:
-
-==============  ======================  ===============================================
-``query_id``    String
-``ranking``     List(List(String))      places, the best first: the names of the items on
-                                        each, several if they are tied
-``weight``      Float64, optional       how many voters cast it; positive and finite
-``judge``       String, optional
-``candidates``  List(String), optional  all items of the query, the same in all its rows;
-                                        without it, those that its ballots name
-==============  ======================  ===============================================
+A table is a lazy frame whose columns are named and typed as one kind of table wants them: items, comparisons,
+selections, orders (`rankbench.data.tables`), or what a plugin brings. Every table has the column ``query_id``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Literal, TypeAlias
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import polars as pl
+from rankbench.component import Component, JudgmentKind
 
-from rankbench.errors import InputError, nearest
-from rankbench.text import listed
+if TYPE_CHECKING:
+    import polars as pl
 
-__all__ = [
-    "COMPARISONS",
-    "COMPARISONS_OPTIONAL",
-    "ORDERS",
-    "ORDERS_OPTIONAL",
-    "SELECTIONS",
-    "Table",
-    "comparisons_schema",
-    "features",
-    "items_schema",
-    "orders_schema",
-    "selections_schema",
-    "table_of",
-]
+    from rankbench.kinds.table_check import RawTable, TableCheck
 
-Table: TypeAlias = Literal["items", "comparisons", "selections", "orders"]
+__all__ = ["QUERY", "TableKind"]
 
-COMPARISONS: tuple[str, ...] = ("query_id", "winner", "loser")
-"""Columns that comparisons must have, in order."""
-
-COMPARISONS_OPTIONAL: dict[str, pl.DataType | None] = {
-    "weight": pl.Float64(),
-    "judge": pl.String(),
-    "time": None,
-    "tie": pl.Boolean(),
-    "first": pl.Boolean(),
-}
-"""Columns that comparisons may have, and their types; ``time`` keeps its own."""
-
-SELECTIONS: tuple[str, ...] = ("query_id", "session_id", "shown", "clicked")
-"""Columns that selections must have, in order."""
-
-ORDERS: tuple[str, ...] = ("query_id", "ranking")
-"""Columns that orders must have, in order."""
-
-ORDERS_OPTIONAL: dict[str, pl.DataType] = {
-    "weight": pl.Float64(),
-    "judge": pl.String(),
-    "candidates": pl.List(pl.String()),
-}
-"""Columns that orders may have, and their types."""
+QUERY = "query_id"
+"""The column that every table has: what a row is about. Files are sharded and split by it."""
 
 
-def items_schema(d: int, *, named: bool = False) -> pl.Schema:
-    """Return the schema of items with d features, with or without the column ``name``."""
-    schema = pl.Schema(
-        {"query_id": pl.String(), "item": pl.UInt32(), "label": pl.Float32(), "x": pl.Array(pl.Float32, d)}
-    )
-    if named:
-        schema["name"] = pl.String()
-    return schema
+class TableKind(Component):
+    """A kind of table.
 
-
-def comparisons_schema(columns: pl.Schema) -> pl.Schema:
-    """Return the schema of comparisons with those of the optional columns that are among `columns`.
-
-    ``time`` has the type that it has there; texts get that of their reading
-    (`rankbench.data.tables.comparisons.times.TimeReading`).
+    Attributes
+    ----------
+    columns : tuple of str
+        What such a table must have, in order, ``query_id`` first.
+    optional : tuple of str
+        What it may have besides. Other columns of a file are ignored.
+    marks : tuple of str
+        Columns of which one is enough to show that a file is meant for this kind: what else is missing is then
+        an error. Of two kinds whose columns are all there, that with all of the other's and more is taken.
+    judgments : tuple of JudgmentKind
+        What aggregators can be given of it, what a row itself is first. Empty: nothing is aggregated.
+    words : str
+        What its rows are called where logs of judgments are listed: ``votes``.
+    suite : str
+        The suite that asks which method suits such a log, for ``rankbench run --log``. Empty: there is none.
+    together : bool
+        Whether the rows of a query stand together and in an order of their own, which must be kept. If not,
+        shards are sorted by query.
+    features : bool
+        Whether rows have features: a column ``x``, an array of d numbers.
     """
-    result: dict[str, pl.DataType] = {name: pl.String() for name in COMPARISONS}
-    for name, dtype in COMPARISONS_OPTIONAL.items():
-        if name in columns:
-            result[name] = columns[name] if dtype is None else dtype
-    return pl.Schema(result)
+
+    kind: ClassVar[str] = "table"
+    columns: ClassVar[tuple[str, ...]]
+    optional: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[str, ...]]
+    judgments: ClassVar[tuple[JudgmentKind, ...]] = ()
+    words: ClassVar[str] = ""
+    suite: ClassVar[str] = ""
+    together: ClassVar[bool] = False
+    features: ClassVar[bool] = False
+
+    @classmethod
+    def defect(cls) -> str:
+        """Return what is wrong with the columns; see `Component.defect`."""
+        columns: tuple[str, ...] = getattr(cls, "columns", ())
+        marks: tuple[str, ...] = getattr(cls, "marks", ())
+        if not _words_of(columns) or columns[0] != QUERY:
+            return f"columns is {columns!r}, not a tuple of names that begins with {QUERY!r}"
+        if not _words_of(cls.optional) and cls.optional != ():
+            return f"optional is {cls.optional!r}, not a tuple of names"
+        if not _words_of(marks) or not set(marks) <= {*columns, *cls.optional} - {QUERY}:
+            return f"marks is {marks!r}, not a tuple of its own columns; {QUERY!r} marks no kind, as every table has it"
+        return ""
+
+    def claims(self, names: Collection[str]) -> bool:
+        """Return whether one of these columns shows that a table is of this kind."""
+        return any(mark in names for mark in self.marks)
+
+    def missing(self, names: Collection[str]) -> list[str]:
+        """Return the columns that such a table must have and that are not among these."""
+        return [name for name in self.columns if name not in names]
+
+    def known(self, names: Collection[str]) -> bool:
+        """Return whether these are columns of this kind under other names, as `renamed` would find them.
+
+        Raises
+        ------
+        InputError
+            They are, and something is wrong with them.
+        """
+        return False
+
+    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
+        """Return a table whose columns have other names under the names of this kind; None: it is of another kind.
+
+        Parameters
+        ----------
+        raw : RawTable
+        columns : str
+            What columns mean, as the user says it (``--columns``); empty: guessed from their names.
+
+        Raises
+        ------
+        InputError
+            `columns` does not fit, or something is missing beside it.
+        """
+        return None
+
+    @abstractmethod
+    def check(self, raw: RawTable) -> Callable[[], TableCheck]:
+        """Return what makes a check for one pass over a table: as `functools.partial` of a class does.
+
+        A lazy frame may be collected more than once, each time with a new check. Here only columns and their types
+        are looked at; rows are checked where they pass by.
+
+        Raises
+        ------
+        InputError
+            A column has a type that cannot be one of such a table's.
+        """
+
+    @classmethod
+    @abstractmethod
+    def example(cls) -> Mapping[str, list[Any]]:
+        """Return a few rows, by column: the conformance checks read, damage and convert them."""
+
+    def part(self, table: pl.LazyFrame, name: str) -> pl.LazyFrame:
+        """Return a table that is one of several files of a data set, its queries told apart from the other files'."""
+        import polars as pl
+
+        return table.with_columns(pl.concat_str(pl.lit(f"{name}/"), QUERY).alias(QUERY))
+
+    def facts(self, table: pl.LazyFrame) -> dict[str, int | float | str]:
+        """Return what ``rankbench data describe`` says beside the numbers of rows and queries, by name."""
+        return {}
 
 
-def selections_schema(*, part: bool) -> pl.Schema:
-    """Return the schema of selections, with or without the column ``part``."""
-    schema = pl.Schema(
-        {
-            "query_id": pl.String(),
-            "session_id": pl.String(),
-            "shown": pl.List(pl.String()),
-            "clicked": pl.List(pl.UInt32()),
-        }
-    )
-    if part:
-        schema["part"] = pl.String()
-    return schema
-
-
-def orders_schema(columns: Iterable[str]) -> pl.Schema:
-    """Return the schema of orders with those of the optional columns that are among `columns`."""
-    optional = {name: dtype for name, dtype in ORDERS_OPTIONAL.items() if name in columns}
-    return pl.Schema({"query_id": pl.String(), "ranking": pl.List(pl.List(pl.String()))} | optional)
-
-
-def features(schema: pl.Schema) -> int:
-    """Return the number of features d of an items schema."""
-    dtype = schema["x"]
-    if not isinstance(dtype, pl.Array):
-        raise InputError(f"features must be Array(Float32, d), not {dtype}", column="x")
-    return dtype.size
-
-
-def table_of(schema: pl.Schema, path: Path | None = None) -> Table:
-    """Return which table these columns make.
-
-    Raises
-    ------
-    InputError
-        None: the missing column is named, with the nearest one that is there.
-    """
-    names = schema.names()
-    table: Table = "items"
-    wanted: tuple[str, ...] = ("query_id", "label")
-    if "winner" in names or "loser" in names:
-        wanted, table = COMPARISONS, "comparisons"
-    elif "shown" in names or "clicked" in names:
-        wanted, table = SELECTIONS, "selections"
-    elif "ranking" in names:
-        wanted, table = ORDERS, "orders"
-    for name in wanted:
-        if name not in names:
-            near = nearest(name, names)
-            raise InputError(
-                f"column {name!r} is missing, which {table} must have"
-                f"{near if near.startswith('; did') else ''} (columns here: {listed(names)})",
-                path=path,
-            )
-    return table
+def _words_of(names: object) -> bool:
+    return isinstance(names, tuple) and bool(names) and all(isinstance(name, str) and name for name in names)

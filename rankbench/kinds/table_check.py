@@ -1,8 +1,10 @@
-"""The base of the checks of all tables: conversions and errors that know their row."""
+"""A table as a file has it, and the base of the checks of all tables: conversions and errors that know their row."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,20 @@ import polars as pl
 from rankbench.errors import InputError
 from rankbench.text import shown
 
-__all__ = ["BOOLEANS", "LONGEST_NAME", "NAMELESS", "QUOTED", "TOO_LONG", "TableCheck", "too_long"]
+__all__ = [
+    "BOOLEANS",
+    "LONGEST_NAME",
+    "NAMELESS",
+    "QUOTED",
+    "TOO_LONG",
+    "UNREADABLE",
+    "RawTable",
+    "TableCheck",
+    "too_long",
+]
+
+UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+"""What Polars raises where a file cannot be read; damaged Parquet can make it panic, which is no `Exception`."""
 
 LONGEST_NAME = 10_000
 """Most characters of a name: what is longer is no name but a misread column."""
@@ -23,11 +38,78 @@ BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "n
 """Truth values as texts, in small letters."""
 
 
-class TableCheck(ABC):
-    """Converts and checks the batches of one pass over a table."""
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """A table before its checks, whose errors name the file.
 
-    def __init__(self, path: Path | None, header: int) -> None:
-        self.path, self.header, self.rows = path, header, 0
+    Attributes
+    ----------
+    frame : LazyFrame
+        Columns in any types that convert without loss.
+    path : Path, optional
+        Named in errors.
+    header : int
+        Lines before the first row, added to the row numbers of errors.
+    allow_single : bool
+        Whether a query may have one item.
+    diagnose : callable, optional
+        Called when Polars cannot read the file; raises an error that knows the place.
+    roles : mapping of str to str
+        What columns are called in the file, by what they mean, where they have not the usual names.
+    """
+
+    frame: pl.LazyFrame
+    path: Path | None = None
+    header: int = 0
+    allow_single: bool = False
+    diagnose: Callable[[], None] | None = None
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+    def schema(self) -> pl.Schema:
+        """Return the columns and their types."""
+        with self.reading():
+            return self.frame.collect_schema()
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """Yield the rows in pieces of bounded size, none of them empty."""
+        with self.reading():
+            for frame in self.frame.collect_batches(maintain_order=True, engine="streaming"):
+                if frame.height:
+                    yield frame
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Name the file where Polars cannot read it."""
+        try:
+            yield
+        except UNREADABLE as error:
+            if self.diagnose is not None:
+                self.diagnose()
+            raise InputError(str(error).strip().split("\n", 1)[0][:QUOTED], path=self.path) from error
+
+    @contextmanager
+    def located(self, column: str | None = None) -> Iterator[None]:
+        """Name the file, and the column where it is given, in errors of what is found inside; see `reading`."""
+        with self.reading():
+            try:
+                yield
+            except InputError as error:
+                row = None if error.row is None else self.header + error.row
+                raise InputError(error.message, path=self.path, row=row, column=column or error.column) from error
+
+
+class TableCheck:
+    """Converts and checks the batches of one pass over a table.
+
+    Parameters
+    ----------
+    raw : RawTable
+    schema : Schema
+        Of what the table becomes.
+    """
+
+    def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
+        self.path, self.header, self.rows, self.schema = raw.path, raw.header, 0, schema
 
     def feed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the batch in the schema."""
@@ -35,9 +117,9 @@ class TableCheck(ABC):
         self.rows += frame.height
         return result
 
-    @abstractmethod
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Convert a batch whose first row is row `self.rows`, from 0."""
+        """Convert a batch whose first row is row `self.rows`, from 0; by default every column by `cast`."""
+        return pl.DataFrame([self.cast(frame[name], dtype) for name, dtype in self.schema.items()], schema=self.schema)
 
     def end(self) -> None:
         """Check what can be known only after the last row."""
@@ -71,7 +153,7 @@ class TableCheck(ABC):
                 result = column.cast(dtype, strict=False)
             except pl.exceptions.PolarsError as error:
                 raise self.error(f"the column holds {column.dtype}, not {dtype}", 0, column.name) from error
-        self.refuse(result.is_null() & column.is_not_null(), column, f"{{}} is not a {_WORDS[type(dtype)]}")
+        self.refuse(result.is_null() & column.is_not_null(), column, f"{{}} is not a {_WORDS.get(type(dtype), dtype)}")
         if not nulls:
             self.refuse(result.is_null(), column, "the value is missing")
         if dtype == pl.String:
@@ -113,6 +195,8 @@ _WORDS: dict[type[pl.DataType], str] = {
     pl.String: "text",
     pl.Float32: "number",
     pl.Float64: "number",
+    pl.Int32: "whole number",
+    pl.Int64: "whole number",
     pl.UInt32: "position (a whole number from 0)",
     pl.Boolean: "truth value (true or false)",
 }

@@ -49,6 +49,7 @@ KINDS: dict[str, Kind] = {
         Kind("protocol", "protocols", "rankbench.kinds.protocol:Protocol"),
         Kind("reader", "readers", "rankbench.kinds.reader:Reader"),
         Kind("dataset", "datasets", "rankbench.kinds.dataset:Dataset"),
+        Kind("table", "tables", "rankbench.kinds.table:TableKind"),
         Kind("claim", "claims", "rankbench.kinds.claim:ClaimKind"),
         Kind("figure", "figures", "rankbench.kinds.figure:FigureKind"),
     )

@@ -81,6 +81,8 @@ class Registry:
         if inspect.isabstract(found):
             missing = ", ".join(sorted(found.__abstractmethods__))
             raise PluginError(f"{where} does not implement {missing}")
+        if defect := found.defect():
+            raise PluginError(f"{where}: {defect}")
         taken = self._classes[kind].get(name)
         if taken is not None:
             raise PluginError(_clash(kind, name, taken[1], origin))

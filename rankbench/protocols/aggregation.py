@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -25,9 +25,6 @@ from rankbench.protocols.agreement import misordered, regret, rmse
 from rankbench.protocols.cells import own_cells
 from rankbench.protocols.isolation import is_ours, lent_judgments
 from rankbench.seeds import JUDGMENTS
-
-if TYPE_CHECKING:
-    from rankbench.kinds.table import Table
 
 __all__ = ["AggregationTrial"]
 
@@ -50,7 +47,7 @@ class AggregationTrial(Protocol):
     name: ClassVar[str] = "aggregation"
     source: ClassVar[str] = "[DMJ13]_ section 5, eq. (10)"
     contender: ClassVar[str] = "aggregator"
-    table: ClassVar[Table | None] = None
+    table: ClassVar[str | None] = None
     metrics: ClassVar[dict[str, Direction]] = {"misordered": "minimize", "regret": "minimize", "rmse": "minimize"}
     splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
     counts: ClassVar[str] = "judgments of each population"

@@ -28,7 +28,6 @@ from rankbench.seeds import block_entropy, draw_entropy
 if TYPE_CHECKING:
     from rankbench.component import Component
     from rankbench.kinds.dataset import Dataset
-    from rankbench.kinds.table import Table
 
 __all__ = ["ClickPrediction", "click_log_loss"]
 
@@ -61,7 +60,7 @@ class ClickPrediction(Protocol):
     name: ClassVar[str] = "click-prediction"
     source: ClassVar[str] = "[DMJ13]_ section 5.2; Chuklin, Markov and de Rijke 2015, section 5.1"
     contender: ClassVar[str] = "aggregator"
-    table: ClassVar[Table | None] = "selections"
+    table: ClassVar[str | None] = "selections"
     metrics: ClassVar[dict[str, Direction]] = {METRIC: "minimize"}
     splits: ClassVar[dict[Split, str]] = {"heldout": "Held-out sessions"}
     counts: ClassVar[str] = "sessions"

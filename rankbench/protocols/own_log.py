@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rankbench.component import Component
 from rankbench.counts.votes import Votes
+from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import CellResult, Direction, Split
@@ -105,7 +106,7 @@ class OwnLog(Protocol):
 
     def refusal(self, dataset: Dataset) -> str:
         """Return why a data set is no log of votes; empty if it is one."""
-        if dataset.table in ("comparisons", "orders"):
+        if "comparisons" in table_kind(dataset.table).judgments:
             return ""
         return f"protocol {self.name!r} takes comparisons or ballots, data set {dataset!s} has {dataset.table}"
 

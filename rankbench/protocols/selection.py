@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rankbench.component import Component, StructureKind
     from rankbench.kinds.dataset import Dataset
     from rankbench.kinds.queries import Selections
-    from rankbench.kinds.table import Table
 
 __all__ = ["Selection"]
 
@@ -46,7 +45,7 @@ class Selection(Protocol):
     name: ClassVar[str] = "selection"
     source: ClassVar[str] = "[DMJ13]_ section 5.2"
     contender: ClassVar[str] = "aggregator"
-    table: ClassVar[Table | None] = "selections"
+    table: ClassVar[str | None] = "selections"
     splits: ClassVar[dict[Split, str]] = {"design": "Queries (judged against their true grades)"}
     counts: ClassVar[str] = "sessions"
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from rankbench.component import Component
 from rankbench.counts.votes import Votes, load_votes, votes_of_ballots
+from rankbench.data.tables.orders.kind import OrderTable
+from rankbench.data.tables.recognize import table_kind
 from rankbench.describe.findings import find, name_notes
 from rankbench.errors import InputError
 from rankbench.kinds.aggregator import Aggregator
@@ -78,7 +80,7 @@ def unchanged(dataset: Dataset, fingerprint: str) -> None:
 
 
 def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
-    if dataset.table == "orders":
+    if isinstance(table_kind(dataset.table), OrderTable):
         votes = votes_of_ballots(dataset.scan())
         notes = ["Ballots stand for the comparisons that they imply; a ballot is a judge."]
     else:

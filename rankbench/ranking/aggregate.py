@@ -11,6 +11,9 @@ import polars as pl
 
 from rankbench.counts.source import Log, LogSource, open_source
 from rankbench.counts.votes import NO_TIMES
+from rankbench.data.tables.comparisons.kind import ComparisonTable
+from rankbench.data.tables.orders.kind import OrderTable
+from rankbench.data.tables.recognize import not_judged
 from rankbench.describe.findings import find, name_notes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
@@ -168,10 +171,9 @@ def _check_fit(aggregator: Aggregator, source: LogSource) -> None:
         raise SpecError(f"{aggregator.name!r} needs the truth, and a log has none")
     if aggregator.structure != "scores":
         raise SpecError(f"{aggregator.name!r} makes {aggregator.structure}; a ranking needs scores")
-    fitting = {"comparisons": ("comparisons",), "orders": ("comparisons", "orders"), "selections": ("selections",)}
-    if source.table not in fitting:
-        raise SpecError(f"{source.name} holds {source.table}, not judgments: votes, clicks or ballots")
-    if aggregator.judgments not in fitting[source.table]:
+    if not source.table.judgments:
+        raise not_judged(source.name, source.table)
+    if aggregator.judgments not in source.table.judgments:
         raise SpecError(f"{aggregator.name!r} aggregates {aggregator.judgments}; {source.name} holds {source.table}")
 
 
@@ -190,7 +192,7 @@ def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) ->
 
 
 def _rank(source: LogSource, wanted: Wanted, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
-    if source.table == "comparisons":
+    if isinstance(source.table, ComparisonTable):
         return rank_votes(source, wanted)
     if wanted.plain:
         raise SpecError("plain maximum likelihood (ridge=0) is for votes; ballots need a ridge")
@@ -199,7 +201,7 @@ def _rank(source: LogSource, wanted: Wanted, *, pooled: bool) -> tuple[ItemRanki
     if wanted.intervals == "sandwich":
         raise SpecError("there are sandwich intervals for votes only; take bootstrap")
     frame = _pooled(source.frame) if pooled else source.frame
-    if source.table == "orders":
+    if isinstance(source.table, OrderTable):
         judges = _ballot_judges(source, wanted)
         log = load_ballots(frame, wanted.aggregator, judges=judges)
     else:
@@ -243,7 +245,8 @@ def _queries(source: LogSource, wanted: Wanted) -> Iterator[tuple[str, LogSource
     """
     frame = source.frame
     names = frame.collect_schema().names()
-    if source.table == "comparisons" and wanted.intervals is None and "sequential" not in wanted.aggregator.properties:
+    sums = isinstance(source.table, ComparisonTable) and wanted.intervals is None
+    if sums and "sequential" not in wanted.aggregator.properties:
         keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
         weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
         frame = frame.group_by(keys).agg(weight.alias("weight")).sort(keys)
@@ -285,7 +288,7 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
 
 def _findings(source: LogSource, names: list[str]) -> list[str]:
     """Return what is suspicious about a log that could be ranked; see ``rankbench data describe``."""
-    if source.table != "comparisons":
+    if not isinstance(source.table, ComparisonTable):
         return name_notes(names)
     frame = source.frame if source.parquet is None else source.parquet.frame()
     return [*find(frame).notes(), *name_notes(names)]

@@ -5,7 +5,7 @@ from scipy.stats import chisquare
 from rankbench.aggregators import Cascade
 from rankbench.data.simulators.cascade_clicks import SHARES, CascadeClicks
 from rankbench.data.tables.selections.load import load_selections
-from rankbench.data.tables.validate import validate_selections
+from rankbench.data.tables.validate import validate
 from rankbench.describe.describe import describe
 from rankbench.errors import SpecError
 from rankbench.kinds.dataset import Dataset
@@ -93,7 +93,7 @@ def test_the_cascade_finds_the_order_and_err_is_these_users_disutility():
 
 def test_the_log_is_in_the_schema():
     dataset = CascadeClicks(queries=3, items=4, shown=3, sessions=300)
-    frame = validate_selections(dataset.scan()).collect()
+    frame = validate("selections", dataset.scan()).collect()
     assert frame.equals(dataset.scan().collect())
     drawn = dataset.draw(300, [0, 1])
     log = load_selections(dataset.scan())

@@ -2,8 +2,8 @@ import polars as pl
 import pytest
 
 from rankbench.data.tables.selections.clicks import reduce_clicks
+from rankbench.data.tables.selections.schema import selections_schema
 from rankbench.errors import InputError
-from rankbench.kinds.table import selections_schema
 
 LIST = ["a", "b", "c"]
 OFF = 4

@@ -3,9 +3,9 @@ import polars as pl
 import pytest
 
 from rankbench.data.tables.items.load import load_dataset, load_queries, usable
+from rankbench.data.tables.items.schema import items_schema
 from rankbench.errors import InputError
 from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.table import items_schema
 from rankbench.plugin.manager import get
 
 

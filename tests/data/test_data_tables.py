@@ -12,9 +12,9 @@ from rankbench.data.readers.csv import CsvReader
 from rankbench.data.readers.letor import LetorReader
 from rankbench.data.readers.ndjson import NdjsonReader
 from rankbench.data.readers.parquet import ParquetReader
-from rankbench.data.tables.validate import validate_comparisons, validate_items
+from rankbench.data.tables.items.schema import items_schema
+from rankbench.data.tables.validate import validate
 from rankbench.errors import InputError
-from rankbench.kinds.table import items_schema
 
 READERS = [LetorReader, ParquetReader, CsvReader, NdjsonReader]
 
@@ -122,7 +122,7 @@ def test_an_unknown_format(tmp_path):
 )
 def test_items_that_are_refused(change, row, column, said):
     with pytest.raises(InputError) as caught:
-        validate_items(ITEMS.with_columns(**{k: pl.Series(v, strict=False) for k, v in change.items()}).lazy())
+        validate("items", ITEMS.with_columns(**{k: pl.Series(v, strict=False) for k, v in change.items()}).lazy())
     assert (caught.value.row, caught.value.column) == (row, column)
     assert said in str(caught.value)
 
@@ -130,7 +130,7 @@ def test_items_that_are_refused(change, row, column, said):
 def test_array_features_are_checked_as_lists_are():
     x = pl.Series("x", np.array([[1, 2], [3, np.nan], [5, 6], [7, 8], [9, 1]]))
     with pytest.raises(InputError, match=r"row 2 \[x\]"):
-        validate_items(ITEMS.with_columns(x).lazy())
+        validate("items", ITEMS.with_columns(x).lazy())
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_array_features_are_checked_as_lists_are():
 )
 def test_comparisons_that_are_refused(change, row, column, said):
     with pytest.raises(InputError) as caught:
-        validate_comparisons(VOTES.with_columns(**{k: pl.Series(v) for k, v in change.items()}).lazy())
+        validate("comparisons", VOTES.with_columns(**{k: pl.Series(v) for k, v in change.items()}).lazy())
     assert (caught.value.row, caught.value.column) == (row, column)
     assert said in str(caught.value)
 
@@ -157,28 +157,28 @@ def test_rows_are_counted_across_batches():
     n = 300_000
     votes = pl.DataFrame({"query_id": ["q"] * n, "winner": ["a"] * n, "loser": ["b"] * (n - 1) + ["a"]})
     with pytest.raises(InputError, match=f"row {n} "):
-        validate_comparisons(votes.lazy())
+        validate("comparisons", votes.lazy())
 
 
 def test_a_query_across_batches_is_one_query():
     n = 300_000
     items = pl.DataFrame({"query_id": ["q"] * n, "label": [0.0] * n, "x_1": [1.0] * n})
-    assert validate_items(items.lazy()).select(pl.col("item").max()).collect().item() == n - 1
+    assert validate("items", items.lazy()).select(pl.col("item").max()).collect().item() == n - 1
 
 
 def test_other_types_are_converted_when_nothing_is_lost():
     votes = pl.DataFrame(
         {"query_id": [7, 7], "winner": [1, 2], "loser": [3, 4], "time": [0.5, 1.5], "judge": [9, None]}
     )
-    frame = validate_comparisons(votes.lazy()).collect()
+    frame = validate("comparisons", votes.lazy()).collect()
     assert frame.rows() == [("7", "1", "3", "9", 0.5), ("7", "2", "4", None, 1.5)]
 
 
 @pytest.mark.parametrize("table", [ITEMS, VOTES])
 def test_empty_tables(table):
-    check = validate_items if "x" in table.columns else validate_comparisons
+    name = "items" if "x" in table.columns else "comparisons"
     with pytest.raises(InputError, match=r"no rows|missing"):
-        check(table.clear().lazy())
+        validate(name, table.clear().lazy())
 
 
 @pytest.mark.parametrize(
@@ -187,12 +187,12 @@ def test_empty_tables(table):
 def test_features_in_columns_must_be_all_there(columns, said):
     table = ITEMS.drop("x").with_columns(*(pl.lit(1.0).alias(c) for c in columns))
     with pytest.raises(InputError, match=said):
-        validate_items(table.lazy())
+        validate("items", table.lazy())
 
 
 def test_wrong_kind_of_table():
     with pytest.raises(InputError, match="comparisons, not of items"):
-        validate_items(VOTES.lazy())
+        validate("items", VOTES.lazy())
 
 
 class TestCsv:
@@ -338,4 +338,4 @@ def test_items_keep_their_names(tmp_path, ending):
     assert frame["name"].to_list() == ["p", "q", "q", "r", "p"]
     gap = named.with_columns(name=pl.Series(["p", None, "q", "r", "p"]))
     with pytest.raises(InputError, match=r"row 2 \[name\]: the value is missing"):
-        validate_items(gap.lazy())
+        validate("items", gap.lazy())

@@ -8,10 +8,11 @@ from rankbench.cli import main
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.orders.load import load_orders, take_orders
-from rankbench.data.tables.validate import validate_orders
+from rankbench.data.tables.orders.schema import orders_schema
+from rankbench.data.tables.recognize import table_of
+from rankbench.data.tables.validate import validate
 from rankbench.describe.describe import describe
 from rankbench.errors import InputError
-from rankbench.kinds.table import orders_schema, table_of
 
 RANKINGS = [[["b"], ["a", "c"]], [["x"], ["y"]], [["c"]], [["a"], ["b"]]]
 FRAME = pl.DataFrame(
@@ -52,11 +53,11 @@ def test_rankings_without_ties():
         pl.Series("ranking", ['["b", "a"]', '"c"']),
         pl.Series("ranking", [[["b"], ["a"]], [["c"]]]),
     ):
-        found = validate_orders(pl.LazyFrame({"query_id": ["q", "q"], "ranking": column})).collect()
+        found = validate("orders", pl.LazyFrame({"query_id": ["q", "q"], "ranking": column})).collect()
         assert found["ranking"].to_list() == [[["b"], ["a"]], [["c"]]]
         assert found.columns == ["query_id", "ranking"]
     numbers = pl.LazyFrame({"query_id": [1, 1], "ranking": [[3, 1], [2]], "candidates": [[1, 2, 3], [1, 2, 3]]})
-    found = validate_orders(numbers).collect()
+    found = validate("orders", numbers).collect()
     assert found.rows() == [("1", [["3"], ["1"]], ["1", "2", "3"]), ("1", [["2"]], ["1", "2", "3"])]
 
 
@@ -87,7 +88,7 @@ def test_errors_know_row_and_column(change, row, column, said):
     columns = [pl.Series(name, values, strict=False) for name, values in change.items()]
     frame = FRAME.with_columns(columns)
     with pytest.raises(InputError) as caught:
-        validate_orders(frame.lazy())
+        validate("orders", frame.lazy())
     assert said in str(caught.value)
     assert (caught.value.row, caught.value.column) == (row, column)
 
@@ -99,13 +100,13 @@ def test_candidates_are_compared_across_batches():
         candidates=pl.when(pl.int_range(pl.len()) == rows - 1).then(pl.lit(["a", "b"])).otherwise("candidates")
     )
     with pytest.raises(InputError, match="not those of its other rows") as caught:
-        validate_orders(frame)
+        validate("orders", frame)
     assert caught.value.row == rows
 
 
 def test_missing_column():
     with pytest.raises(InputError, match="'query_id' is missing, which orders must have"):
-        validate_orders(pl.LazyFrame({"ranking": [["a"]]}))
+        validate("orders", pl.LazyFrame({"ranking": [["a"]]}))
     assert table_of(FRAME.schema) == "orders"
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rankbench.counts.scan import count_log, count_log_clusters
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.tables.validate import validate_comparisons, validate_items, validate_orders, validate_selections
+from rankbench.data.tables.validate import validate
 from rankbench.errors import InputError
 from rankbench.ranking.aggregate import aggregate
 
@@ -26,7 +26,7 @@ VOTE = {"query_id": ["q", "q"], "winner": ["a", "b"], "loser": ["b", "a"]}
 def test_weights_are_numbers(tmp_path: Path, value: object) -> None:
     votes = pl.DataFrame(VOTE | {"weight": [value, value]})
     with pytest.raises(InputError, match=r"\[weight\]: the column holds .*, not numbers"):
-        validate_comparisons(votes.lazy())
+        validate("comparisons", votes.lazy())
     votes.write_parquet(tmp_path / "votes.parquet")
     with pytest.raises(InputError, match=r"votes\.parquet:1 \[weight\]: the column holds .*, not numbers"):
         aggregate(tmp_path / "votes.parquet", "borda")
@@ -34,7 +34,7 @@ def test_weights_are_numbers(tmp_path: Path, value: object) -> None:
         count_log(votes)
     ballots = pl.LazyFrame({"query_id": ["q"], "ranking": [["a", "b"]], "weight": [value]})
     with pytest.raises(InputError, match=r"\[weight\]: the column holds"):
-        validate_orders(ballots)
+        validate("orders", ballots)
 
 
 def test_weights_of_ndjson_are_numbers(tmp_path: Path) -> None:
@@ -49,17 +49,17 @@ def test_labels_features_and_positions_are_no_days(value: object) -> None:
     items = {"query_id": ["q", "q"], "label": [1.0, 2.0], "x_0": [0.0, 1.0]}
     for column in ("label", "x_0"):
         with pytest.raises(InputError, match=rf"\[{column}\]: the column holds .*, not numbers"):
-            validate_items(pl.LazyFrame(items | {column: [value, value]}))
+            validate("items", pl.LazyFrame(items | {column: [value, value]}))
     session = {"query_id": ["q"], "session_id": ["s"], "shown": [["a", "b"]], "clicked": [[1]]}
     for column in ("shown", "clicked"):
         with pytest.raises(InputError, match=rf"\[{column}\]: the lists hold"):
-            validate_selections(pl.LazyFrame(session | {column: [[value]]}))
+            validate("selections", pl.LazyFrame(session | {column: [[value]]}))
 
 
 def test_positions_are_no_truth_values() -> None:
     session = {"query_id": ["q"], "session_id": ["s"], "shown": [["a", "b"]], "clicked": [[True, False]]}
     with pytest.raises(InputError, match=r"\[clicked\]: the lists hold Boolean"):
-        validate_selections(pl.LazyFrame(session))
+        validate("selections", pl.LazyFrame(session))
 
 
 @pytest.mark.parametrize("column", ["query_id", "winner", "loser"])
@@ -107,12 +107,12 @@ def test_clicks_and_items_have_names(column: str) -> None:
     session = {"query_id": ["q"], "session_id": ["s"], "shown": [["a", "b"]], "clicked": [[1]]}
     bad = [["a", ""]] if column == "shown" else [""]
     with pytest.raises(InputError, match=rf"row 1 \[{column}\]: (the name is empty|an item has no name)"):
-        validate_selections(pl.LazyFrame(session | {column: bad}))
+        validate("selections", pl.LazyFrame(session | {column: bad}))
     items = {"query_id": ["q", "q"], "label": [1.0, 2.0], "x_0": [0.0, 1.0], "name": ["a", ""]}
     with pytest.raises(InputError, match=r"row 2 \[name\]: the name is empty"):
-        validate_items(pl.LazyFrame(items))
+        validate("items", pl.LazyFrame(items))
     with pytest.raises(InputError, match=r"row 1 \[query_id\]: the name is empty"):
-        validate_orders(pl.LazyFrame({"query_id": [""], "ranking": [["a", "b"]]}))
+        validate("orders", pl.LazyFrame({"query_id": [""], "ranking": [["a", "b"]]}))
 
 
 @pytest.mark.parametrize(

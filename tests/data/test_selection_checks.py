@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.tables.validate import validate_comparisons, validate_selections
+from rankbench.data.tables.validate import validate
 from rankbench.errors import InputError
 
 GOOD = {
@@ -28,7 +28,7 @@ def read(path):
 
 
 def test_a_table_comes_out_in_the_schema():
-    found = validate_selections(frame(extra=[1, 2, 3])).collect()
+    found = validate("selections", frame(extra=[1, 2, 3])).collect()
     assert found.schema == {
         "query_id": pl.String(),
         "session_id": pl.String(),
@@ -39,11 +39,11 @@ def test_a_table_comes_out_in_the_schema():
 
 
 def test_the_part_is_kept():
-    assert validate_selections(frame(part=["x", "y", "x"])).collect()["part"].to_list() == ["x", "y", "x"]
+    assert validate("selections", frame(part=["x", "y", "x"])).collect()["part"].to_list() == ["x", "y", "x"]
 
 
 def test_whole_numbers_are_names():
-    assert validate_selections(frame(shown=[[1, 2], [2, 1], [7]])).collect()["shown"][0].to_list() == ["1", "2"]
+    assert validate("selections", frame(shown=[[1, 2], [2, 1], [7]])).collect()["shown"][0].to_list() == ["1", "2"]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "ndjson", "parquet"])
@@ -110,17 +110,17 @@ def test_bad_rows_of_a_csv_are_named(tmp_path, line, row, column, words):
 )
 def test_bad_lists_are_named(changes, row, column, words):
     with pytest.raises(InputError, match=words) as caught:
-        validate_selections(frame(**changes))
+        validate("selections", frame(**changes))
     assert (caught.value.row, caught.value.column) == (row, column)
 
 
 def test_missing_columns_are_named():
     with pytest.raises(InputError, match="'clicked' is missing, which selections must have; did you mean 'click'"):
-        validate_selections(pl.DataFrame(GOOD).rename({"clicked": "click"}).lazy())
+        validate("selections", pl.DataFrame(GOOD).rename({"clicked": "click"}).lazy())
 
 
 def test_other_tables_are_refused():
     with pytest.raises(InputError, match="a table of selections, not of comparisons"):
-        validate_comparisons(frame())
+        validate("comparisons", frame())
     with pytest.raises(InputError, match="no rows"):
-        validate_selections(pl.DataFrame(GOOD).clear().lazy())
+        validate("selections", pl.DataFrame(GOOD).clear().lazy())

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rankbench.data.tables.selections.clicks import reduce_clicks
 from rankbench.data.tables.selections.load import load_selections, take_selections
-from rankbench.data.tables.validate import validate_selections
+from rankbench.data.tables.validate import validate
 from rankbench.errors import InputError
 from rankbench.kinds.dataset import Dataset
 from rankbench.plugin.manager import get
@@ -22,7 +22,7 @@ def tables(draw):
         clicked = draw(st.lists(st.integers(1, len(shown) + 1), max_size=4))
         rows.append((draw(st.sampled_from(["z", "q", "p"])), str(session), shown, clicked, draw(st.sampled_from("xy"))))
     schema = ["query_id", "session_id", "shown", "clicked", "part"]
-    return validate_selections(pl.DataFrame(rows, schema=schema, orient="row").lazy())
+    return validate("selections", pl.DataFrame(rows, schema=schema, orient="row").lazy())
 
 
 def unloaded(log):
@@ -79,7 +79,7 @@ def test_rows_say_where_selections_come_from():
             "clicked": [[1, 2], [1], [2]],
         }
     )
-    table = validate_selections(table.lazy())
+    table = validate("selections", table.lazy())
     assert load_selections(table).rows.tolist() == [1, 0, 2]
     assert load_selections(table, several="each").rows.tolist() == [1, 0, 0, 2]
     assert load_selections(table, several="drop").rows.tolist() == [1, 2]
@@ -88,7 +88,7 @@ def test_rows_say_where_selections_come_from():
 def test_nothing_is_left():
     table = pl.DataFrame({"query_id": ["q"], "session_id": ["1"], "shown": [["a", "b"]], "clicked": [[1, 2]]})
     with pytest.raises(InputError, match="several='drop'"):
-        load_selections(validate_selections(table.lazy()), several="drop")
+        load_selections(validate("selections", table.lazy()), several="drop")
     with pytest.raises(InputError, match="no rows"):
         load_selections(table.clear().lazy())
 

@@ -18,7 +18,7 @@ from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
 from rankbench.data.tables.comparisons.columns import guess, parse_columns
-from rankbench.data.tables.validate import validate_comparisons
+from rankbench.data.tables.validate import validate
 from rankbench.describe.votes import describe_votes
 from rankbench.errors import InputError
 from rankbench.protocols.folds import split
@@ -123,16 +123,16 @@ def test_types_that_are_no_times(values: list[object]) -> None:
     frame = pl.LazyFrame({"query_id": ["q", "q"], "winner": ["a", "a"], "loser": ["b", "b"], "when": values})
     known = frame.rename({"when": "time"})
     if isinstance(values[0], timedelta):
-        assert validate_comparisons(known).collect()["time"].to_list() == values
+        assert validate("comparisons", known).collect()["time"].to_list() == values
     else:
         with pytest.raises(InputError, match=r"\[time\]: the column holds"):
-            validate_comparisons(known)
+            validate("comparisons", known)
 
 
 def test_a_time_that_is_not_a_number_has_no_place_in_the_order() -> None:
     frame = {"query_id": ["q", "q"], "winner": ["a", "a"], "loser": ["b", "b"], "time": [1.0, float("nan")]}
     with pytest.raises(InputError, match=r"row 2 \[time\]: time nan"):
-        validate_comparisons(pl.LazyFrame(frame))
+        validate("comparisons", pl.LazyFrame(frame))
 
 
 STAMP = st.datetimes(datetime(1999, 1, 1), datetime(2030, 1, 1))

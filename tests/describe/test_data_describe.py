@@ -8,7 +8,7 @@ import pytest
 import rankbench
 from rankbench.counts.source import open_source
 from rankbench.counts.votes import load_votes
-from rankbench.data.tables.validate import validate_comparisons, validate_items
+from rankbench.data.tables.validate import validate
 from rankbench.describe.describe import describe
 from rankbench.errors import InputError
 
@@ -22,7 +22,7 @@ def test_items():
             "x_1": [0.0, 0, 0, 4, 5, 6, 7, 8, -9.5],
         }
     )
-    found = describe(validate_items(table.lazy()))
+    found = describe(validate("items", table.lazy()))
     assert (found.rows, found.queries, found.usable, found.unlabelled) == (9, 3, 1, 1)
     assert found.labels == {"0": 3, "1": 4, "2": 1}
     sizes = found.items_per_query
@@ -34,7 +34,7 @@ def test_items():
 def test_sizes_of_one_query_are_not_said_twice():
     votes = {"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]}
     for queries, said in ((["q"] * 3, None), (["q", "q", "r"], "1 to 2 (median 2, mean 1.5)"), (list("qrs"), "1")):
-        found = describe(validate_comparisons(pl.LazyFrame({"query_id": queries, **votes})))
+        found = describe(validate("comparisons", pl.LazyFrame({"query_id": queries, **votes})))
         assert dict(found.lines()).get("rows per query") == said
         assert found.as_dict()["rows_per_query"]["largest"] == max(map(queries.count, queries))
     for queries in (["q"] * 3, ["q", "q", "r"]):
@@ -53,7 +53,7 @@ def test_facts_do_not_depend_on_the_batches():
             "x": random.normal(size=(n, 2)).astype(np.float32),
         }
     )
-    found = describe(validate_items(table.lazy()))
+    found = describe(validate("items", table.lazy()))
     assert (found.rows, found.queries) == (n, n // 50)
     assert found.labels == {f"{v:g}": c for v, c in table["label"].value_counts().sort("label").iter_rows()}
     x = table["x"].to_numpy()
@@ -69,7 +69,7 @@ def test_what_a_reader_would_have_refused_is_counted():
 
 def test_many_label_values_become_a_range():
     table = pl.DataFrame({"query_id": ["a"] * 30, "label": [i / 7 for i in range(30)], "x_0": [1.0] * 30})
-    found = describe(validate_items(table.lazy()))
+    found = describe(validate("items", table.lazy()))
     assert found.labels == {}
     assert found.label_range == (0, pytest.approx(29 / 7))
 
@@ -85,11 +85,11 @@ def test_comparisons():
             "weight": [1.0, 2, 0.5, 1],
         }
     )
-    found = describe(validate_comparisons(table.lazy()))
+    found = describe(validate("comparisons", table.lazy()))
     assert (found.rows, found.queries, found.items, found.ties, found.judges) == (4, 2, 4, 2, 3)
     assert found.weight == (0.5, 2)
     assert (found.rows_per_query.smallest, found.rows_per_query.largest) == (1, 3)
-    plain = describe(validate_comparisons(table.select("query_id", "winner", "loser").lazy()))
+    plain = describe(validate("comparisons", table.select("query_id", "winner", "loser").lazy()))
     assert (plain.ties, plain.judges, plain.weight) == (0, None, None)
 
 

@@ -4,7 +4,7 @@ from data_paths import needs
 
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.tables.validate import validate_selections
+from rankbench.data.tables.validate import validate
 from rankbench.describe.describe import describe
 from rankbench.errors import InputError
 from rankbench.kinds.dataset import Dataset
@@ -24,7 +24,7 @@ def table(rows=ROWS):
 
 
 def test_facts():
-    found = describe(validate_selections(table().lazy()))
+    found = describe(validate("selections", table().lazy()))
     assert (found.sessions, found.queries, found.items) == (4, 2, 5)
     assert (found.sessions_per_query.smallest, found.sessions_per_query.largest) == (1, 3)
     assert (found.shown.smallest, found.shown.mean, found.shown.largest) == (1, 2.25, 3)
@@ -40,7 +40,7 @@ def test_facts():
 
 def test_an_empty_table_is_refused():
     with pytest.raises(InputError, match="no rows"):
-        describe(validate_selections(table().lazy()).filter(pl.lit(False)))
+        describe(validate("selections", table().lazy()).filter(pl.lit(False)))
 
 
 def test_shards_hold_the_same(tmp_path):
@@ -49,7 +49,7 @@ def test_shards_hold_the_same(tmp_path):
     assert (made.table, made.rows, made.queries) == ("selections", 4, 2)
     again = choose_reader(tmp_path / "shards").scan(tmp_path / "shards")
     assert sorted(again.collect().iter_rows()) == sorted(ROWS)
-    assert describe(again) == describe(validate_selections(table().lazy()))
+    assert describe(again) == describe(validate("selections", table().lazy()))
 
 
 @needs("yandex-clicks/trainSample", "yandex-clicks/testSample")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from rankbench.counts.count import count_pairs
-from rankbench.data.tables.validate import validate_comparisons
+from rankbench.data.tables.validate import validate
 from rankbench.describe import judges, majority
 from rankbench.describe.lookalikes import lookalikes, odd, skeleton
 from rankbench.describe.votes import describe_votes
@@ -94,7 +94,9 @@ def test_odd_names() -> None:
 
 def sides(rows: list[tuple[str, bool]]) -> pl.LazyFrame:
     frame = pl.DataFrame(rows, schema=["judge", "first"], orient="row")
-    return validate_comparisons(frame.with_columns(query_id=pl.lit("q"), winner=pl.lit("a"), loser=pl.lit("b")).lazy())
+    return validate(
+        "comparisons", frame.with_columns(query_id=pl.lit("q"), winner=pl.lit("a"), loser=pl.lit("b")).lazy()
+    )
 
 
 def test_one_sided_judges_are_listed_the_worst_first() -> None:
@@ -163,7 +165,7 @@ def test_many_judges_show_a_preferred_side() -> None:
 
 def log(rows: list[tuple[str, str, str, str, bool]]) -> pl.LazyFrame:
     frame = pl.DataFrame(rows, schema=["query_id", "judge", "winner", "loser", "tie"], orient="row")
-    return validate_comparisons(frame.lazy())
+    return validate("comparisons", frame.lazy())
 
 
 def test_votes_cast_again() -> None:

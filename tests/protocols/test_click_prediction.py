@@ -14,7 +14,7 @@ from rankbench.aggregators import Borda, Cascade, ClickModel, SelectionAggregato
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.data.tables.selections.clicks import reduce_clicks
 from rankbench.data.tables.selections.load import load_selections, take_selections
-from rankbench.data.tables.validate import validate_selections
+from rankbench.data.tables.validate import validate
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.cell import problem_with
 from rankbench.kinds.dataset import Dataset
@@ -44,7 +44,7 @@ class Log(Dataset):
 
     def scan(self):
         frame = pl.DataFrame(self.rows, schema=["query_id", "session_id", "shown", "clicked", "part"], orient="row")
-        return validate_selections((frame if self.parts else frame.drop("part")).lazy())
+        return validate("selections", (frame if self.parts else frame.drop("part")).lazy())
 
     def fingerprint(self):
         return "0" * 64

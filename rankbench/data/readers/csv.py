@@ -42,14 +42,13 @@ class CsvReader(Reader):
     def sniff(cls, path: Path, head: bytes) -> bool:
         """Return whether the first line names columns of the schema."""
         names = {name.strip(b' "\t\r') for name in head.split(b"\n", 1)[0].replace(b"\t", b",").split(b",")}
-        if b"query_id" in names and {b"label", b"shown", b"ranking"} & names:
-            return True
-        from rankbench.data.tables.comparisons.columns import guess
+        from rankbench.data.tables.recognize import clear, table_kinds
 
+        columns = [name.decode("utf-8", "replace") for name in names]
         try:
-            return guess([name.decode("utf-8", "replace") for name in names]) is not None
+            return clear(columns) or any(kind.known(columns) for kind in table_kinds())
         except InputError:
-            return True  # of votes, and `scan` says what is wrong
+            return True  # of one of them, and `scan` says what is wrong
 
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""

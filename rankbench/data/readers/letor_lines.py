@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rankbench.data.readers.groups import Groups, alone, find_groups
 from rankbench.data.readers.kernels import letor as kernel
 from rankbench.data.readers.text import Chunk, chunks
+from rankbench.data.tables.items.schema import items_schema
 from rankbench.errors import InputError
-from rankbench.kinds.table import items_schema
 from rankbench.text import shown
 
 __all__ = ["LetorFile"]

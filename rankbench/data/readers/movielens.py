@@ -53,7 +53,7 @@ class MovieLensReader(Reader):
         """Return the items; see `Reader.scan`. Both files are read at once."""
         import polars as pl
 
-        from rankbench.kinds.table import items_schema
+        from rankbench.data.tables.items.schema import items_schema
 
         movies = _read_movies(_beside(existing(path)))
         ratings = _read_ratings(path, movies)

@@ -55,7 +55,7 @@ class PreflibReader(Reader):
         from polars.io.plugins import register_io_source
 
         from rankbench.data.readers.source import io_source
-        from rankbench.kinds.table import orders_schema
+        from rankbench.data.tables.orders.schema import orders_schema
 
         existing(path)
         return register_io_source(io_source(lambda: self.batches(path)), schema=orders_schema(("weight", "candidates")))

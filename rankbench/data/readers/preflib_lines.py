@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.data.readers.text import lines
+from rankbench.data.tables.orders.schema import orders_schema
 from rankbench.errors import InputError
-from rankbench.kinds.table import orders_schema
 from rankbench.text import shown
 
 __all__ = ["PreflibFile"]

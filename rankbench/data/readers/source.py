@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator
 
 import polars as pl
 
-__all__ = ["UNREADABLE", "io_source"]
-
-UNREADABLE: tuple[type[BaseException], ...] = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
-"""What Polars raises where a file cannot be read; damaged Parquet can make it panic, which is no `Exception`."""
+__all__ = ["io_source"]
 
 _Source = Callable[[list[str] | None, pl.Expr | None, int | None, int | None], Iterator[pl.DataFrame]]
 

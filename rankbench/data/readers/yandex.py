@@ -62,7 +62,7 @@ class YandexReader(Reader):
         from polars.io.plugins import register_io_source
 
         from rankbench.data.readers.source import io_source
-        from rankbench.kinds.table import selections_schema
+        from rankbench.data.tables.selections.schema import selections_schema
 
         existing(path)
         return register_io_source(io_source(lambda: self.batches(path)), schema=selections_schema(part=False))
@@ -73,8 +73,8 @@ class YandexReader(Reader):
 
         from rankbench.data.readers.text import chunks
         from rankbench.data.tables.selections.clicks import reduce_clicks
+        from rankbench.data.tables.selections.schema import selections_schema
         from rankbench.errors import InputError
-        from rankbench.kinds.table import selections_schema
 
         schema = selections_schema(part=False)
         found = False

@@ -145,7 +145,7 @@ class CascadeClicks(ClickPopulation):
         """Return a log of `sessions` sessions."""
         import polars as pl
 
-        from rankbench.kinds.table import selections_schema
+        from rankbench.data.tables.selections.schema import selections_schema
 
         log = self.draw(self.sessions, [self.seed, 1])
         digits = len(str(self.items - 1))

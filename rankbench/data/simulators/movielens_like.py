@@ -87,7 +87,7 @@ class MovieLensLike(Dataset):
         """Return the items; all of them are generated at once."""
         import polars as pl
 
-        from rankbench.kinds.table import items_schema
+        from rankbench.data.tables.items.schema import items_schema
 
         draw = np.random.default_rng(np.random.SeedSequence([self.seed, VERSION]))
         genres, years = self._movies(draw)

@@ -74,7 +74,7 @@ class Web10kLike(Dataset):
         from polars.io.plugins import register_io_source
 
         from rankbench.data.readers.source import io_source
-        from rankbench.kinds.table import items_schema
+        from rankbench.data.tables.items.schema import items_schema
 
         schema = items_schema(self.features)
         return register_io_source(io_source(partial(self._frames, schema)), schema=schema, is_pure=True)

@@ -64,24 +64,16 @@ def fingerprint_is_a_sha256(subject: Subject) -> None:
 @check("dataset")
 def rows_are_in_the_schema(subject: Subject) -> None:
     """The table is what `table` says, in the schema, its queries standing together."""
-    from rankbench.data.tables import validate
-    from rankbench.kinds.table import table_of
+    from rankbench.data.tables.recognize import table_of
+    from rankbench.data.tables.validate import validate
 
     it = subject.it
     frame = _rows(it)
     if frame.height == 0:
         raise CheckFailed("it has no rows")
-    if (found := table_of(frame.schema)) != it.table:
+    if (found := table_of(frame.schema).name) != it.table:
         raise CheckFailed(f"its columns make a table of {found}, `table` says {it.table}")
-    if it.table == "items":
-        validate.validate_items(frame.lazy(), allow_single=True)
-    else:
-        of_judgments = {
-            "comparisons": validate.validate_comparisons,
-            "selections": validate.validate_selections,
-            "orders": validate.validate_orders,
-        }
-        of_judgments[it.table](frame.lazy())
+    validate(it.table, frame.lazy(), allow_single=True)
 
 
 @check("dataset")

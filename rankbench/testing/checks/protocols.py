@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
 
-from rankbench.kinds.table import Table
 from rankbench.plugin.kinds import KINDS
+from rankbench.plugin.manager import names
 from rankbench.testing.catalog import check
 from rankbench.testing.results import CheckFailed
 from rankbench.testing.subjects import Subject
@@ -18,8 +17,8 @@ def contenders_and_tables_exist(subject: Subject) -> None:
     it = subject.it
     if it.contender not in KINDS:
         raise CheckFailed(f"`contender` is {it.contender!r}, no kind of component")
-    if it.table is not None and it.table not in get_args(Table):
-        raise CheckFailed(f"`table` is {it.table!r}, not one of {', '.join(get_args(Table))}")
+    if it.table is not None and it.table not in names("table"):
+        raise CheckFailed(f"`table` is {it.table!r}, not one of {', '.join(names('table'))}")
 
 
 @check("protocol")

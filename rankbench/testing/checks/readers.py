@@ -93,7 +93,7 @@ def missing_and_empty_files_are_errors(subject: Subject) -> None:
 @check("reader")
 def example_is_read(subject: Subject) -> None:
     """Its own example becomes a table in the schema, the same each time, and the file is left alone."""
-    from rankbench.kinds.table import table_of
+    from rankbench.data.tables.recognize import table_of
 
     example = _example(subject)
     with _file(subject, example) as path:

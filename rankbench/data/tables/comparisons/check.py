@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import polars as pl
 
+from rankbench.data.tables.comparisons.schema import COLUMNS
 from rankbench.data.tables.comparisons.sides import CONTRADICTED, MARKED, SAID
 from rankbench.data.tables.comparisons.times import TimeReading
 from rankbench.errors import InputError
-from rankbench.kinds.table import COMPARISONS
-from rankbench.kinds.table_check import TableCheck
+from rankbench.kinds.table_check import RawTable, TableCheck
 from rankbench.text import shown
 
 __all__ = ["ComparisonsCheck"]
@@ -20,18 +17,12 @@ __all__ = ["ComparisonsCheck"]
 class ComparisonsCheck(TableCheck):
     """Comparisons: two different items, a positive weight, times of one reading."""
 
-    def __init__(
-        self,
-        schema: pl.Schema,
-        path: Path | None,
-        header: int,
-        roles: Mapping[str, str],
-        times: TimeReading | None,
-    ) -> None:
-        super().__init__(path, header)
-        self.schema, self.times = schema, times
+    def __init__(self, raw: RawTable, schema: pl.Schema, times: TimeReading | None) -> None:
+        super().__init__(raw, schema)
+        self.times = times
+        roles = dict(raw.roles)
         winner, tie = roles.get("winner", ""), roles.get("tie", "")
-        self.names = {"query_id": roles.get("query", ""), SAID: winner, CONTRADICTED: winner, MARKED: tie} | dict(roles)
+        self.names = {"query_id": roles.get("query", ""), SAID: winner, CONTRADICTED: winner, MARKED: tie} | roles
 
     def error(self, message: str, row: int, column: str) -> InputError:
         """Return an error that names the column as the log does."""
@@ -50,7 +41,7 @@ class ComparisonsCheck(TableCheck):
             sides = f"{shown(self.names['left'])} and {shown(self.names['right'])}"
             neither = f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here"
             self.refuse(frame[SAID].is_not_null(), frame[SAID], neither)
-        columns = [self.cast(frame[name], pl.String()) for name in COMPARISONS]
+        columns = [self.cast(frame[name], pl.String()) for name in COLUMNS]
         winner, loser = columns[1], columns[2]
         self.refuse(winner == loser, winner, "item {} is compared with itself")
         if "weight" in self.schema:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from rankbench.data.tables.items.schema import items_schema
 from rankbench.errors import InputError
-from rankbench.kinds.table import items_schema
-from rankbench.kinds.table_check import QUOTED, TableCheck
+from rankbench.kinds.table_check import QUOTED, RawTable, TableCheck
 from rankbench.text import shown
 
 __all__ = ["ItemShape", "ItemsCheck"]
@@ -24,12 +22,8 @@ class ItemShape:
 
     Parameters
     ----------
-    schema : Schema
-        Of the table as it is.
-    first_length : callable
-        Returns the length of the first row's list of features, where they are lists.
-    path : Path, optional
-        Named in errors.
+    raw : RawTable
+        Where features are lists, the first row says how many there are.
 
     Attributes
     ----------
@@ -40,7 +34,8 @@ class ItemShape:
         Whether there is a column ``name``.
     """
 
-    def __init__(self, schema: pl.Schema, first_length: Callable[[], int], path: Path | None) -> None:
+    def __init__(self, raw: RawTable) -> None:
+        schema, path = raw.schema(), raw.path
         self.spread: list[str] = []
         self.named = "name" in schema
         if "x" in schema:
@@ -48,7 +43,7 @@ class ItemShape:
             if isinstance(dtype, pl.Array):
                 self.d = dtype.size
             elif isinstance(dtype, pl.List):
-                self.d = first_length()
+                self.d = _first_length(raw)
             else:
                 raise InputError(f"features must be a list of numbers a row, not {dtype}", path=path, column="x")
         else:
@@ -80,9 +75,9 @@ class ItemShape:
 class ItemsCheck(TableCheck):
     """Items: queries stand together, positions count up, everything is finite."""
 
-    def __init__(self, shape: ItemShape, path: Path | None, header: int, allow_single: bool) -> None:
-        super().__init__(path, header)
-        self.shape, self.allow_single = shape, allow_single
+    def __init__(self, raw: RawTable, shape: ItemShape) -> None:
+        super().__init__(raw, shape.result)
+        self.shape, self.allow_single = shape, raw.allow_single
         self.seen: set[str] = set()
         self.current: str | None = None
         self.count = 0
@@ -99,7 +94,7 @@ class ItemsCheck(TableCheck):
         columns = [ids, items, label, self.features(frame)]
         if self.shape.named:
             columns.append(self.cast(frame["name"], pl.String()))
-        return pl.DataFrame(columns, schema=self.shape.result)
+        return pl.DataFrame(columns, schema=self.schema)
 
     def positions(self, ids: pl.Series) -> pl.Series:
         """Return each row's position in its query, following on from the last batch."""
@@ -165,3 +160,10 @@ class ItemsCheck(TableCheck):
         """Check the last query too; see `TableCheck.end`."""
         super().end()
         self.close(0)
+
+
+def _first_length(raw: RawTable) -> int:
+    """Return the length of the first row's list of features, 0 without rows."""
+    with raw.reading():
+        lengths = raw.frame.select(pl.col("x").list.len()).head(1).collect()
+    return int(lengths.item() or 0) if lengths.height else 0

@@ -26,7 +26,7 @@ def load_queries(items: pl.LazyFrame) -> Queries:
     Parameters
     ----------
     items : LazyFrame
-        In the schema of `rankbench.kinds.table`, the rows of a query together.
+        In the schema of `rankbench.data.tables`, the rows of a query together.
 
     Raises
     ------

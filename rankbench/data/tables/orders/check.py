@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from rankbench.errors import nearest
-from rankbench.kinds.table_check import TOO_LONG, TableCheck, too_long
+from rankbench.kinds.table_check import TOO_LONG, RawTable, TableCheck, too_long
 from rankbench.text import shown
 
 __all__ = ["OrdersCheck"]
@@ -25,9 +24,8 @@ class OrdersCheck(TableCheck):
     stand by themselves.
     """
 
-    def __init__(self, schema: pl.Schema, path: Path | None, header: int) -> None:
-        super().__init__(path, header)
-        self.schema = schema
+    def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
+        super().__init__(raw, schema)
         self.candidates: dict[str, tuple[str, ...]] = {}
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:

@@ -55,7 +55,7 @@ def load_orders(table: pl.LazyFrame, *, unranked: Unranked = "absent") -> OrderL
     Parameters
     ----------
     table : LazyFrame
-        In the schema of `rankbench.kinds.table`, as readers return it.
+        In the schema of `rankbench.data.tables`, as readers return it.
     unranked : {"absent", "last"}
         What it means that a ballot leaves an item out: see `rankbench.kinds.queries.Orders`.
         ``last`` suits voters who were asked for their first few of all candidates.

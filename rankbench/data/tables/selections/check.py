@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 
 from rankbench.kinds.table_check import TOO_LONG, TableCheck, too_long
@@ -17,10 +15,6 @@ class SelectionsCheck(TableCheck):
 
     Lists may be written as texts with spaces between their entries, as CSV must.
     """
-
-    def __init__(self, schema: pl.Schema, path: Path | None, header: int) -> None:
-        super().__init__(path, header)
-        self.schema = schema
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""

@@ -39,7 +39,7 @@ def reduce_clicks(frame: pl.DataFrame, several: Several = "all", off_list: OffLi
     Parameters
     ----------
     frame : DataFrame
-        Selections in the schema of `rankbench.kinds.table`.
+        Selections in the schema of `rankbench.data.tables`.
     several : Several
     off_list : OffList
 

@@ -64,7 +64,7 @@ def load_selections(table: pl.LazyFrame, *, several: Several = "all", off_list: 
     Parameters
     ----------
     table : LazyFrame
-        In the schema of `rankbench.kinds.table`, as readers return it.
+        In the schema of `rankbench.data.tables`, as readers return it.
     several, off_list : Several, OffList
         What becomes of several clicks, and of clicks outside of the list: see
         `rankbench.data.tables.selections.clicks`. The container holds clicks on items shown only.

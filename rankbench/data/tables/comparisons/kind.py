@@ -1,0 +1,73 @@
+"""Comparisons: votes, as a kind of table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from rankbench.component import JudgmentKind
+from rankbench.data.tables.comparisons.schema import COLUMNS, OPTIONAL, comparisons_schema
+from rankbench.kinds.table import TableKind
+
+if TYPE_CHECKING:
+    from rankbench.kinds.table_check import RawTable, TableCheck
+
+__all__ = ["ComparisonTable"]
+
+
+class ComparisonTable(TableKind):
+    """Votes: one item won against another, or neither did."""
+
+    name: ClassVar[str] = "comparisons"
+    source: ClassVar[str] = "[DMJ13]_ section 2"
+    columns: ClassVar[tuple[str, ...]] = COLUMNS
+    optional: ClassVar[tuple[str, ...]] = OPTIONAL
+    marks: ClassVar[tuple[str, ...]] = ("winner", "loser")
+    judgments: ClassVar[tuple[JudgmentKind, ...]] = ("comparisons",)
+    words: ClassVar[str] = "votes"
+    suite: ClassVar[str] = "own-log"
+
+    @classmethod
+    def example(cls) -> Mapping[str, list[Any]]:
+        """Return three votes, one of them a tie."""
+        return {
+            "query_id": ["a", "a", "b"],
+            "winner": ["x", "y", "u"],
+            "loser": ["y", "z", "v"],
+            "weight": [1.0, 2.5, 1.0],
+            "tie": [False, True, False],
+        }
+
+    def known(self, names: Collection[str]) -> bool:
+        """Return whether these are columns of votes, under the usual names; see `TableKind.known`."""
+        from rankbench.data.tables.comparisons.columns import guess
+
+        return guess(names) is not None
+
+    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
+        """Return votes under the names of the schema; see `TableKind.renamed`."""
+        from rankbench.data.tables.comparisons.columns import as_comparisons, guess, parse_columns
+        from rankbench.data.tables.comparisons.sides import decided
+
+        schema = raw.schema()
+        with raw.located():
+            found = guess(schema, parse_columns(columns) if columns else None)
+            if found is None:
+                return None
+            roles = decided(raw.frame, found)
+        return replace(raw, frame=as_comparisons(raw.frame, roles), roles=roles)
+
+    def check(self, raw: RawTable) -> Callable[[], TableCheck]:
+        """Return what makes a check; what times are taken for is decided here, see `TableKind.check`."""
+        from rankbench.data.tables.comparisons.check import ComparisonsCheck
+        from rankbench.data.tables.comparisons.times import time_reading
+
+        schema = comparisons_schema(raw.schema())
+        if "time" not in schema:
+            return partial(ComparisonsCheck, raw, schema, None)
+        with raw.located(raw.roles.get("time", "time")):
+            times = time_reading(raw.frame, "time")
+        schema["time"] = times.dtype
+        return partial(ComparisonsCheck, raw, schema, times)

@@ -1,0 +1,46 @@
+"""Comparisons (votes), in any order.
+
+============  ===================  ====================================================
+``query_id``  String
+``winner``    String               name of an item
+``loser``     String               name of another item
+``weight``    Float64, optional    positive and finite
+``judge``     String, optional
+``time``      optional             a number, Date, Datetime or Duration: `rankbench.data.tables.comparisons.times`
+``tie``       Boolean, optional    true: neither won
+``first``     Boolean, optional    whether the winner was shown first (on the left)
+============  ===================  ====================================================
+
+Files may call the columns otherwise: `rankbench.data.tables.comparisons.columns`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["COLUMNS", "OPTIONAL", "comparisons_schema"]
+
+COLUMNS: tuple[str, ...] = ("query_id", "winner", "loser")
+"""Columns that comparisons must have, in order."""
+
+OPTIONAL: tuple[str, ...] = ("weight", "judge", "time", "tie", "first")
+"""Columns that comparisons may have besides."""
+
+
+def comparisons_schema(columns: pl.Schema) -> pl.Schema:
+    """Return the schema of comparisons with those of the optional columns that are among `columns`.
+
+    ``time`` has the type that it has there; texts get that of their reading
+    (`rankbench.data.tables.comparisons.times.TimeReading`).
+    """
+    import polars as pl
+
+    types = {"weight": pl.Float64(), "judge": pl.String(), "tie": pl.Boolean(), "first": pl.Boolean()}
+    result: dict[str, pl.DataType] = {name: pl.String() for name in COLUMNS}
+    for name in OPTIONAL:
+        if name in columns:
+            result[name] = types.get(name, columns[name])
+    return pl.Schema(result)

@@ -1,0 +1,98 @@
+"""Which kind of table some columns make: every registered kind is asked, and none by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankbench.data.tables import rankbench_register
+from rankbench.errors import InputError, SpecError, nearest
+from rankbench.kinds.table import QUERY, TableKind
+from rankbench.plugin import manager
+from rankbench.text import listed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["built_in", "clear", "judged", "not_judged", "recognized", "table_kind", "table_kinds", "table_of"]
+
+
+def built_in() -> dict[str, TableKind]:
+    """Return the built-in kinds by name, also while plugins are loaded."""
+    return {kind.name: kind() for kind in rankbench_register()}
+
+
+def table_kind(name: str) -> TableKind:
+    """Return the kind of table of that name.
+
+    Raises
+    ------
+    SpecError
+        There is none; the message has the nearest.
+    """
+    return manager.get(TableKind, name)
+
+
+def table_kinds() -> list[TableKind]:
+    """Return all kinds in the order in which they are asked: the built-in ones, then those of plugins by name."""
+    ours = [name for name in built_in() if name in manager.names(TableKind.kind)]
+    theirs = [name for name in manager.names(TableKind.kind) if name not in ours]
+    return [table_kind(name) for name in (*ours, *theirs)]
+
+
+def recognized(names: Collection[str]) -> TableKind | None:
+    """Return the kind that some columns are meant for; None if no column marks one.
+
+    The first that has all its columns, and of which no other one that has all its columns has more; or else the
+    first that is marked.
+    """
+    claiming = [kind for kind in table_kinds() if kind.claims(names)]
+    whole = [kind for kind in claiming if not kind.missing(names)]
+    for kind in whole:
+        if not any(set(kind.columns) < set(other.columns) for other in whole):
+            return kind
+    return claiming[0] if claiming else None
+
+
+def clear(names: Collection[str], kind: TableKind | None = None) -> bool:
+    """Return whether columns have the usual names of some kind of table, other than `kind`."""
+    return QUERY in names and any(
+        other.claims(names) for other in table_kinds() if kind is None or other.name != kind.name
+    )
+
+
+def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
+    """Return the kind of table that these columns make.
+
+    Raises
+    ------
+    InputError
+        None: the missing column is named, of the kind that is nearest, with the nearest one that is there.
+    """
+    names = schema.names()
+    kind = recognized(names)
+    if kind is None:
+        ours = list(built_in())
+        # Items are the last of ours, and what is left where columns tell nothing.
+        kinds = sorted(table_kinds(), key=lambda k: -ours.index(k.name) if k.name in ours else 1)
+        kind = max(kinds, key=lambda k: 1 - len(k.missing(names)) / len(k.columns))
+    for name in kind.missing(names):
+        near = nearest(name, names)
+        raise InputError(
+            f"column {name!r} is missing, which {kind} must have"
+            f"{near if near.startswith('; did') else ''} (columns here: {listed(names)})",
+            path=path,
+        )
+    return kind
+
+
+def judged() -> str:
+    """Return in words which tables have a suite that asks which method suits them: "votes, clicks or ballots"."""
+    words = [kind.words or kind.name for kind in table_kinds() if kind.suite]
+    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def not_judged(what: str, kind: TableKind) -> SpecError:
+    """Return the error of a table that holds no judgments which a method could be chosen for."""
+    return SpecError(f"{what} holds {kind}, not judgments: {judged()}")
