@@ -9,8 +9,8 @@ import pytest
 
 from rankbench.counts.scan import count_log
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.tables.checks import _Source
 from rankbench.errors import InputError
+from rankbench.kinds.table_check import RawTable
 
 VOTES = pl.DataFrame(
     {"query_id": ["q"] * 2, "winner": pl.Series(["a", "b"], dtype=pl.Categorical), "loser": ["b", "a"]}
@@ -52,4 +52,4 @@ def test_a_panic_while_reading_is_bad_input_too(monkeypatch):
 
     monkeypatch.setattr(pl.LazyFrame, "collect_batches", panics)
     with pytest.raises(InputError, match="out of bounds"):
-        list(_Source(VOTES.lazy(), None, None).batches())
+        list(RawTable(VOTES.lazy()).batches())
