@@ -76,7 +76,7 @@ def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFil
     place = Path(path)
     kind = table_of(reader_for(place, columns=columns, reader=reader).scan(place).collect_schema(), place)
     if not kind.suite:
-        raise not_judged(str(place), kind)
+        raise not_judged(str(place), kind, "suite")
     return LogFile(path=place, table=kind.name, columns=columns, reader=reader)
 
 
@@ -93,7 +93,7 @@ def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
         return log_file(log, columns=columns, reader=reader)
     kind = table_kind(dataset.table)
     if not kind.suite:
-        raise not_judged(f"data set {dataset!s}", kind)
+        raise not_judged(f"data set {dataset!s}", kind, "suite")
     return dataset
 
 

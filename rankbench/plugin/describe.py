@@ -23,6 +23,10 @@ REPLACED = {"edges": "edges_kernel"}
 
 DECLARATIONS = (
     "judgments",
+    "columns",
+    "optional",
+    "marks",
+    "suite",
     "structure",
     "direction",
     "range",

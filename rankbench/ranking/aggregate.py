@@ -172,7 +172,7 @@ def _check_fit(aggregator: Aggregator, source: LogSource) -> None:
     if aggregator.structure != "scores":
         raise SpecError(f"{aggregator.name!r} makes {aggregator.structure}; a ranking needs scores")
     if not source.table.judgments:
-        raise not_judged(source.name, source.table)
+        raise not_judged(source.name, source.table, "judgments")
     if aggregator.judgments not in source.table.judgments:
         raise SpecError(f"{aggregator.name!r} aggregates {aggregator.judgments}; {source.name} holds {source.table}")
 

@@ -27,8 +27,12 @@ IMPORTS = {
     "from rankbench.kinds.cell import BlockKey\nfrom rankbench.kinds.protocol import BlockTask",
     "reader": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
     "dataset": "from {module} import {cls}",
+    "table": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
     "figure": "from {module} import {cls}",
 }
+
+MORE_MODULES = {"table": ("check",)}
+"""What stands beside the component in modules of its own."""
 
 CHECKED = {
     "surrogate": "{cls}(), {cls}(width=0.25)",
@@ -114,7 +118,8 @@ def _files(names: Names, kind: str, compiled: bool) -> dict[str, str]:
         files[test] = filled("suite/test.py.in", values)
         return files
     files[f"{package}/__init__.py"] = filled("common/init.py.in", values)
-    files[f"{package}/{kind}.py"] = filled(f"{kind}/module.py.in", values)
+    for module, template in ((kind, "module"), *((more, more) for more in MORE_MODULES.get(kind, ()))):
+        files[f"{package}/{module}.py"] = filled(f"{kind}/{template}.py.in", values)
     if compiled:
         files[f"{package}/{kind}.py"] += filled(f"{kind}/compiled.in", values)
         files[f"{package}/kernels.py"] = filled(f"{kind}/kernels.py.in", values)

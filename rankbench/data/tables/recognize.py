@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rankbench.data.tables import rankbench_register
 from rankbench.errors import InputError, SpecError, nearest
@@ -15,7 +15,7 @@ from rankbench.text import listed
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["built_in", "clear", "judged", "not_judged", "recognized", "table_kind", "table_kinds", "table_of"]
+__all__ = ["built_in", "clear", "not_judged", "recognized", "table_kind", "table_kinds", "table_of"]
 
 
 def built_in() -> dict[str, TableKind]:
@@ -36,18 +36,24 @@ def table_kind(name: str) -> TableKind:
 
 def table_kinds() -> list[TableKind]:
     """Return all kinds in the order in which they are asked: the built-in ones, then those of plugins by name."""
-    ours = [name for name in built_in() if name in manager.names(TableKind.kind)]
+    ours = list(built_in())
     theirs = [name for name in manager.names(TableKind.kind) if name not in ours]
     return [table_kind(name) for name in (*ours, *theirs)]
 
 
-def recognized(names: Collection[str]) -> TableKind | None:
+def recognized(names: Collection[str], kinds: Sequence[TableKind] | None = None) -> TableKind | None:
     """Return the kind that some columns are meant for; None if no column marks one.
 
-    The first that has all its columns, and of which no other one that has all its columns has more; or else the
-    first that is marked.
+    The first whose columns are all there, unless those of another one are too and are the same and more; or else
+    the first that is marked.
+
+    Parameters
+    ----------
+    names : collection of str
+    kinds : sequence of TableKind, optional
+        Those to choose from, in the order in which they are asked; by default `table_kinds`.
     """
-    claiming = [kind for kind in table_kinds() if kind.claims(names)]
+    claiming = [kind for kind in (table_kinds() if kinds is None else kinds) if kind.claims(names)]
     whole = [kind for kind in claiming if not kind.missing(names)]
     for kind in whole:
         if not any(set(kind.columns) < set(other.columns) for other in whole):
@@ -87,12 +93,8 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
     return kind
 
 
-def judged() -> str:
-    """Return in words which tables have a suite that asks which method suits them: "votes, clicks or ballots"."""
-    words = [kind.words or kind.name for kind in table_kinds() if kind.suite]
-    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
-
-
-def not_judged(what: str, kind: TableKind) -> SpecError:
-    """Return the error of a table that holds no judgments which a method could be chosen for."""
-    return SpecError(f"{what} holds {kind}, not judgments: {judged()}")
+def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "suite"]) -> SpecError:
+    """Return the error of a table of another kind than those that aggregators, or a suite for logs, can be given."""
+    words = [other.words or other.name for other in table_kinds() if getattr(other, wanted)]
+    those = " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+    return SpecError(f"{what} holds {kind}, not judgments: {those}")

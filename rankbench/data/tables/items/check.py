@@ -163,7 +163,11 @@ class ItemsCheck(TableCheck):
 
 
 def _first_length(raw: RawTable) -> int:
-    """Return the length of the first row's list of features, 0 without rows."""
+    """Return the length of the first row's list of features."""
     with raw.reading():
         lengths = raw.frame.select(pl.col("x").list.len()).head(1).collect()
-    return int(lengths.item() or 0) if lengths.height else 0
+    if not lengths.height:
+        raise InputError("the table has no rows", path=raw.path)
+    if not lengths.item():
+        raise InputError("the row has no features", path=raw.path, row=raw.header + 1, column="x")
+    return int(lengths.item())

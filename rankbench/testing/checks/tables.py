@@ -1,0 +1,129 @@
+"""Kinds of tables: their own example, recognized, read in pieces, and damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rankbench.errors import InputError
+from rankbench.kinds.table import QUERY
+from rankbench.testing.catalog import check
+from rankbench.testing.results import CheckFailed, CheckSkipped
+from rankbench.testing.subjects import Subject
+from rankbench.text import said
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def _example(subject: Subject) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(dict(subject.it.example()))
+
+
+def _read(subject: Subject, frames: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return a table in the schema, fed in pieces."""
+    import polars as pl
+
+    from rankbench.kinds.table_check import RawTable
+
+    one = subject.it.check(RawTable(pl.concat(frames).lazy()))()
+    fed = [one.feed(frame) for frame in frames]
+    one.end()
+    found: pl.DataFrame = pl.concat(fed)
+    if found.schema != one.schema:
+        raise CheckFailed(f"its rows come out as {dict(found.schema)}, and its check's schema is {dict(one.schema)}")
+    return found
+
+
+@check("table")
+def example_is_recognized(subject: Subject) -> None:
+    """Columns of its example make a table of this kind, beside all others that are registered."""
+    from rankbench.data.tables.recognize import recognized, table_kinds
+
+    it, names = subject.it, _example(subject).columns
+    if missing := it.missing(names):
+        raise CheckFailed(f"its example has not the columns {', '.join(missing)}")
+    others = [kind for kind in table_kinds() if kind.name != it.name]
+    found = recognized(names, [*others, it])
+    if found != it:
+        raise CheckFailed(f"the columns of its example make a table of {found}; name in `marks` what only it has")
+
+
+@check("table")
+def example_is_read_in_any_pieces(subject: Subject) -> None:
+    """Its example becomes a table in the schema, at once or row by row, with the query first, the same each time."""
+    import polars as pl
+
+    example = _example(subject)
+    whole = _read(subject, [example])
+    if whole.height != example.height or whole.columns[:1] != [QUERY] or whole.schema[QUERY] != pl.String:
+        raise CheckFailed(f"its example's {example.height} rows become {whole.height}, of {dict(whole.schema)}")
+    if not whole.equals(_read(subject, [example])):
+        raise CheckFailed("read again, the example has other rows")
+    if not whole.equals(_read(subject, [example[row] for row in range(example.height)])):
+        raise CheckFailed("row by row, the example has other rows than at once")
+
+
+@check("table")
+def damaged_columns_are_errors_or_tables(subject: Subject) -> None:
+    """With any column emptied, or full of something else, it is read, or refused with the column or row."""
+    example = _example(subject)
+    for what, damaged in _damages(example):
+        try:
+            _read(subject, [damaged])
+        except InputError as error:
+            if error.column is None and error.row is None:
+                raise CheckFailed(f"{what}: the error names neither row nor column: {error}") from error
+        except CheckFailed:
+            raise
+        except Exception as error:
+            raise CheckFailed(f"{what} raised {said(error)[:300]} instead of InputError") from error
+
+
+def _damages(example: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    import polars as pl
+
+    others: dict[str, list[Any]] = {
+        "texts": ["?!"],
+        "numbers": [float("nan")],
+        "numbers below zero": [-1],
+        "lists": [[["a"]]],
+        "truth values": [True],
+        "dates": [None],
+    }
+    types = {"dates": pl.Date()}
+    for name in example.columns:
+        emptied = pl.when(pl.int_range(pl.len()) > 0).then(pl.col(name)).alias(name)
+        yield f"column {name!r} without its first value", example.with_columns(emptied)
+        for what, value in others.items():
+            column = pl.Series(name, value * example.height, dtype=types.get(what))
+            yield f"column {name!r} of {what}", example.with_columns(column)
+
+
+@check("table")
+def facts_are_plain(subject: Subject) -> None:
+    """`facts` are numbers and texts by name, and not what is counted of every table."""
+    found = subject.it.facts(_read(subject, [_example(subject)]).lazy())
+    if not isinstance(found, dict) or not all(
+        isinstance(name, str) and isinstance(value, int | float | str) for name, value in found.items()
+    ):
+        raise CheckFailed(f"facts() returned {found!r}, not numbers and texts by name")
+    if taken := {"table", "rows", "queries", "rows_per_query"} & set(found):
+        raise CheckFailed(f"facts() has {', '.join(sorted(taken))}, which `data describe` counts itself")
+
+
+@check("table")
+def its_suite_is_there(subject: Subject) -> None:
+    """The suite that it names is registered, and its rows have a name for people then."""
+    from rankbench.plugin.kinds import SUITE
+    from rankbench.plugin.manager import names
+
+    it = subject.it
+    if not it.suite:
+        raise CheckSkipped("it names no suite")
+    if it.suite not in names(SUITE):
+        raise CheckFailed(f"`suite` is {it.suite!r}, which no plugin brings")
+    if not it.words:
+        raise CheckFailed("`words` is empty: what are its rows called?")

@@ -1,0 +1,254 @@
+"""A fifth kind of table, as docs/plugins.md writes it, installed: files, errors, shards, a protocol of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench.kinds.table import TableKind
+from rankbench.plugin.loading import load
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+SECTION = PAGE.partition("## A kind of table")[2].partition("\n## ")[0]
+KIND, CHECK = re.findall(r"```python\n(.*?)```", SECTION, flags=re.DOTALL)
+
+PROTOCOL = '''
+from pathlib import Path
+
+import numpy as np
+
+from rankbench.kinds.cell import CellResult
+from rankbench.kinds.protocol import Prepared, pack
+
+# What `run --log` takes for such a file.
+Ratings.suite, Ratings.words = "own-ratings", "ratings"
+
+
+class Stars(rankbench.Protocol):
+    """How far votes made of stars order the items otherwise than mean stars do."""
+
+    name: ClassVar[str] = "stars"
+    source: ClassVar[str] = "a test"
+    contender: ClassVar[str] = "aggregator"
+    table: ClassVar[str] = "ratings"
+    metrics: ClassVar[dict[str, str]] = {"misordered": "minimize"}
+    splits: ClassVar[dict[str, str]] = {"design": "Ratings"}
+    counts: ClassVar[str] = "ratings"
+
+    def prepare(self, dataset, seed):
+        import polars as pl
+
+        frame = dataset.scan().collect()
+        means = frame.group_by("item").agg(pl.col("stars").mean().alias("mean"))
+        means = means.sort("item")["mean"].to_numpy()
+        return Prepared(self, dataset, dataset.fingerprint(), {"design": ("all",)}, pack("items", means=means), pool=1)
+
+    def execute(self, prepared, task):
+        means = prepared.arrays["items.means"]
+        i, j = np.triu_indices(len(means), 1)
+        winners, losers = np.where(means[i] > means[j], i, j), np.where(means[i] > means[j], j, i)
+        votes = rankbench.Comparisons(
+            np.array([0, len(i)]), winners.astype(np.int32), losers.astype(np.int32), np.ones(len(i))
+        )
+        cells = []
+        for cell, spec in task.cells.items():
+            alpha = rankbench.get(rankbench.Aggregator, spec).from_comparisons(votes, len(means))
+            wrong = np.mean(np.sign(alpha[i] - alpha[j]) != np.sign(means[i] - means[j]))
+            cells.append(CellResult(cell, "done", losses={("misordered", "design"): np.array([wrong])}))
+        return cells
+
+
+@rankbench.hookimpl
+def rankbench_register():
+    return [Ratings, Stars, Path(__file__).with_name("own-ratings.toml")]
+'''
+
+SUITE = """
+name = "own-ratings"
+title = "Which method orders as stars do?"
+protocol = "stars"
+[[experiments]]
+name = "order"
+title = "Pairs ordered otherwise"
+n = [1]
+losses = ["misordered"]
+contenders = [{ use = "win-rate" }, { use = "borda" }]
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder on the path that holds the distribution as an installer leaves it behind."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "ratings_kind.py").write_text(KIND + PROTOCOL)
+    (folder / "ratings_check.py").write_text(CHECK)
+    (folder / "own-ratings.toml").write_text(SUITE)
+    info = folder / "some_ratings-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-ratings\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rankbench]\nratings = ratings_kind\n")
+    return folder
+
+
+@pytest.fixture
+def run(site: Path, tmp_path: Path):
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", "from rankbench.cli import main; main(prog_name='rankbench')", *arguments],
+            env={**os.environ, "PYTHONPATH": str(site), "COLUMNS": "200"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return command
+
+
+@pytest.fixture
+def ratings(tmp_path: Path) -> Path:
+    stars = [
+        (f"q{q}", f"u{u}", item, 1 + (3 * u + 2 * i + q) % 5)
+        for q in range(3)
+        for u in range(4)
+        for i, item in enumerate("xyz")
+    ]
+    pl.DataFrame(stars, schema=["query_id", "user", "item", "stars"], orient="row").write_csv(tmp_path / "ratings.csv")
+    return tmp_path / "ratings.csv"
+
+
+def test_it_is_listed_told_and_checked_beside_ours(run) -> None:
+    listed = json.loads(run("list", "tables", "--json").stdout)["table"]
+    assert {kind["name"] for kind in listed} == {"items", "comparisons", "selections", "orders", "ratings"}
+    told = run("info", "ratings")
+    assert told.returncode == 0, told.stderr
+    assert "query_id, user, item, stars" in told.stdout
+    assert "some-ratings 1.0" in told.stdout
+    assert "table/ratings" in run("plugins", "--json").stdout
+    checked = run("check", "some-ratings")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "ndjson", "parquet"])
+def test_a_file_of_it_is_recognized_and_described(run, ratings: Path, ending: str) -> None:
+    frame = pl.read_csv(ratings)
+    getattr(frame, f"write_{ending}")(ratings.with_suffix(f".{ending}"))
+    found = run("data", "describe", f"ratings.{ending}", "--json")
+    assert found.returncode == 0, found.stderr
+    told = json.loads(found.stdout)
+    assert (told["table"], told["rows"], told["queries"], told["users"]) == ("ratings", 36, 3, 4)
+    assert told["rows_per_query"]["mean"] == 12
+    lines = run("data", "describe", f"ratings.{ending}").stdout
+    assert re.search(r"rows per query\W+12\b", lines)
+    assert re.search(r"users\W+4\b", lines)
+
+
+@pytest.mark.parametrize(
+    ("row", "place", "complaint"),
+    [
+        ("q0,u9,x,7", "[stars]", "7 is not a number of stars from 1 to 5"),
+        ("q0,u9,x,many", "[stars]", "many is not a number"),
+        ("q0,,x,3", "[user]", "the value is missing"),
+    ],
+)
+def test_a_wrong_row_is_named(run, ratings: Path, row: str, place: str, complaint: str) -> None:
+    with ratings.open("a") as file:
+        file.write(f"{row}\n")
+    for command in (("data", "describe", "ratings.csv"), ("data", "convert", "ratings.csv", "shards")):
+        found = run(*command)
+        assert found.returncode == 2
+        assert f"ratings.csv:38 {place}: " in found.stderr
+        assert complaint in found.stderr.replace("'", "")
+    assert not (ratings.parent / "shards").exists()
+
+
+def test_a_missing_column_is_named(run, ratings: Path) -> None:
+    pl.read_csv(ratings).rename({"user": "usr"}).write_csv(ratings)
+    found = run("data", "describe", "ratings.csv")
+    assert found.returncode == 2
+    assert "column 'user' is missing, which ratings must have; did you mean 'usr'?" in found.stderr
+
+
+def test_it_becomes_shards_with_every_row_once(run, ratings: Path, tmp_path: Path) -> None:
+    done = run("data", "convert", "ratings.csv", "shards", "--shards", "2")
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads((tmp_path / "shards" / "manifest.json").read_text())
+    assert (manifest["table"], manifest["rows"], manifest["queries"]) == ("ratings", 36, 3)
+    rows = pl.concat([pl.read_parquet(file) for file in sorted((tmp_path / "shards").glob("*.parquet"))])
+    assert rows.sort(rows.columns).equals(pl.read_csv(ratings, schema=rows.schema).sort(rows.columns))
+    again = run("data", "describe", "shards", "--json")
+    assert json.loads(again.stdout)["rows"] == 36
+    # Without the plugin the shards are there, and nobody knows what they are.
+    alone = subprocess.run(
+        [sys.executable, "-c", "from rankbench.cli import main; main()", "data", "describe", "shards"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert alone.returncode == 2
+    assert "is missing, which" in alone.stderr
+
+
+def test_a_protocol_of_a_plugin_takes_it(run, ratings: Path, tmp_path: Path) -> None:
+    done = run("run", "--log", "ratings.csv", "--out", "out", "--workers", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    assert rows["status"].unique().to_list() == ["done"]
+    assert rows["dataset"].unique().to_list() == ["ratings.csv"]
+    assert rows["value"].to_list() == [0.0, 0.0]
+
+
+def test_what_takes_no_ratings_says_so(run, ratings: Path) -> None:
+    for command, complaint in (
+        (("aggregate", "ratings.csv"), "ratings.csv holds ratings, not judgments: votes, clicks or ballots"),
+        (
+            ("run", "--suite", "own-log", "--log", "ratings.csv"),
+            "takes comparisons or ballots, data set ratings.csv has ratings",
+        ),
+    ):
+        found = run(*command)
+        assert found.returncode == 2, found.stdout
+        assert complaint in found.stderr
+
+
+def registered(kind: type[TableKind]) -> tuple[str, ...]:
+    """Return what is refused about a class."""
+
+    class Brought:
+        @staticmethod
+        @rankbench.hookimpl
+        def rankbench_register() -> list[type[TableKind]]:
+            return [kind]
+
+    entry = type("Entry", (), {"load": lambda _: Brought, "name": "x", "value": "x", "dist": None})()
+    (status,) = load([entry]).statuses
+        [type("Entry", (), {"load": lambda _: Brought, "name": "x", "value": "x", "dist": None})()]
+    ).statuses
+    return status.causes
+
+
+@pytest.mark.parametrize(
+    ("facts", "complaint"),
+    [
+        ({"columns": ("user", "query_id"), "marks": ("user",)}, "begins with 'query_id'"),
+        ({"columns": "query_id", "marks": ("stars",)}, "begins with 'query_id'"),
+        ({"columns": ("query_id", "stars"), "marks": ()}, "marks no kind"),
+        ({"columns": ("query_id", "stars"), "marks": ("query_id",)}, "marks no kind"),
+        ({"columns": ("query_id", "stars"), "marks": ("points",)}, "not a tuple of its own columns"),
+        ({"columns": ("query_id", "stars"), "marks": ("stars",), "optional": ["weight"]}, "not a tuple of names"),
+        ({"columns": ("query_id", "stars"), "marks": ("stars",)}, ""),
+    ],
+)
+def test_columns_that_no_table_can_have_are_refused(facts: dict[str, object], complaint: str) -> None:
+    made = {"name": "made", "source": "a test", "example": classmethod(lambda cls: {}), "check": lambda self, raw: None}
+    causes = registered(type("Made", (TableKind,), {**made, **facts, "__module__": __name__}))
+    assert (causes == ()) if not complaint else (len(causes) == 1 and complaint in causes[0])
