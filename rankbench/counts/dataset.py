@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -20,7 +21,7 @@ __all__ = ["LogFile", "log_file", "own_log", "suite_of"]
 
 
 class LogFile(Dataset):
-    """A log in a file; `log_file` looks what kind of table it holds.
+    """A log in a file; `log_file` refuses one without judgments.
 
     It is not registered, and only the process that made it knows the path: results name
     the file and have its sha256.
@@ -31,12 +32,16 @@ class LogFile(Dataset):
     title: ClassVar[str] = "a log of one's own"
 
     path: Path = Field(description="The file, or a folder of shards.")
-    table: str = Field(description="The kind of table that it holds.")  # type: ignore[misc]  # of a file, known last
     columns: str = Field(default="", description="What columns mean, as left=model_x,right=model_y.")
     reader: str = Field(default="", description="Reader, in the contender grammar; empty: chosen.")
 
     def __str__(self) -> str:
         return self.path.name
+
+    @cached_property
+    def table(self) -> str:  # type: ignore[override]  # other data sets know it before they are made
+        """The kind of table that its columns make."""
+        return table_of(self.scan().collect_schema(), self.path).name
 
     def scan(self) -> pl.LazyFrame:
         """Return the table; see `Dataset.scan`."""
@@ -73,11 +78,10 @@ def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFil
     SpecError
         It holds items with features, not judgments; or an unknown reader.
     """
-    place = Path(path)
-    kind = table_of(reader_for(place, columns=columns, reader=reader).scan(place).collect_schema(), place)
-    if not kind.suite:
-        raise not_judged(str(place), kind, "suite")
-    return LogFile(path=place, table=kind.name, columns=columns, reader=reader)
+    log = LogFile(path=Path(path), columns=columns, reader=reader)
+    if not suite_of(log):
+        raise not_judged(str(path), table_kind(log.table), "suite")
+    return log
 
 
 def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:

@@ -211,8 +211,8 @@ def test_what_takes_no_ratings_says_so(run, ratings: Path) -> None:
     for command, complaint in (
         (("aggregate", "ratings.csv"), "ratings.csv holds ratings, not judgments: votes, clicks or ballots"),
         (
-            ("run", "--suite", "own-log", "--log", "ratings.csv"),
-            "takes comparisons or ballots, data set ratings.csv has ratings",
+            ("run", "--suite", "own-clicks", "--log", "ratings.csv"),
+            "takes selections, data set ratings.csv has ratings",
         ),
     ):
         found = run(*command)
@@ -231,8 +231,6 @@ def registered(kind: type[TableKind]) -> tuple[str, ...]:
 
     entry = type("Entry", (), {"load": lambda _: Brought, "name": "x", "value": "x", "dist": None})()
     (status,) = load([entry]).statuses
-        [type("Entry", (), {"load": lambda _: Brought, "name": "x", "value": "x", "dist": None})()]
-    ).statuses
     return status.causes
 
 
