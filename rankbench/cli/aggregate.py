@@ -28,7 +28,12 @@ _ENDINGS: dict[str, Shown] = {
 
 @click.command()
 @click.argument("log", metavar="LOG")
-@click.option("--method", default="bradley-terry", show_default=True, metavar="NAME", help="Aggregator, NAME:param=...")
+@click.option(
+    "--method",
+    default="",
+    metavar="NAME",
+    help="Aggregator, NAME:param=...; by default bradley-terry, of clicks coec:smoothing=1.",
+)
 @click.option("--by", type=click.Choice(["query"]), help="A ranking for each query.")
 @click.option(
     "--intervals",

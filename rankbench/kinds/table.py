@@ -39,6 +39,8 @@ class TableKind(Component):
         What aggregators can be given of it, what a row itself is first. Empty: nothing is aggregated.
     words : str
         What its rows are called where logs of judgments are listed: ``votes``.
+    method : str
+        The aggregator that ranks such a log where none is named. Empty: there is none.
     suite : str
         The suite that asks which method suits such a log, for ``rankbench run --log``. Empty: there is none.
     together : bool
@@ -54,6 +56,7 @@ class TableKind(Component):
     marks: ClassVar[tuple[str, ...]]
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ()
     words: ClassVar[str] = ""
+    method: ClassVar[str] = ""
     suite: ClassVar[str] = ""
     together: ClassVar[bool] = False
     features: ClassVar[bool] = False

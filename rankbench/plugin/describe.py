@@ -26,6 +26,7 @@ DECLARATIONS = (
     "columns",
     "optional",
     "marks",
+    "method",
     "suite",
     "structure",
     "direction",

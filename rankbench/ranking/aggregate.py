@@ -53,7 +53,7 @@ class Aggregation:
 
 def aggregate(
     log: Log,
-    method: str = "bradley-terry",
+    method: str = "",
     *,
     by: Literal["query"] | None = None,
     intervals: Intervals | Literal["auto"] | None = None,
@@ -72,7 +72,8 @@ def aggregate(
         Votes, ballots, or clicks on shown lists, in any format that a reader knows.
     method : str
         An aggregator in the contender grammar, as ``bradley-terry:ridge=0.1``; ridge=0 is
-        plain maximum likelihood, for votes.
+        plain maximum likelihood, for votes. Empty: what suits the kind of log, ``bradley-terry``
+        for votes and ballots, ``coec:smoothing=1`` for clicks.
     by : "query", optional
         A ranking for each query. Without it an item of one name is one item,
         whatever the query.
@@ -120,9 +121,13 @@ def aggregate(
         raise SpecError(f"rankings are of the whole log, or by query, not by {by}")
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
-    aggregator, plain = _aggregator(method)
-    wanted = Wanted(aggregator, plain, intervals, replicates, seed, address)
+    named = _aggregator(method) if method else None
     source = open_source(log, columns=columns, reader=reader)
+    if named is None and not source.table.method:
+        raise not_judged(source.name, source.table, "method")
+    method = method or source.table.method
+    aggregator, plain = named or _aggregator(method)
+    wanted = Wanted(aggregator, plain, intervals, replicates, seed, address)
     _check_fit(aggregator, source)
     if address:
         _check_cluster(aggregator, source, by)

@@ -292,6 +292,10 @@ def test_clicks(tmp_path: Path) -> None:
     pooled = rankbench.aggregate(path, "coec", intervals="bootstrap", replicates=50).table
     assert pooled["item"].to_list()[0] == "b"
     assert (pooled["lower"] <= pooled["score"]).all()
+    # Of clicks the method that is taken by default is one of clicks.
+    chosen, named = rankbench.aggregate(path), rankbench.aggregate(path, "coec:smoothing=1")
+    assert chosen.method == named.method == "coec:smoothing=1"
+    assert chosen.table.equals(named.table)
     with pytest.raises(SpecError, match="clicks have no judges"):
         rankbench.aggregate(path, "cascade", intervals="judges")
     with pytest.raises(SpecError, match="'borda' aggregates comparisons"):

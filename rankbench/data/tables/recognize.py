@@ -93,7 +93,7 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
     return kind
 
 
-def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "suite"]) -> SpecError:
+def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method", "suite"]) -> SpecError:
     """Return the error of a table of another kind than those that aggregators, or a suite for logs, can be given."""
     words = [other.words or other.name for other in table_kinds() if getattr(other, wanted)]
     those = " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

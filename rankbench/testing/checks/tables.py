@@ -115,15 +115,18 @@ def facts_are_plain(subject: Subject) -> None:
 
 
 @check("table")
-def its_suite_is_there(subject: Subject) -> None:
-    """The suite that it names is registered, and its rows have a name for people then."""
+def what_it_names_is_there(subject: Subject) -> None:
+    """The suite that asks which method suits it and the aggregator that ranks it are registered, and fit it."""
+    from rankbench.kinds.aggregator import Aggregator
     from rankbench.plugin.kinds import SUITE
-    from rankbench.plugin.manager import names
+    from rankbench.plugin.manager import get, names
 
     it = subject.it
-    if not it.suite:
-        raise CheckSkipped("it names no suite")
-    if it.suite not in names(SUITE):
+    if not it.suite and not it.method:
+        raise CheckSkipped("it names neither a suite nor a method")
+    if it.suite and it.suite not in names(SUITE):
         raise CheckFailed(f"`suite` is {it.suite!r}, which no plugin brings")
+    if it.method and get(Aggregator, it.method).judgments not in it.judgments:
+        raise CheckFailed(f"`method` is {it.method!r}, which aggregates none of its `judgments`")
     if not it.words:
         raise CheckFailed("`words` is empty: what are its rows called?")

@@ -27,6 +27,7 @@ class ComparisonTable(TableKind):
     marks: ClassVar[tuple[str, ...]] = ("winner", "loser")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("comparisons",)
     words: ClassVar[str] = "votes"
+    method: ClassVar[str] = "bradley-terry"
     suite: ClassVar[str] = "own-log"
 
     @classmethod

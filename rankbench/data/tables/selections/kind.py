@@ -31,6 +31,8 @@ class SelectionTable(TableKind):
     marks: ClassVar[tuple[str, ...]] = ("shown", "clicked")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("selections",)
     words: ClassVar[str] = "clicks"
+    # Where an item stood is taken into account, and one that was seen once is not certain.
+    method: ClassVar[str] = "coec:smoothing=1"
     suite: ClassVar[str] = "own-clicks"
 
     @classmethod
