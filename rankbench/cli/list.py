@@ -21,7 +21,7 @@ def list_components(kind: str | None, as_json: bool) -> None:
     """List components and suites.
 
     KIND is one of aggregator, surrogate, loss, optimizer, model, method, protocol, reader,
-    dataset, claim, figure and suite, in the singular or the plural; all of them if it is left out.
+    dataset, table, claim, figure and suite, in the singular or the plural; all of them if it is left out.
     """
     from rankbench.plugin.describe import describe
     from rankbench.plugin.kinds import KINDS, SUITE, kind_of

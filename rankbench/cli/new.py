@@ -10,7 +10,7 @@ __all__ = ["new"]
 
 KINDS = (
     *("aggregator", "surrogate", "loss", "optimizer", "model", "method", "protocol", "reader", "dataset"),
-    *("claim", "figure", "suite"),
+    *("table", "claim", "figure", "suite"),
 )
 
 
