@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rankbench.api import report, run
+    from rankbench.certify.certificate import Certificate
+    from rankbench.certify.certification import certify
     from rankbench.component import Component
     from rankbench.counts.dataset import log_file
     from rankbench.kinds.aggregator import Aggregator
@@ -38,6 +40,7 @@ __all__ = [
     "Aggregation",
     "Aggregator",
     "Block",
+    "Certificate",
     "ClaimKind",
     "Comparisons",
     "Component",
@@ -64,6 +67,7 @@ __all__ = [
     "TableKind",
     "__version__",
     "aggregate",
+    "certify",
     "get",
     "hookimpl",
     "log_file",
@@ -76,6 +80,7 @@ _HOMES = {
     "Aggregation": "rankbench.ranking.aggregate",
     "Aggregator": "rankbench.kinds.aggregator",
     "Block": "rankbench.kinds.method",
+    "Certificate": "rankbench.certify.certificate",
     "ClaimKind": "rankbench.kinds.claim",
     "Comparisons": "rankbench.kinds.queries",
     "Component": "rankbench.component",
@@ -115,6 +120,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value: Any = version("rankbench")
+    elif name == "certify":  # the room itself is the verb
+        value = importlib.import_module("rankbench.certify")
     elif name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
     else:

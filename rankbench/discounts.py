@@ -7,6 +7,8 @@ surrogate (28), whose targets are ``G(s_j) / Z(s)``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
@@ -15,7 +17,7 @@ from pydantic import AfterValidator
 
 from rankbench.component import Order
 
-__all__ = ["Cutoff", "DiscountName", "GainName", "discounts", "gains", "ideal"]
+__all__ = ["Cutoff", "DiscountName", "GainName", "discounts", "exact_discounts", "exact_gains", "gains", "ideal"]
 
 GainName: TypeAlias = Literal["exp2", "identity", "exp"]
 """G(s): ``2^s - 1``, ``s`` or ``e^s``."""
@@ -94,3 +96,28 @@ def ideal(gain: NDArray[np.float64], discount: NDArray[np.float64]) -> float:
         G(s_j) of each item, 1 / F(j) of each position.
     """
     return float(np.sort(gain)[::-1] @ discount)
+
+
+DECIMALS = 6
+"""Of a logarithmic discount that is written as a rational number."""
+
+
+def exact_gains(name: GainName, scores: Sequence[Fraction]) -> list[Fraction] | None:
+    """Return G(s_j) as rational numbers; None where they are not: ``e^s``, and ``2^s`` unless s is whole."""
+    if name == "identity":
+        return list(scores)
+    if name == "exp2" and all(s.denominator == 1 and abs(s) <= SAFE_EXPONENT for s in scores):
+        return [Fraction(2) ** int(s) - 1 for s in scores]
+    return None
+
+
+def exact_discounts(name: DiscountName, m: int, cutoff: float = math.inf) -> list[Fraction]:
+    """Return ``1 / F(j)`` as rational numbers for positions j = 1..m, zero after `cutoff`.
+
+    Logarithms are rounded to 6 decimals: what is proved with them is proved of that table.
+    """
+    table = discounts(name, m, cutoff)
+    if name == "reciprocal":
+        return [Fraction(1, j) if table[j - 1] else Fraction(0) for j in range(1, m + 1)]
+    scale = 10**DECIMALS
+    return [Fraction(round(float(d) * scale), scale) for d in table]

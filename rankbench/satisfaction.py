@@ -5,12 +5,14 @@ The losses (16) and the order-preserving surrogate for them share it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SatisfactionName", "satisfaction"]
+__all__ = ["SatisfactionName", "exact_satisfaction", "satisfaction"]
 
 SatisfactionName: TypeAlias = Literal["exp2", "logistic"]
 """G(s): ``(2^s - 1) / 2^top``, held within [0, 1], or ``1 / (1 + e^-s)``."""
@@ -32,3 +34,11 @@ def satisfaction(name: SatisfactionName, scores: NDArray[np.float64], top: float
         return chance
     held: NDArray[np.float64] = np.clip(np.exp2(np.minimum(scores, top + 1.0) - top) - np.exp2(-top), 0.0, 1.0)
     return held
+
+
+def exact_satisfaction(name: SatisfactionName, scores: Sequence[Fraction], top: float) -> list[Fraction] | None:
+    """Return G(s_j) as rational numbers; None where they are not: ``logistic``, or grades that are not whole."""
+    if name != "exp2" or top != int(top) or any(s.denominator != 1 or abs(s) > 1000 for s in scores):
+        return None
+    scale = Fraction(2) ** int(top)
+    return [min(max((Fraction(2) ** int(s) - 1) / scale, Fraction(0)), Fraction(1)) for s in scores]

@@ -147,4 +147,5 @@ def test_compiled_forms_are_those_of_every_kind_that_has_them() -> None:
         *(("aggregator", "kernel"), ("loss", "kernel"), ("loss", "ranked_kernel"), ("optimizer", "kernel")),
         *(("surrogate", f"{name}_kernel") for name in ("target", "gradient", "edges")),
         ("surrogate", "phi_kernels"),
+        *(("surrogate", name) for name in ("exact", "exact_phi", "exact_edge")),
     }

@@ -20,7 +20,7 @@ FLOORS = (
     ("plugin",),
     ("data", "counts", "store"),
     ("aggregators", "surrogates", "losses", "optimizers", "models"),
-    ("methods", "theory"),
+    ("methods", "theory", "certify"),
     ("describe", "ranking"),
     ("protocols",),
     ("suites", "runner"),

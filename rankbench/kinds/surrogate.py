@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component, StructureKind
+from rankbench.kinds.exact import ConvexPhi, ExactGraph, ExactScores, ExactSurrogate, pairwise_terms
 from rankbench.returned import Promise
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class ScoreSurrogate(Surrogate):
     compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "target_kernel": ("target",),
         "gradient_kernel": ("value_and_gradient",),
+        "exact": ("target", "value_and_gradient"),
     }
     promises: ClassVar[Mapping[str, Promise]] = {
         "target": "array",
@@ -73,6 +76,25 @@ class ScoreSurrogate(Surrogate):
         hessian: NDArray[np.float64] = 0.5 * (turned + turned.T)
         return hessian
 
+    def exact(self, scores: ExactScores) -> ExactSurrogate | None:
+        """Return phi(., s) of one score structure in rational numbers, or None: certificates are numerical.
+
+        Up to a number that does not depend on alpha it must be what `value_and_gradient`
+        computes; `rankbench certify` compares the two.
+
+        .. versionadded:: 0.2
+        """
+        return None
+
+    def exact_rule(self) -> Mapping[str, object] | None:
+        """Return how `exact` makes terms of a structure, by one of the rules of docs/certificates.md, or None.
+
+        A checker follows a rule by itself; without one it takes the terms on trust.
+
+        .. versionadded:: 0.2
+        """
+        return None
+
     def target_kernel(self) -> Kernel | None:
         """Return the compiled `target` (signature `TARGET`), or None: interpreted."""
         return None
@@ -95,6 +117,8 @@ class PairwiseSurrogate(Surrogate):
     compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {
         "phi_kernels": ("phi", "dphi", "ddphi"),
         "edges_kernel": ("edges",),
+        "exact_phi": ("phi", "dphi"),
+        "exact_edge": ("edges",),
     }
     promises: ClassVar[Mapping[str, Promise]] = {
         **dict.fromkeys(("phi", "dphi", "ddphi"), "array"),
@@ -122,6 +146,37 @@ class PairwiseSurrogate(Surrogate):
     def linear(self) -> bool:
         """Whether `edges` changes nothing: the surrogate is linear in the structure."""
         return type(self).edges is PairwiseSurrogate.edges
+
+    def exact_phi(self) -> ConvexPhi | None:
+        """Return phi in exact rational pieces or as an expression, or None: certificates are numerical.
+
+        .. versionadded:: 0.2
+        """
+        return None
+
+    def exact_edge(self, weight: Fraction) -> tuple[Fraction, Fraction] | None:
+        """Return factor and offset of an edge with this weight > 0, as `edges` does, or None: they are not rational.
+
+        .. versionadded:: 0.2
+        """
+        return (weight, Fraction(0)) if self.linear else None
+
+    def exact_rule(self) -> Mapping[str, object] | None:
+        """Return how weights become factors and offsets, by one of the rules of docs/certificates.md, or None.
+
+        A checker follows a rule by itself; without one it takes the terms on trust.
+
+        .. versionadded:: 0.2
+        """
+        return {"rule": "weighted", "power": 1} if self.linear else None
+
+    def exact(self, m: int, graph: ExactGraph) -> ExactSurrogate | None:
+        """Return phi(., Y) of one graph over m items in rational numbers, made of `exact_phi` and `exact_edge`."""
+        phi = self.exact_phi()
+        edges = {pair: self.exact_edge(weight) for pair, weight in graph.items() if weight}
+        if phi is None or None in edges.values():
+            return None
+        return pairwise_terms(m, {pair: edge for pair, edge in edges.items() if edge is not None}, phi)
 
     def edges_kernel(self) -> Kernel | None:
         """Return the compiled `edges` (`WEIGH`), asked for unless `linear`, or None: interpreted."""

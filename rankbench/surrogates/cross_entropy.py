@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Property
+from rankbench.kinds.exact import ExactScores, ExactSurrogate
 from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.surrogates.normalized import GainShares
 
@@ -97,3 +100,14 @@ class CrossEntropy(_Softmax, GainShares):
 
     name: ClassVar[str] = "cross-entropy"
     source: ClassVar[str] = "Ravikumar, Tewari and Yang 2011; [DMJ13]_ section 3.3"
+
+    def exact(self, scores: ExactScores) -> ExactSurrogate | None:
+        """Return ``sum(w) log sum_l e^alpha_l - w'alpha``."""
+        shares = self.exact_shares(scores)
+        if shares is None:
+            return None
+        return ExactSurrogate((), tuple(-w for w in shares), sum(shares, Fraction(0)))
+
+    def exact_rule(self) -> Mapping[str, object]:
+        """Return the rule of this form."""
+        return self.gain_rule("cross-entropy")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.kinds.exact import ConvexPhi, ExactSurrogate, PhiTerm
 from rankbench.kinds.surrogate import ScoreSurrogate
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
 
-__all__ = ["LeastSquares"]
+__all__ = ["LeastSquares", "exact_squares"]
 
 
 class LeastSquares(ScoreSurrogate):
@@ -35,3 +38,11 @@ class LeastSquares(ScoreSurrogate):
         from rankbench.surrogates.kernels.least_squares import value_and_gradient
 
         return Kernel(value_and_gradient)
+
+
+def exact_squares(target: Sequence[Fraction]) -> ExactSurrogate:
+    """Return ``|alpha - target|^2 / (2m)`` in rational numbers."""
+    m = len(target)
+    square = ConvexPhi.polynomial(0, 0, 1)
+    terms = [PhiTerm(Fraction(1, 2 * m), tuple(int(k == j) for k in range(m)), t, square) for j, t in enumerate(target)]
+    return ExactSurrogate(tuple(terms), (Fraction(0),) * m)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,8 +12,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
+from rankbench.kinds.exact import ConvexPhi, ExactScores, ExactSurrogate, PhiTerm
 from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.surrogates.least_squares import LeastSquares
+from rankbench.surrogates.least_squares import LeastSquares, exact_squares
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
@@ -111,6 +114,14 @@ class Linear(LeastSquares, ValueRegularized):
         """Return the slope."""
         return slope
 
+    def exact(self, scores: ExactScores) -> ExactSurrogate:
+        """Return the squares in rational numbers."""
+        return exact_squares([s / Fraction(self.nu) for s in scores])
+
+    def exact_rule(self) -> Mapping[str, object]:
+        """Return the rule of this form."""
+        return {"rule": "squares", "nu": Fraction(self.nu)}
+
 
 class LinearPower(ValueRegularized):
     """Charge ``a_ij (alpha_j - alpha_i)`` for every edge, and ``nu/p sum_i |alpha_i|^p`` for the scores.
@@ -143,6 +154,17 @@ class LinearPower(ValueRegularized):
         """Return the diagonal matrix of ``(p - 1) |a|^(p-2) / m``, infinite at 0 for p < 2, shape (m, m)."""
         with np.errstate(divide="ignore"):
             return np.diag((self.power - 1) * np.abs(alpha) ** (self.power - 2) / len(alpha))
+
+    def exact(self, scores: ExactScores) -> ExactSurrogate:
+        """Return ``1/m sum_i r(alpha_i)`` less the linear part, in rational numbers."""
+        m, power = len(scores), Fraction(self.power)
+        r = ConvexPhi(expression=f"abs(t) ** ({power}) / ({power})", infimum=Fraction(0))
+        terms = [PhiTerm(Fraction(1, m), tuple(int(k == j) for k in range(m)), Fraction(0), r) for j in range(m)]
+        return ExactSurrogate(tuple(terms), tuple(-s / (m * Fraction(self.nu)) for s in scores))
+
+    def exact_rule(self) -> Mapping[str, object]:
+        """Return the rule of this form."""
+        return {"rule": "power", "nu": Fraction(self.nu), "power": Fraction(self.power)}
 
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`."""

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.discounts import TINY, Cutoff, DiscountName, GainName, discounts, gains, ideal
+from rankbench.discounts import (
+    TINY,
+    Cutoff,
+    DiscountName,
+    GainName,
+    discounts,
+    exact_discounts,
+    exact_gains,
+    gains,
+    ideal,
+)
+from rankbench.kinds.exact import ExactScores
 from rankbench.kinds.surrogate import ScoreSurrogate
 
 if TYPE_CHECKING:
@@ -49,6 +61,19 @@ class NormalizedGains(ScoreSurrogate):
         """Return ``G(s_j) / Z(s)``, shape (m,)."""
         return normalized_gains(self.gain, self.discount, self.cutoff, scores)
 
+    def exact_shares(self, scores: ExactScores) -> list[Fraction] | None:
+        """Return ``G(s_j) / Z(s)`` in rational numbers, as `target` does in floats; None where G is irrational."""
+        gained = exact_gains(self.gain, scores)
+        if gained is None:
+            return None
+        table = exact_discounts(self.discount, len(scores), self.cutoff)
+        best = sum((g * d for g, d in zip(sorted(gained, reverse=True), table, strict=True)), Fraction(0))
+        return [g / best for g in gained] if best > 0 and any(scores) else [Fraction(0)] * len(scores)
+
+    def gain_rule(self, rule: str, m: int = 8) -> dict[str, object]:
+        """Return a rule of docs/certificates.md with the gain and the table of discounts."""
+        return {"rule": rule, "gain": self.gain, "discounts": exact_discounts(self.discount, m, self.cutoff)}
+
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""
         from rankbench.kernels.gains import gain_params
@@ -74,6 +99,11 @@ class GainShares(NormalizedGains):
         """Return the weights w_j >= 0, shape (m,)."""
         shares = super().target(scores)
         return shares - min(0.0, float(shares.min()))
+
+    def exact_shares(self, scores: ExactScores) -> list[Fraction] | None:
+        """Return the weights w_j >= 0 in rational numbers."""
+        shares = super().exact_shares(scores)
+        return None if shares is None else [share - min(Fraction(0), *shares) for share in shares]
 
     def target_kernel(self) -> Kernel:
         """Return the compiled `target`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -9,8 +11,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
+from rankbench.kinds.exact import ExactScores, ExactSurrogate, pairwise_terms
 from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.satisfaction import SatisfactionName, satisfaction
+from rankbench.satisfaction import SatisfactionName, exact_satisfaction, satisfaction
 from rankbench.surrogates.normalized import GainShares
 from rankbench.surrogates.pairwise import Pairwise
 from rankbench.surrogates.pairwise_exponential import PairwiseExponential
@@ -20,7 +23,7 @@ from rankbench.surrogates.pairwise_squared_hinge import PairwiseSquaredHinge
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
 
-__all__ = ["OrderPreserving", "OrderPreservingERR", "OrderPreservingFamily"]
+__all__ = ["OrderPreserving", "OrderPreservingERR", "OrderPreservingFamily", "exact_pushes"]
 
 PhiName: TypeAlias = Literal["logistic", "exponential", "squared-hinge"]
 """phi(t): ``log(1 + e^-t)``, ``e^-t`` or ``max(0, 1 - t)^2``: convex, differentiable, not increasing, phi'(0) < 0."""
@@ -31,6 +34,15 @@ PHIS: dict[PhiName, Pairwise] = {
     "exponential": PairwiseExponential(),
     "squared-hinge": PairwiseSquaredHinge(),
 }
+
+
+def exact_pushes(weights: Sequence[Fraction], phi: PhiName, sign: int = 1) -> ExactSurrogate | None:
+    """Return ``sum_j w_j sum_l phi(sign (alpha_j - alpha_l))`` in rational numbers."""
+    written, m = PHIS[phi].exact_phi(), len(weights)
+    if written is None:
+        return None
+    pairs = {((j, k) if sign > 0 else (k, j)): (weights[j], Fraction(0)) for j in range(m) for k in range(m) if j != k}
+    return pairwise_terms(m, pairs, written)
 
 
 class OrderPreservingFamily(ScoreSurrogate):
@@ -92,6 +104,15 @@ class OrderPreserving(OrderPreservingFamily, GainShares):
     name: ClassVar[str] = "order-preserving"
     source: ClassVar[str] = "[DMJ13]_ section 3.3; Zhang 2004, theorem 5"
 
+    def exact(self, scores: ExactScores) -> ExactSurrogate | None:
+        """Return the sum in rational numbers."""
+        shares = self.exact_shares(scores)
+        return exact_pushes(shares, self.phi) if shares is not None else None
+
+    def exact_rule(self) -> Mapping[str, object]:
+        """Return the rule of this form."""
+        return self.gain_rule("pushes")
+
 
 class OrderPreservingERR(OrderPreservingFamily):
     """Push every item above all others with the force of its probability to satisfy.
@@ -121,3 +142,12 @@ class OrderPreservingERR(OrderPreservingFamily):
         from rankbench.surrogates.kernels.order_preserving import satisfaction_target
 
         return Kernel(satisfaction_target, np.array([float(SATISFACTION_CODES[self.gain]), self.top]))
+
+    def exact(self, scores: ExactScores) -> ExactSurrogate | None:
+        """Return the sum in rational numbers."""
+        weights = exact_satisfaction(self.gain, scores, self.top)
+        return exact_pushes(weights, self.phi) if weights is not None else None
+
+    def exact_rule(self) -> Mapping[str, object]:
+        """Return the rule of this form."""
+        return {"rule": "pushes-of-satisfaction", "top": int(self.top)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
+from rankbench.kinds.exact import ExactScores, ExactSurrogate
 from rankbench.surrogates.normalized import GainShares
-from rankbench.surrogates.order_preserving import OrderPreserving, PhiName
+from rankbench.surrogates.order_preserving import OrderPreserving, PhiName, exact_pushes
 
 __all__ = ["OrderPreservingAsPrinted"]
 
@@ -37,3 +39,12 @@ class OrderPreservingAsPrinted(GainShares):
         """Return the value and its gradient in alpha, shape (m,); target are the weights."""
         value, gradient = OrderPreserving(phi=self.phi).value_and_gradient(-alpha, target)
         return value, -gradient
+
+    def exact(self, scores: ExactScores) -> ExactSurrogate | None:
+        """Return the sum in rational numbers."""
+        shares = self.exact_shares(scores)
+        return exact_pushes(shares, self.phi, -1) if shares is not None else None
+
+    def exact_rule(self) -> Mapping[str, object]:
+        """Return the rule of this form."""
+        return self.gain_rule("pushes-turned")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
@@ -63,6 +65,17 @@ class Pairwise(PairwiseSurrogate):
         there = (weights > 0).astype(np.float64)
         h = self.scale * there * weights**self.power
         return (h, np.zeros_like(h)) if self.form == "weighted" else (there, h)
+
+    def exact_edge(self, weight: Fraction) -> tuple[Fraction, Fraction] | None:
+        """Return factor and offset as `edges` does; None where the power is not whole, as they are irrational."""
+        if self.power != int(self.power):
+            return None
+        h = Fraction(self.scale) * weight ** int(self.power)
+        return (h, Fraction(0)) if self.form == "weighted" else (Fraction(1), h)
+
+    def exact_rule(self) -> Mapping[str, object]:
+        """Return the form with the power and the scale of h."""
+        return {"rule": self.form, "power": int(self.power), "scale": Fraction(self.scale)}
 
     def edges_kernel(self) -> Kernel:
         """Return the compiled `edges`."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.kinds.exact import ConvexPhi
 from rankbench.surrogates.pairwise import Pairwise
 
 if TYPE_CHECKING:
@@ -43,6 +45,10 @@ class PairwiseExponential(Pairwise):
         with np.errstate(over="ignore"):
             ddphi: NDArray[np.float64] = np.exp(-margin)
         return ddphi
+
+    def exact_phi(self) -> ConvexPhi:
+        """Return the expression."""
+        return ConvexPhi(expression="exp(-t)", infimum=Fraction(0))
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel]:
         """Return compiled phi, dphi and ddphi."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Property
+from rankbench.kinds.exact import ConvexPhi
 from rankbench.surrogates.pairwise import Pairwise
 
 if TYPE_CHECKING:
@@ -37,6 +39,10 @@ class PairwiseHinge(Pairwise):
         """Return ``-1`` where t < 1, else 0."""
         value: NDArray[np.float64] = -(margin < 1.0).astype(np.float64)
         return value
+
+    def exact_phi(self) -> ConvexPhi:
+        """Return ``1 - t`` up to 1, then 0."""
+        return ConvexPhi(((Fraction(1), (Fraction(1), Fraction(-1))), (None, (Fraction(0),))))
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, None]:
         """Return compiled phi and dphi."""

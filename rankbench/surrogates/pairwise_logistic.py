@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.kinds.exact import ConvexPhi
 from rankbench.surrogates.pairwise import Pairwise
 
 if TYPE_CHECKING:
@@ -39,6 +41,10 @@ class PairwiseLogistic(Pairwise):
         """Return ``e^t / (1 + e^t)^2``."""
         e = np.exp(-np.abs(margin))
         return e / np.square(1.0 + e)
+
+    def exact_phi(self) -> ConvexPhi:
+        """Return the expression."""
+        return ConvexPhi(expression="log(1 + exp(-t))", infimum=Fraction(0))
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel]:
         """Return compiled phi, dphi and ddphi."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.kinds.exact import ConvexPhi
 from rankbench.surrogates.pairwise import Pairwise
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ class PairwiseSquared(Pairwise):
         """Return 2."""
         value: NDArray[np.float64] = np.full_like(margin, 2.0)
         return value
+
+    def exact_phi(self) -> ConvexPhi:
+        """Return ``1 - 2t + t^2``."""
+        return ConvexPhi.polynomial(1, -2, 1)
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel]:
         """Return compiled phi, dphi and ddphi."""

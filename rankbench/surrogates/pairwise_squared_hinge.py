@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.kinds.exact import ConvexPhi
 from rankbench.surrogates.pairwise import Pairwise
 
 if TYPE_CHECKING:
@@ -40,6 +42,10 @@ class PairwiseSquaredHinge(Pairwise):
         """Return 2 where t < 1, else 0."""
         value: NDArray[np.float64] = 2.0 * (margin < 1.0).astype(np.float64)
         return value
+
+    def exact_phi(self) -> ConvexPhi:
+        """Return ``1 - 2t + t^2`` up to 1, then 0."""
+        return ConvexPhi(((Fraction(1), (Fraction(1), Fraction(-2), Fraction(1))), (None, (Fraction(0),))))
 
     def phi_kernels(self) -> tuple[Kernel, Kernel, Kernel]:
         """Return compiled phi, dphi and ddphi."""

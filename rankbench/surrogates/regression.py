@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -9,8 +11,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Property
-from rankbench.discounts import gains
-from rankbench.surrogates.least_squares import LeastSquares
+from rankbench.discounts import exact_gains, gains
+from rankbench.kinds.exact import ExactScores, ExactSurrogate
+from rankbench.surrogates.least_squares import LeastSquares, exact_squares
 from rankbench.surrogates.normalized import NormalizedGains
 
 if TYPE_CHECKING:
@@ -55,3 +58,12 @@ class Regression(LeastSquares, NormalizedGains):
         from rankbench.surrogates.kernels.normalized import plain_target
 
         return Kernel(plain_target, gain_params(self.gain, self.discount, 1))
+
+    def exact(self, scores: ExactScores) -> ExactSurrogate | None:
+        """Return the squares in rational numbers."""
+        target: list[Fraction] | None = self.exact_shares(scores) if self.normalize else exact_gains(self.gain, scores)
+        return exact_squares(target) if target is not None else None
+
+    def exact_rule(self) -> Mapping[str, object]:
+        """Return the rule of this form."""
+        return self.gain_rule("squares-of-shares" if self.normalize else "squares-of-gains")

@@ -1,0 +1,23 @@
+"""Is a surrogate consistent? Counterexamples and proofs that a third person can check.
+
+The room is also its verb: ``rankbench.certify("pairwise-logistic")`` calls
+`rankbench.certify.certification.certify`.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class _Verb(ModuleType):
+    """A module that can be called: the room and its one verb have the same name."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        from rankbench.certify.certification import certify
+
+        return certify(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Verb

@@ -1,0 +1,366 @@
+"""`rankbench.certify`: whether a surrogate is consistent for a loss, in a class of noise."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import rankbench
+from rankbench.certify.certificate import Certificate
+from rankbench.certify.check import SCHEMA
+from rankbench.certify.classes import ClassDecision, decidable, decide_class
+from rankbench.certify.floats import float_risk
+from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
+from rankbench.certify.newton import on_cone, somewhere
+from rankbench.certify.numerical import NumericalFinding, decide_numerically, lowest
+from rankbench.certify.pointwise import PointFinding, decide_at
+from rankbench.certify.probe import probe, risk_of
+from rankbench.certify.search import draws, in_two_graphs, smaller, widened
+from rankbench.certify.seen import (
+    EXACT_AGGREGATORS,
+    Aggregated,
+    ExactRisk,
+    exact_risk,
+    parts_to_json,
+    phi_to_json,
+    risk_to_json,
+    seen_law,
+)
+from rankbench.certify.truth import Order, TrueLoss, orders_of, true_loss
+from rankbench.certify.writing import checked, linear_pieces, order_of, read_law, seconds_of, written_surrogate
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.surrogate import PairwiseSurrogate, Surrogate
+from rankbench.plugin.manager import get
+
+__all__ = ["SHORT_LOSSES", "certify"]
+
+SHORT_LOSSES = {"pairwise": "pairwise-disagreement", "ndcg": "ndcg", "err": "err", "precision": "precision:k=1"}
+"""Losses by a short name: precision is that of the first item."""
+
+EDGE = 1e-9
+"""What stands for the gap of an equality, which is a violation too."""
+
+BOUNDARIES = 12
+"""Equalities that are found before the search for a strict inequality is given up."""
+
+
+SEEN = 1e-7
+"""Margins below this are not looked for: they could not be told from rounding."""
+
+
+def certify(
+    surrogate: Surrogate | str,
+    *,
+    loss: Loss | str = "pairwise",
+    noise: NoiseClass = "low",
+    items: int = 3,
+    aggregator: Aggregator | str | None = None,
+    k: float = math.inf,
+    budget: float | str = "10s",
+    laws: int | None = None,
+    mu: Path | str | Sequence[Mapping[str, Any]] | None = None,
+    seed: int = 0,
+) -> Certificate:
+    """Look for a counterexample to consistency, or a proof that there is none ([DMJ13]_ Definition 3).
+
+    Parameters
+    ----------
+    surrogate : Surrogate or str
+        Convex, with value and gradient. One that states itself in exact numbers
+        (`rankbench.kinds.exact`) is proved of; of others the verdict is numerical.
+    loss : Loss or str
+        ``pairwise`` (10), ``ndcg`` (14), ``err`` (16), ``precision`` of the first item, or a
+        loss with its parameters.
+    noise : {"low", "dag", "any"}
+        Of the mean graph: Definition 4, no cycle, or no condition. Laws of scores are in all three.
+    items : int
+        2 to 5.
+    aggregator : Aggregator or str, optional
+        The surrogate sees ``s(Y_1..Y_k)`` of it, instead of single graphs.
+    k : float
+        Order of the aggregation; inf: of all judgments, so that the surrogate sees the limit.
+    budget : float or str
+        Seconds, as in ``10``, ``"10s"`` or ``"2m"``, for the search.
+    laws : int, optional
+        Laws that are searched at most, so that the result does not depend on the clock.
+    mu : path or list, optional
+        The law to decide, instead of a search; as certificates have it.
+    seed : int
+        Of the search.
+
+    Returns
+    -------
+    Certificate
+        Checked by `rankbench.certify.check` already.
+
+    Raises
+    ------
+    SpecError
+        Names or parameters that are not, or do not go together.
+    InputError
+        A mu that is no distribution, or not in the noise class.
+    PluginError
+        The surrogate breaks a promise: see `rankbench.certify.probe.probe`.
+
+    Examples
+    --------
+    >>> import rankbench
+    >>> rankbench.certify("pairwise-logistic").verdict
+    'VIOLATION'
+    """
+    return _Question.of(surrogate, loss, noise, items, aggregator, k, mu, seed).answer(seconds_of(budget), laws, mu)
+
+
+@dataclass(frozen=True)
+class _Question:
+    surrogate: Surrogate
+    loss: TrueLoss
+    noise: NoiseClass
+    items: int
+    aggregated: Aggregated | None
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        surrogate: Surrogate | str,
+        loss: Loss | str,
+        noise: NoiseClass,
+        items: int,
+        aggregator: Aggregator | str | None,
+        k: float,
+        mu: object,
+        seed: int,
+    ) -> _Question:
+        made = get(Surrogate, surrogate) if isinstance(surrogate, str) else surrogate
+        judged = get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss
+        if noise not in get_args(NoiseClass):
+            raise SpecError(f"noise is low, dag or any, not {noise!r}")
+        if isinstance(items, bool) or not isinstance(items, int) or not 2 <= items <= 5:
+            raise SpecError(f"2 to 5 items can be certified, not {items}")
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise SpecError(f"a seed is a whole number, 0 or more, not {seed!r}")
+        aggregated = None
+        if aggregator is not None:
+            by = get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator
+            if not (math.isinf(k) or (k == int(k) and 1 <= k <= 100)):
+                raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
+            if by.structure != made.structure:
+                raise SpecError(f"surrogate {made} wants {made.structure}, aggregator {by} makes {by.structure}")
+            aggregated = Aggregated(by, k)
+        elif not math.isinf(k):
+            raise SpecError("k goes with an aggregator")
+        if mu is not None:
+            items = read_law(mu, items).items
+        return cls(made, true_loss(judged, items), noise, items, aggregated, seed)
+
+    def answer(self, seconds: float, laws: int | None, mu: object) -> Certificate:
+        """Decide the law that is given, or search."""
+        if self.aggregated is not None and not self.loss.graphs:
+            raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
+        self._probe()
+        if mu is not None:
+            return self._given(read_law(mu, self.items))
+        return self._search(time.monotonic() + seconds, seconds, laws)
+
+    def _probe(self) -> None:
+        some = draws(self.loss.graphs, self.noise, self.items, 12345)
+        taken = [next(some) for _ in range(3)]
+        probe(self.surrogate, [seen_law(law, self.aggregated) for law in taken], self.loss)
+
+    def _given(self, law: Law) -> Certificate:
+        if law.of_graphs != self.loss.graphs:
+            raise InputError(f"loss {self.loss.loss} is of {'graphs' if self.loss.graphs else 'scores'}, mu is not")
+        if why := why_not_in_class(self.noise, law):
+            raise InputError(f"mu is not in the noise class {self.noise!r}: {why}; --noise any has no condition")
+        _, wrong, _ = orders_of(self.loss, law)
+        if not wrong:
+            raise InputError("every order has the same loss under this mu: there is nothing to get wrong")
+        finding, exact = self._decide(law)
+        return self._certificate(finding, law, exact, {})
+
+    def _decide(self, law: Law) -> tuple[PointFinding | NumericalFinding, ExactRisk | None]:
+        right, wrong, _ = orders_of(self.loss, law)
+        seen = seen_law(law, self.aggregated)
+        exact = self._exact(seen)
+        if exact is not None:
+            return decide_at(exact.risk, right, wrong), exact
+        risk = risk_of(self.surrogate, seen, self.loss)
+        return decide_numerically(risk, self.items, self._shift_invariant, right, wrong), None
+
+    @property
+    def _shift_invariant(self) -> bool:
+        return "shift-invariant" in self.surrogate.properties
+
+    def _exact(self, seen: Law) -> ExactRisk | None:
+        if self.aggregated is not None and self.aggregated.aggregator.name not in EXACT_AGGREGATORS:
+            return None
+        return exact_risk(self.surrogate, seen, self.loss)
+
+    def _judge(self, law: Law) -> float:
+        """Return by how much wrong orders win under a law; 0 or less: they do not. In double precision."""
+        right, wrong, _ = orders_of(self.loss, law)
+        if not wrong:
+            return -1.0
+        exact = self._exact(seen_law(law, self.aggregated))
+        if exact is None or linear_pieces(exact):
+            finding, _ = self._decide(law)
+            if finding.verdict == "VIOLATION_BOUNDARY":
+                return EDGE
+            return finding.margin if finding.verdict == "VIOLATION" else -1.0
+        risk = float_risk(exact.risk)
+        alpha = somewhere(risk, self.items)
+        if order_of(alpha) in right:
+            return -1.0
+        least, margin = risk(alpha)[0], math.inf
+        for order in right:
+            margin = min(margin, risk(on_cone(risk, order))[0] - least)
+            if margin < SEEN:
+                return -1.0
+        return margin
+
+    def _screened(self, law: Law, right: list[Order]) -> bool:
+        """Return whether the least point anywhere may be in a wrong order: cheap, in double precision."""
+        seen = seen_law(law, self.aggregated)
+        exact = self._exact(seen)
+        if exact is None:
+            return (
+                order_of(lowest(risk_of(self.surrogate, seen, self.loss), self.items, self._shift_invariant))
+                not in right
+            )
+        return linear_pieces(exact) or order_of(somewhere(float_risk(exact.risk), self.items)) not in right
+
+    def _search(self, deadline: float, seconds: float, laws: int | None) -> Certificate:
+        decision: ClassDecision | None = None
+        if self._decidable():
+            decision = self._decided(deadline)
+            if decision.mean is None and not decision.left:
+                return self._consistent(decision)
+        count = inconclusive = boundaries = 0
+        known = boundary = None
+        if decision is not None and decision.mean is not None:
+            known = in_two_graphs(decision.mean, self.items)
+        for law in draws(self.loss.graphs, self.noise, self.items, self.seed):
+            if time.monotonic() > deadline or (laws is not None and count >= laws) or boundaries >= BOUNDARIES:
+                break
+            count += 1
+            right, wrong, _ = orders_of(self.loss, law)
+            if not wrong or not self._screened(law, right):
+                continue
+            finding, _ = self._decide(law)
+            inconclusive += finding.verdict == "INCONCLUSIVE"
+            if finding.verdict == "VIOLATION":
+                return self._small(law, self._searched(count, inconclusive))
+            if finding.verdict == "VIOLATION_BOUNDARY":
+                boundary, boundaries = boundary or law, boundaries + 1
+        searched = self._searched(count, inconclusive)
+        if known is not None:
+            finding, exact = self._decide(known)
+            return self._certificate(finding, known, exact, searched)
+        if boundary is not None:
+            return self._small(boundary, searched)
+        if decision is not None and decision.left:
+            searched["cells_left"] = decision.left
+            return self._certificate(PointFinding("INCONCLUSIVE", 0.0), None, None, searched)
+        if laws is None:
+            searched["budget"] = f"{seconds:g}s"
+        return self._claims_nothing("NO_COUNTEREXAMPLE_FOUND", searched)
+
+    def _searched(self, count: int, inconclusive: int) -> dict[str, Any]:
+        sampler = "single edges, leads superadditive" if self.noise == "low" else "single edges"
+        return {
+            "laws": count,
+            "inconclusive": inconclusive,
+            "sampler": sampler if self.loss.graphs else "up to four vectors of grades from 0 to 4",
+        }
+
+    def _small(self, law: Law, searched: dict[str, Any]) -> Certificate:
+        """Return the certificate of a violation, of a law made easy to follow."""
+        merge = self.loss.graphs and isinstance(self.surrogate, PairwiseSurrogate) and self.surrogate.linear
+        for one in (smaller(widened(law, self.noise, self._judge), self.noise, self._judge, merge), law):
+            finding, exact = self._decide(one)
+            if finding.verdict in ("VIOLATION", "VIOLATION_BOUNDARY"):
+                return self._certificate(finding, one, exact, searched)
+        raise AssertionError("a violation was found")
+
+    def _decidable(self) -> bool:
+        if not (self.loss.graphs and isinstance(self.surrogate, PairwiseSurrogate)):
+            return False
+        name = "" if self.aggregated is None else self.aggregated.aggregator.name
+        whole = self.aggregated is None or math.isinf(self.aggregated.k) or name == "average-adjacency"
+        plain = not getattr(self.loss.loss, "normalize", False)
+        rule = self.surrogate.exact_rule() or {}
+        linear = self.surrogate.linear and rule.get("rule") == "weighted" and rule.get("power") == 1
+        return whole and plain and decidable(self.surrogate.exact_phi(), linear, name, self.items)
+
+    def _decided(self, deadline: float) -> ClassDecision:
+        phi = self.surrogate.exact_phi()  # type: ignore[attr-defined]
+        difference = self.aggregated is not None and self.aggregated.aggregator.name == "difference-graph"
+        return decide_class(phi, self.noise, difference, self.items, deadline)
+
+    def _consistent(self, decision: ClassDecision) -> Certificate:
+        content = self._frame("CONSISTENT", "exact")
+        content |= {
+            "phis": [phi_to_json(self.surrogate.exact_phi())],  # type: ignore[attr-defined]
+            "cells": decision.to_json(),
+            "gap": "0",
+            "searched": {"cells": len(decision.proofs)},
+        }
+        return checked(Certificate(content))
+
+    def _claims_nothing(self, verdict: str, searched: dict[str, Any]) -> Certificate:
+        seen = seen_law(next(draws(self.loss.graphs, self.noise, self.items, 0)), self.aggregated)
+        arithmetic = "numerical" if self._exact(seen) is None else "interval"
+        return Certificate({**self._frame(verdict, arithmetic), "searched": searched})
+
+    def _certificate(
+        self,
+        finding: PointFinding | NumericalFinding,
+        law: Law | None,
+        exact: ExactRisk | None,
+        searched: dict[str, Any],
+    ) -> Certificate:
+        if law is None or finding.verdict == "INCONCLUSIVE":
+            content = self._frame("INCONCLUSIVE", "numerical" if exact is None else "interval")
+            content |= {"mu": law.to_json() if law else [], "searched": {**searched, "margin": f"{finding.margin:.6g}"}}
+            return Certificate(content)
+        rational = exact is not None and all(phi.exact for phi in exact.phis) and not exact.risk.entropy
+        content = self._frame(finding.verdict, "numerical" if exact is None else "exact" if rational else "interval")
+        content |= {"mu": law.to_json(), "alpha": [str(a) for a in finding.alpha]}
+        if exact is not None:
+            content |= {
+                "seen": parts_to_json(exact),
+                "phis": [phi_to_json(phi) for phi in exact.phis],
+                "risk": risk_to_json(exact.risk, exact.phis),
+            }
+        content |= {
+            "alpha_value": str(finding.alpha_value),
+            "bounds": [bound.to_json() for bound in finding.bounds],
+            "gap": str(finding.gap),
+            "searched": searched,
+        }
+        return checked(Certificate(content))
+
+    def _frame(self, verdict: str, arithmetic: str) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "verdict": verdict,
+            "arithmetic": arithmetic,
+            "items": self.items,
+            "noise": self.noise,
+            "loss": self.loss.to_json(),
+            "surrogate": written_surrogate(self.surrogate),
+            "aggregation": None if self.aggregated is None else self.aggregated.to_json(),
+            "mu": [],
+            "alpha": [],
+            "bounds": [],
+            "gap": "0",
+            "seed": self.seed,
+            "versions": {"rankbench": rankbench.__version__},
+        }

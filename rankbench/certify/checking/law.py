@@ -1,0 +1,242 @@
+"""What mu, noise class, loss and surrogate of a certificate mean, in exact numbers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from math import factorial
+from typing import Any, TypeAlias
+
+from rankbench.certify.checking.numbers import FARTHEST, Rejected, rational, rationals, whole
+
+__all__ = [
+    "Graph",
+    "Levels",
+    "Structure",
+    "aggregated",
+    "gains",
+    "in_class",
+    "law",
+    "mean_graph",
+    "named",
+    "net_weights",
+    "satisfied",
+    "structure",
+    "true_risk",
+    "weak_orders",
+]
+
+Graph: TypeAlias = dict[tuple[int, int], Fraction]
+Structure: TypeAlias = "list[Fraction] | Graph"
+Levels: TypeAlias = tuple[tuple[int, ...], ...]
+"""A weak order: levels of items from 0, the best first."""
+
+LARGEST_LAW = 400
+"""Structures of a law."""
+
+
+def weak_orders(m: int) -> Iterator[Levels]:
+    """Return all weak orders of m items: 13, 75 or 541 of 3, 4 or 5."""
+
+    def rest(items: tuple[int, ...]) -> Iterator[Levels]:
+        if not items:
+            yield ()
+            return
+        for size in range(1, len(items) + 1):
+            for level in itertools.combinations(items, size):
+                for below in rest(tuple(i for i in items if i not in level)):
+                    yield (level, *below)
+
+    return rest(tuple(range(m)))
+
+
+def named(levels: Levels) -> str:
+    """Return a weak order as ``1>2=3``, items counted from 1."""
+    return ">".join("=".join(str(i + 1) for i in level) for level in levels)
+
+
+def structure(written: object, m: int) -> Structure:
+    """Read a score vector (a list) or a graph (``{"1>2": weight}``)."""
+    if isinstance(written, list):
+        scores = rationals(written, m)
+        if any(abs(s) > FARTHEST for s in scores):
+            raise Rejected(f"a score is beyond {FARTHEST}")
+        return scores
+    if not isinstance(written, dict):
+        raise Rejected("a structure is a list of scores, or an object of edges")
+    graph: Graph = {}
+    for edge, weight in written.items():
+        ends = edge.split(">")
+        if len(ends) != 2 or any(not (e.isascii() and e.isdigit() and 1 <= int(e[:3]) <= m) for e in ends):
+            raise Rejected(f"{edge[:40]!r} is no edge between two of {m} items")
+        i, j = (int(e) - 1 for e in ends)
+        if i == j or (i, j) in graph:
+            raise Rejected(f"{edge[:40]!r} is a loop, or there twice")
+        graph[i, j] = rational(weight)
+        if not 0 < graph[i, j] <= FARTHEST:
+            raise Rejected(f"the weight of {edge!r} is not above 0 and at most {FARTHEST}")
+    return graph
+
+
+def law(written: object, m: int) -> list[tuple[Fraction, Structure]]:
+    """Read a distribution: weights above 0 whose sum is exactly 1, structures of one kind."""
+    if not isinstance(written, list) or not 1 <= len(written) <= LARGEST_LAW:
+        raise Rejected(f"mu has 1 to {LARGEST_LAW} structures")
+    found = []
+    for entry in written:
+        if not isinstance(entry, dict) or not {"weight", "structure"} <= set(entry):
+            raise Rejected("every entry of mu has a weight and a structure")
+        found.append((rational(entry["weight"]), structure(entry["structure"], m)))
+    if any(weight <= 0 for weight, _ in found):
+        raise Rejected("a weight of mu is not above 0")
+    total = sum(weight for weight, _ in found)
+    if total != 1:
+        raise Rejected(f"the weights of mu sum to {str(total)[:40]}, not to 1")
+    if len({isinstance(s, list) for _, s in found}) != 1:
+        raise Rejected("mu has structures of two kinds")
+    return found
+
+
+def mean_graph(mu: list[tuple[Fraction, Structure]]) -> Graph:
+    """Return E[Y]."""
+    mean: Graph = {}
+    for weight, graph in mu:
+        if isinstance(graph, dict):
+            for pair, value in graph.items():
+                mean[pair] = mean.get(pair, Fraction(0)) + weight * value
+    return mean
+
+
+def in_class(noise: str, mean: Graph, m: int) -> str:
+    """Return why a mean graph is not in a noise class ([DMJ13]_ Definition 4); empty if it is."""
+    lead = {(i, j): mean.get((i, j), Fraction(0)) - mean.get((j, i), Fraction(0)) for i, j in _pairs(m)}
+    if noise == "low":
+        for i, j, k in itertools.permutations(range(m), 3):
+            if lead[i, j] > 0 and lead[j, k] > 0 and lead[i, k] < lead[i, j] + lead[j, k]:
+                return f"not low-noise: the lead of {i + 1} over {k + 1} is less than those by way of {j + 1}"
+    if noise in ("low", "dag"):
+        left = set(range(m))
+        while left:
+            first = [i for i in left if not any(lead[j, i] > 0 for j in left if j != i)]
+            if not first:
+                return "the difference graph has a cycle"
+            left -= set(first)
+    return ""
+
+
+def _pairs(m: int) -> list[tuple[int, int]]:
+    return list(itertools.permutations(range(m), 2))
+
+
+def true_risk(loss: Mapping[str, Any], mu: list[tuple[Fraction, Structure]], levels: Levels) -> Fraction:
+    """Return the expected loss of scores that order items so, exactly."""
+    return sum((weight * _loss(loss, s, levels) for weight, s in mu), Fraction(0))
+
+
+def _loss(loss: Mapping[str, Any], s: Structure, levels: Levels) -> Fraction:
+    m = sum(len(level) for level in levels)
+    name = loss.get("name")
+    if name == "pairwise":
+        if not isinstance(s, dict):
+            raise Rejected("the pairwise loss is of graphs")
+        place = {i: at for at, level in enumerate(levels) for i in level}
+        # (10): a tie of i < j is charged the weight of i over j, and not that of j over i.
+        charged = [w for (i, j), w in s.items() if place[i] > place[j] or (place[i] == place[j] and i < j)]
+        whole_weight = sum(s.values()) if loss.get("normalize") is True else Fraction(1)
+        return sum(charged, Fraction(0)) / whole_weight if whole_weight else Fraction(0)
+    if not isinstance(s, list):
+        raise Rejected("this loss is of scores")
+    table = _table(loss, m)
+    if name == "ndcg":
+        gained = gains(str(loss.get("gain")), s)
+        best = sum(g * d for g, d in zip(sorted(gained, reverse=True), table, strict=True))
+        if best <= 0 or not any(s):
+            return Fraction(0)
+        return 1 - _by_ties(levels, lambda order: sum(gained[i] * d for i, d in zip(order, table, strict=True))) / best
+    if name == "err":
+        chance = satisfied(loss.get("top"), s)
+        return 1 - _by_ties(levels, lambda order: _cascade(chance, table, order))
+    raise Rejected(f"there is no loss {str(name)[:40]!r}")
+
+
+def _table(loss: Mapping[str, Any], m: int) -> list[Fraction]:
+    table = rationals(loss.get("discounts"))[:m]
+    if len(table) < m or any(d < 0 for d in table) or table != sorted(table, reverse=True):
+        raise Rejected("discounts are at least 0, do not increase, and there is one for each item")
+    return table
+
+
+def _cascade(chance: list[Fraction], table: list[Fraction], order: tuple[int, ...]) -> Fraction:
+    seen, found = Fraction(1), Fraction(0)
+    for i, d in zip(order, table, strict=True):
+        found += d * chance[i] * seen
+        seen *= 1 - chance[i]
+    return found
+
+
+def _by_ties(levels: Levels, earned: Any) -> Fraction:
+    """Return the mean over all orders that break the ties."""
+    total, count = Fraction(0), 1
+    for level in levels:
+        count *= factorial(len(level))
+    for parts in itertools.product(*(itertools.permutations(level) for level in levels)):
+        total += earned(tuple(i for part in parts for i in part))
+    return total / count
+
+
+def gains(name: str, s: list[Fraction]) -> list[Fraction]:
+    """Return G(s)."""
+    if name == "identity":
+        return s
+    if name != "exp2" or any(x.denominator != 1 or abs(x) > 100 for x in s):
+        raise Rejected("gains are identity, or exp2 of whole scores up to 100")
+    return [Fraction(2) ** int(x) - 1 for x in s]
+
+
+def satisfied(top: object, s: list[Fraction]) -> list[Fraction]:
+    """Return the probability to satisfy, ``(2^s - 1) / 2^top`` within [0, 1]."""
+    scale = Fraction(2) ** whole(top, 0, 100, "the largest grade")
+    return [min(max(g / scale, Fraction(0)), Fraction(1)) for g in gains("exp2", s)]
+
+
+def aggregated(mu: list[tuple[Fraction, Structure]], name: str, k: object, m: int) -> list[tuple[Fraction, Structure]]:
+    """Return the law of ``s(Y_1..Y_k)`` for independent Y of mu, by aggregators that are exact."""
+    if k == "inf":
+        return [(Fraction(1), _aggregate(name, mean_graph(mu), m))]
+    count = whole(k, 1, 100, "k")
+    found: dict[tuple[tuple[tuple[int, int], Fraction], ...], Fraction] = {}
+    for chosen in itertools.combinations_with_replacement(range(len(mu)), count):
+        chance = Fraction(factorial(count))
+        graph: Graph = {}
+        for at in set(chosen):
+            weight, own = mu[at]
+            times = chosen.count(at)
+            chance *= weight**times / factorial(times)
+            for pair, value in own.items():  # type: ignore[union-attr]
+                graph[pair] = graph.get(pair, Fraction(0)) + value * times / count
+        key = tuple(sorted(graph.items()))
+        found[key] = found.get(key, Fraction(0)) + chance
+        if len(found) > LARGEST_LAW:
+            raise Rejected(f"aggregation makes more than {LARGEST_LAW} structures")
+    return [(chance, _aggregate(name, dict(key), m)) for key, chance in found.items()]
+
+
+def _aggregate(name: str, mean: Graph, m: int) -> Structure:
+    if name == "average-adjacency":
+        return mean
+    if name == "difference-graph":
+        leads = {(i, j): w - mean.get((j, i), Fraction(0)) for (i, j), w in mean.items()}
+        return {pair: lead for pair, lead in leads.items() if lead > 0}
+    if name == "net-weights":
+        return net_weights(mean, m)
+    raise Rejected(f"the checker does not know how {name[:40]!r} aggregates")
+
+
+def net_weights(graph: Graph, m: int) -> list[Fraction]:
+    """Return what each item's edges weigh more than those against it."""
+    net = [Fraction(0)] * m
+    for (i, j), weight in graph.items():
+        net[i] += weight
+        net[j] -= weight
+    return net

@@ -1,0 +1,158 @@
+"""How a surrogate makes terms of a structure: the rules that a checker follows by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from rankbench.certify.checking.law import Graph, Structure, gains, net_weights, satisfied
+from rankbench.certify.checking.numbers import Rejected, rational, rationals, whole
+
+__all__ = ["Risk", "Term", "followed", "merged", "read_risk"]
+
+
+class Term(NamedTuple):
+    """``factor * phi(form . alpha - offset)``, phi by its number."""
+
+    phi: int
+    form: tuple[int, ...]
+    offset: Fraction
+    factor: Fraction
+
+
+class Risk(NamedTuple):
+    """A sum of terms, plus ``linear . alpha``, plus ``entropy * log sum e^alpha``."""
+
+    terms: tuple[Term, ...]
+    linear: tuple[Fraction, ...]
+    entropy: Fraction
+
+
+def read_risk(written: object, m: int, phis: int) -> Risk:
+    """Read the terms of one structure, or of the law."""
+    if not isinstance(written, dict) or set(written) != {"terms", "linear", "entropy"}:
+        raise Rejected("a surrogate's sum has terms, linear and entropy")
+    terms = []
+    if not isinstance(written["terms"], list) or len(written["terms"]) > 2000:
+        raise Rejected("a sum has at most 2000 terms")
+    for entry in written["terms"]:
+        if not isinstance(entry, dict) or set(entry) != {"factor", "form", "offset", "phi"}:
+            raise Rejected("a term has factor, form, offset and phi")
+        form = tuple(whole(c, -1, 1, "a coefficient") for c in entry["form"])
+        if len(form) != m or not any(form):
+            raise Rejected("a form has one coefficient an item, and one that is not 0")
+        factor = rational(entry["factor"])
+        if factor < 0:
+            raise Rejected("a factor is below 0: the sum need not be convex")
+        terms.append(Term(whole(entry["phi"], 0, phis - 1, "phi"), form, rational(entry["offset"]), factor))
+    entropy = rational(written["entropy"])
+    if entropy < 0:
+        raise Rejected("entropy is below 0: the sum need not be convex")
+    return Risk(tuple(terms), tuple(rationals(written["linear"], m)), entropy)
+
+
+def merged(m: int, law: list[tuple[Fraction, Risk]]) -> Risk:
+    """Return the mean of sums, equal terms as one, in the order of phi, form and offset."""
+    factors: dict[tuple[int, tuple[int, ...], Fraction], Fraction] = {}
+    linear, entropy = [Fraction(0)] * m, Fraction(0)
+    for weight, risk in law:
+        for phi, form, offset, factor in risk.terms:
+            if factor:
+                key = (phi, form, offset)
+                factors[key] = factors.get(key, Fraction(0)) + weight * factor
+        linear = [a + weight * b for a, b in zip(linear, risk.linear, strict=True)]
+        entropy += weight * risk.entropy
+    return Risk(tuple(Term(*key, factors[key]) for key in sorted(factors)), tuple(linear), entropy)
+
+
+def followed(rule: Mapping[str, Any], s: Structure, m: int, loss: Mapping[str, Any]) -> Risk:
+    """Return the terms of one structure by a rule of docs/certificates.md, with phi number 0.
+
+    A surrogate of edges sees scores as the graph of leads of the loss's gains, a surrogate of
+    scores sees a graph's net weights.
+    """
+    kind = rule.get("rule")
+    if kind in ("weighted", "margin"):
+        graph = s if isinstance(s, dict) else _leads(_gained(loss, s))
+        power, scale = whole(rule.get("power"), 0, 8, "power"), rational(rule.get("scale", "1"))
+        if scale <= 0 or (kind == "weighted" and scale != 1):
+            raise Rejected("scale is above 0, and 1 in a weighted sum")
+        h = {pair: scale * weight**power for pair, weight in graph.items()}
+        zero, one = Fraction(0), Fraction(1)
+        return _of_pairs(m, {p: (w, zero) if kind == "weighted" else (one, w) for p, w in h.items()})
+    scores = s if isinstance(s, list) else net_weights(s, m)
+    none = (Fraction(0),) * m
+    if kind == "squares":
+        return _squares([x / _above(rule.get("nu")) for x in scores])
+    if kind == "power":
+        terms = [Term(0, _unit(m, j), Fraction(0), Fraction(1, m)) for j in range(m)]
+        return Risk(tuple(terms), tuple(-x / (m * _above(rule.get("nu"))) for x in scores), Fraction(0))
+    if kind == "squares-of-gains":
+        return _squares(gains(str(rule.get("gain")), scores))
+    if kind == "pushes-of-satisfaction":
+        return _pushes(satisfied(rule.get("top"), scores), 1)
+    shares = _shares(rule, scores, m)
+    if kind == "squares-of-shares":
+        return _squares(shares)
+    raised = [x - min(Fraction(0), *shares) for x in shares]
+    if kind == "cross-entropy":
+        return Risk((), tuple(-w for w in raised), sum(raised, Fraction(0)))
+    if kind in ("pushes", "pushes-turned"):
+        return _pushes(raised, 1 if kind == "pushes" else -1)
+    return Risk((), none, _unknown(kind))
+
+
+def _unknown(kind: object) -> Fraction:
+    raise Rejected(f"there is no rule {str(kind)[:40]!r}")
+
+
+def _above(value: object) -> Fraction:
+    number = rational(value)
+    if number <= 0:
+        raise Rejected("nu is not above 0")
+    return number
+
+
+def _gained(loss: Mapping[str, Any], s: list[Fraction]) -> list[Fraction]:
+    if loss.get("name") == "err":
+        return satisfied(loss.get("top"), s)
+    return gains(str(loss.get("gain")), s) if loss.get("name") == "ndcg" else s
+
+
+def _leads(scores: list[Fraction]) -> Graph:
+    m = len(scores)
+    return {(i, j): scores[i] - scores[j] for i in range(m) for j in range(m) if scores[i] > scores[j]}
+
+
+def _shares(rule: Mapping[str, Any], scores: list[Fraction], m: int) -> list[Fraction]:
+    gained, table = gains(str(rule.get("gain")), scores), rationals(rule.get("discounts"))[:m]
+    if len(table) < m or table != sorted(table, reverse=True):
+        raise Rejected("discounts do not increase, and there is one for each item")
+    best = sum(g * d for g, d in zip(sorted(gained, reverse=True), table, strict=True))
+    return [g / best for g in gained] if best > 0 and any(scores) else [Fraction(0)] * m
+
+
+def _unit(m: int, j: int) -> tuple[int, ...]:
+    return tuple(int(i == j) for i in range(m))
+
+
+def _squares(target: list[Fraction]) -> Risk:
+    m = len(target)
+    terms = [Term(0, _unit(m, j), t, Fraction(1, 2 * m)) for j, t in enumerate(target)]
+    return Risk(tuple(terms), (Fraction(0),) * m, Fraction(0))
+
+
+def _pushes(weights: list[Fraction], sign: int) -> Risk:
+    m = len(weights)
+    pairs = {(j, k) if sign > 0 else (k, j): (weights[j], Fraction(0)) for j in range(m) for k in range(m) if j != k}
+    return _of_pairs(m, pairs)
+
+
+def _of_pairs(m: int, pairs: dict[tuple[int, int], tuple[Fraction, Fraction]]) -> Risk:
+    terms = []
+    for (i, j), (factor, offset) in pairs.items():
+        if factor:
+            form = tuple(int(k == i) - int(k == j) for k in range(m))
+            terms.append(Term(0, form, offset, factor))
+    return Risk(tuple(terms), (Fraction(0),) * m, Fraction(0))

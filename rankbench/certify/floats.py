@@ -1,0 +1,179 @@
+"""Convex functions and sums of them in double precision, with two derivatives: what the search works with."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import PluginError
+from rankbench.kinds.exact import ConvexPhi, ExactSurrogate
+
+__all__ = ["FloatRisk", "Jets", "float_risk", "jets"]
+
+Vector: TypeAlias = NDArray[np.float64]
+Jets: TypeAlias = tuple[Vector, Vector, Vector]
+"""Values, first and second derivatives, elementwise."""
+
+
+def jets(phi: ConvexPhi, t: Vector) -> Jets:
+    """Return phi, phi' and phi'' at each t; at a kink those of the left piece."""
+    if phi.pieces:
+        found = [np.zeros_like(t), np.zeros_like(t), np.zeros_like(t)]
+        left = np.ones(t.shape, dtype=np.bool_)
+        for end, coefficients in phi.pieces:
+            a, b, c = (float(x) for x in (*coefficients, 0, 0, 0)[:3])
+            here = left if end is None else left & (t <= float(end))
+            for out, values in zip(found, (a + t * (b + t * c), b + 2 * c * t, np.full_like(t, 2 * c)), strict=True):
+                out[here] = values[here]
+            left = left & ~here
+        return found[0], found[1], found[2]
+    with np.errstate(all="ignore"):
+        v, d, dd = _evaluate(_tree(phi.expression), t)
+    return v + np.zeros_like(t), d + np.zeros_like(t), dd + np.zeros_like(t)
+
+
+@cache
+def _tree(expression: str) -> ast.AST:
+    try:
+        return ast.parse(expression, mode="eval").body
+    except SyntaxError as error:
+        raise PluginError(f"the expression {expression!r} of phi cannot be read: {error.msg}") from None
+
+
+def _evaluate(node: ast.AST, t: Vector) -> Jets:
+    zero = np.zeros_like(t)
+    if isinstance(node, ast.Name) and node.id == "t":
+        return t, zero + 1.0, zero
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return zero + float(node.value), zero, zero  # type: ignore[arg-type]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        v, d, dd = _evaluate(node.operand, t)
+        return -v, -d, -dd
+    if isinstance(node, ast.BinOp):
+        return _operation(node.op, _evaluate(node.left, t), _evaluate(node.right, t))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return _function(node.func.id, [_evaluate(argument, t) for argument in node.args])
+    raise PluginError("the expression of phi has t, numbers, + - * / **, exp, log, sqrt, abs and max")
+
+
+def _operation(op: ast.operator, a: Jets, b: Jets) -> Jets:
+    (u, du, ddu), (v, dv, ddv) = a, b
+    if isinstance(op, ast.Add):
+        return u + v, du + dv, ddu + ddv
+    if isinstance(op, ast.Sub):
+        return u - v, du - dv, ddu - ddv
+    if isinstance(op, ast.Mult):
+        return u * v, du * v + u * dv, ddu * v + 2 * du * dv + u * ddv
+    if isinstance(op, ast.Div):
+        ratio = u / v
+        slope = (du - ratio * dv) / v
+        return ratio, slope, (ddu - 2 * slope * dv - ratio * ddv) / v
+    if isinstance(op, ast.Pow):
+        p = v
+        inner = np.where(u == 0, 0.0, np.where(u == 0, 1.0, u) ** (p - 2))
+        second = np.where(p == 2, 1.0, inner)
+        return u**p, p * u * second * du, p * ((p - 1) * second * du**2 + u * second * ddu)
+    raise PluginError("the expression of phi has + - * / and powers")
+
+
+def _function(name: str, given: list[Jets]) -> Jets:
+    if name == "max" and len(given) == 2:
+        first = given[0][0] >= given[1][0]
+        v, d, dd = (np.where(first, a, b) for a, b in zip(given[0], given[1], strict=True))
+        return v, d, dd
+    if len(given) != 1:
+        raise PluginError(f"{name} takes another number of arguments")
+    u, du, ddu = given[0]
+    if name == "exp":
+        raised = np.exp(u)
+        return raised, raised * du, raised * (du**2 + ddu)
+    if name == "log":
+        return np.log(u), du / u, ddu / u - (du / u) ** 2
+    if name == "sqrt":
+        root = np.sqrt(u)
+        return root, du / (2 * root), ddu / (2 * root) - du**2 / (4 * root**3)
+    if name == "abs":
+        sign = np.sign(u)
+        return np.abs(u), sign * du, sign * ddu
+    raise PluginError(f"the expression of phi has a function {name}, which is not known")
+
+
+@dataclass(frozen=True, eq=False)
+class FloatRisk:
+    """``sum_t f_t phi_t(c_t'alpha - o_t) + b'alpha + e log sum e^alpha`` in double precision.
+
+    Attributes
+    ----------
+    phis : tuple of (ConvexPhi, slice)
+        Each phi with its terms, which stand side by side.
+    forms : ndarray of float64, shape (T, m)
+    factors, offsets : ndarray of float64, shape (T,)
+    linear : ndarray of float64, shape (m,)
+    entropy : float
+    """
+
+    phis: tuple[tuple[ConvexPhi, slice], ...]
+    forms: Vector
+    factors: Vector
+    offsets: Vector
+    linear: Vector
+    entropy: float
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether only differences of scores matter."""
+        return not self.forms.sum(axis=1).any() and abs(float(self.linear.sum()) + self.entropy) < 1e-12
+
+    def terms(self, alpha: Vector) -> Jets:
+        """Return phi_t and two derivatives of each term, shape (T,)."""
+        t = self.forms @ alpha - self.offsets
+        parts = [jets(phi, t[where]) for phi, where in self.phis]
+        if not parts:
+            return t, t, t
+        v, d, dd = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return v, d, dd
+
+    def __call__(self, alpha: Vector) -> tuple[float, Vector, Vector]:
+        """Return the value, the gradient and the Hessian."""
+        v, d, dd = self.terms(alpha)
+        value = float(self.factors @ v + self.linear @ alpha)
+        gradient = self.forms.T @ (self.factors * d) + self.linear
+        hessian = self.forms.T @ ((self.factors * dd)[:, None] * self.forms)
+        if self.entropy:
+            top = float(alpha.max())
+            raised = np.exp(alpha - top)
+            mass = float(raised.sum())
+            shares = raised / mass
+            value += self.entropy * (top + float(np.log(mass)))
+            gradient = gradient + self.entropy * shares
+            hessian = hessian + self.entropy * (np.diag(shares) - np.outer(shares, shares))
+        return value, gradient, hessian
+
+
+def float_risk(risk: ExactSurrogate) -> FloatRisk:
+    """Return a sum in double precision; its terms stand phi by phi, as `merged` leaves them."""
+    m = len(risk.linear)
+    phis: list[tuple[ConvexPhi, slice]] = []
+    for at, term in enumerate(risk.terms):
+        if phis and phis[-1][0] == term.phi:
+            phis[-1] = (term.phi, slice(phis[-1][1].start, at + 1))
+        else:
+            phis.append((term.phi, slice(at, at + 1)))
+    return FloatRisk(
+        tuple(phis),
+        np.array([term.coefficients for term in risk.terms], dtype=np.float64).reshape(-1, m),
+        _array([term.factor for term in risk.terms]),
+        _array([term.offset for term in risk.terms]),
+        _array(risk.linear),
+        float(risk.entropy),
+    )
+
+
+def _array(numbers: Sequence[object]) -> Vector:
+    return np.array([float(number) for number in numbers], dtype=np.float64)  # type: ignore[arg-type]

@@ -1,0 +1,188 @@
+"""Surrogates that give values and gradients alone: verdicts in double precision, labelled so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.certify.newton import FAR, cone_basis
+from rankbench.certify.pointwise import PointVerdict, order_name
+from rankbench.certify.truth import Order
+from rankbench.theory.risks import Risk
+
+__all__ = ["NumericalBound", "NumericalFinding", "decide_numerically", "lowest"]
+
+Vector = NDArray[np.float64]
+
+LEAST_GAP = 2e-6
+"""Margins below this are called neither way: gradients are rounded, and slopes up to 1e-6 taken for 0."""
+
+SLACK = 5e-7
+"""Slopes out of a cone that are taken for 0."""
+
+CUTS = 60
+"""Tangent planes of a bound, at most; those without weight are left out."""
+
+
+@dataclass(frozen=True)
+class NumericalBound:
+    """A mixture of tangent planes that does not go down anywhere in a cone."""
+
+    order: str
+    cuts: tuple[tuple[Fraction, tuple[Fraction, ...], Fraction, tuple[Fraction, ...]], ...]
+    value: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a certificate has it."""
+        cuts = [
+            {"weight": str(w), "point": [str(x) for x in p], "value": str(v), "gradient": [str(x) for x in g]}
+            for w, p, v, g in self.cuts
+        ]
+        return {"order": self.order, "cuts": cuts}
+
+
+@dataclass(frozen=True)
+class NumericalFinding:
+    """A verdict for one law; see `rankbench.certify.pointwise.PointFinding`."""
+
+    verdict: PointVerdict
+    margin: float
+    alpha: tuple[Fraction, ...] = ()
+    alpha_value: Fraction = Fraction(0)
+    bounds: tuple[NumericalBound, ...] = ()
+    gap: Fraction = Fraction(0)
+
+
+def lowest(risk: Risk, m: int, shift_invariant: bool, order: Sequence[int] | None = None, tilt: float = 0.0) -> Vector:
+    """Return where the risk is least, on the cone of an order or anywhere, shape (m,)."""
+    from scipy.optimize import minimize
+
+    basis = np.eye(m) if order is None else cone_basis(order)
+    slope = np.zeros(m)
+    bounds = [(-FAR, FAR)] * m
+    if order is not None:
+        slope[1:] = tilt
+        bounds = [(-FAR, FAR) if not shift_invariant else (0.0, 0.0), *[(0.0, FAR)] * (m - 1)]
+
+    def moved(z: Vector) -> tuple[float, Vector]:
+        value, gradient = risk(basis @ z)
+        return value - float(slope @ z), basis.T @ gradient - slope
+
+    start = np.zeros(m) if order is None else np.array([0.0, *[0.5] * (m - 1)])
+    options = {"ftol": 0.0, "gtol": 1e-11, "maxiter": 500}
+    for _ in range(2):
+        found = minimize(moved, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        start = found.x
+    return np.asarray(basis @ start, dtype=np.float64)
+
+
+def decide_numerically(
+    risk: Risk, m: int, shift_invariant: bool, right: list[Order], wrong: list[Order]
+) -> NumericalFinding:
+    """Decide as `rankbench.certify.pointwise.decide_at` does, from values and gradients."""
+    found = [[(*_on_cone(risk, m, shift_invariant, order), order) for order in side] for side in (right, wrong)]
+    best = [min(side, key=lambda entry: entry[2]) for side in found]
+    margin = best[0][2] - best[1][2]
+    wins, loses = (1, 0) if margin > 0 else (0, 1)
+    bounds = tuple(bound for bound, *_ in found[loses] if bound is not None)
+    if abs(margin) <= LEAST_GAP or len(bounds) < len(found[loses]):
+        return NumericalFinding("INCONCLUSIVE", margin)
+    _, point, _, order = best[wins]
+    alpha = _ordered(tuple(Fraction(round(float(a) * 10**9), 10**9) for a in point), order)
+    value = _rational(risk(np.array([float(a) for a in alpha]))[0]) + Fraction(1, 10**9)
+    gap = _rational(min(bound.value for bound in bounds)) - value - Fraction(1, 10**8)
+    if gap <= Fraction(1, 10**6):
+        return NumericalFinding("INCONCLUSIVE", margin)
+    verdict: PointVerdict = "VIOLATION" if margin > 0 else "CONSISTENT_AT_MU"
+    return NumericalFinding(verdict, margin, alpha, value, bounds, gap)
+
+
+def _rational(value: float) -> Fraction:
+    return Fraction(round(value * 10**12), 10**12)
+
+
+def _ordered(alpha: tuple[Fraction, ...], order: Order) -> tuple[Fraction, ...]:
+    found = list(alpha)
+    for above, below in pairwise(order):
+        found[below] = min(found[below], found[above])
+    return tuple(found)
+
+
+def _on_cone(risk: Risk, m: int, shift: bool, order: Order) -> tuple[NumericalBound | None, Vector, float]:
+    """Return a bound on a cone, the best point there and its value: one tangent plane, or some mixed."""
+    alpha = lowest(risk, m, shift, order)
+    value = risk(alpha)[0]
+    cut = _cut(risk, alpha)
+    if _inside(np.array([float(g) for g in cut[2]]), order):
+        single = NumericalBound(order_name(order), ((Fraction(1), *cut),), _constant([(1.0, cut)]))
+        if single.value > value - LEAST_GAP / 4:
+            return single, alpha, value
+    return _kelley(risk, m, shift, order, alpha)
+
+
+def _cut(risk: Risk, alpha: Vector) -> tuple[tuple[Fraction, ...], Fraction, tuple[Fraction, ...]]:
+    point = tuple(Fraction(round(float(a) * 10**12), 10**12) for a in alpha)
+    value, gradient = risk(np.array([float(p) for p in point]))
+    exact = [Fraction(round(float(g) * 10**15), 10**15) for g in gradient]
+    return point, Fraction(round(value * 10**15), 10**15), tuple(exact)
+
+
+def _inside(gradient: Vector, order: Order) -> bool:
+    sums = np.cumsum(gradient[list(order)])
+    return bool((sums[:-1] >= -SLACK).all() and abs(sums[-1]) <= SLACK)
+
+
+def _constant(cuts: list[tuple[float, tuple[tuple[Fraction, ...], Fraction, tuple[Fraction, ...]]]]) -> float:
+    return float(
+        sum(w * (float(v) - sum(float(g * p) for g, p in zip(gs, ps, strict=True))) for w, (ps, v, gs) in cuts)
+    )
+
+
+def _kelley(
+    risk: Risk, m: int, shift: bool, order: Order, start: Vector
+) -> tuple[NumericalBound | None, Vector, float]:
+    """Minimize the largest of tangent planes, cut at its minimizer, until they meet; the program's duals mix them."""
+    from scipy.optimize import linprog
+
+    basis = cone_basis(order)
+    bounds = [(-FAR, FAR) if not shift else (0.0, 0.0), *[(0.0, FAR)] * (m - 1), (None, None)]
+    best, best_value, point = start, np.inf, start
+    cuts = []
+    mixed: NumericalBound | None = None
+    for _ in range(CUTS):
+        cuts.append(_cut(risk, point))
+        value = float(cuts[-1][1])
+        if value < best_value:
+            best, best_value = point, value
+        rows = np.array([[*(basis.T @ np.array([float(g) for g in gs])), -1.0] for _, _, gs in cuts])
+        right = [-_constant([(1.0, cut)]) for cut in cuts]
+        found = linprog([*[0.0] * m, 1.0], A_ub=rows, b_ub=right, bounds=bounds, method="highs")
+        if found.x is None:
+            break
+        weights = np.maximum(-found.ineqlin.marginals, 0.0)
+        mixed = _mixed(weights, cuts, order) or mixed
+        if best_value - found.fun <= LEAST_GAP / 8:
+            break
+        point = basis @ found.x[:m]
+    return mixed, best, best_value
+
+
+def _mixed(weights: Vector, cuts: list[Any], order: Order) -> NumericalBound | None:
+    kept = [
+        (Fraction(round(float(w) * 10**12), 10**12), cut) for w, cut in zip(weights, cuts, strict=True) if w > 1e-11
+    ]
+    total = sum((w for w, _ in kept), Fraction(0))
+    if not kept or total <= 0:
+        return None
+    kept = [(w / total, cut) for w, cut in kept]
+    gradient = sum((float(w) * np.array([float(g) for g in cut[2]]) for w, cut in kept), np.zeros(len(order)))
+    if not _inside(np.asarray(gradient), order):
+        return None
+    value = _constant([(float(w), cut) for w, cut in kept])
+    return NumericalBound(order_name(order), tuple((w, *cut) for w, cut in kept), value)

@@ -1,0 +1,323 @@
+"""What minimizing a surrogate does under one law, with numbers that prove it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.certify.floats import FloatRisk, float_risk, jets
+from rankbench.certify.newton import on_cone, somewhere
+from rankbench.certify.piecewise import exact_least, least_on_cone
+from rankbench.certify.truth import Order
+from rankbench.kinds.exact import ConvexPhi, ExactSurrogate
+
+__all__ = ["Bound", "PointFinding", "decide_at", "exact_value", "order_name", "value_at"]
+
+PointVerdict: TypeAlias = Literal["VIOLATION", "VIOLATION_BOUNDARY", "CONSISTENT_AT_MU", "INCONCLUSIVE"]
+
+TILTS = (1e-9, 1e-7, 1e-5, 1e-3)
+"""Slopes, relative to the sum of factors, left along the edges of a cone; the first that can be rounded is taken."""
+
+DIGITS = 12
+"""Decimals of slopes."""
+
+SAFE = 1e-8
+"""What claimed numbers leave to rounding."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound of the risk on the closed cone of an order: a line below every term.
+
+    Attributes
+    ----------
+    order : str
+        As in ``1>2>3``; ``all`` for all scores.
+    slopes : tuple of tuple of Fraction
+        Of each term the slope of its line and, for expressions, two points around its tangent point.
+    shares : tuple of Fraction
+        The slope of ``log sum e^alpha``; empty if there is none.
+    value : Fraction
+        A number that the bound is not below.
+    """
+
+    order: str
+    slopes: tuple[tuple[Fraction, ...], ...]
+    shares: tuple[Fraction, ...]
+    value: Fraction
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a certificate has it."""
+        written: dict[str, Any] = {"order": self.order, "slopes": [[str(u) for u in own] for own in self.slopes]}
+        if self.shares:
+            written["shares"] = [str(p) for p in self.shares]
+        return {**written, "value": str(self.value)}
+
+
+@dataclass(frozen=True)
+class PointFinding:
+    """A verdict for one law.
+
+    Attributes
+    ----------
+    verdict : PointVerdict
+    margin : float
+        By how much the least risk of the wrong orders is below that of the right ones.
+    alpha : tuple of Fraction
+        Scores of the order with the least risk.
+    alpha_value : Fraction
+        A number that their risk is not above.
+    bounds : tuple of Bound
+        Of every cone of the other side.
+    gap : Fraction
+    """
+
+    verdict: PointVerdict
+    margin: float
+    alpha: tuple[Fraction, ...] = ()
+    alpha_value: Fraction = Fraction(0)
+    bounds: tuple[Bound, ...] = ()
+    gap: Fraction = Fraction(0)
+
+
+def order_name(order: Sequence[int]) -> str:
+    """Return ``1>2>3``, items counted from 1."""
+    return ">".join(str(i + 1) for i in order)
+
+
+def decide_at(risk: ExactSurrogate, right: list[Order], wrong: list[Order]) -> PointFinding:
+    """Decide whether minimizing the risk can end in a wrong order, and prove it.
+
+    Parameters
+    ----------
+    risk : ExactSurrogate
+        Terms side by side by phi, as `rankbench.certify.seen.merged` leaves them.
+    right, wrong : list of Order
+        Orders of least true risk, and the others; neither is empty.
+    """
+    if risk.terms and all(term.phi.piecewise_linear for term in risk.terms) and not risk.entropy:
+        return _decide_linear(risk, right, wrong)
+    floats = float_risk(risk)
+    sides = [
+        [(floats(alpha)[0], order, alpha) for order in side for alpha in [on_cone(floats, order)]]
+        for side in (right, wrong)
+    ]
+    best = [min(side, key=lambda found: found[0]) for side in sides]
+    margin = best[0][0] - best[1][0]
+    scale = max(1e-3, abs(best[0][0]))
+    if abs(margin) <= 3 * SAFE * scale:
+        return exact_boundary(risk, floats, wrong, margin)
+    wins, loses = (1, 0) if margin > 0 else (0, 1)
+    verdict: PointVerdict = "VIOLATION" if margin > 0 else "CONSISTENT_AT_MU"
+    bounds = []
+    for _, order, alpha in sides[loses]:
+        bound = _bound(risk, floats, order, alpha)
+        if bound is None:
+            return PointFinding("INCONCLUSIVE", margin)
+        bounds.append(bound)
+    least = min(float(bound.value) for bound in bounds)
+    for digits in range(1, 10):
+        point = _rounded(best[wins][2], best[wins][1], digits)
+        value = floats(np.array([float(a) for a in point]))[0] + SAFE * scale
+        if least - value > (0.9 if digits < 5 else 0.0) * abs(margin) and least > value:
+            above = _up(value)
+            gap = min(bound.value for bound in bounds) - above
+            if gap > 0:
+                return PointFinding(verdict, margin, point, above, tuple(bounds), gap)
+    return PointFinding("INCONCLUSIVE", margin)
+
+
+def _decide_linear(risk: ExactSurrogate, right: list[Order], wrong: list[Order]) -> PointFinding:
+    """Decide a piecewise linear risk by linear programs in exact arithmetic."""
+    found = [[(least_on_cone(risk, order), order) for order in side] for side in (right, wrong)]
+    if any(least is None for side in found for least, _ in side):
+        return PointFinding("INCONCLUSIVE", 0.0)
+    sides = [[(least, order) for least, order in side if least is not None] for side in found]
+    best = [min(side, key=lambda pair: pair[0].value) for side in sides]
+    margin = best[0][0].value - best[1][0].value
+    if margin == 0:
+        least = best[1][0]
+        whole = exact_least(risk, least.alpha)
+        if whole is None:
+            return PointFinding("INCONCLUSIVE", 0.0)
+        slopes = tuple((u,) for u in whole)
+        return PointFinding(
+            "VIOLATION_BOUNDARY", 0.0, least.alpha, least.value, (Bound("all", slopes, (), least.value),)
+        )
+    wins, loses = (1, 0) if margin > 0 else (0, 1)
+    bounds = tuple(
+        Bound(order_name(order), tuple((u,) for u in least.slopes), (), least.value) for least, order in sides[loses]
+    )
+    verdict: PointVerdict = "VIOLATION" if margin > 0 else "CONSISTENT_AT_MU"
+    point = best[wins][0]
+    return PointFinding(verdict, float(margin), point.alpha, point.value, bounds, abs(margin))
+
+
+def exact_boundary(risk: ExactSurrogate, floats: FloatRisk, wrong: list[Order], margin: float) -> PointFinding:
+    """Prove that wrong scores have the least risk of all, exactly, if phi has rational pieces."""
+    if not all(term.phi.exact for term in risk.terms) or risk.entropy:
+        return PointFinding("INCONCLUSIVE", margin)
+    from rankbench.certify.piecewise import stationary
+
+    alpha = stationary(risk, somewhere(floats, len(risk.linear)))
+    inside = alpha and any(all(alpha[a] >= alpha[b] for a, b in pairwise(o)) for o in wrong)
+    if not alpha or not inside:
+        return PointFinding("INCONCLUSIVE", margin)
+    slopes = exact_least(risk, alpha)
+    if slopes is None:
+        return PointFinding("INCONCLUSIVE", margin)
+    value = exact_value(risk, alpha)
+    return PointFinding(
+        "VIOLATION_BOUNDARY", 0.0, alpha, value, (Bound("all", tuple((u,) for u in slopes), (), value),)
+    )
+
+
+def exact_value(risk: ExactSurrogate, alpha: Sequence[Fraction]) -> Fraction:
+    """Return the risk of exact scores, of phis with pieces."""
+    total = sum((b * a for b, a in zip(risk.linear, alpha, strict=True)), Fraction(0))
+    for term in risk.terms:
+        t = sum((c * a for c, a in zip(term.coefficients, alpha, strict=True)), Fraction(0)) - term.offset
+        for end, coefficients in term.phi.pieces:
+            if end is None or t <= end:
+                total += term.factor * sum((c * t**power for power, c in enumerate(coefficients)), Fraction(0))
+                break
+    return total
+
+
+def value_at(risk: ExactSurrogate, alpha: Sequence[Fraction]) -> float:
+    """Return the risk of scores in double precision."""
+    return float_risk(risk)(np.array([float(a) for a in alpha]))[0]
+
+
+def _up(value: float) -> Fraction:
+    return Fraction(int(np.ceil(value * 1e10)) + 1, 10**10)
+
+
+def _down(value: float) -> Fraction:
+    return Fraction(int(np.floor(value * 1e10)) - 1, 10**10)
+
+
+def _rounded(alpha: NDArray[np.float64], order: Order, digits: int) -> tuple[Fraction, ...]:
+    """Return scores with few decimals in the closed cone of an order, the last at 0 where it was."""
+    scale = 10**digits
+    found = [Fraction(round(float(a) * scale), scale) for a in alpha]
+    for above, below in pairwise(order):
+        found[below] = min(found[below], found[above])
+    return tuple(found)
+
+
+def _bound(risk: ExactSurrogate, floats: FloatRisk, order: Order, alpha: NDArray[np.float64]) -> Bound | None:
+    """Round the slopes at the least point of a cone to rational numbers that prove a bound."""
+    total = float(floats.factors.sum()) + floats.entropy + 1e-12
+    for tilt in TILTS:
+        bound = _rounded_bound(risk, floats, order, on_cone(floats, order, tilt * total))
+        if bound is not None:
+            return bound
+    return None
+
+
+def _rounded_bound(risk: ExactSurrogate, floats: FloatRisk, order: Order, alpha: NDArray[np.float64]) -> Bound | None:
+    margins = floats.forms @ alpha - floats.offsets
+    _, d, _ = floats.terms(alpha)
+    slopes = [_round(float(u)) for u in d]
+    for at, term in enumerate(risk.terms):
+        slopes[at] = _within(term.phi, slopes[at])
+    vector = list(risk.linear)
+    for term, slope in zip(risk.terms, slopes, strict=True):
+        vector = [v + term.factor * slope * c for v, c in zip(vector, term.coefficients, strict=True)]
+    shares: tuple[Fraction, ...] = ()
+    if risk.entropy:
+        raised = np.exp(alpha - alpha.max())
+        chances = [_round(float(p)) for p in raised / raised.sum()]
+        chances[order[-1]] += 1 - sum(chances, Fraction(0))
+        if min(chances) < 0:
+            return None
+        shares = tuple(chances)
+        vector = [v + risk.entropy * p for v, p in zip(vector, shares, strict=True)]
+    over = sum(vector, Fraction(0))
+    if over:
+        # Of the last item: no sum over the first ones changes.
+        last = order[-1]
+        units = [
+            at
+            for at, term in enumerate(risk.terms)
+            if term.coefficients[last] == 1 and sum(map(abs, term.coefficients)) == 1
+        ]
+        if not units:
+            return None
+        at = max(units, key=lambda i: risk.terms[i].factor)
+        slopes[at] -= over / risk.terms[at].factor
+        vector[last] -= over
+    passed = Fraction(0)
+    for item in order[:-1]:
+        passed += vector[item]
+        if passed < 0:
+            return None
+    written, value = [], 0.0
+    for term, slope, t in zip(risk.terms, slopes, margins, strict=True):
+        line = _line(term.phi, slope, float(t))
+        if line is None:
+            return None
+        written.append(line[0])
+        value += float(term.factor) * (line[1] - float(slope) * float(term.offset))
+    if shares:
+        p = np.array([float(share) for share in shares if share])
+        value -= float(risk.entropy) * float((p * np.log(p)).sum())
+    return Bound(order_name(order), tuple(written), shares, _down(value - SAFE * max(1e-3, abs(value)) / 4))
+
+
+def _round(value: float) -> Fraction:
+    """Return a slope with 12 digits after the point, fewer of large ones."""
+    digits = DIGITS - max(0, int(np.log10(max(abs(value), 1.0))))
+    return Fraction(round(value * 10**digits), 10**digits)
+
+
+def _within(phi: ConvexPhi, slope: Fraction) -> Fraction:
+    """Return a slope that phi has: between those of its first and of its last piece, if these are linear."""
+    if not phi.pieces:
+        return Fraction(0) if phi.infimum is not None and abs(slope) < Fraction(1, 10**10) else slope
+    first, last = phi.pieces[0][1], phi.pieces[-1][1]
+    if not any(first[2:]) and slope < (least := first[1] if len(first) > 1 else Fraction(0)):
+        return least
+    if not any(last[2:]) and slope > (most := last[1] if len(last) > 1 else Fraction(0)):
+        return most
+    return slope
+
+
+def _line(phi: ConvexPhi, slope: Fraction, t: float) -> tuple[tuple[Fraction, ...], float] | None:
+    """Return a slope as a certificate has it, and about what ``phi(t) - slope t`` never goes below."""
+    if phi.pieces:
+        return (slope,), _least_of_pieces(phi, float(slope))
+    if not slope and phi.infimum is not None:
+        return (slope,), float(phi.infimum)
+    if not slope:
+        return None
+    middle = Fraction(round(t * 10**9), 10**9)
+    for width in (10**-7, 10**-6, 10**-5, 10**-4, 10**-3, 10**-2, 10**-1, 1.0):
+        half = Fraction(round(width * 10**9), 10**9)
+        v, d, _ = jets(phi, np.array([float(middle - half), float(middle + half)]))
+        room = 1e-3 * (d[1] - d[0])
+        if d[0] + room < float(slope) < d[1] - room and d[1] - d[0] > 1e-13 * max(1.0, abs(d[0])):
+            share = (float(slope) - d[0]) / (d[1] - d[0])
+            ends = v - d * np.array([float(middle - half), float(middle + half)])
+            return (slope, middle - half, middle + half), float(ends[0] + share * (ends[1] - ends[0]))
+    return None
+
+
+def _least_of_pieces(phi: ConvexPhi, slope: float) -> float:
+    found, start = [], -np.inf
+    for end, coefficients in phi.pieces:
+        a, b, c = (float(x) for x in (*coefficients, 0, 0, 0)[:3])
+        stop = np.inf if end is None else float(end)
+        points = [p for p in (start, stop) if np.isfinite(p)]
+        if c > 0:
+            points.append(min(max((slope - b) / (2 * c), start), stop))
+        found += [a + (b - slope) * p + c * p * p for p in points or [0.0]]
+        start = stop
+    return min(found)

@@ -1,0 +1,189 @@
+"""Looking for laws under which a surrogate ends in a wrong order, and making them small.
+
+Graphs: items stand in a hidden order; neighbors lead by a whole number, others (in low noise)
+by at least the longest way through those between them; on every pair, as much is added in both
+directions. Each edge is a graph of its own, with a probability. Then items are relabelled.
+Grades: up to four score vectors of whole grades from 0 to 4.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
+from rankbench.kinds.exact import ExactGraph, ExactScores
+
+__all__ = ["draws", "in_two_graphs", "single_edges", "smaller", "widened"]
+
+Counts = dict[tuple[int, int], int]
+Judge = Callable[[Law], float]
+"""By how much the least risk of wrong orders is below that of right ones; below 0: not at all."""
+
+WIDENINGS = 40
+"""Laws that are looked at while a gap is made larger."""
+
+MOST_TRIES = 150
+"""Laws that are looked at while one is made smaller in itself."""
+
+KEPT_SHARE = 0.2
+"""Of the gap that a smaller law must keep."""
+
+
+def draws(graphs: bool, noise: NoiseClass, m: int, seed: int) -> Iterator[Law]:
+    """Return laws of a class without end, the same for the same seed."""
+    rng = np.random.default_rng([seed, m, ("low", "dag", "any").index(noise)])
+    while True:
+        yield single_edges(_counts(rng, noise, m), m) if graphs else _grades(rng, m)
+
+
+def _counts(rng: np.random.Generator, noise: NoiseClass, m: int) -> Counts:
+    lead = np.zeros((m, m), dtype=np.int64)
+    for distance in range(1, m):
+        for i in range(m - distance):
+            j = i + distance
+            d = int(rng.integers(0 if noise != "low" else 1, 7))
+            if noise == "low":
+                d = int(rng.integers(0, 5)) + (d if distance == 1 else 0)
+                d += max((int(lead[i, k] + lead[k, j]) for k in range(i + 1, j)), default=0)
+            elif noise == "any" and rng.random() < 0.5:
+                d = -d
+            lead[i, j], lead[j, i] = d, -d
+    both = np.triu(rng.integers(0, 7, (m, m)) * (m - 1), 1)
+    votes = np.maximum(lead, 0) + both + both.T
+    place = rng.permutation(m)
+    return {
+        (int(place[i]), int(place[j])): int(votes[i, j]) for i, j in itertools.permutations(range(m), 2) if votes[i, j]
+    } or {(0, 1): 1}
+
+
+def _grades(rng: np.random.Generator, m: int) -> Law:
+    count = int(rng.integers(1, 5))
+    rows = [tuple(Fraction(int(g)) for g in rng.choice([0, 0, 1, 2, 3, 4], m)) for _ in range(count)]
+    return _of_weights([(int(rng.integers(1, 12)), row) for row in rows], m)
+
+
+def _of_weights(weighted: list[tuple[int, ExactScores | ExactGraph]], m: int) -> Law:
+    total = sum(weight for weight, _ in weighted)
+    return Law(m, tuple((Fraction(weight, total), s) for weight, s in weighted if weight))
+
+
+def single_edges(counts: Counts, m: int) -> Law:
+    """Return the law of one vote: each edge a graph of weight 1, with a probability by its count."""
+    return _of_weights([(count, {pair: Fraction(1)}) for pair, count in sorted(counts.items())], m)
+
+
+def in_two_graphs(mean: ExactGraph, m: int) -> Law:
+    """Return two graphs without cycles, or one, of probability 1/2 each, whose mean is in proportion to a graph."""
+    net = [
+        sum((mean.get((i, j), Fraction(0)) - mean.get((j, i), Fraction(0)) for j in range(m)), Fraction(0))
+        for i in range(m)
+    ]
+    place = {item: at for at, item in enumerate(sorted(range(m), key=lambda i: (-net[i], i)))}
+    scale = Fraction(int(np.lcm.reduce([w.denominator for w in mean.values()])))
+    common = Fraction(int(np.gcd.reduce([int(w * scale) for w in mean.values()])))
+    sides: list[dict[tuple[int, int], Fraction]] = [{}, {}]
+    for (i, j), weight in sorted(mean.items()):
+        sides[int(place[i] > place[j])][i, j] = weight * scale / common
+    kept = [side for side in sides if side]
+    return Law(m, tuple((Fraction(1, len(kept)), side) for side in kept))
+
+
+def widened(law: Law, noise: NoiseClass, judge: Judge) -> Law:
+    """Return a law near this one with a larger gap: weights one more or less, as long as that helps."""
+    best, gap, tries = law, judge(law), 0
+    improved = True
+    while improved and tries < WIDENINGS:
+        improved = False
+        for near in itertools.chain(_dropped(best), _near(best, (2.0, 0.5, 1.2, 0.8))):
+            tries += 1
+            if not why_not_in_class(noise, near) and (there := judge(near)) > gap * 1.05:
+                best, gap, improved = near, there, True
+                break
+    return best
+
+
+def smaller(law: Law, noise: NoiseClass, judge: Judge, merge: bool) -> Law:
+    """Return a law that a person can follow: few structures, small whole weights, and still a gap.
+
+    Parameters
+    ----------
+    merge : bool
+        Whether edges may be gathered in two graphs: the surrogate is linear in the graph.
+    """
+    least = KEPT_SHARE * judge(law)
+
+    def good(one: Law) -> bool:
+        return not why_not_in_class(noise, one) and judge(one) >= least
+
+    best = law
+    total = _common(law)
+    for size in range(2, min(total, 25)):
+        rounded = _rounded(law, size)
+        if rounded is not None and good(rounded):
+            best = rounded
+            break
+    tries, shrunk = 0, True
+    while shrunk and tries < MOST_TRIES:
+        shrunk = False
+        for near in itertools.chain(_dropped(best), _near(best, ()), _lower_grades(best)):
+            tries += 1
+            if tries > MOST_TRIES:
+                break
+            if good(near):
+                best, shrunk = near, True
+                break
+    if merge and best.of_graphs:
+        gathered = in_two_graphs(best.mean, best.items)
+        if not why_not_in_class(noise, gathered) and judge(gathered) > 0:
+            return gathered
+    return best
+
+
+def _common(law: Law) -> int:
+    return int(np.lcm.reduce([weight.denominator for weight, _ in law.support]))
+
+
+def _weights(law: Law) -> list[int]:
+    total = _common(law)
+    return [int(weight * total) for weight, _ in law.support]
+
+
+def _with(law: Law, weights: list[int]) -> Law | None:
+    if not any(weights):
+        return None
+    return _of_weights([(w, s) for w, (_, s) in zip(weights, law.support, strict=True)], law.items)
+
+
+def _rounded(law: Law, size: int) -> Law | None:
+    return _with(law, [round(float(weight) * size) for weight, _ in law.support])
+
+
+def _dropped(law: Law) -> Iterator[Law]:
+    weights = _weights(law)
+    for at in range(len(weights)):
+        if len(weights) > 1 and (found := _with(law, [w if i != at else 0 for i, w in enumerate(weights)])):
+            yield found
+
+
+def _near(law: Law, factors: tuple[float, ...]) -> Iterator[Law]:
+    """Return laws with one weight changed by a factor or, without factors, one less."""
+    weights = _weights(law)
+    for at, weight in enumerate(weights):
+        for value in dict.fromkeys(round(weight * factor) for factor in factors) if factors else [weight - 1]:
+            if value > 0 and value != weight:
+                found = _with(law, [value if i == at else w for i, w in enumerate(weights)])
+                if found is not None:
+                    yield found
+
+
+def _lower_grades(law: Law) -> Iterator[Law]:
+    for at, (_, s) in enumerate(law.support):
+        if isinstance(s, tuple):
+            for item, grade in enumerate(s):
+                if grade > 0:
+                    lower = (*s[:item], grade - 1, *s[item + 1 :])
+                    yield Law(law.items, (*law.support[:at], (law.support[at][0], lower), *law.support[at + 1 :]))

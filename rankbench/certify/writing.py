@@ -1,0 +1,126 @@
+"""Reading what is asked, and writing down who the surrogate is."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.certify.certificate import Certificate
+from rankbench.certify.check import Rejected, check
+from rankbench.certify.laws import Law, law_from_json
+from rankbench.certify.seen import ExactRisk
+from rankbench.certify.truth import Order
+from rankbench.digest import distribution_of
+from rankbench.errors import InputError, RankbenchError, SpecError
+from rankbench.kinds.surrogate import Surrogate
+
+__all__ = ["checked", "linear_pieces", "order_of", "read_law", "seconds_of", "written_surrogate"]
+
+
+def seconds_of(budget: float | str) -> float:
+    """Return seconds of ``10``, ``"10s"``, ``"500ms"`` or ``"2m"``.
+
+    Raises
+    ------
+    SpecError
+        Something else, or not above 0.
+    """
+    text = str(budget).strip()
+    units = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+    unit = text[len(text.rstrip("smh")) :]
+    try:
+        seconds = float(text[: len(text) - len(unit)]) * units[unit]
+    except (ValueError, KeyError):
+        seconds = math.nan
+    if not 0 < seconds < 1e7:
+        raise SpecError(f"a budget is a number of seconds above 0, as in 10s, 500ms or 2m, not {text!r}")
+    return seconds
+
+
+def order_of(alpha: NDArray[np.float64]) -> Order:
+    """Return the items by descending scores, ties by number."""
+    return tuple(sorted(range(len(alpha)), key=lambda i: -alpha[i]))
+
+
+def linear_pieces(exact: ExactRisk) -> bool:
+    """Return whether a risk is piecewise linear, by exact pieces."""
+    return bool(exact.risk.terms) and all(term.phi.piecewise_linear for term in exact.risk.terms)
+
+
+def read_law(mu: object, items: int) -> Law:
+    """Read a law from a file or plain values; `items` is how many, where graphs do not tell."""
+    if isinstance(mu, str | Path):
+        file = Path(mu)
+        try:
+            size = file.stat().st_size
+            if size > 1_000_000:
+                raise InputError(f"{file} has {size:,} bytes; a mu has at most 1,000,000")
+            written = json.loads(file.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"{file}: {error.strerror}") from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{file} is no JSON text: {str(error)[:100]}") from None
+        return law_from_json(written, None if isinstance(written, dict) else _known(written, items))
+    return law_from_json(mu, _known(mu, items))
+
+
+def _known(written: object, items: int) -> int | None:
+    """Return the number of items of a law of graphs, which need not name all of them; scores say it themselves."""
+    graphs = isinstance(written, list | tuple) and any(
+        isinstance(entry, Mapping) and isinstance(entry.get("structure"), Mapping) for entry in written
+    )
+    return items if graphs else None
+
+
+def checked(certificate: Certificate) -> Certificate:
+    """Return a certificate that the checker accepts: the search does not vouch for itself."""
+    try:
+        check(certificate.to_bytes())
+    except Rejected as error:
+        raise RankbenchError(
+            f"the checker rejects a certificate that was just made, please report it: {error}"
+        ) from None
+    return certificate
+
+
+def written_surrogate(surrogate: Surrogate) -> dict[str, Any]:
+    """Return who the surrogate is: name, parameters, distribution, the hash of its source, its rule."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    name = distribution_of(type(surrogate).__module__)
+    try:
+        distribution = f"{name} {version(name)}" if name else "unknown"
+    except PackageNotFoundError:
+        distribution = "unknown"
+    try:
+        source = hashlib.sha256(Path(inspect.getfile(type(surrogate))).read_bytes()).hexdigest()
+    except (OSError, TypeError):
+        source = "unknown"
+    rule = surrogate.exact_rule() if hasattr(surrogate, "exact_rule") else None
+    parameters = {key: _plain(value) for key, value in surrogate.config().items() if key != "name"}
+    return {
+        "name": surrogate.name,
+        "parameters": parameters,
+        "distribution": distribution,
+        "source_sha256": source,
+        "rule": None if rule is None else {key: _plain(value) for key, value in rule.items()},
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, float) and math.isinf(value):
+        return "inf"
+    return str(Fraction(value)) if isinstance(value, float) else str(value)

@@ -1,0 +1,103 @@
+"""``rankbench certify``: whether a surrogate is consistent, with a proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rankbench.cli.tables import print_json
+
+if TYPE_CHECKING:
+    from rankbench.certify.laws import NoiseClass
+
+__all__ = ["certify"]
+
+
+@click.command()
+@click.argument("surrogate", required=False)
+@click.option(
+    "--loss", default="pairwise", show_default=True, help="pairwise, ndcg, err, precision, or a loss with parameters."
+)
+@click.option(
+    "--noise",
+    type=click.Choice(["low", "dag", "any"]),
+    default="low",
+    show_default=True,
+    help="Low noise, mean preferences without cycles, or any.",
+)
+@click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order.")
+@click.option("--aggregator", metavar="NAME", help="The surrogate sees judgments after this aggregation.")
+@click.option("--k", default="inf", show_default=True, help="How many judgments are aggregated; inf: all.")
+@click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
+@click.option(
+    "--laws", type=click.IntRange(min=1), help="Distributions searched at most; the result is then the same everywhere."
+)
+@click.option("--mu", type=click.Path(path_type=Path), help="Decide the distribution in this JSON file; no search.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the search.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the certificate to this file.")
+@click.option("--verify", type=click.Path(path_type=Path), help="Check the certificate in this file; nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print the certificate.")
+@click.pass_context
+def certify(
+    ctx: click.Context,
+    surrogate: str | None,
+    loss: str,
+    noise: NoiseClass,
+    items: int,
+    aggregator: str | None,
+    k: str,
+    budget: str,
+    laws: int | None,
+    mu: Path | None,
+    seed: int,
+    out: Path | None,
+    verify: Path | None,
+    as_json: bool,
+) -> None:
+    """Decide whether a surrogate is consistent, with a proof.
+
+    Consistent: who minimizes SURROGATE's risk minimizes the loss's, whatever the distribution of
+    judgments in the noise class. A counterexample is searched, made small and proved, or its
+    absence is, where that can be decided. The certificate can be checked without rankbench's
+    search: --verify FILE, or python -m rankbench.certify.check FILE. Its format is in
+    docs/certificates.md.
+    """
+    if (surrogate is None) == (verify is None):
+        raise click.UsageError("give a SURROGATE, or a certificate with --verify", ctx)
+    if verify is not None:
+        from rankbench.certify.check import main
+
+        ctx.exit(main([str(verify)]))
+    from rankbench.certify.certification import certify as find
+
+    found = find(
+        surrogate or "",
+        loss=loss,
+        noise=noise,
+        items=items,
+        aggregator=aggregator,
+        k=_order(ctx, k),
+        budget=budget,
+        laws=laws,
+        mu=mu,
+        seed=seed,
+    )
+    if as_json:
+        print_json(found.content)
+    else:
+        click.echo(found.label)
+        click.echo()
+        click.echo(click.wrap_text(found.words(), width=100))
+    if out is not None:
+        found.write(out)
+        if not as_json:
+            click.echo(f"\ncertificate: {out}")
+
+
+def _order(ctx: click.Context, k: str) -> float:
+    try:
+        return float(k)
+    except ValueError:
+        raise click.BadParameter(f"{k!r} is no whole number, nor inf", ctx, param_hint="--k") from None

@@ -1,0 +1,90 @@
+"""Known laws of the papers, and independent computations that certificates are held against."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+THEOREM_2 = [
+    {"weight": "1/2", "structure": {"1>2": "1", "1>3": "3"}},
+    {"weight": "1/2", "structure": {"2>3": "1/10", "3>1": "1"}},
+]
+THEOREM_3 = [
+    {"weight": "1/4", "structure": {"1>2": "1"}},
+    {"weight": "1/100", "structure": {"2>3": "1"}},
+    {"weight": "1/2", "structure": {"1>3": "1"}},
+    {"weight": "6/25", "structure": {"3>1": "1"}},
+]
+PHIS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "pairwise-logistic": lambda t: np.logaddexp(0.0, -t),
+    "pairwise-exponential": lambda t: np.exp(-t),
+    "pairwise-squared-hinge": lambda t: np.maximum(1.0 - t, 0.0) ** 2,
+    "pairwise-squared": lambda t: (1.0 - t) ** 2,
+    "pairwise-hinge": lambda t: np.maximum(1.0 - t, 0.0),
+}
+
+
+def pairwise_risk(phi: Callable[[np.ndarray], np.ndarray], mu: Any, margin: bool = False) -> Callable[[Any], float]:
+    """Return the surrogate's risk (12) or (13), written down naively."""
+
+    def risk(alpha: Any) -> float:
+        total = 0.0
+        for entry in mu:
+            for edge, weight in entry["structure"].items():
+                i, j = (int(part) - 1 for part in edge.split(">"))
+                w, p = float(Fraction(weight)), float(Fraction(entry["weight"]))
+                t = alpha[i] - alpha[j]
+                total += p * float(phi(np.array(t - w)) if margin else w * phi(np.array(t)))
+        return total
+
+    return risk
+
+
+def disagreement(mu: Any, order: tuple[int, ...]) -> Fraction:
+    """Return the expected pairwise loss of an order, naively."""
+    total = Fraction(0)
+    for entry in mu:
+        for edge, weight in entry["structure"].items():
+            i, j = (int(part) - 1 for part in edge.split(">"))
+            if order.index(i) > order.index(j):
+                total += Fraction(entry["weight"]) * Fraction(weight)
+    return total
+
+
+def sides(mu: Any, m: int, true: Callable[[Any, tuple[int, ...]], Fraction]) -> tuple[list, list]:
+    """Return right and wrong orders."""
+    risks = {order: true(mu, order) for order in itertools.permutations(range(m))}
+    least = min(risks.values())
+    return [o for o, r in risks.items() if r == least], [o for o, r in risks.items() if r > least]
+
+
+def least(risk: Callable[[Any], float], order: tuple[int, ...]) -> float:
+    """Return the least risk on an order's closed cone, by SciPy from several starts."""
+    m = len(order)
+
+    def moved(z: np.ndarray) -> float:
+        alpha = np.zeros(m)
+        for place, item in enumerate(order):
+            alpha[item] = -np.abs(z[:place]).sum()
+        return risk(alpha)
+
+    found = [
+        minimize(moved, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12, "maxiter": 6000}).fun
+        for start in (np.full(m - 1, 0.3), np.full(m - 1, 2.0), np.linspace(0.05, 1.0, m - 1))
+    ]
+    return float(min(found))
+
+
+def margin(risk: Callable[[Any], float], right: list, wrong: list) -> float:
+    """Return by how much the least risk of the wrong orders is below that of the right ones."""
+    return min(least(risk, o) for o in right) - min(least(risk, o) for o in wrong)
+
+
+def as_json(certificate: Any) -> Mapping[str, Any]:
+    """Return the certificate's content."""
+    return certificate.content

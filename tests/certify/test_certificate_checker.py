@@ -1,0 +1,330 @@
+"""The checker: independent, and not to be taken in, slowed down or filled up."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from certify_laws import PHIS, THEOREM_2, THEOREM_3, disagreement, least, pairwise_risk, sides
+
+import rankbench
+from rankbench.certify.check import Rejected, check, check_file, main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def violation() -> dict:
+    return rankbench.certify("pairwise-logistic", mu=THEOREM_2).content
+
+
+@pytest.fixture(scope="module")
+def boundary() -> dict:
+    return rankbench.certify("pairwise-hinge", mu=THEOREM_3).content
+
+
+@pytest.fixture(scope="module")
+def proof() -> dict:
+    return rankbench.certify("pairwise-hinge", aggregator="difference-graph", noise="dag").content
+
+
+def rejected(content: object, why: str = ".") -> None:
+    with pytest.raises(Rejected, match=why):
+        check(json.dumps(content).encode())
+
+
+def test_it_imports_the_standard_library_and_mpmath_alone():
+    program = (
+        "import sys; before = set(sys.modules); import rankbench.certify.check, mpmath; "
+        "print(sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
+    )
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    taken = set(json.loads(shown.stdout.replace("'", '"')))
+    assert {name for name in taken if name not in sys.stdlib_module_names} <= {"rankbench", "mpmath", "gmpy2"}
+    own = subprocess.run(
+        [sys.executable, "-c", program.replace("name.partition('.')[0]", "name")],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    modules = {name for name in json.loads(own.stdout.replace("'", '"')) if name.startswith("rankbench")}
+    assert modules == {"rankbench", "rankbench.certify", "rankbench.certify.check"} | {
+        f"rankbench.certify.checking{end}" for end in ("", ".bounds", ".cells", ".law", ".names", ".numbers", ".rules")
+    }
+
+
+def test_the_search_takes_nothing_of_the_checker_but_its_answer():
+    for path in (ROOT / "rankbench" / "certify").glob("*.py"):
+        if path.name not in ("check.py", "words.py"):
+            assert "certify.checking" not in path.read_text(encoding="utf-8"), path.name
+
+
+def test_it_runs_alone(tmp_path, violation):
+    path = tmp_path / "cert.json"
+    path.write_text(json.dumps(violation))
+    command = [sys.executable, "-m", "rankbench.certify.check", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, f"{path}: VIOLATION: proved\n")
+    path.write_text(json.dumps({**violation, "gap": "1"}))
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 1
+    assert "rejected: the gap" in done.stdout
+
+
+def test_main_names_files_that_cannot_be_read(tmp_path, capsys):
+    assert main([str(tmp_path / "none.json")]) == 1
+    assert "rejected" in capsys.readouterr().out
+    assert main([]) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"schema": "rankbench-certificate/2"}, "knows rankbench-certificate/1"),
+        ({"surprise": 1}, "no key"),
+        ({"verdict": "CONSISTENT_AT_MU"}, "alpha is not where"),
+        ({"verdict": "TRUE"}, "no verdict"),
+        ({"items": 6}, "items"),
+        ({"items": True}, "items"),
+        ({"noise": "none"}, "noise"),
+        ({"gap": "1/2"}, "gap"),
+        ({"gap": "1/0"}, "divides by zero"),
+        ({"gap": "1e5"}, "no number"),
+        ({"gap": "-1"}, "gap above 0"),
+        ({"gap": "9" * 81}, "no number"),
+        ({"alpha": ["0", "0", "-1"]}, "larger than it says"),
+        ({"alpha": ["2", "1", "0"]}, "alpha is not where"),
+        ({"alpha_value": "0"}, "larger than it says"),
+        ({"bounds": []}, "one bound for each"),
+        ({"mu": THEOREM_3}, "what mu and the aggregation make"),
+        ({"mu": []}, "1 to 400"),
+        ({"aggregation": {"name": "difference-graph", "k": "inf"}}, "what mu and the aggregation make"),
+        ({"aggregation": {"name": "borda", "k": "inf"}}, "does not know how"),
+        ({"phis": [{"expression": "exp(-t)", "infimum": "0"}]}, "not that of pairwise-logistic"),
+        ({"phis": [{"expression": "log(1 + exp(-t))", "infimum": "1"}]}, "below its infimum"),
+        ({"phis": [{"expression": "__import__('os').system('true')", "infimum": "0"}]}, "expression"),
+        ({"loss": {"name": "ndcg", "gain": "exp2", "discounts": ["1", "1", "1"]}}, "of scores"),
+    ],
+)
+def test_what_is_changed_is_rejected(violation, change, why):
+    rejected({**violation, **change}, why)
+
+
+def test_it_follows_what_a_name_stands_for(violation, boundary):
+    other = copy.deepcopy(violation)
+    other["surrogate"]["name"] = "pairwise-exponential"
+    rejected(other, "not that of pairwise-exponential")
+    other["surrogate"]["name"] = "pairwise-nothing"
+    rejected(other, "no surrogate")
+    margin = copy.deepcopy(boundary)
+    margin["surrogate"]["parameters"]["form"] = "margin"
+    rejected(margin, "rule or phi")
+
+
+def test_laws_that_are_none_are_rejected(violation):
+    for weight, why in (("1/3", "sum to"), ("0", "not above 0"), ("-1/2", "not above 0"), ("2/4x", "no number")):
+        other = copy.deepcopy(violation)
+        other["mu"][0]["weight"] = weight
+        rejected(other, why)
+    noisy = copy.deepcopy(violation)
+    noisy["mu"][0]["structure"]["1>3"] = "3/2"
+    rejected(noisy, "not low-noise")
+
+
+def test_an_equality_must_be_one(boundary):
+    for key, value in (("slopes", "-1/2"), ("order", "1>2>3")):
+        other = copy.deepcopy(boundary)
+        if key == "order":
+            other["bounds"][0]["order"] = value
+        else:
+            other["bounds"][0]["slopes"][0] = [value]
+        rejected(other)
+
+
+def test_every_cell_needs_its_proof(proof):
+    for at in range(len(proof["cells"]["proofs"])):
+        other = copy.deepcopy(proof)
+        del other["cells"]["proofs"][at]
+        rejected(other, "no proof for")
+    other = copy.deepcopy(proof)
+    other["cells"]["proofs"][0]["multipliers"] = ["0"] * len(proof["cells"]["proofs"][0]["multipliers"])
+    rejected(other, "no solution")
+    other = {**proof, "noise": "any"}
+    rejected(other, "not those of a class")
+    assert check(json.dumps({**proof, "noise": "low"}).encode()).proved
+    rejected({**proof, "aggregation": None})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"schema": "rankbench-certificate/1", "schema": "rankbench-certificate/1"}',
+        b'{"schema": "rankbench-certificate/1", "items": 3.0}',
+        b'{"schema": "rankbench-certificate/1", "items": ' + b"9" * 1_000_000 + b"}",
+        b'{"schema": "rankbench-certificate/1", "gap": NaN}',
+    ],
+)
+def test_rubbish_is_rejected_at_once(content):
+    start = time.perf_counter()
+    with pytest.raises(Rejected):
+        check(content)
+    assert time.perf_counter() - start < 2
+
+
+def test_numbers_of_a_million_digits_are_rejected_at_once(violation):
+    start = time.perf_counter()
+    for text in ("9" * 1_000_000, "1/" + "9" * 1_000_000, "0." + "9" * 1_000_000):
+        rejected({**violation, "gap": text}, "no number")
+        other = copy.deepcopy(violation)
+        other["bounds"][0]["slopes"][0][0] = text
+        rejected(other, "no number")
+    assert time.perf_counter() - start < 2
+
+
+def test_a_file_of_100_mb_is_not_read(tmp_path):
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(100_000_000)
+    start = time.perf_counter()
+    with pytest.raises(Rejected, match="at most 8,000,000 bytes"):
+        check_file(path)
+    assert time.perf_counter() - start < 0.1
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "exp(exp(exp(exp(-t))))",
+        "exp(t) ** 64 ** 64",
+        "10 ** 1000000000",
+        "log(0)",
+        "(t - t) / (t - t)",
+        "abs(abs(abs(t)))",
+        "max(t, -t)",
+        "-".join(["t"] * 60),
+        "t" * 300,
+        "lambda: t",
+        "'a' * 1000000000",
+    ],
+)
+def test_expressions_do_not_make_it_slow(violation, expression):
+    other = copy.deepcopy(violation)
+    other["surrogate"]["distribution"] = "somebody 1.0"
+    other["phis"] = [{"expression": expression, "infimum": "0"}]
+    start = time.perf_counter()
+    rejected(other)
+    assert time.perf_counter() - start < 10
+
+
+def leaves(value: object, path: tuple = ()) -> list[tuple]:
+    if isinstance(value, dict):
+        return [leaf for key, inner in value.items() for leaf in [(*path, key), *leaves(inner, (*path, key))]]
+    if isinstance(value, list):
+        return [leaf for at, inner in enumerate(value) for leaf in [(*path, at), *leaves(inner, (*path, at))]]
+    return [path]
+
+
+def altered(content: dict, rng: random.Random) -> dict:
+    """Change one place at random: a number by a little or a lot, another word, gone, or doubled."""
+    other = copy.deepcopy(content)
+    path = rng.choice([p for p in leaves(other) if p and p[0] not in ("searched", "versions", "seed")])
+    holder = other
+    for key in path[:-1]:
+        holder = holder[key]
+    value = holder[path[-1]]
+    kind = rng.randrange(6)
+    if kind == 0 and isinstance(holder, dict):
+        del holder[path[-1]]
+    elif kind == 1 and isinstance(holder, list):
+        holder.insert(path[-1], copy.deepcopy(rng.choice(holder)))
+    elif kind == 2:
+        holder[path[-1]] = rng.choice([None, True, 0, 1, -1, "0", "1", "-1", "1/2", "x", [], {}, "9" * 500])
+    elif isinstance(value, str):
+        try:
+            number = Fraction(value)
+        except ValueError:
+            holder[path[-1]] = rng.choice(
+                ["low", "dag", "any", "VIOLATION", "CONSISTENT_AT_MU", "1>2>3", "3>2>1", "ndcg"]
+            )
+        else:
+            holder[path[-1]] = str(
+                rng.choice(
+                    [
+                        number + Fraction(1, 10**9),
+                        number * 2,
+                        -number,
+                        number / 3,
+                        number + 1,
+                        Fraction(0),
+                        number * 1000,
+                    ]
+                )
+            )
+    elif isinstance(value, int):
+        holder[path[-1]] = value + rng.choice([-1, 1, 2, 1000])
+    return other
+
+
+def claim_holds(content: dict) -> bool:
+    """Decide with SciPy and floats whether what a certificate about pairwise surrogates claims is so."""
+    mu, name, m = content["mu"], content["surrogate"]["name"], content["items"]
+    if content["loss"]["name"] != "pairwise" or name not in PHIS:
+        return False
+    right, wrong = sides(mu, m, disagreement)
+    if content["aggregation"] is not None and content["aggregation"]["name"] != "average-adjacency":
+        return False
+    risk = pairwise_risk(PHIS[name], mu, content["surrogate"]["parameters"]["form"] == "margin")
+    winning, losing = (right, wrong) if content["verdict"] == "CONSISTENT_AT_MU" else (wrong, right)
+    at = risk([float(Fraction(a)) for a in content["alpha"]])
+    gap = float(Fraction(content["gap"]))
+    bound = min((least(risk, order) for order in losing), default=-1.0)
+    return bool(winning) and at <= float(Fraction(content["alpha_value"])) + 1e-9 and bound - at >= gap - 1e-8
+
+
+def survivors(content: dict, count: int, seed: int) -> int:
+    """Return how many alterations were accepted, all of which must be true; none may take 10 s."""
+    rng, accepted = random.Random(seed), 0
+    for _ in range(count):
+        other = altered(content, rng)
+        start = time.perf_counter()
+        try:
+            found = check(json.dumps(other).encode())
+        except Rejected:
+            continue
+        finally:
+            assert time.perf_counter() - start < 10
+        if found.proved and other != content:
+            accepted += 1
+            assert claim_holds(other), other
+    return accepted
+
+
+def test_alterations_that_make_the_claim_false_are_rejected(violation):
+    survivors(violation, 300, 1)
+    survivors(rankbench.certify("pairwise-squared-hinge:form=margin", mu=THEOREM_3).content, 200, 2)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("phi", ["logistic", "exponential", "squared-hinge", "squared"])
+@pytest.mark.parametrize(("form", "mu"), [("weighted", THEOREM_2), ("margin", THEOREM_3)])
+def test_ten_thousand_alterations(phi, form, mu):
+    import resource
+
+    content = rankbench.certify(f"pairwise-{phi}:form={form}", mu=mu).content
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    survivors(content, 1250, 7)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000

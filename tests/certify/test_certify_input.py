@@ -1,0 +1,232 @@
+"""What cannot be certified is refused, with what is wrong and where."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from certify_laws import THEOREM_2
+from click.testing import CliRunner
+
+import rankbench
+from rankbench.certify.check import check
+from rankbench.certify.classes import corners
+from rankbench.certify.simplex import solve
+from rankbench.cli import main
+from rankbench.errors import InputError, PluginError, SpecError
+from rankbench.kinds.exact import ConvexPhi
+
+
+class Shifted(rankbench.PairwiseSurrogate):
+    """``|2 - t|``: exact pieces of a plugin."""
+
+    name: ClassVar[str] = "test-shifted"
+    source: ClassVar[str] = "this test"
+    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
+
+    def phi(self, margin):
+        return np.abs(2.0 - margin)
+
+    def dphi(self, margin):
+        return np.sign(margin - 2.0)
+
+    def exact_phi(self):
+        return ConvexPhi(((Fraction(2), (Fraction(2), Fraction(-1))), (None, (Fraction(-2), Fraction(1)))))
+
+
+class Softplus(Shifted):
+    """``log(1 + e^(1 - t))``: an expression of a plugin."""
+
+    name: ClassVar[str] = "test-softplus"
+
+    def phi(self, margin):
+        return np.logaddexp(0.0, 1.0 - margin)
+
+    def dphi(self, margin):
+        return -1.0 / (1.0 + np.exp(margin - 1.0))
+
+    def exact_phi(self):
+        return ConvexPhi(expression="log(1 + exp(1 - t))", infimum=Fraction(0))
+
+
+class Plain(Softplus):
+    """The same without exact numbers."""
+
+    name: ClassVar[str] = "test-plain"
+
+    def exact_phi(self):
+        return None
+
+
+def test_plugins_that_declare_exact_numbers_are_proved_of():
+    for surrogate, arithmetic in ((Shifted(), "exact"), (Softplus(), "interval"), (Plain(), "numerical")):
+        certificate = rankbench.certify(surrogate, mu=THEOREM_2)
+        assert certificate.content["arithmetic"] == arithmetic
+        assert certificate.rigorous == (arithmetic != "numerical")
+        assert certificate.verdict.startswith("VIOLATION")
+        assert check(certificate.to_bytes()).proved
+    trusted = check(rankbench.certify(Softplus(), mu=THEOREM_2).to_bytes()).trusted
+    assert trusted == ("that the expression of phi is convex and not below its infimum",)
+
+
+def test_numerical_and_rigorous_gaps_agree():
+    gaps = [float(rankbench.certify(one, mu=THEOREM_2).gap) for one in (Softplus(), Plain())]
+    assert gaps[0] == pytest.approx(gaps[1], abs=0.003)
+
+
+def test_who_overrides_phi_does_not_inherit_its_exact_form():
+    other = type("Other", (Softplus,), {"__module__": __name__, "phi": lambda self, t: np.exp(-t)})
+    assert other().exact_phi() is None
+
+
+def broken(**methods):
+    body = {"__module__": __name__, "name": "test-broken", "exact_phi": lambda self: None}
+    return type("Broken", (Softplus,), body | methods)()
+
+
+class Coin:
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, margin):
+        self.calls += 1
+        return np.logaddexp(0.0, 1.0 - margin) + 1e-9 * self.calls
+
+
+def test_surrogates_that_break_promises_are_refused():
+    coin = Coin()
+    cases = [
+        (broken(phi=lambda self, t: -np.exp(-t), dphi=lambda self, t: np.exp(-t)), "not convex.*above the chord"),
+        (broken(phi=lambda self, t: np.sin(t), dphi=lambda self, t: np.cos(t)), "not convex.*above the chord"),
+        (broken(dphi=lambda self, t: 1.0 / (1.0 + np.exp(t - 1.0))), "another gradient than it says"),
+        (broken(phi=lambda self, t: -3.0 * t, dphi=lambda self, t: np.full_like(t, -3.0)), "not bounded below"),
+        (broken(phi=lambda self, t: np.full_like(t, np.nan)), "is nan"),
+        (broken(edges=lambda self, w: (np.ones_like(w) * 0.0, np.zeros_like(w))), "ignores the structure"),
+        (broken(phi=lambda self, t: coin(t)), "answers"),
+        (
+            broken(exact_phi=lambda self: ConvexPhi(expression="exp(-t)", infimum=Fraction(0))),
+            "another function than it computes",
+        ),
+    ]
+    for surrogate, why in cases:
+        with pytest.raises(PluginError, match=why):
+            rankbench.certify(surrogate)
+
+
+def weighted(weight, structure):
+    return {"weight": weight, "structure": structure}
+
+
+@pytest.mark.parametrize(
+    ("mu", "why"),
+    [
+        ([], "list"),
+        ("nothing.json", "No such file"),
+        ([{"weight": "1"}], "'structure'"),
+        ([weighted("1/2", {"1>2": "1"})], "sum to 1/2, not to 1"),
+        ([weighted("1/2", {"1>2": "1"}), weighted("1/2", ["1", "0", "0"])], "one kind"),
+        ([weighted("3/2", {"1>2": "1"}), weighted("-1/2", {"2>1": "1"})], "not above 0"),
+        ([weighted("1", {"1>4": "1"})], "not between two of 3"),
+        ([weighted("1", {"1>1": "1"})], "not between two"),
+        ([weighted("1", {"1-2": "1"})], "no edge"),
+        ([weighted("1", {"1>2": "-1"})], "not above 0"),
+        ([weighted("1", {"1>2": 0.5})], "no rational"),
+        ([weighted("1", {"1>2": "1/0"})], "no rational"),
+        ([weighted("1", {"1>2": "9" * 100})], "no rational"),
+        ([weighted("1", {"1>2": "1", "2>3": "1", "3>1": "1"})], "not in the noise class 'low'"),
+        ([weighted("1", {"1>2": "1", "2>3": "1"})], "item 1 leads 2 and 2 leads 3 by 2 together"),
+        ([weighted("1", ["1", "0", "0"])], "of graphs, mu is not"),
+        ([weighted("1/2", {"1>2": "1"}), weighted("1/2", {"2>1": "1"})], "every order has the same loss"),
+    ],
+)
+def test_laws_that_are_none_are_refused(mu, why):
+    with pytest.raises(InputError, match=why):
+        rankbench.certify("pairwise-logistic", mu=mu)
+
+
+def test_a_law_outside_of_dag_is_named():
+    cycle = [weighted("1", {"1>2": "2", "2>3": "2", "3>1": "1"})]
+    with pytest.raises(InputError, match="a cycle among items 1, 2, 3"):
+        rankbench.certify("pairwise-logistic", noise="dag", mu=cycle)
+    assert rankbench.certify("pairwise-logistic", noise="any", mu=cycle).verdict
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"surrogate": "pairwise-logistik"}, "did you mean"),
+        ({"loss": "ndcg:gain=exp"}, "rational"),
+        ({"loss": "precision:k=3"}, "every order"),
+        ({"noise": "none"}, "low, dag or any"),
+        ({"items": 6}, "2 to 5"),
+        ({"items": 1}, "2 to 5"),
+        ({"budget": "soon"}, "number of seconds"),
+        ({"budget": -1}, "number of seconds"),
+        ({"aggregator": "borda"}, "wants edges, aggregator"),
+        ({"aggregator": "difference-graph", "k": 0.5}, "whole number"),
+        ({"k": 2}, "goes with an aggregator"),
+        ({"aggregator": "difference-graph", "loss": "ndcg"}, "graphs"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options, why):
+    with pytest.raises(SpecError, match=why):
+        rankbench.certify(**({"surrogate": "pairwise-logistic"} | options))
+
+
+def test_the_command_line(tmp_path):
+    mu, out = tmp_path / "mu.json", tmp_path / "cert.json"
+    mu.write_text(json.dumps(THEOREM_2))
+    done = CliRunner().invoke(main, ["certify", "pairwise-logistic", "--mu", str(mu), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert done.output.startswith("VIOLATION\n")
+    assert "1>2>3" in done.output
+    done = CliRunner().invoke(main, ["certify", "--verify", str(out)])
+    assert (done.exit_code, done.output) == (0, f"{out}: VIOLATION: proved\n")
+    out.write_text(out.read_text().replace('"3"', '"4"'))
+    assert CliRunner().invoke(main, ["certify", "--verify", str(out)]).exit_code == 1
+    mu.write_text("[")
+    done = CliRunner().invoke(main, ["certify", "pairwise-logistic", "--mu", str(mu)])
+    assert done.exit_code == 2
+    assert CliRunner().invoke(main, ["certify"]).exit_code == 2
+    assert CliRunner().invoke(main, ["certify", "linear", "--k", "x"]).exit_code == 2
+    done = CliRunner().invoke(main, ["certify", "linear", "--laws", "3", "--json"])
+    assert json.loads(done.output)["verdict"] == "NO_COUNTEREXAMPLE_FOUND"
+    assert json.loads(done.output)["searched"]["laws"] == 3
+
+
+def test_the_simplex_against_scipy():
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(3)
+    kinds = set()
+    for _ in range(150):
+        n, k = int(rng.integers(1, 6)), int(rng.integers(1, 8))
+        a, b, c = rng.integers(-3, 4, (k, n)), rng.integers(-4, 7, k), rng.integers(-3, 4, n)
+        found = solve(
+            *([[Fraction(int(x)) for x in row] for row in a], *([Fraction(int(x)) for x in v] for v in (b, c)))
+        )
+        told = linprog(-c, A_ub=a, b_ub=b, method="highs", options={"presolve": False})
+        feasible = linprog(np.zeros(n), A_ub=a, b_ub=b, method="highs").status == 0
+        if found is None:
+            assert feasible
+            assert told.status in (3, 4)
+        elif not found.feasible:
+            y = np.array([float(v) for v in found.y])
+            assert not feasible
+            assert y.min() >= 0
+            assert (y @ a >= -1e-12).all()
+            assert y @ b < 0
+        else:
+            assert float(found.value) == pytest.approx(-told.fun, abs=1e-9)
+            assert sum(v * int(w) for v, w in zip(found.y, b, strict=True)) == found.value
+        kinds.add("none" if found is None else found.feasible)
+    assert kinds == {"none", True, False}
+
+
+def test_corners_of_the_hinge_are_weak_orders():
+    hinge = rankbench.get(rankbench.PairwiseSurrogate, "pairwise-hinge").exact_phi()
+    assert [len(corners(hinge, m)) for m in (2, 3, 4)] == [3, 13, 75]
