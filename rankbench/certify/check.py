@@ -18,7 +18,7 @@ from rankbench.certify.checking.cells import check_cells
 from rankbench.certify.checking.law import Levels, aggregated, in_class, law, mean_graph, true_risk, weak_orders
 from rankbench.certify.checking.names import check_name
 from rankbench.certify.checking.numbers import Phi, Rejected, rationals, whole
-from rankbench.certify.checking.rules import Risk, followed, merged, read_risk
+from rankbench.certify.checking.rules import TermSum, followed, merged, read_risk
 
 __all__ = ["SCHEMA", "Checked", "Rejected", "check", "check_file", "main"]
 
@@ -156,7 +156,7 @@ def _numerical(cert: Any, m: int, right: list[Levels], wrong: list[Levels]) -> C
     )
 
 
-def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[Risk, tuple[str, ...]]:
+def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, tuple[str, ...]]:
     """Return the law's sum of terms, after following how it comes about from mu."""
     seen = law(cert["seen"], m)
     sums = [(w, read_risk(e["surrogate"], m, len(phis))) for (w, _), e in zip(seen, cert["seen"], strict=True)]

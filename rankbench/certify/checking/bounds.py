@@ -17,7 +17,7 @@ from rankbench.certify.checking.numbers import (
     rational,
     rationals,
 )
-from rankbench.certify.checking.rules import Risk
+from rankbench.certify.checking.rules import TermSum
 
 __all__ = ["Question", "check_bounds", "check_numerical", "check_point", "maximal"]
 
@@ -33,7 +33,7 @@ class Question(NamedTuple):
 
     m: int
     phis: list[Phi]
-    risk: Risk
+    risk: TermSum
     right: list[Levels]
     wrong: list[Levels]
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rankbench.certify.checking.law import Graph, Structure, gains, net_weights, satisfied
 from rankbench.certify.checking.numbers import Rejected, rational, rationals, whole
 
-__all__ = ["Risk", "Term", "followed", "merged", "read_risk"]
+__all__ = ["Term", "TermSum", "followed", "merged", "read_risk"]
 
 
 class Term(NamedTuple):
@@ -21,7 +21,7 @@ class Term(NamedTuple):
     factor: Fraction
 
 
-class Risk(NamedTuple):
+class TermSum(NamedTuple):
     """A sum of terms, plus ``linear . alpha``, plus ``entropy * log sum e^alpha``."""
 
     terms: tuple[Term, ...]
@@ -29,7 +29,7 @@ class Risk(NamedTuple):
     entropy: Fraction
 
 
-def read_risk(written: object, m: int, phis: int) -> Risk:
+def read_risk(written: object, m: int, phis: int) -> TermSum:
     """Read the terms of one structure, or of the law."""
     if not isinstance(written, dict) or set(written) != {"terms", "linear", "entropy"}:
         raise Rejected("a surrogate's sum has terms, linear and entropy")
@@ -49,10 +49,10 @@ def read_risk(written: object, m: int, phis: int) -> Risk:
     entropy = rational(written["entropy"])
     if entropy < 0:
         raise Rejected("entropy is below 0: the sum need not be convex")
-    return Risk(tuple(terms), tuple(rationals(written["linear"], m)), entropy)
+    return TermSum(tuple(terms), tuple(rationals(written["linear"], m)), entropy)
 
 
-def merged(m: int, law: list[tuple[Fraction, Risk]]) -> Risk:
+def merged(m: int, law: list[tuple[Fraction, TermSum]]) -> TermSum:
     """Return the mean of sums, equal terms as one, in the order of phi, form and offset."""
     factors: dict[tuple[int, tuple[int, ...], Fraction], Fraction] = {}
     linear, entropy = [Fraction(0)] * m, Fraction(0)
@@ -63,10 +63,10 @@ def merged(m: int, law: list[tuple[Fraction, Risk]]) -> Risk:
                 factors[key] = factors.get(key, Fraction(0)) + weight * factor
         linear = [a + weight * b for a, b in zip(linear, risk.linear, strict=True)]
         entropy += weight * risk.entropy
-    return Risk(tuple(Term(*key, factors[key]) for key in sorted(factors)), tuple(linear), entropy)
+    return TermSum(tuple(Term(*key, factors[key]) for key in sorted(factors)), tuple(linear), entropy)
 
 
-def followed(rule: Mapping[str, Any], s: Structure, m: int, loss: Mapping[str, Any]) -> Risk:
+def followed(rule: Mapping[str, Any], s: Structure, m: int, loss: Mapping[str, Any]) -> TermSum:
     """Return the terms of one structure by a rule of docs/certificates.md, with phi number 0.
 
     A surrogate of edges sees scores as the graph of leads of the loss's gains, a surrogate of
@@ -87,7 +87,7 @@ def followed(rule: Mapping[str, Any], s: Structure, m: int, loss: Mapping[str, A
         return _squares([x / _above(rule.get("nu")) for x in scores])
     if kind == "power":
         terms = [Term(0, _unit(m, j), Fraction(0), Fraction(1, m)) for j in range(m)]
-        return Risk(tuple(terms), tuple(-x / (m * _above(rule.get("nu"))) for x in scores), Fraction(0))
+        return TermSum(tuple(terms), tuple(-x / (m * _above(rule.get("nu"))) for x in scores), Fraction(0))
     if kind == "squares-of-gains":
         return _squares(gains(str(rule.get("gain")), scores))
     if kind == "pushes-of-satisfaction":
@@ -97,10 +97,10 @@ def followed(rule: Mapping[str, Any], s: Structure, m: int, loss: Mapping[str, A
         return _squares(shares)
     raised = [x - min(Fraction(0), *shares) for x in shares]
     if kind == "cross-entropy":
-        return Risk((), tuple(-w for w in raised), sum(raised, Fraction(0)))
+        return TermSum((), tuple(-w for w in raised), sum(raised, Fraction(0)))
     if kind in ("pushes", "pushes-turned"):
         return _pushes(raised, 1 if kind == "pushes" else -1)
-    return Risk((), none, _unknown(kind))
+    return TermSum((), none, _unknown(kind))
 
 
 def _unknown(kind: object) -> Fraction:
@@ -137,22 +137,22 @@ def _unit(m: int, j: int) -> tuple[int, ...]:
     return tuple(int(i == j) for i in range(m))
 
 
-def _squares(target: list[Fraction]) -> Risk:
+def _squares(target: list[Fraction]) -> TermSum:
     m = len(target)
     terms = [Term(0, _unit(m, j), t, Fraction(1, 2 * m)) for j, t in enumerate(target)]
-    return Risk(tuple(terms), (Fraction(0),) * m, Fraction(0))
+    return TermSum(tuple(terms), (Fraction(0),) * m, Fraction(0))
 
 
-def _pushes(weights: list[Fraction], sign: int) -> Risk:
+def _pushes(weights: list[Fraction], sign: int) -> TermSum:
     m = len(weights)
     pairs = {(j, k) if sign > 0 else (k, j): (weights[j], Fraction(0)) for j in range(m) for k in range(m) if j != k}
     return _of_pairs(m, pairs)
 
 
-def _of_pairs(m: int, pairs: dict[tuple[int, int], tuple[Fraction, Fraction]]) -> Risk:
+def _of_pairs(m: int, pairs: dict[tuple[int, int], tuple[Fraction, Fraction]]) -> TermSum:
     terms = []
     for (i, j), (factor, offset) in pairs.items():
         if factor:
             form = tuple(int(k == i) - int(k == j) for k in range(m))
             terms.append(Term(0, form, offset, factor))
-    return Risk(tuple(terms), (Fraction(0),) * m, Fraction(0))
+    return TermSum(tuple(terms), (Fraction(0),) * m, Fraction(0))
