@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+from functools import partial
 from typing import Any
 
 import click
@@ -19,6 +20,12 @@ __all__ = ["Commands", "main"]
 
 class Commands(click.Group):
     """Verbs from the entry-point group ``rankbench.commands``, imported when used."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run as the program of this process, and end it."""
+        from rankbench.cli.start import start
+
+        start(partial(self.main, *args, **kwargs))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all verbs, the built-in ones first."""
@@ -65,6 +72,13 @@ class Commands(click.Group):
         from rankbench.runtime import settle_blas
 
         settle_blas()  # before a verb imports NumPy
+        threads = os.environ.get("POLARS_MAX_THREADS")
+        if threads is not None and not (threads.isascii() and threads.isdigit() and int(threads)):
+            click.echo(
+                f"error: POLARS_MAX_THREADS={visible(threads)}: it must be a whole number, 1 or more; or unset it",
+                err=True,
+            )
+            ctx.exit(2)
         if os.environ.get("NO_COLOR"):
             ctx.color = False
         try:
@@ -73,7 +87,7 @@ class Commands(click.Group):
             click.echo(f"error: {visible(str(error))}", err=True)
             ctx.exit(error.exit_code)
         except OSError as error:
-            # A closed pipe is click's business, and an error without a file is a defect.
+            # A closed pipe is click's business, and what has no file `start` says.
             if error.errno == errno.EPIPE or error.filename is None:
                 raise
             click.echo(f"error: {visible(str(error.filename))}: {error.strerror}", err=True)
@@ -84,6 +98,12 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(INTERRUPTED)
+        except BaseException as error:
+            # Polars' own name for what it cannot handle, which is no `Exception`: nothing imports Polars here.
+            if type(error).__name__ != "PanicException":
+                raise
+            click.echo(f"error: Polars cannot go on: {visible(str(error))}", err=True)
+            ctx.exit(1)
 
 
 def _import(verb: Verb) -> click.Command:

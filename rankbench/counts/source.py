@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import polars as pl
 
 from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.source import readable
 from rankbench.data.tables.checks import checked
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.recognize import table_kind, table_of
@@ -66,6 +67,10 @@ class LogSource:
         InputError
             What the checks find, with its row; or what `count` raises.
         """
+        with readable(self.path):
+            return self._counted(count, away)
+
+    def _counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
         if self.parquet is None:
             return count(self.frame)
         try:
@@ -162,9 +167,10 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
     if dataset is not None:
         return LogSource(str(log), None, table_kind(dataset.table), dataset.scan())
     chosen = reader_for(path, columns=columns, reader=reader)
-    frame = chosen.scan(path)
-    table = table_of(frame.collect_schema(), path)
-    parquet = _unchecked(path, columns) if isinstance(table, ComparisonTable) and chosen.name == "parquet" else None
+    with readable(path):
+        frame = chosen.scan(path)
+        table = table_of(frame.collect_schema(), path)
+        parquet = _unchecked(path, columns) if isinstance(table, ComparisonTable) and chosen.name == "parquet" else None
     return LogSource(path.name, path, table, frame, parquet)
 
 

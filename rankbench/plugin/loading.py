@@ -21,6 +21,7 @@ from typing import Literal
 import pluggy
 
 from rankbench.errors import PluginError
+from rankbench.lifeline import doing
 from rankbench.plugin import hookspecs
 from rankbench.plugin.blocked import is_blocked
 from rankbench.plugin.registry import Origin, Registry
@@ -117,7 +118,8 @@ class _Loading:
             return PluginStatus(self.entry.name, origin.distribution, origin.version, (), 0.0, "blocked", ())
         start = time.perf_counter()
         try:
-            self.register()
+            with doing(f"plugin {self.entry.name!r} of {self.origin} was being loaded"):
+                self.register()
         # Even to compare or to iterate over what a plugin brought runs foreign code.
         except BaseException as error:
             if self.strict and isinstance(error, PluginError):

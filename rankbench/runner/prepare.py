@@ -13,6 +13,7 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.guard import guarded, reason
 from rankbench.kinds.protocol import Prepared, Protocol
 from rankbench.kinds.suite import Suite
+from rankbench.lifeline import doing
 from rankbench.plugin import manager
 from rankbench.protocols.isolation import is_ours
 
@@ -119,7 +120,8 @@ def _by(protocol: Protocol, dataset: Dataset | None, seed: int) -> Prepared:
         It is not what a protocol may return, or foreign code raised what it must not.
     """
     ours = is_ours(protocol) and (dataset is None or is_ours(dataset))
-    prepared: object = protocol.prepare(dataset, seed) if ours else guarded(lambda: protocol.prepare(dataset, seed))
+    with doing(f"protocol {protocol!s} prepared {dataset or 'its data'!s}"):
+        prepared: object = protocol.prepare(dataset, seed) if ours else guarded(lambda: protocol.prepare(dataset, seed))
     if isinstance(prepared, RankbenchError):
         raise prepared
     if isinstance(prepared, Exception):

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from rankbench.counts.scan import count_log
+from rankbench.counts.source import open_source
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError
 from rankbench.kinds.table_check import RawTable
@@ -53,3 +54,19 @@ def test_a_panic_while_reading_is_bad_input_too(monkeypatch):
     monkeypatch.setattr(pl.LazyFrame, "collect_batches", panics)
     with pytest.raises(InputError, match="out of bounds"):
         list(RawTable(VOTES.lazy()).batches())
+
+
+@pytest.mark.parametrize("error", [pl.exceptions.ComputeError("zstd error"), pl.exceptions.PanicException("unwrap")])
+def test_whatever_polars_raises_while_a_log_is_looked_at_names_the_file(tmp_path, monkeypatch, error):
+    path = tmp_path / "votes.parquet"
+    VOTES.write_parquet(path)
+    source = open_source(path)
+
+    def fails(_):
+        raise error
+
+    with pytest.raises(InputError, match=r"votes\.parquet: it cannot be read: (zstd error|unwrap)"):
+        source.counted(fails)
+    monkeypatch.setattr(pl.LazyFrame, "collect_schema", lambda _: fails(_))
+    with pytest.raises(InputError, match=r"votes\.parquet: "):
+        open_source(path)

@@ -3,10 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import polars as pl
 
-__all__ = ["io_source"]
+from rankbench.errors import InputError
+
+__all__ = ["io_source", "readable"]
+
+
+@contextmanager
+def readable(path: Path | None) -> Iterator[None]:
+    """Name the file in what Polars raises while it reads one that is damaged.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        said = str(error).strip().split("\n", 1)[0][:200]
+        raise InputError(f"it cannot be read: {said}", path=path) from error
+
 
 _Source = Callable[[list[str] | None, pl.Expr | None, int | None, int | None], Iterator[pl.DataFrame]]
 
