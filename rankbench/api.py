@@ -24,6 +24,7 @@ from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runner.record import run_facts, suite_record
+from rankbench.runner.room import check_room
 from rankbench.runtime import prepare as settle
 from rankbench.store.files import write_facts
 from rankbench.store.store import Store
@@ -217,8 +218,9 @@ def run(
             record = suite_record(made)
             if warning := of_other_code(store, record):
                 told.warn(warning)
-            store.begin(record, plan.members)
             missing = _missing(store, plan.tasks)
+            check_room(made, missing, directory, workers)
+            store.begin(record, plan.members)
             told.start(len(missing), len(plan.tasks) - len(missing))
             blocks: Iterable[BlockResult]
             limit = LIMIT if timeout is None else timeout

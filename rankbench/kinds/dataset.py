@@ -56,6 +56,13 @@ class Dataset(Component):
     def fingerprint(self) -> str:
         """Return a sha256 (hex) of the data: of the files, or of a simulator's parameters."""
 
+    def memory(self) -> int:
+        """Return how many bytes the table takes in memory, at least; 0: nobody knows.
+
+        A run that needs more than there is is refused before anything is read.
+        """
+        return 0
+
     def assumptions(self) -> list[str]:
         """Return what a reader of a leaderboard must know, one sentence each."""
         return []

@@ -16,6 +16,7 @@ from rankbench.kinds.suite import Suite
 from rankbench.lifeline import doing
 from rankbench.plugin import manager
 from rankbench.protocols.isolation import is_ours
+from rankbench.resources import check_memory
 
 __all__ = ["Sources", "dataset_of", "prepare", "protocol_of"]
 
@@ -119,6 +120,10 @@ def _by(protocol: Protocol, dataset: Dataset | None, seed: int) -> Prepared:
     PluginError
         It is not what a protocol may return, or foreign code raised what it must not.
     """
+    if dataset is not None:
+        size: object = guarded(dataset.memory)
+        if isinstance(size, int) and size > 0:
+            check_memory(size, f"data set {dataset!s}", "less of it, or another one")
     ours = is_ours(protocol) and (dataset is None or is_ours(dataset))
     with doing(f"protocol {protocol!s} prepared {dataset or 'its data'!s}"):
         prepared: object = protocol.prepare(dataset, seed) if ours else guarded(lambda: protocol.prepare(dataset, seed))

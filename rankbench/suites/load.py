@@ -15,6 +15,9 @@ from rankbench.plugin.suite_kinds import check_tables
 
 __all__ = ["find_suite", "load_suite", "read_suite"]
 
+LONGEST = 10_000_000
+"""Bytes of a suite file; ours have a few thousand."""
+
 INCLUDE_DEPTH = 20
 """How deep suites may include suites that include suites."""
 
@@ -31,7 +34,7 @@ def read_suite(path: Path) -> Suite:
         fit, with its key path.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(_text(path))
     except FileNotFoundError as error:
         raise InputError("there is no such suite file", path=path) from error
     except (OSError, ValueError, RecursionError) as error:
@@ -49,6 +52,18 @@ def read_suite(path: Path) -> Suite:
     except SpecError as error:
         raise SpecError(f"{path}: {error}") from error
     return suite
+
+
+def _text(path: Path) -> str:
+    """Return the text of a suite file: a pipe may never answer, and a device never end."""
+    if path.exists() and not path.is_file():
+        raise InputError("not a suite file: it is a folder, a pipe or a device", path=path)
+    with path.open("rb") as file:
+        data = file.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        size = path.stat().st_size
+        raise InputError(f"not a suite file: it has {size:,} bytes, and suites have at most {LONGEST:,}", path=path)
+    return data.decode("utf-8")
 
 
 def _said(first: Any) -> str:

@@ -137,16 +137,16 @@ def rankbench(folder: Path, *arguments: str, **more: str) -> subprocess.Complete
     )
 
 
-@pytest.mark.parametrize("code", [0, 7])
 @pytest.mark.parametrize(
-    ("place", "arguments", "during"),
+    ("place", "arguments", "during", "code"),
     [
-        ("import", ["list"], "plugin 'ending' of ending-plugin 1.0"),
-        ("hook", ["list"], "plugin 'ending' of ending-plugin 1.0"),
-        ("validator", ["plan", "--suite", "validator.toml"], "ends:shift=1"),
-        ("prepare", ["plan", "--suite", "prepare.toml"], "protocol prepares prepared its data"),
-        ("scan", ["aggregate", "ending-votes"], "`rankbench aggregate ending-votes` was going on"),
-        ("scan", ["run", "--log", "ending-votes", "--out", "never"], "ending-votes"),
+        ("import", ["list"], "plugin 'ending' of ending-plugin 1.0", 0),
+        ("import", ["list"], "plugin 'ending' of ending-plugin 1.0", 7),
+        ("hook", ["list"], "plugin 'ending' of ending-plugin 1.0", 0),
+        ("validator", ["plan", "--suite", "validator.toml"], "ends:shift=1", 0),
+        ("prepare", ["plan", "--suite", "prepare.toml"], "protocol prepares prepared its data", 0),
+        ("scan", ["aggregate", "ending-votes"], "`rankbench aggregate ending-votes` was going on", 0),
+        ("scan", ["run", "--log", "ending-votes", "--out", "never"], "ending-votes", 0),
     ],
 )
 def test_an_end_from_within_is_a_failure_that_says_where(

@@ -141,6 +141,10 @@ class CascadeClicks(ClickPopulation):
         group(query, lists, click, offsets, items, clicked)
         return Selections(offsets, np.arange(n + 1, dtype=np.int64) * length, items.ravel(), clicked.ravel())
 
+    def memory(self) -> int:
+        """Return the bytes of the log's lists and clicks."""
+        return self.sessions * self.length * 5
+
     def scan(self) -> pl.LazyFrame:
         """Return a log of `sessions` sessions."""
         import polars as pl

@@ -83,6 +83,10 @@ class MovieLensLike(Dataset):
         """Return a sha256 of the simulator's version and parameters."""
         return simulator_fingerprint(self, VERSION)
 
+    def memory(self) -> int:
+        """Return the bytes of user, movie and rating, and of what chooses the pairs."""
+        return self.ratings * 3 * 8
+
     def scan(self) -> pl.LazyFrame:
         """Return the items; all of them are generated at once."""
         import polars as pl

@@ -69,6 +69,10 @@ class Web10kLike(Dataset):
         """Return a sha256 of the simulator's version and parameters."""
         return simulator_fingerprint(self, VERSION)
 
+    def memory(self) -> int:
+        """Return the bytes of labels and features, of a hundred documents a query."""
+        return self.queries * 100 * 4 * (self.features + 1)
+
     def scan(self) -> pl.LazyFrame:
         """Return the items as a stream: queries are generated as they are read."""
         from polars.io.plugins import register_io_source
