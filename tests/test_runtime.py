@@ -115,12 +115,13 @@ BLOCK = """
 import json, math, os
 import numpy as np
 from threadpoolctl import threadpool_info
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.cell import BlockKey, CellResult
 from rankbench.runner.blocks import run_block
 
 class Threads(Protocol):
-    name, source, table, metrics, splits = "threads", "test", None, {"threads": "minimize"}, {"design": "One"}
+    name, source, table, metrics, splits = "threads", "test", None, (Metric("threads"),), {"design": "One"}
 
     def prepare(self, dataset, seed):
         return Prepared(self, None, "", {"design": ("one",)})

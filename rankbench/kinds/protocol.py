@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component
+from rankbench.errors import PluginError
 from rankbench.kinds.cell import BlockKey, CellResult, Direction, Layout, Split
 from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.metric import BUDGET, COLUMN_FACTS, Budget, Fact, Metric
 
 __all__ = ["BlockTask", "Prepared", "Protocol", "pack"]
 
@@ -124,11 +126,12 @@ class Protocol(Component):
     table : str or None
         What the data sets that it takes are, the name of a kind of table; None: it makes its
         own populations, or needs none.
-    metrics : dict of str to Direction
+    metrics : tuple of Metric
         Its own metrics. Empty: contenders are judged by loss components.
-    chance : dict of str to float
-        What a coin gets, by metric: what a contender must pass to predict anything. Metrics
-        that are not named have no such level.
+    facts : tuple of Fact
+        What its rows have beside losses that a report tells; by default what `erm` says of its solutions.
+    budget : Budget or None
+        Which fact says what stochastic contenders were given.
     curves : dict of str to (Split, Direction)
         Split and direction of the curves that it records itself. Curves that are not named
         are the methods' own, of what they minimize on the design units.
@@ -143,8 +146,6 @@ class Protocol(Component):
         ``race``: contenders are compared. ``exact``: results are exact numbers, one for
         each unit, without intervals or ranks. ``ranking``: units are named items, and each
         contender ranks them; the metrics are those of `RANKING`.
-    words : dict of str to dict of float to str
-        Of metrics whose values stand for words, in tables of exact numbers.
     tunes : bool
         Whether it chooses among the points of a contender's grid.
     simulated : bool
@@ -154,16 +155,31 @@ class Protocol(Component):
     kind: ClassVar[str] = "protocol"
     contender: ClassVar[str] = "method"
     table: ClassVar[str | None] = "items"
-    metrics: ClassVar[dict[str, Direction]] = {}
-    chance: ClassVar[dict[str, float]] = {}
+    metrics: ClassVar[tuple[Metric, ...]] = ()
+    facts: ClassVar[tuple[Fact, ...]] = COLUMN_FACTS
+    budget: ClassVar[Budget | None] = BUDGET
     curves: ClassVar[dict[str, tuple[Split, Direction]]] = {}
     splits: ClassVar[dict[Split, str]]
     counts: ClassVar[str] = "judgments"
     test_share: ClassVar[float | None] = None
     layout: ClassVar[Layout] = "race"
-    words: ClassVar[dict[str, dict[float, str]]] = {}
     tunes: ClassVar[bool] = False
     simulated: ClassVar[bool] = False
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
+        """Refuse metrics that are no values, as a dict of directions is none."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if not isinstance(cls.metrics, tuple) or not all(isinstance(metric, Metric) for metric in cls.metrics):
+            raise PluginError(
+                f"`metrics` of {cls.__module__}.{cls.__qualname__} is {cls.metrics!r}; write a tuple of "
+                "rankbench.kinds.metric.Metric, as (Metric('regret', 'minimize', 'What it is.'),)"
+            )
+
+    @classmethod
+    def metric_names(cls) -> tuple[str, ...]:
+        """Return the names of its own metrics."""
+        return tuple(metric.name for metric in cls.metrics)
 
     @abstractmethod
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:

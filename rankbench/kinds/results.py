@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.cell import Direction, Layout, Split
+from rankbench.kinds.cell import Layout, Split
+from rankbench.kinds.metric import Metric
 
 if TYPE_CHECKING:
     from rankbench.stats.draws import MeanIntervals
@@ -102,8 +103,8 @@ class ExperimentResults(Protocol):
     def counts(self) -> str:
         """What n counts, in the plural; empty where nothing is drawn."""
 
-    def direction(self, metric: str) -> Direction:
-        """Return whether less or more of a metric is better."""
+    def metric(self, name: str) -> Metric:
+        """Return what is known of a metric, or of a curve: which way is better, what a coin gets."""
 
     def units(self, split: Split) -> Sequence[str]:
         """Return the names of a split's units."""

@@ -14,9 +14,10 @@ from rankbench.data.simulators.populations import Law, best_orders, make_populat
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.ballots import implied_comparisons
-from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.guard import failed, guarded
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Comparisons, Orders
 from rankbench.kinds.structures import structure_of
@@ -48,7 +49,13 @@ class AggregationTrial(Protocol):
     source: ClassVar[str] = "[DMJ13]_ section 5, eq. (10)"
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[str | None] = None
-    metrics: ClassVar[dict[str, Direction]] = {"misordered": "minimize", "regret": "minimize", "rmse": "minimize"}
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("misordered", sentence="Share of pairs not in the population's own order.", low=0, high=1, chance=0.5),
+        Metric(
+            "regret", sentence="Expected disagreement with a preference, less the least of any order.", low=0, high=1
+        ),
+        Metric("rmse", sentence="Error of the scores after the best affine fit to the true ones.", low=0),
+    )
     splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
     counts: ClassVar[str] = "judgments of each population"
     simulated: ClassVar[bool] = True

@@ -13,8 +13,9 @@ from pydantic import Field
 from rankbench.data.tables.selections.clicks import OffList, Several
 from rankbench.data.tables.selections.load import SelectionLog, load_selections, take_selections
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.guard import ContenderFailed, failed, guarded
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Selections
 from rankbench.kinds.selection_aggregator import SelectionAggregator, topmost
@@ -61,7 +62,9 @@ class ClickPrediction(Protocol):
     source: ClassVar[str] = "[DMJ13]_ section 5.2; Chuklin, Markov and de Rijke 2015, section 5.1"
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[str | None] = "selections"
-    metrics: ClassVar[dict[str, Direction]] = {METRIC: "minimize"}
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric(METRIC, sentence="-log of the chance that was given to what a session clicked.", low=0, unit="nats"),
+    )
     splits: ClassVar[dict[Split, str]] = {"heldout": "Held-out sessions"}
     counts: ClassVar[str] = "sessions"
 

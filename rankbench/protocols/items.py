@@ -14,8 +14,9 @@ from rankbench.counts.units import units_of_votes
 from rankbench.counts.votes import Votes
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import RANKING, CellResult, Direction, Layout, Split
+from rankbench.kinds.cell import RANKING, CellResult, Layout, Split
 from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.metric import RIDGE, Fact, Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.plugin import manager
 from rankbench.protocols.own_log import OwnLog
@@ -40,7 +41,8 @@ class Items(Protocol):
     source: ClassVar[str] = "[Owen07]_; [MWR24]_"
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[Any] = "comparisons"
-    metrics: ClassVar[dict[str, Direction]] = dict.fromkeys(RANKING, "maximize")
+    metrics: ClassVar[tuple[Metric, ...]] = tuple(Metric(name, "maximize") for name in RANKING)
+    facts: ClassVar[tuple[Fact, ...]] = (RIDGE,)
     splits: ClassVar[dict[Split, str]] = {"design": "Items"}
     counts: ClassVar[str] = "votes"
     layout: ClassVar[Layout] = "ranking"

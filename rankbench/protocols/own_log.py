@@ -16,8 +16,9 @@ from rankbench.counts.votes import Votes
 from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, inner_splits, split
 from rankbench.protocols.votes import misfit_of, unpack_votes, votes_of
@@ -61,13 +62,36 @@ class OwnLog(Protocol):
     source: ClassVar[str] = "[NB03]_; [D70]_"
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[Any] = "comparisons"
-    metrics: ClassVar[dict[str, Direction]] = {
-        "disagreement": "minimize",
-        "log-loss": "minimize",
-        "calibration": "minimize",
-        "three-outcome-loss": "minimize",
-    }
-    chance: ClassVar[dict[str, float]] = {"disagreement": 0.5, "log-loss": math.log(2)}
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric(
+            "disagreement",
+            sentence="Share of decisive votes that the scores order the other way.",
+            low=0,
+            high=1,
+            chance=0.5,
+            unit="share of votes",
+        ),
+        Metric(
+            "log-loss",
+            sentence="Mean of -log of the chance that was given to the winner of a decisive vote.",
+            low=0,
+            chance=math.log(2),
+            unit="nats",
+        ),
+        Metric(
+            "calibration",
+            sentence="Expected calibration error of the chances.",
+            low=0,
+            high=1,
+            caution="ranks nobody alone: chances of one half are always calibrated. Read it beside the log loss.",
+        ),
+        Metric(
+            "three-outcome-loss",
+            sentence="Mean of -log of the chance of what happened, ties among it.",
+            low=0,
+            unit="nats",
+        ),
+    )
     splits: ClassVar[dict[Split, str]] = {"heldout": "Held-out votes"}
     counts: ClassVar[str] = "votes"
     test_share: ClassVar[float | None] = 1 / FOLDS

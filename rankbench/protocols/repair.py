@@ -11,9 +11,10 @@ from pydantic import Field
 
 from rankbench.component import Component
 from rankbench.errors import SpecError
-from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.method import Block, Method
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
@@ -48,7 +49,9 @@ class Repair(Protocol):
     name: ClassVar[str] = "repair"
     source: ClassVar[str] = "[DMJ13]_ sections 3.2 and 5.3; [DMJ10]_ section 3"
     table: ClassVar[None] = None
-    metrics: ClassVar[dict[str, Direction]] = {"excess": "minimize"}
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("excess", sentence="True risk above the least that an order can have.", low=0),
+    )
     splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
     counts: ClassVar[str] = "votes in each population"
     simulated: ClassVar[bool] = True

@@ -17,10 +17,11 @@ from rankbench.data.movielens.features import Centering, Leakage, raw_features, 
 from rankbench.data.movielens.pairs import RatedPairs, draw_pairs
 from rankbench.data.movielens.ratings import Ratings
 from rankbench.errors import ContenderDiverged, SpecError
-from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.guard import ContenderFailed, failed, guarded
 from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Queries
 from rankbench.methods.pair_risk import PairRisk
@@ -54,7 +55,9 @@ class Table1(Protocol):
 
     name: ClassVar[str] = "table-1"
     source: ClassVar[str] = "[DMJ10]_ section 4, eq. (7)"
-    metrics: ClassVar[dict[str, Direction]] = {METRIC: "minimize"}
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric(METRIC, sentence="Share of test pairs that the scores order the other way.", low=0, high=1),
+    )
     splits: ClassVar[dict[Split, str]] = {"heldout": "Test pairs (of a fold that nothing was learned from)"}
     counts: ClassVar[str] = "training pairs"
     # Of five folds, three train and one tests.

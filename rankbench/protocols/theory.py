@@ -10,10 +10,11 @@ from pydantic import Field, model_validator
 
 from rankbench.component import Component
 from rankbench.errors import SpecError
-from rankbench.kinds.cell import CellResult, Direction, Layout, Split
+from rankbench.kinds.cell import CellResult, Layout, Split
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.guard import failed, guarded
 from rankbench.kinds.loss import Loss
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.plugin import manager
@@ -50,8 +51,18 @@ class Theory(Protocol):
     source: ClassVar[str] = "[DMJ13]_ Definition 3, Theorems 2 and 3; [DMJ10]_ Theorem 13, section 3.1"
     contender: ClassVar[str] = "surrogate"
     table: ClassVar[None] = None
-    metrics: ClassVar[dict[str, Direction]] = {"verdict": "maximize", "gap": "maximize", "excess": "minimize"}
-    words: ClassVar[dict[str, dict[float, str]]] = {"verdict": {1.0: "consistent", 0.0: "either", -1.0: "inconsistent"}}
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric(
+            "verdict",
+            "maximize",
+            "The sign of the gap.",
+            low=-1,
+            high=1,
+            words={1.0: "consistent", 0.0: "either", -1.0: "inconsistent"},
+        ),
+        Metric("gap", "maximize", "Least surrogate risk of wrong orders, less that of right ones."),
+        Metric("excess", sentence="Largest true risk above the least that minimizing can end in.", low=0),
+    )
     splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
     counts: ClassVar[str] = ""
     layout: ClassVar[Layout] = "exact"

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.kinds.cell import CellResult, Direction, Split
+from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.guard import failed, guarded
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.methods.log_odds import LogOddsRegression
 from rankbench.plugin import manager
@@ -74,12 +75,12 @@ class UStatistics(Protocol):
     name: ClassVar[str] = "u-statistics"
     source: ClassVar[str] = "[DMJ13]_ section 4, Assumption D, eq. (17)-(20), Theorem 4"
     table: ClassVar[None] = None
-    metrics: ClassVar[dict[str, Direction]] = {
-        "abs-bias": "minimize",
-        "deviation": "minimize",
-        "excess": "minimize",
-        "instability": "minimize",
-    }
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("abs-bias", sentence="Size of the mean difference of empirical risk and risk, at fixed scores.", low=0),
+        Metric("deviation", sentence="Standard deviation of the empirical risk, at fixed scores.", low=0),
+        Metric("excess", sentence="Mean risk of the minimizer above the least risk.", low=0),
+        Metric("instability", sentence="How much the minimizer changes with the order of the same votes.", low=0),
+    )
     splits: ClassVar[dict[Split, str]] = {"design": "Worlds"}
     counts: ClassVar[str] = "votes in each world"
     simulated: ClassVar[bool] = True

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rankbench.counts.units import ENOUGH, Units
 from rankbench.errors import InputError
+from rankbench.kinds.metric import RIDGE
 
 if TYPE_CHECKING:
     from rankbench.kinds.aggregator import Aggregator
@@ -57,12 +58,7 @@ def check_size(m: int) -> None:
 
 def shrunk(ridge: float) -> str:
     """Say what intervals of scores with a ridge are intervals of; empty without one."""
-    if not ridge > 0:
-        return ""
-    return (
-        f"intervals are for the scores as the ridge ({ridge:g}) shrinks them, not for the log-odds behind the votes: "
-        "those they may miss far more often than in 5% of logs, the more so the fewer votes an item has"
-    )
+    return RIDGE.sentence.format(value=ridge) if ridge > 0 else ""
 
 
 def ridge_of(aggregator: Aggregator) -> float:

@@ -162,7 +162,7 @@ def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
         rows,
         split=source.test_share is not None,
         whole=source.pool is not None and race.n >= source.pool and len(source.units[judged]) > 1,
-        chance={metric: source.chance[metric] for metric in metrics if metric in source.chance},
+        chance={m: level for m in metrics if (level := source.metric(m).chance) is not None},
         failed={
             arm.member.label: f"{WORDS.get(arm.status, arm.status)} in "
             f"{sum(cell.status != 'done' for cell in arm.stored.values())} of {len(arm.cells)} runs"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from rankbench.kinds.metric import Budget
 from rankbench.reports.sample import Arm, Race
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.records import SourceRecord
@@ -15,7 +16,7 @@ __all__ = ["footnotes", "troubles"]
 
 def footnotes(race: Race, source: SourceRecord) -> list[str]:
     """Return a Markdown list under the tables of one n, or nothing."""
-    lines = [*_equal(race), *_shares(race), *_monte_carlo(race), *_budget(race), *_optimality(race)]
+    lines = [*_equal(race, source), *_facts(race, source), *_budget(race, source.budget), *_optimality(race)]
     lines += [*_troubles(race), *_thin(race, source)]
     return ["\n".join(f"- {line}" for line in lines)] if lines else []
 
@@ -26,70 +27,56 @@ def troubles(race: Race) -> list[str]:
     return ["\n".join(f"- {line}" for line in lines)] if lines else []
 
 
-def _equal(race: Race) -> list[str]:
-    found: dict[str, list[str]] = {}
-    for arm in race.arms:
-        if arm.equals:
-            found.setdefault(arm.equals, []).append(arm.member.label)
+def _equal(race: Race, source: SourceRecord) -> list[str]:
+    found: dict[tuple[str, str], list[str]] = {}
+    for fact in (fact for fact in source.facts if fact.same_as):
+        for arm in race.arms:
+            if arm.equals:
+                found.setdefault((fact.because, arm.equals), []).append(arm.label)
     return [
-        f"† {', '.join(markdown(label) for label in labels)}: no query has more judgments than k, so this is the same "
-        f"as {markdown(owner)}; counted once in all tests."
-        for owner, labels in found.items()
+        f"† {', '.join(markdown(label) for label in labels)}: {why}, so this is the same as {markdown(owner)}; counted "
+        "once in all tests."
+        for (why, owner), labels in found.items()
     ]
 
 
-def _shares(race: Race) -> list[str]:
-    found: dict[str, float] = {}
-    for arm in race.arms:
-        share = arm.info("share_complete")
-        order = str(arm.member.config.get("k", arm.member.label))
-        if 0 < share < 1:
-            found[order] = max(share, found.get(order, 0.0))
-    if not found:
-        return []
-    words = ", ".join(f"{share:.0%} at k = {markdown(order)}" for order, share in found.items())
-    return [f"Share of judgments in queries with no more than k of them, where order k means all of them: {words}."]
+def _facts(race: Race, source: SourceRecord) -> list[str]:
+    """Tell what the protocol knows beside losses: the largest value of contenders that share a place."""
+    lines = []
+    for fact in (fact for fact in source.facts if fact.about == "race"):
+        found: dict[str, tuple[float, str]] = {}
+        for arm in race.arms:
+            value, at = arm.fact(fact), arm.config.get(fact.parameter)
+            if fact.tells(value):
+                place = str(arm.label if at is None else at)
+                said = fact.said_alone if at is None else fact.said
+                known = max(value, found[place][0]) if place in found else value
+                found[place] = known, said.format(value=known, at=markdown(place), label=markdown(place))
+        if found:
+            lines.append(f"{fact.sentence}: {', '.join(said for _, said in found.values())}.")
+    return lines
 
 
-def _monte_carlo(race: Race) -> list[str]:
-    found: dict[str, float] = {}
-    for arm in race.arms:
-        error = arm.largest("mc_error")
-        if error > 0:
-            order = _order(arm)
-            found[order] = max(error, found.get(order, 0.0))
-    if not found:
-        return []
-    words = ", ".join(f"{markdown(order)} {error:.1e}" for order, error in found.items())
-    return [
-        f"Monte Carlo error of the solutions for 1 < k < n_q, relative, the largest of all repetitions at each order: "
-        f"{words}."
-    ]
-
-
-def _order(arm: Arm) -> str:
-    return f"k={arm.member.config['k']}" if "k" in arm.member.config else arm.member.label
-
-
-def _budget(race: Race) -> list[str]:
-    """Say what stochastic contenders were given: steps and floating-point operations."""
+def _budget(race: Race, budget: Budget | None) -> list[str]:
+    """Say what stochastic contenders were given: steps and what they cost."""
     found: dict[tuple[str, str], list[str]] = {}
     for arm in race.arms:
-        flops, steps = arm.info("flops"), arm.info("steps")
-        steps = arm.info("iterations") if math.isnan(steps) else steps
-        if not math.isnan(flops):
+        if budget is None:
+            break
+        cost = arm.info(budget.name)
+        steps = next((value for name in budget.steps if not math.isnan(value := arm.info(name))), math.nan)
+        if not math.isnan(cost):
             words = "unknown" if math.isnan(steps) else count(round(steps))
-            found.setdefault((words, f"{flops:.1e}"), []).append(markdown(arm.member.label))
-    if not found:
+            found.setdefault((words, f"{cost:.1e}"), []).append(markdown(arm.label))
+    if not found or budget is None:
         return []
-    (steps_of_most, flops_of_most), *others = sorted(found, key=lambda budget: -len(found[budget]))
+    (steps_of_most, cost_of_most), *others = sorted(found, key=lambda one: -len(found[one]))
     rest = "; ".join(
-        f"{', '.join(found[steps, flops])}: {f'{steps} steps, ' if steps != steps_of_most else ''}{flops}"
-        for steps, flops in others
+        f"{', '.join(found[steps, cost])}: {f'{steps} steps, ' if steps != steps_of_most else ''}{cost}"
+        for steps, cost in others
     )
     return [
-        f"Budget of the stochastic contenders: {steps_of_most} steps, {flops_of_most} floating-point operations each"
-        f"{f' ({rest})' if rest else ''}."
+        f"{budget.sentence}: {steps_of_most} steps, {cost_of_most} {budget.unit} each{f' ({rest})' if rest else ''}."
     ]
 
 

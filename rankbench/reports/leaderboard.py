@@ -82,11 +82,13 @@ def _how_to_read(record: SuiteRecord) -> list[str]:
             "share training data; taken for independent, their intervals would be far too narrow. **wins**: runs in "
             "which a contender was better than the baseline.",
         ]
-    if any("calibration" in experiment.losses for experiment in record.experiments):
-        lines.append(
-            "- **calibration** ranks nobody alone: chances of one half are always calibrated. Read it beside the log "
-            "loss."
-        )
+    cautions = {
+        metric.name: metric.caution
+        for experiment in record.experiments
+        for metric in map(record.source(experiment.name).metric, experiment.losses)
+        if metric.caution
+    }
+    lines += [f"- **{markdown(name)}** {caution}" for name, caution in cautions.items()]
     return ["\n".join(lines)]
 
 

@@ -248,7 +248,7 @@ DOUBTS: dict[Doubt, str] = {
     "worse": "in {name} some method is shown to be better than it",
     "not better": "in {name} its mean {metric} is not better than that of the baseline",
     "coin": "in {name} it is not shown to be better than a coin in {metric}",
-    "mean": "its mean {metric} is worse than that of the baseline ({gap}), and it is not shown to be as good",
+    "mean": "its mean {metric} is worse than that of the baseline ({distance}), and it is not shown to be as good",
 }
 
 
@@ -257,7 +257,7 @@ def _doubts(case: Case) -> str:
     for other, why, metric in case.doubts():
         facts = {"name": code(other.name), "baseline": markdown(case.baseline), "metric": code(metric)}
         facts["failed"] = other.failed.get(case.winner, "")
-        facts["gap"] = difference(other, metric, case.winner, case.baseline) if metric else ""
+        facts["distance"] = difference(other, metric, case.winner, case.baseline) if metric else ""
         parts.append(DOUBTS[why].format(**facts))
     return "; ".join(parts)
 

@@ -123,9 +123,9 @@ def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
 def _frames(analysis: Analysis, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     import polars as pl
 
-    from rankbench.reports.table import COLUMNS
+    from rankbench.reports.table import COLUMNS, values_of
 
-    standings = [[getattr(row, column) for column in COLUMNS] for row in _rows(analysis)]
+    standings = [values_of(row) for row in _rows(analysis)]
     answers = [
         {
             "experiment": answer.experiment,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import StoreError
 from rankbench.kinds.cell import Split
+from rankbench.kinds.metric import Fact
 from rankbench.kinds.suite import Experiment
 from rankbench.stats.bootstrap import ARRAYS, REPLICATES, TOGETHER, Crossed, crossed, joined
 from rankbench.stats.corrected_t import widened, widening
@@ -136,6 +137,10 @@ class Arm:
         values = [self.stored[r].info.get(name, math.nan) for r in self.done]
         return max((value for value in values if not math.isnan(value)), default=math.nan)
 
+    def fact(self, fact: Fact) -> float:
+        """Return what is told of a declared fact; nan if unknown."""
+        return self.largest(fact.name) if fact.summary == "largest" else self.info(fact.name)
+
     @property
     def optimality(self) -> float:
         """The farthest from optimal that a finished repetition stopped; nan if unknown."""
@@ -194,7 +199,8 @@ class Sampler:
         self.source = record.source(experiment.name)
         self.added = frozenset(record.added.get(experiment.name, ()))
         own = [m for m in members if m.experiment == experiment.name]
-        self.races = tuple(_race(n, [m for m in own if m.n == n], cells) for n in sorted({m.n for m in own}))
+        by_n = {n: [m for m in own if m.n == n] for n in sorted({m.n for m in own})}
+        self.races = tuple(_race(n, found, cells, self.source.facts) for n, found in by_n.items())
         self.seed = bootstrap_seed(record.seed)
         self._means: dict[tuple[str, str, Split], np.float64] = {}
         self._samples: dict[tuple[str, Split, tuple[int, ...]], tuple[Crossed, dict[ArmKey, int]]] = {}
@@ -301,7 +307,7 @@ class Sampler:
         return losses
 
 
-def _race(n: int, members: Sequence[Member], cells: dict[str, StoredCell]) -> Race:
+def _race(n: int, members: Sequence[Member], cells: dict[str, StoredCell], facts: Sequence[Fact]) -> Race:
     arms: dict[str, Arm] = {}
     for member in members:
         arm = arms.setdefault(member.label, Arm(member, {}, {}))
@@ -309,28 +315,30 @@ def _race(n: int, members: Sequence[Member], cells: dict[str, StoredCell]) -> Ra
         if member.cell in cells:
             arm.stored[member.repetition] = cells[member.cell]
     ordered = sorted(arms.values(), key=lambda arm: (arm.member.order, natural(arm.member.label)))
-    named = tuple(Arm(arm.member, arm.cells, arm.stored, _equal(arm, ordered)) for arm in ordered)
+    named = tuple(Arm(arm.member, arm.cells, arm.stored, _equal(arm, ordered, facts)) for arm in ordered)
     racing = [arm.done for arm in named if arm.racing]
     shared = frozenset.intersection(*racing) if racing else frozenset()
     planned = len({m.repetition for m in members})
     return Race(n, members[0].n_declared, named, tuple(sorted(shared)), planned)
 
 
-def _equal(arm: Arm, arms: Sequence[Arm]) -> str:
-    if not arm.done or _order(arm.member.config) == "inf":
-        return ""
-    if any(arm.stored[r].info.get("share_complete", 0.0) < 1.0 for r in arm.done):
-        return ""
-    rest = _rest(arm.member.config)
-    return next(
-        (o.member.label for o in arms if _order(o.member.config) == "inf" and _rest(o.member.config) == rest), ""
-    )
+def _equal(arm: Arm, arms: Sequence[Arm], facts: Sequence[Fact]) -> str:
+    """Return the label of the arm that an arm is the same as, by what a fact says about all its repetitions."""
+    for fact in (fact for fact in facts if fact.same_as):
+        if not arm.done or _value(arm, fact) == fact.same_as:
+            continue
+        if any(arm.stored[r].info.get(fact.name, 0.0) < 1.0 for r in arm.done):
+            continue
+        rest = _rest(arm, fact)
+        for other in arms:
+            if _value(other, fact) == fact.same_as and _rest(other, fact) == rest:
+                return other.label
+    return ""
 
 
-def _order(config: dict[str, Any]) -> Any:
-    k = config.get("k")
-    return "inf" if isinstance(k, float) and math.isinf(k) else k
+def _value(arm: Arm, fact: Fact) -> str:
+    return str(arm.config.get(fact.parameter))
 
 
-def _rest(config: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in config.items() if key != "k"}
+def _rest(arm: Arm, fact: Fact) -> dict[str, Any]:
+    return {key: value for key, value in arm.config.items() if key != fact.parameter}

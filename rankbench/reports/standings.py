@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rankbench.kinds.cell import Direction, Split
+from rankbench.kinds.metric import COLUMN_FACTS
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.stats.columns import OneArm, OnePair
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws, too_few
@@ -26,7 +27,8 @@ NAN = math.nan
 class Standing:
     """A row of ``leaderboard.csv``; every column is described in docs/leaderboard.md.
 
-    Attributes are in the order of the columns; nan and None are written as nothing.
+    Attributes are in the order of the columns, `facts` standing for those of `COLUMN_FACTS`; nan and None are
+    written as nothing.
     """
 
     experiment: str
@@ -61,8 +63,7 @@ class Standing:
     status: str = "pending"
     reason: str = ""
     optimality: float = NAN
-    mc_error: float = NAN
-    share_complete: float = NAN
+    facts: Mapping[str, float] = field(default_factory=dict, hash=False)
     equals: str = ""
 
 
@@ -191,8 +192,7 @@ def _row(
         status=arm.status,
         reason=arm.reason,
         optimality=arm.optimality,
-        mc_error=arm.info("mc_error"),
-        share_complete=arm.info("share_complete"),
+        facts={fact.name: arm.info(fact.name) for fact in COLUMN_FACTS},
         equals=arm.equals,
         **{name: value if value is None or isinstance(value, int) else float(value) for name, value in values.items()},  # type: ignore[arg-type]
     )

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.kinds.cell import RANKING
-from rankbench.ranking.certainty import shrunk
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.reports.standings import Standing, best_first
 from rankbench.store.records import SourceRecord
@@ -32,8 +31,7 @@ def intervals_tables(source: SourceRecord, rows: Sequence[Standing], baseline: s
     """Return the tables of one n: one for each metric and split, in the plan's order."""
     parts = []
     for (metric, split), group in groupby(rows, key=lambda row: (row.metric, row.split)):
-        direction = "less is better" if source.direction(metric) == "minimize" else "more is better"
-        parts.append(f"**{markdown(source.splits[split])}**, {code(metric)}, {direction}")
+        parts.append(f"**{markdown(source.splits[split])}**, {code(metric)}, {source.metric(metric).better}")
         parts.append(_table(list(group), baseline, source))
     return parts
 
@@ -86,7 +84,7 @@ def exact_tables(sampler: Sampler, race: Race) -> list[str]:
             ]
             for arm in race.arms:
                 if arm.done:
-                    words = sampler.source.words.get(metric, {})
+                    words = sampler.source.metric(metric).words
                     found = [float(value) for value in sampler.values(arm, metric, split)]
                     values = [markdown(words[value]) if value in words else significant(value) for value in found]
                 else:
@@ -112,7 +110,8 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[str]:
                     f"| {places} | {markdown(units[i])} | {number(float(score[i]), 3)} "
                     f"| {interval(float(lower[i]), float(upper[i]), 3)} |"
                 )
-            table, label = "\n".join([*lines, *_without_interval(lower), *_shrunk(arm)]), markdown(arm.member.label)
+            table = "\n".join([*lines, *_without_interval(lower), *_facts(arm, sampler.source)])
+            label = markdown(arm.label)
             if parts:
                 parts.append(f"<details><summary>{label}</summary>\n\n{table}\n\n</details>")
             else:
@@ -120,10 +119,15 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[str]:
     return parts
 
 
-def _shrunk(arm: Arm) -> list[str]:
-    """Return what intervals of shrunk scores are intervals of."""
-    note = shrunk(arm.info("ridge"))
-    return ["", sentence(f"{note[:1].upper()}{note[1:]}")] if note else []
+def _facts(arm: Arm, source: SourceRecord) -> list[str]:
+    """Return what the protocol has to say about one contender."""
+    lines: list[str] = []
+    for fact in (fact for fact in source.facts if fact.about == "contender"):
+        value = arm.fact(fact)
+        if fact.tells(value):
+            said = fact.sentence.format(value=value)
+            lines += ["", sentence(f"{said[:1].upper()}{said[1:]}")]
+    return lines
 
 
 def _without_interval(lower: NDArray[np.float64]) -> list[str]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.cell import Direction, Layout, Split
+from rankbench.kinds.cell import Layout, Split
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.results import CurveIntervals
 from rankbench.reports.curves import curve_steps, curve_values
 from rankbench.reports.sample import Arm, Race, Sampler
@@ -52,9 +53,10 @@ class View:
         """What n counts."""
         return self._sampler.source.counts
 
-    def direction(self, metric: str) -> Direction:
-        """Return whether less or more of a metric is better."""
-        return self._sampler.source.direction(metric)
+    def metric(self, name: str) -> Metric:
+        """Return what is known of a metric, or of a curve."""
+        source = self._sampler.source
+        return source.metric(name) if name in self.metrics else Metric(name, source.curve(name)[1])
 
     def units(self, split: Split) -> Sequence[str]:
         """Return the names of a split's units."""

@@ -224,10 +224,10 @@ def metric(experiment: Experiment, protocol: Protocol, text: str) -> str:
         The protocol has no such metric, or there is no such loss.
     """
     if protocol.metrics:
-        if text not in protocol.metrics:
+        if text not in protocol.metric_names():
             raise SpecError(
                 f"experiment {experiment.name!r}: protocol {protocol.name!r} has no metric {text!r}"
-                f"{nearest(text, protocol.metrics)}"
+                f"{nearest(text, protocol.metric_names())}"
             )
         return text
     return str(manager.get(Loss, text))

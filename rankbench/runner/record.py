@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict
 from typing import Any
 
 from rankbench.digest import blas_cores, code_digest, cpu_class, version
 from rankbench.kinds.loss import Loss
+from rankbench.kinds.metric import Metric
 from rankbench.plugin import manager
 from rankbench.protocols.cells import points
 from rankbench.runner.plan import Planned
@@ -45,11 +48,14 @@ def _packages(made: Planned) -> list[str]:
 def _source(made: Planned, index: int) -> dict[str, Any]:
     prepared = made.sources[index]
     protocol = prepared.protocol
-    directions = dict(protocol.metrics)
+    metrics = list(protocol.metrics)
     if not protocol.metrics:
         own = [experiment for experiment in made.plan.suite.experiments if made.of[experiment.name] == index]
         losses = {text: manager.get(Loss, text) for experiment in own for text in experiment.losses}
-        directions |= {text: loss.direction for text, loss in losses.items()}
+        metrics = [
+            Metric(text, loss.direction, loss.summary(), low=_bound(loss.range[0]), high=_bound(loss.range[1]))
+            for text, loss in losses.items()
+        ]
     return {
         "protocol": str(protocol),
         "dataset": str(prepared.dataset or ""),
@@ -63,11 +69,15 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
         "test_share": prepared.test_share,
         "pool": prepared.pool,
         "layout": protocol.layout,
-        "words": protocol.words,
-        "directions": directions,
-        "chance": dict(protocol.chance),
+        "metrics": [asdict(metric) for metric in metrics],
+        "facts": [asdict(fact) for fact in protocol.facts],
+        "budget": asdict(protocol.budget) if protocol.budget else None,
         "curves": dict(protocol.curves),
     }
+
+
+def _bound(edge: float) -> float | None:
+    return edge if math.isfinite(edge) else None
 
 
 def run_facts(

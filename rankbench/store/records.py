@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
+from rankbench.errors import SpecError
 from rankbench.kinds.cell import SPLITS, BlockKey, Direction, Layout, Split
+from rankbench.kinds.metric import BUDGET, COLUMN_FACTS, RIDGE, Budget, Fact, Metric
+from rankbench.kinds.protocol import Protocol
 from rankbench.kinds.suite import Experiment
+from rankbench.spec import parse
 
 __all__ = ["Member", "SourceRecord", "SuiteRecord"]
 
@@ -69,12 +74,12 @@ class SourceRecord(BaseModel):
         Number of observations that every draw is a sample of, see `Prepared`.
     layout : Layout
         Whether contenders are compared, give exact numbers, or rank named items.
-    words : dict of str to dict of float to str
-        What values of a metric are called, where they stand for words.
-    directions : dict of str to Direction
-        By metric; one that is not named is minimized.
-    chance : dict of str to float
-        What a coin gets, by metric; of one that is not named nobody said.
+    metrics : tuple of Metric
+        What contenders are judged by; see `SourceRecord.metric` for one that is not named.
+    facts : tuple of Fact
+        What rows have beside losses that a report tells.
+    budget : Budget, optional
+        Which fact says what stochastic contenders were given.
     curves : dict of str to (Split, Direction)
         By metric of a curve; see `SourceRecord.curve` for one that is not named.
     """
@@ -93,10 +98,29 @@ class SourceRecord(BaseModel):
     test_share: float | None = None
     pool: int | None = None
     layout: Layout = "race"
-    words: dict[str, dict[float, str]] = {}
-    directions: dict[str, Direction] = {}
-    chance: dict[str, float] = {}
+    metrics: tuple[Metric, ...] = ()
+    facts: tuple[Fact, ...] = (*COLUMN_FACTS, RIDGE)
+    budget: Budget | None = BUDGET
     curves: dict[str, tuple[Split, Direction]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_older_run(cls, data: Any) -> Any:
+        """Read directions, chance levels and words, each by metric, as runs kept them before metrics were values."""
+        if not isinstance(data, Mapping) or "metrics" in data:
+            return data
+        directions, chance, words = (data.get(key, {}) for key in ("directions", "chance", "words"))
+        declared = {metric.name: metric for metric in _metrics_of(str(data.get("protocol", "")))}
+        found = [
+            replace(
+                declared.get(name, Metric(name)),
+                direction=directions.get(name, "minimize"),
+                chance=chance.get(name),
+                words={float(value): word for value, word in words.get(name, {}).items()},
+            )
+            for name in dict.fromkeys([*declared, *directions])
+        ]
+        return {**data, "metrics": tuple(found)}
 
     def shown_splits(self) -> tuple[Split, ...]:
         """Return the splits that have units, in the order in which they are shown."""
@@ -125,9 +149,13 @@ class SourceRecord(BaseModel):
         """Return the number of units of each split."""
         return {split: len(names) for split, names in self.units.items()}
 
+    def metric(self, name: str) -> Metric:
+        """Return a metric by name; one that nobody declared is minimized."""
+        return next((metric for metric in self.metrics if metric.name == name), Metric(name))
+
     def direction(self, metric: str) -> Direction:
         """Return whether less or more of `metric` is better."""
-        return self.directions.get(metric, "minimize")
+        return self.metric(metric).direction
 
     def curve(self, metric: str) -> tuple[Split, Direction]:
         """Return what a curve was recorded on, and which way is better.
@@ -136,6 +164,16 @@ class SourceRecord(BaseModel):
         judgments that it learned from: design, minimized.
         """
         return self.curves.get(metric, ("design", "minimize"))
+
+
+def _metrics_of(protocol: str) -> tuple[Metric, ...]:
+    """Return what a registered protocol declares today; nothing if there is none of that name."""
+    from rankbench.plugin.manager import component_class
+
+    try:
+        return component_class(Protocol, parse(protocol).name).metrics
+    except SpecError:
+        return ()
 
 
 class SuiteRecord(BaseModel):

@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 from rankbench.kinds.cell import CellResult
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import Prepared, pack
 
 # What `run --log` takes for such a file.
@@ -39,7 +40,7 @@ class Stars(rankbench.Protocol):
     source: ClassVar[str] = "a test"
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[str] = "ratings"
-    metrics: ClassVar[dict[str, str]] = {"misordered": "minimize"}
+    metrics: ClassVar[tuple[Metric, ...]] = (Metric("misordered"),)
     splits: ClassVar[dict[str, str]] = {"design": "Ratings"}
     counts: ClassVar[str] = "ratings"
 

@@ -276,7 +276,11 @@ def test_a_coin_is_declared_by_metric_and_stays_with_the_results(results: rankbe
     coin = {"disagreement": 0.5, "log-loss": pytest.approx(-math.log(1 / 2))}
     with Journal(results.directory) as journal:
         sources = journal.record().sources
-    assert {source.protocol.partition(":")[0]: source.chance for source in sources} == {"own-log": coin, "items": {}}
+    levels = {
+        source.protocol.partition(":")[0]: {m.name: m.chance for m in source.metrics if m.chance is not None}
+        for source in sources
+    }
+    assert levels == {"own-log": coin, "items": {}}
 
 
 def test_votes_without_a_judge_are_counted(tmp_path: Path) -> None:

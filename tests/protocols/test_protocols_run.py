@@ -19,6 +19,7 @@ from rankbench import api
 from rankbench.errors import SpecError
 from rankbench.kinds.cell import CellResult, Curve
 from rankbench.kinds.method import Method
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Plugins, load
@@ -45,7 +46,7 @@ class Splits(Protocol):
     name = "splits"
     source = "test"
     table = None
-    metrics: ClassVar = {"regret": "minimize"}
+    metrics: ClassVar = (Metric("regret"),)
     splits: ClassVar = {"heldout": "Test ratings (a fifth of all)"}
     counts = "training pairs"
     test_share = 0.25
@@ -85,7 +86,7 @@ class Exact(Protocol):
     name = "exact"
     source = "test"
     table = None
-    metrics: ClassVar = {"gap": "maximize"}
+    metrics: ClassVar = (Metric("gap", "maximize"),)
     splits: ClassVar = {"design": "Settings"}
     counts = ""
     layout = "exact"

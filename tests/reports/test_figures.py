@@ -78,8 +78,8 @@ def test_figure_3(samplers: dict[str, Sampler]) -> None:
     ticks = [tick.get_text() for tick in canvas.axes[4].get_xticklabels()]
     assert ticks == ["1", "3", "10", "30", "100", "300", "1000", "∞"]
     assert first.get_title() == "n = 200,000"
-    assert first.get_ylabel() == "NDCG risk,\ndesign queries"
-    assert canvas.axes[4].get_ylabel() == "NDCG risk,\nheld-out queries"
+    assert first.get_ylabel() == "NDCG risk (less is better),\ndesign queries"
+    assert canvas.axes[4].get_ylabel() == "NDCG risk (less is better),\nheld-out queries"
     labels = [text.get_text() for text in canvas.legends[0].get_texts()]
     assert labels == ["regression", "SGD 1/t", "logistic", "full information", "hollow: the same as k = ∞"]
     race = sampler.races[0]
@@ -200,7 +200,7 @@ def test_growth(samplers: dict[str, Sampler]) -> None:
         assert arm is not None
         expected.append(sampler.means(arm, "ndcg", "heldout", race.repetitions).mean())
     np.testing.assert_allclose(line.get_ydata(), expected)
-    assert canvas.axes[0].get_ylabel() == "mean ndcg"
+    assert canvas.axes[0].get_ylabel() == "mean ndcg\n(less is better)"
 
 
 def test_growth_is_drawn_by_its_kind(samplers: dict[str, Sampler]) -> None:

@@ -55,7 +55,7 @@ def test_means_and_both_intervals(tmp_path: Path) -> None:
     assert row.upper_queries - row.lower_queries > 3 * (row.difference_upper - row.difference_lower)
     assert (row.repetitions, row.planned, row.queries, row.status, row.reason) == (6, 6, 50, "done", "")
     assert row.optimality == pytest.approx(6e-9)
-    assert row.mc_error == pytest.approx(0.00175)
+    assert row.facts["mc_error"] == pytest.approx(0.00175)
 
 
 def test_losses_are_read_once_for_all_their_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def test_a_cell_equal_to_infinity_counts_once(tmp_path: Path) -> None:
     assert (worse.rank_low, worse.rank_high) == (2, 2)
     assert same.difference == pytest.approx(0, abs=1e-12)
     assert (same.difference_lower, same.difference_upper) == pytest.approx((0, 0), abs=1e-12)
-    assert worse.share_complete == 0.25
+    assert worse.facts["share_complete"] == 0.25
 
 
 @pytest.mark.parametrize("status", ["diverged", "skipped", "error", "timeout"])

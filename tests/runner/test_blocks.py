@@ -12,6 +12,7 @@ from rankbench.errors import InputError, PluginError
 from rankbench.kinds import guard
 from rankbench.kinds.cell import BlockKey, CellResult, Curve
 from rankbench.kinds.guard import guarded
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.runner.blocks import run_block
 from rankbench.runner.prepare import _by
@@ -26,7 +27,7 @@ class Said(Protocol):
     name: ClassVar[str] = "said"
     source: ClassVar[str] = "test"
     table: ClassVar[None] = None
-    metrics: ClassVar[dict[str, Any]] = {"gap": "minimize"}
+    metrics: ClassVar[tuple[Metric, ...]] = (Metric("gap"),)
     splits: ClassVar[dict[Any, str]] = {"design": "Units"}
     answer: ClassVar[Any] = None
     units: ClassVar[Any] = {"design": ("a", "b")}

@@ -123,4 +123,8 @@ def test_losses_are_called_in_the_record_as_cells_name_them(tmp_path: Path) -> N
     assert {task.losses for task in made.plan.tasks} == {("ndcg:cutoff=5", "ndcg")}
     record = SuiteRecord.model_validate(suite_record(made))
     assert record.experiments[0].losses == ("ndcg:cutoff=5", "ndcg")
-    assert record.sources[0].directions == {"ndcg:cutoff=5": "minimize", "ndcg": "minimize"}
+    assert {metric.name: metric.direction for metric in record.sources[0].metrics} == {
+        "ndcg:cutoff=5": "minimize",
+        "ndcg": "minimize",
+    }
+    assert all(metric.low == 0 and metric.sentence for metric in record.sources[0].metrics)

@@ -13,6 +13,7 @@ import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kinds.cell import CellResult, Curve, Direction, Split
 from rankbench.kinds.guard import failed, guarded
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.items import from_items
@@ -37,11 +38,11 @@ class Anomaly(Protocol):
     name: ClassVar[str] = "anomaly"
     source: ClassVar[str] = "rank-AD, supplementary appendix, eq. (3)"
     contender: ClassVar[str] = "method"
-    metrics: ClassVar[dict[str, Direction]] = {
-        "auc": "maximize",
-        "detection-rate": "maximize",
-        "false-alarm-rate": "minimize",
-    }
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("auc", "maximize", "Chance that a nominal point scores above an anomaly.", low=0, high=1, chance=0.5),
+        Metric("detection-rate", "maximize", "Share of anomalies that are called so.", low=0, high=1),
+        Metric("false-alarm-rate", "minimize", "Share of nominal points that are called anomalies.", low=0, high=1),
+    )
     curves: ClassVar[dict[str, tuple[Split, Direction]]] = {"roc": ("heldout", "maximize")}
     splits: ClassVar[dict[Split, str]] = {
         "heldout": "Held-out points (nominal ones that nobody learned from, anomalies)"

@@ -25,12 +25,6 @@ from rankbench.kinds.suite import Figure, Panel
 
 __all__ = ["Curves"]
 
-_METRIC_WORDS = {
-    "estimated-gap": "estimated gap\n(the paper's estimator)",
-    "exact-gap-last": "gap to the minimizer,\nlast iterate",
-    "exact-gap-average": "gap to the minimizer,\naveraged iterate",
-}
-
 
 class _Series(NamedTuple):
     """A contender at one n in a panel; `name` is its own in the figure, `label` what the panel's legend says."""
@@ -52,6 +46,7 @@ class Curves(FigureKind):
     source: ClassVar[str] = "[DMJ13]_ figure 2"
 
     metrics: tuple[str, ...] = Field(default=(), description="Curves, as the contenders call them.")
+    titles: tuple[str, ...] = Field(default=(), description="What the curves are, in words, in the same order.")
     panels: tuple[Panel, ...] = Field(default=(), description="Which contenders, at which n: title, series, n.")
     steps: str = Field(default="step", description="What the steps are, in words.")
     axes: Literal["log", "log-linear", "linear"] = Field(
@@ -60,8 +55,9 @@ class Curves(FigureKind):
 
     def lacks(self) -> str:
         """Return what is missing."""
-        both = self.metrics and self.panels
-        return "" if both else "a figure of kind 'curves' needs metrics and panels, at least one of each"
+        if not (self.metrics and self.panels):
+            return "a figure of kind 'curves' needs metrics and panels, at least one of each"
+        return "" if len(self.titles) in (0, len(self.metrics)) else "titles: one for each of metrics, or none"
 
     def patterns(self) -> Sequence[str]:
         """Return the labels of all panels."""
@@ -107,12 +103,13 @@ class Curves(FigureKind):
             [one for one in self._series(results, panel) if one.name in cast.names and _drawable(one)]
             for panel in self.panels
         ]
+        titles = dict(zip(self.metrics, self.titles, strict=False))
         plots = tuple(
             tuple(
                 Plot(
                     "" if r else _title(panel, shown),
                     self.steps if r == len(self.metrics) - 1 else "",
-                    "" if c else _METRIC_WORDS.get(metric, metric),
+                    "" if c else f"{titles.get(metric, metric)}\n({results.metric(metric).better})",
                     tuple(
                         Line(one.name, steps.astype(np.float64), found.mean, found.lower, found.upper, one.label)
                         for one in shown

@@ -80,9 +80,11 @@ class Dots(FigureKind):
             dots = _items(results, arm) if arm else ()
             plots = [Plot(x_label=f"score, {arm.label if arm else 'nobody'}", dots=dots)]
         else:
+            metrics = self.metrics or results.metrics[:1]
+            words = [f"{metric} ({results.metric(metric).better})" for metric in metrics]
             plots = [
-                Plot(x_label=metric, dots=self._contenders(results, metric, figure.level))
-                for metric in self.metrics or results.metrics[:1]
+                Plot(x_label=title, dots=self._contenders(results, metric, figure.level))
+                for metric, title in zip(metrics, words, strict=True)
             ]
         return Drawing((tuple(plots),), legends="none")
 
@@ -101,7 +103,7 @@ class Dots(FigureKind):
         if race is None or not labels:
             return ()
         found = results.intervals(race.n, labels, metric, split, level)
-        sign = 1 if results.direction(metric) == "minimize" else -1
+        sign = 1 if results.metric(metric).direction == "minimize" else -1
         order = np.argsort(sign * found.mean, kind="stable")[:MOST_SERIES]
         return tuple(
             Dot(labels[i], labels[i], float(found.mean[i]), float(found.lower[i]), float(found.upper[i])) for i in order

@@ -66,7 +66,7 @@ class Growth(FigureKind):
             Plot(
                 results.split_title(split) if len(splits) > 1 else "",
                 "",
-                f"mean {metric}",
+                f"mean {metric}\n({results.metric(metric).better})",
                 _lines(results, cast.names, metric, split, figure.level),
             )
             for metric in metrics

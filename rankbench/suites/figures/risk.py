@@ -28,8 +28,6 @@ from rankbench.suites.figures.lines import line_names, lines, parameter_value
 
 __all__ = ["Risk"]
 
-_PARAMETER_WORDS = {"k": "order of aggregation k", "lambda": "regularization λ"}
-
 
 class _Parts(NamedTuple):
     """What a figure is made of: points of lines by race and key, names by key, and labels of horizontal lines."""
@@ -51,6 +49,7 @@ class Risk(FigureKind):
     source: ClassVar[str] = "[DMJ13]_ figures 3 and 4"
 
     parameter: str = Field(default="", description="Which parameter, ``a.b`` for nested ones.")
+    axis: str = Field(default="", description="What the parameter is, in words.")
     series: tuple[str, ...] = Field(default=(), description="Labels of contenders on lines.")
     references: tuple[str, ...] = Field(default=(), description="Labels of contenders that are horizontal lines.")
 
@@ -87,8 +86,10 @@ class Risk(FigureKind):
         splits, races = results.splits, results.races
         metric = results.metrics[0]
         name = metric.upper() if metric.isalpha() else metric
-        risk = f"{name} risk" if results.direction(metric) == "minimize" else f"mean {name}"
-        axis = _PARAMETER_WORDS.get(self.parameter, self.parameter)
+        headline = results.metric(metric)
+        risk = f"{name} risk" if headline.direction == "minimize" else f"mean {name}"
+        risk = f"{risk} ({headline.better})"
+        axis = self.axis or self.parameter
         columns = list(zip(races, parts.lines, strict=True))
         if len(races) == 1:
             (race, found), *_ = columns

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.cell import Direction, Layout, Split
+from rankbench.kinds.cell import Layout, Split
 from rankbench.kinds.figure import Drawing
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.results import CurveIntervals
 from rankbench.kinds.suite import Figure
 from rankbench.stats.draws import MeanIntervals, mean_intervals
@@ -62,8 +63,8 @@ class _Trial:
         late = [*arms[:2], _Arm(_LABELS[2], 2, "error")]
         self.races = (_Race(100, 100, tuple(arms)), _Race(1000, 1000, tuple(late)))
 
-    def direction(self, metric: str) -> Direction:
-        return "minimize" if metric == "first" else "maximize"
+    def metric(self, name: str) -> Metric:
+        return Metric(name, "minimize" if name == "first" else "maximize")
 
     def units(self, split: Split) -> Sequence[str]:
         return ("a", "b", "c")

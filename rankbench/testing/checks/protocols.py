@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from rankbench.kinds.metric import Metric
 from rankbench.plugin.kinds import KINDS
 from rankbench.plugin.manager import names
 from rankbench.testing.catalog import check
@@ -27,12 +28,8 @@ def judged_on_something(subject: Subject) -> None:
     it = subject.it
     if not it.splits or not all(isinstance(title, str) and title.strip() for title in it.splits.values()):
         raise CheckFailed("`splits` names no set of units to judge on, or leaves out its title")
-    for metric, direction in it.metrics.items():
-        if direction not in ("minimize", "maximize"):
-            raise CheckFailed(f"metric {metric!r} has the direction {direction!r}, neither 'minimize' nor 'maximize'")
-    for metric, level in it.chance.items():
-        if metric not in it.metrics or not math.isfinite(level):
-            raise CheckFailed(f"`chance` has {level} for {metric!r}: it needs a finite number for a metric of its own")
+    for metric in it.metrics:
+        _check_metric(metric)
     for metric, (split, direction) in it.curves.items():
         if split not in it.splits or direction not in ("minimize", "maximize"):
             raise CheckFailed(
@@ -41,6 +38,21 @@ def judged_on_something(subject: Subject) -> None:
             )
     if it.test_share is not None and not 0 < it.test_share < 1:
         raise CheckFailed(f"`test_share` is {it.test_share}, not a share")
+
+
+def _check_metric(metric: Metric) -> None:
+    if metric.direction not in ("minimize", "maximize"):
+        raise CheckFailed(
+            f"metric {metric.name!r} has the direction {metric.direction!r}, neither 'minimize' nor 'maximize'"
+        )
+    low = -math.inf if metric.low is None else metric.low
+    high = math.inf if metric.high is None else metric.high
+    level = metric.chance
+    if not low < high or (level is not None and not (math.isfinite(level) and low <= level <= high)):
+        raise CheckFailed(
+            f"metric {metric.name!r} has the range [{low}, {high}] and the chance level {level}: the one must "
+            "not be empty, and the other a number in it"
+        )
 
 
 @check("protocol")
