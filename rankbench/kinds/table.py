@@ -72,6 +72,9 @@ class TableKind(Component):
             return f"optional is {cls.optional!r}, not a tuple of names"
         if not _words_of(marks) or not set(marks) <= {*columns, *cls.optional} - {QUERY}:
             return f"marks is {marks!r}, not a tuple of its own columns; {QUERY!r} marks no kind, as every table has it"
+        required = [name for name, parameter in cls.parameters().items() if parameter.is_required()]
+        if required:
+            return f"the parameter {required[0]!r} has no default; every file is shown to the kind as it is by default"
         return ""
 
     def claims(self, names: Collection[str]) -> bool:

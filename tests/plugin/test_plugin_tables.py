@@ -8,11 +8,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, ClassVar
 
 import polars as pl
 import pytest
 
 import rankbench
+from rankbench.data.tables import recognize
+from rankbench.data.tables.items.kind import ItemTable
+from rankbench.errors import PluginError
 from rankbench.kinds.table import TableKind
 from rankbench.plugin.loading import load
 
@@ -251,3 +255,39 @@ def test_columns_that_no_table_can_have_are_refused(facts: dict[str, object], co
     made = {"name": "made", "source": "a test", "example": classmethod(lambda cls: {}), "check": lambda self, raw: None}
     causes = registered(type("Made", (TableKind,), {**made, **facts, "__module__": __name__}))
     assert (causes == ()) if not complaint else (len(causes) == 1 and complaint in causes[0])
+
+
+def test_a_kind_that_cannot_be_made_without_parameters_is_refused() -> None:
+    class Scaled(TableKind):
+        """Ratings on a scale that files do not say."""
+
+        name: ClassVar[str] = "scaled"
+        source: ClassVar[str] = "a test"
+        columns: ClassVar[tuple[str, ...]] = ("query_id", "stars")
+        marks: ClassVar[tuple[str, ...]] = ("stars",)
+
+        best: int
+
+        @classmethod
+        def example(cls) -> dict[str, list[object]]:
+            return {}
+
+        def check(self, raw: object) -> Any:
+            return None
+
+    (cause,) = registered(Scaled)
+    assert "the parameter 'best' has no default" in cause
+
+
+def test_a_kind_that_fails_when_it_is_asked_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Failing(ItemTable):
+        """Cannot say what its columns are."""
+
+        name: ClassVar[str] = "failing"
+
+        def claims(self, names: object) -> bool:
+            raise KeyError("stars")
+
+    monkeypatch.setattr(recognize, "table_kinds", lambda: [Failing()])
+    with pytest.raises(PluginError, match=r"kind of table 'failing' .* KeyError: 'stars'.*RANKBENCH_BLOCK_PLUGINS"):
+        recognize.table_of(pl.Schema({"query_id": pl.String(), "label": pl.Float32()}))

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rankbench.data.tables import rankbench_register
-from rankbench.errors import InputError, SpecError, nearest
+from rankbench.errors import InputError, PluginError, SpecError, nearest
 from rankbench.kinds.table import QUERY, TableKind
 from rankbench.plugin import manager
-from rankbench.text import listed
+from rankbench.plugin.blocked import VARIABLE
+from rankbench.text import listed, said
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +54,7 @@ def recognized(names: Collection[str], kinds: Sequence[TableKind] | None = None)
     kinds : sequence of TableKind, optional
         Those to choose from, in the order in which they are asked; by default `table_kinds`.
     """
-    claiming = [kind for kind in (table_kinds() if kinds is None else kinds) if kind.claims(names)]
+    claiming = [kind for kind in (table_kinds() if kinds is None else kinds) if _claims(kind, names)]
     whole = [kind for kind in claiming if not kind.missing(names)]
     for kind in whole:
         if not any(set(kind.columns) < set(other.columns) for other in whole):
@@ -61,10 +62,21 @@ def recognized(names: Collection[str], kinds: Sequence[TableKind] | None = None)
     return claiming[0] if claiming else None
 
 
+def _claims(kind: TableKind, names: Collection[str]) -> bool:
+    try:
+        return kind.claims(names)
+    # Every file is shown to every kind, so one that fails would be in the way of all others' files too.
+    except Exception as error:
+        raise PluginError(
+            f"the kind of table {kind.name!r} cannot say whether a file is one of its own: {said(error)}; mend it, or "
+            f"leave its distribution out with {VARIABLE}"
+        ) from error
+
+
 def clear(names: Collection[str], kind: TableKind | None = None) -> bool:
     """Return whether columns have the usual names of some kind of table, other than `kind`."""
     return QUERY in names and any(
-        other.claims(names) for other in table_kinds() if kind is None or other.name != kind.name
+        _claims(other, names) for other in table_kinds() if kind is None or other.name != kind.name
     )
 
 
