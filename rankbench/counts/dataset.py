@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from rankbench.counts.source import dataset_named, reader_for
-from rankbench.data.tables.recognize import not_judged, table_kind, table_of
+from rankbench.data.tables.recognize import default_of, not_judged, table_kind, table_of
 from rankbench.kinds.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -95,12 +95,11 @@ def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
     dataset = dataset_named(log, columns=columns, reader=reader)
     if dataset is None:
         return log_file(log, columns=columns, reader=reader)
-    kind = table_kind(dataset.table)
-    if not kind.suite:
-        raise not_judged(f"data set {dataset!s}", kind, "suite")
+    if not suite_of(dataset):
+        raise not_judged(f"data set {dataset!s}", table_kind(dataset.table), "suite")
     return dataset
 
 
 def suite_of(dataset: Dataset) -> str:
     """Return the suite that asks which method suits a log."""
-    return table_kind(dataset.table).suite
+    return default_of(table_kind(dataset.table), "suite")

@@ -12,7 +12,7 @@ import polars as pl
 
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.source import readable
-from rankbench.data.tables.checks import checked
+from rankbench.data.tables.checks import checked, judgments_of
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.recognize import table_kind, table_of
 from rankbench.errors import InputError, SpecError
@@ -52,6 +52,11 @@ class LogSource:
     table: TableKind
     frame: pl.LazyFrame
     parquet: ParquetLog | None = None
+
+    def judged(self) -> LogSource:
+        """Return the log of the judgments that its rows are: see `TableKind.as_judgments`."""
+        kind, frame = judgments_of(self.table, self.frame)
+        return self if frame is self.frame else LogSource(self.name, self.path, kind, frame)
 
     def counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
         """Return ``count(comparisons)``, without the checks where that is possible.

@@ -36,13 +36,14 @@ class TableKind(Component):
         Columns of which one is enough to show that a file is meant for this kind: what else is missing is then
         an error. Of two kinds whose columns are all there, that with all of the other's and more is taken.
     judgments : tuple of JudgmentKind
-        What aggregators can be given of it, what a row itself is first. Empty: nothing is aggregated.
+        What aggregators can be given of it, what a row is (see `as_judgments`) first. Empty: nothing is aggregated.
     words : str
         What its rows are called where logs of judgments are listed: ``votes``.
     method : str
-        The aggregator that ranks such a log where none is named. Empty: there is none.
+        The aggregator that ranks such a log where none is named. Empty: that of the judgments that rows are.
     suite : str
-        The suite that asks which method suits such a log, for ``rankbench run --log``. Empty: there is none.
+        The suite that asks which method suits such a log, for ``rankbench run --log``. Empty: that of the
+        judgments that rows are.
     together : bool
         Whether the rows of a query stand together and in an order of their own, which must be kept. If not,
         shards are sorted by query.
@@ -134,6 +135,21 @@ class TableKind(Component):
         import polars as pl
 
         return table.with_columns(pl.concat_str(pl.lit(f"{name}/"), QUERY).alias(QUERY))
+
+    def as_judgments(self, table: pl.LazyFrame) -> pl.LazyFrame:
+        """Return the judgments that rows are, in the columns of a built-in kind; the table itself if it has these.
+
+        Parameters
+        ----------
+        table : LazyFrame
+            In the schema of this kind.
+
+        Returns
+        -------
+        LazyFrame
+            Of comparisons, selections or orders, as `judgments` says first; checked when it is collected.
+        """
+        return table
 
     def facts(self, table: pl.LazyFrame) -> dict[str, int | float | str]:
         """Return what ``rankbench data describe`` says beside the numbers of rows and queries, by name."""

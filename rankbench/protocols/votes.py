@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.component import Component
 from rankbench.counts.votes import Votes, load_votes, votes_of_ballots
+from rankbench.data.tables.checks import judgments_of
 from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import table_kind
 from rankbench.describe.findings import find, name_notes
@@ -80,11 +81,12 @@ def unchanged(dataset: Dataset, fingerprint: str) -> None:
 
 
 def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
-    if isinstance(table_kind(dataset.table), OrderTable):
-        votes = votes_of_ballots(dataset.scan())
+    kind, table = judgments_of(table_kind(dataset.table), dataset.scan())
+    if isinstance(kind, OrderTable):
+        votes = votes_of_ballots(table)
         notes = ["Ballots stand for the comparisons that they imply; a ballot is a judge."]
     else:
-        table = dataset.scan().collect(engine="streaming").lazy()
+        table = table.collect(engine="streaming").lazy()
         votes = load_votes(table)
         notes = [_sentence(note) for note in find(table, whole=True).notes()]
     notes += [_sentence(note) for note in name_notes(votes.items)]

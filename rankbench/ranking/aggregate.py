@@ -13,7 +13,7 @@ from rankbench.counts.source import Log, LogSource, open_source
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.orders.kind import OrderTable
-from rankbench.data.tables.recognize import not_judged
+from rankbench.data.tables.recognize import default_of, not_judged
 from rankbench.describe.findings import find, name_notes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
@@ -123,9 +123,10 @@ def aggregate(
         raise SpecError("the executor dask and the address of its scheduler go together")
     named = _aggregator(method) if method else None
     source = open_source(log, columns=columns, reader=reader)
-    if named is None and not source.table.method:
+    method = method or default_of(source.table, "method")
+    if not method:
         raise not_judged(source.name, source.table, "method")
-    method = method or source.table.method
+    source = source.judged()
     aggregator, plain = named or _aggregator(method)
     wanted = Wanted(aggregator, plain, intervals, replicates, seed, address)
     _check_fit(aggregator, source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -105,7 +106,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(site: Path, tmp_path: Path):
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    def command(*arguments: str, site: Path = site) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", "from rankbench.cli import main; main(prog_name='rankbench')", *arguments],
             env={**os.environ, "PYTHONPATH": str(site), "COLUMNS": "200"},
@@ -210,6 +211,52 @@ def test_a_protocol_of_a_plugin_takes_it(run, ratings: Path, tmp_path: Path) -> 
     assert rows["status"].unique().to_list() == ["done"]
     assert rows["dataset"].unique().to_list() == ["ratings.csv"]
     assert rows["value"].to_list() == [0.0, 0.0]
+
+
+JUDGED = '''
+import polars as pl
+
+
+def as_judgments(self, table):
+    """Return a vote of each user for the item with more stars, of each two of a query."""
+    pairs = table.join(table, on=["query_id", "user"], suffix="_other").filter(pl.col("stars") > pl.col("stars_other"))
+    return pairs.select("query_id", winner="item", loser="item_other", judge="user")
+
+
+Ratings.judgments, Ratings.as_judgments = ("comparisons",), as_judgments
+'''
+
+
+def test_ratings_that_stand_for_votes_are_ranked_and_judged_as_these_votes(run, site, ratings, tmp_path) -> None:
+    judged = tmp_path / "judged"
+    shutil.copytree(site, judged)
+    with (judged / "ratings_kind.py").open("a") as file:
+        file.write(JUDGED)
+    frame = pl.read_csv(ratings, schema_overrides={"stars": pl.Float64})
+    votes = [
+        (query, better["item"], worse["item"], user)
+        for (query, user), rows in frame.group_by("query_id", "user", maintain_order=True)
+        for better in rows.iter_rows(named=True)
+        for worse in rows.iter_rows(named=True)
+        if better["stars"] > worse["stars"]
+    ]
+    columns = ["query_id", "winner", "loser", "judge"]
+    pl.DataFrame(votes, schema=columns, orient="row").write_csv(tmp_path / "votes.csv")
+    for options in ([], ["--method", "borda", "--by", "query"], ["--intervals", "judges"]):
+        ours, theirs = (
+            run("aggregate", log, *options, "--format", "csv", site=judged) for log in ("votes.csv", "ratings.csv")
+        )
+        assert ours.returncode == theirs.returncode == 0, theirs.stderr
+        got, expected = (pl.read_csv(shown.stdout.encode()) for shown in (theirs, ours))
+        assert got.drop("lower", "upper").equals(expected.drop("lower", "upper"))
+    checked = run("check", "table/ratings", site=judged)
+    assert checked.returncode == 0, checked.stdout
+    (tmp_path / "small.toml").write_text(
+        SUITE.replace("own-ratings", "small").replace("stars", "own-log").replace("misordered", "disagreement")
+    )
+    done = run("run", "--suite", "small.toml", "--log", "ratings.csv", "--out", "o", "--workers", "1", site=judged)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert pl.read_parquet(tmp_path / "o" / "results.parquet")["status"].unique().to_list() == ["done"]
 
 
 def test_what_takes_no_ratings_says_so(run, ratings: Path) -> None:

@@ -14,9 +14,10 @@ from polars.io.plugins import register_io_source
 
 from rankbench.data.readers.source import io_source
 from rankbench.data.tables.recognize import clear, table_kinds, table_of
+from rankbench.kinds.table import TableKind
 from rankbench.kinds.table_check import RawTable
 
-__all__ = ["checked"]
+__all__ = ["checked", "judgments_of"]
 
 
 def checked(
@@ -62,6 +63,27 @@ def checked(
         check.end()
 
     return register_io_source(io_source(batches), schema=start().schema)
+
+
+def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.LazyFrame]:
+    """Return the judgments that a table's rows are, and their kind: itself, if they are as they stand.
+
+    Parameters
+    ----------
+    kind : TableKind
+    table : LazyFrame
+        In the schema of this kind.
+
+    Raises
+    ------
+    InputError
+        What the kind makes of its rows is no table.
+    """
+    found = kind.as_judgments(table)
+    if found is table:
+        return kind, table
+    rows = checked(found)
+    return table_of(rows.collect_schema()), rows
 
 
 def _renamed(raw: RawTable, columns: str) -> RawTable:

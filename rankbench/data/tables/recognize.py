@@ -16,7 +16,7 @@ from rankbench.text import listed, said
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["built_in", "clear", "not_judged", "recognized", "table_kind", "table_kinds", "table_of"]
+__all__ = ["built_in", "clear", "default_of", "not_judged", "recognized", "table_kind", "table_kinds", "table_of"]
 
 
 def built_in() -> dict[str, TableKind]:
@@ -103,6 +103,14 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
             path=path,
         )
     return kind
+
+
+def default_of(kind: TableKind, fact: Literal["method", "suite"]) -> str:
+    """Return the method or the suite of a kind of table: its own, or that of the built-in kind of its judgments."""
+    own = getattr(kind, fact)
+    if own or not kind.judgments:
+        return str(own)
+    return next((getattr(k, fact) for k in built_in().values() if k.judgments[:1] == kind.judgments[:1]), "")
 
 
 def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method", "suite"]) -> SpecError:

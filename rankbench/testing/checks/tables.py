@@ -130,3 +130,21 @@ def what_it_names_is_there(subject: Subject) -> None:
         raise CheckFailed(f"`method` is {it.method!r}, which aggregates none of its `judgments`")
     if not it.words:
         raise CheckFailed("`words` is empty: what are its rows called?")
+
+
+@check("table")
+def rows_are_the_judgments_that_it_says(subject: Subject) -> None:
+    """Where it has `judgments`, `as_judgments` makes a table of them, the first, of its example."""
+    from rankbench.data.tables.checks import judgments_of
+    from rankbench.data.tables.recognize import built_in
+
+    it = subject.it
+    if not it.judgments:
+        raise CheckSkipped("it has no judgments")
+    kind, rows = judgments_of(it, _read(subject, [_example(subject)]).lazy())
+    if kind.judgments[:1] != it.judgments[:1]:
+        raise CheckFailed(f"`judgments` begins with {it.judgments[0]!r}, and `as_judgments` makes a table of {kind}")
+    if kind == it and not any(isinstance(it, type(other)) for other in built_in().values()):
+        raise CheckFailed("`as_judgments` returns the table itself, which has not the columns of a built-in kind")
+    if not rows.collect().height:
+        raise CheckFailed("`as_judgments` makes no judgment of its example")
