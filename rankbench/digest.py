@@ -1,8 +1,8 @@
-"""The code digest: one hash of everything that can change a number, besides the suite.
+"""Two hashes: of everything that can change a number, besides the suite, and of what machine code is made from.
 
-It addresses result cells and keys numba's cache folder. numba notices an edit of the
-file that a cached function stands in, but not an edit of a helper it calls: without the
-digest, stale machine code and stale numbers would be picked up.
+The code digest addresses result cells. The compiled digest keys numba's cache folder: numba notices an edit of the
+file that a cached function stands in, but not an edit of a helper that it calls. Without the two, stale numbers
+and stale machine code would be picked up; with one for both, every edit would compile everything again.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-__all__ = ["blas_cores", "code_digest", "cpu_class", "distribution_of", "sources", "version"]
+__all__ = [
+    "blas_cores",
+    "code_digest",
+    "compiled_digest",
+    "compiled_sources",
+    "cpu_class",
+    "distribution_of",
+    "sources",
+    "version",
+]
 
 PACKAGE = Path(__file__).resolve().parent
 
@@ -51,17 +60,34 @@ def code_digest() -> str:
     those of what it requires, the versions of the numerical libraries, and the CPU. It is
     taken once a process.
     """
+    return _hashed(sources(PACKAGE), f"{cpu_class()} {blas_cores()}")
+
+
+@functools.cache
+def compiled_digest() -> str:
+    """Return a hash (blake2b, 32 hex digits) of all that machine code is made from.
+
+    It covers the `compiled_sources` of rankbench and its version (a plugin may compile constants of any module);
+    of plugins, libraries and the CPU it covers what `code_digest` does. An edit of anything else leaves the
+    machine code where it is.
+    """
+    return _hashed(compiled_sources(PACKAGE), f"{version(OURSELVES)} {cpu_class()}")
+
+
+def _hashed(files: Iterable[Path], machine: str) -> str:
+    """Return a hash of files of ours, all plugins, the numerical libraries and the machine."""
     digest = hashlib.blake2b(digest_size=16)
-    _add_tree(digest, OURSELVES, PACKAGE, sources(PACKAGE))
-    for line in _plugin_versions():
+    _add_tree(digest, OURSELVES, PACKAGE, files)
+    plugins = _plugin_distributions()
+    for line in _plugin_versions(plugins):
         digest.update(f"{line}\n".encode())
-    for name, root, files in _plugin_sources():
-        _add_tree(digest, name, root, files)
+    for name, root, found in _plugin_sources(plugins):
+        _add_tree(digest, name, root, found)
     for library in NUMERICS:
         digest.update(f"{library} {version(library)}\n".encode())
     for switch in SWITCHES:
         digest.update(f"{switch}={os.environ.get(switch, '')}\n".encode())
-    digest.update(f"{cpu_class()} {blas_cores()}".encode())
+    digest.update(machine.encode())
     return digest.hexdigest()
 
 
@@ -105,9 +131,8 @@ def sources(package: Path) -> list[Path]:
     counts. What shows, stores, analyzes or looks up what others compute is imported by none
     of them: leaderboards, statistics and figures are made anew from stored rows each time.
     """
-    modules = {_module_name(path, package): path for path in sorted(package.rglob("*.py"))}
-    ours = importlib.metadata.entry_points(group=OURSELVES)
-    registered = [entry.module for entry in ours if entry.dist is not None and entry.dist.name == OURSELVES]
+    modules = _modules(package)
+    registered = [entry.module for name, entry in _entries() if name == OURSELVES]
     compiled = [name for name in modules if "kernels" in name.split(".")]
     # Our public face hands names on to users: no code of ours takes its way through it.
     counted = {OURSELVES}
@@ -121,8 +146,38 @@ def sources(package: Path) -> list[Path]:
     return sorted(modules[name] for name in counted if name in modules)
 
 
+def compiled_sources(package: Path) -> list[Path]:
+    """Return the sources of a copy of the rankbench package that machine code is made from, sorted.
+
+    These are the modules that import numba, with what they import in turn, always at a module's
+    top: a compiled function sees the names of its module, and cannot import.
+    """
+    modules = _modules(package)
+    texts = {name: path.read_text(encoding="utf-8") for name, path in modules.items()}
+    counted: set[str] = set()
+    left = [name for name, text in texts.items() if _NUMBA.search(text)]
+    while left:
+        name = left.pop()
+        if name in counted:
+            continue
+        counted.add(name)
+        for origin, names, plain in _AT_THE_TOP.findall(texts[name]):
+            parts = [f"{origin}.{part}" for part in re.findall(r"\w+", names)]
+            named = [*parts, *re.findall(r"rankbench[\w.]*", plain)]
+            # Of a package whose modules alone are named, nothing else is compiled.
+            left += [found for found in named if found in modules]
+            left += [origin] if origin in modules and any(part not in modules for part in parts) else []
+    return sorted(modules[name] for name in counted)
+
+
+def _modules(package: Path) -> dict[str, Path]:
+    return {_module_name(path, package): path for path in sorted(package.rglob("*.py"))}
+
+
 _FROM = r"from[ \t]+(rankbench[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
 _IMPORT = re.compile(rf"^[ \t]*(?:{_FROM}|import[ \t]+(rankbench[\w., \t]*))", re.MULTILINE)
+_AT_THE_TOP = re.compile(rf"^(?:{_FROM}|import[ \t]+(rankbench[\w., \t]*))", re.MULTILINE)
+_NUMBA = re.compile(r"^(?:from|import)[ \t]+numba\b", re.MULTILINE)
 
 
 def _imported(text: str) -> list[str]:
@@ -161,14 +216,25 @@ def _add_tree(digest: hashlib.blake2b, name: str, root: Path, files: Iterable[Pa
         digest.update(content)
 
 
-def _plugin_distributions() -> list[tuple[str, importlib.metadata.Distribution, list[str]]]:
+def _entries() -> list[tuple[str, importlib.metadata.EntryPoint]]:
+    """Return the entry points of our group with the names of their distributions."""
+    entries = [entry for entry in importlib.metadata.entry_points(group=OURSELVES) if entry.dist is not None]
+    # A name is read by parsing all of the metadata, pages of text: once for each distribution.
+    names = {id(dist): dist.name for dist in {id(entry.dist): entry.dist for entry in entries}.values() if dist}
+    return [(names[id(entry.dist)], entry) for entry in entries]
+
+
+_Plugins = list[tuple[str, importlib.metadata.Distribution, list[str]]]
+
+
+def _plugin_distributions() -> _Plugins:
     """Return (name, distribution, modules named by its entry points) of third parties, sorted."""
     modules: dict[str, set[str]] = {}
     distributions: dict[str, importlib.metadata.Distribution] = {}
-    for entry in importlib.metadata.entry_points(group=OURSELVES):
-        if entry.dist is not None and entry.dist.name != OURSELVES:
-            distributions[entry.dist.name] = entry.dist
-            modules.setdefault(entry.dist.name, set()).add(entry.module)
+    for name, entry in _entries():
+        if entry.dist is not None and name != OURSELVES:
+            distributions[name] = entry.dist
+            modules.setdefault(name, set()).add(entry.module)
     return [(name, distributions[name], sorted(modules[name])) for name in sorted(distributions)]
 
 
@@ -187,9 +253,9 @@ def _within(module: str, package: str) -> bool:
     return module == package or module.startswith(f"{package}.")
 
 
-def _plugin_versions() -> list[str]:
+def _plugin_versions(plugins: _Plugins) -> list[str]:
     lines = []
-    for name, distribution, _ in _plugin_distributions():
+    for name, distribution, _ in plugins:
         lines.append(f"{name} {distribution.version}")
         for requirement in sorted(distribution.requires or []):
             library = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
@@ -197,10 +263,10 @@ def _plugin_versions() -> list[str]:
     return lines
 
 
-def _plugin_sources() -> list[tuple[str, Path, list[Path]]]:
+def _plugin_sources(plugins: _Plugins) -> list[tuple[str, Path, list[Path]]]:
     """Return (distribution, root, files) of the plugins' top-level packages, importing none of them."""
     trees = []
-    for name, distribution, modules in _plugin_distributions():
+    for name, distribution, modules in plugins:
         installed = (PurePosixPath(str(path)) for path in distribution.files or [])
         # As in "module.py" and "module.cpython-311-x86_64-linux-gnu.so".
         packaged = {path.parts[0].partition(".")[0] for path in installed if path.suffix in SOURCES}
@@ -235,6 +301,7 @@ def _roots(module: str) -> list[Path]:
     return [Path(found.origin)] if found.origin is not None and found.origin.endswith(SOURCES) else []
 
 
+@functools.cache
 def version(library: str) -> str:
     """Return the version of an installed distribution, or ``"missing"``; nothing can have a name that is none."""
     try:

@@ -11,13 +11,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rankbench.compiled import private, prune, sealed_cache
-from rankbench.digest import code_digest, cpu_class
+from rankbench.digest import compiled_digest, cpu_class
 from rankbench.scratch import scratch
 
 __all__ = [
     "available_cores",
     "cache_root",
-    "code_digest",
     "cpu_class",
     "numba_cache",
     "one_blas_thread",
@@ -113,14 +112,14 @@ def cache_root() -> Path:
 
 
 def numba_cache() -> Path:
-    """Return a writable folder for compiled code that is this user's alone, keyed by the code digest.
+    """Return a writable folder for compiled code that is this user's alone, keyed by the compiled digest.
 
     It is made if needed. Where the cache folder cannot be written, or others can write to it (which is said), it is a
     temporary one, removed when this process ends; where there is none either it is no folder, and nothing is kept.
     Folders of other digests that no process has used for `STALE_DAYS` days are removed.
     """
     root = Path(os.path.abspath(cache_root()))
-    folder = root / "numba" / code_digest()[:16]
+    folder = root / "numba" / compiled_digest()[:16]
     try:
         if trouble := private(root, folder):
             print(

@@ -14,7 +14,8 @@ import pytest
 from numba.core import caching
 
 import rankbench.kernels.signatures  # noqa: F401  (which has numba told)
-from rankbench import compiled, runtime
+from rankbench import compiled
+from rankbench.digest import compiled_digest
 
 MODULE = """
 from numba import njit
@@ -70,7 +71,7 @@ def test_what_is_kept_is_loaded_again(module: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     assert called(module, cache)[:2] == ([3.0, 4.5], [0, 0])
     assert len(kept(cache)) == 4
-    assert called(module, cache) == ([3.0, 4.5], [1, 1], str(cache / "numba" / runtime.code_digest()[:16]), "")
+    assert called(module, cache) == ([3.0, 4.5], [1, 1], str(cache / "numba" / compiled_digest()[:16]), "")
 
 
 def flipped(path: Path) -> None:
@@ -166,7 +167,7 @@ def test_a_folder_that_others_may_write_to_is_not_used_and_that_is_said(
     module: Path, tmp_path: Path, mode: int
 ) -> None:
     cache = tmp_path / "cache"
-    place = cache / "numba" / runtime.code_digest()[:16]
+    place = cache / "numba" / compiled_digest()[:16]
     place.mkdir(parents=True)
     place.chmod(mode)
     found, _, used, said = called(module, cache)

@@ -26,9 +26,13 @@ def taken(tmp_path):
     site = tmp_path / "site"
     site.mkdir()
 
-    def take(**environment: str) -> str:
+    def take(which: str = "code", **environment: str) -> str:
         shown = subprocess.run(
-            [sys.executable, "-c", "from rankbench import digest; print(digest.__file__, digest.code_digest())"],
+            [
+                sys.executable,
+                "-c",
+                f"from rankbench import digest; print(digest.__file__, digest.{which}_digest())",
+            ],
             env={**os.environ, "PYTHONPATH": f"{copy.parent}{os.pathsep}{site}", **environment},
             cwd=tmp_path,
             capture_output=True,
@@ -180,9 +184,56 @@ def test_the_sources_are_those_that_compute():
     assert not [path for path in found if path.startswith(after)]
     shows = {"runner/environment.py", "runner/progress.py", "store/store.py", "reports/report.py", "plugin/describe.py"}
     assert not shows & found
-    # Compiled code counts, whoever calls it: numba's cache is keyed by the digest too. Notes on judges use Holm's.
+    # Compiled code counts, whoever calls it. Notes on judges use Holm's.
     analyzes = {path for path in found if path.startswith("stats/")}
     assert analyzes == {"stats/__init__.py", "stats/holm.py", *(path for path in analyzes if "/kernels/" in path)}
+
+
+def test_what_is_compiled_is_compiled_again_after_edits_of_what_it_is_made_from_alone(taken):
+    before = taken("compiled")
+    append(taken.copy / "aggregators" / "borda.py")
+    append(taken.copy / "runner" / "plan.py")
+    append(taken.copy / "aggregators" / "__init__.py")
+    assert taken("compiled") == before
+    append(taken.copy / "aggregators" / "elo_rows.py")  # plain Python that a kernel compiles
+    assert taken("compiled") != before
+    before = taken("compiled")
+    append(taken.copy / "kernels" / "sorting.py")
+    assert taken("compiled") != before
+    package = plugin(taken.site)
+    before = taken("compiled")
+    append(package / "helper.py")
+    assert taken("compiled") != before
+    assert taken("compiled", NUMBA_CPU_NAME="generic") != taken("compiled")
+
+
+def test_what_is_compiled_imports_ours_at_its_top_alone():
+    """The sources of machine code are found by the imports there; here all imports are read by the parser."""
+    modules = {".".join(("rankbench", *p.relative_to(PACKAGE).with_suffix("").parts)): p for p in PACKAGE.rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    counted = set(digest.compiled_sources(PACKAGE))
+    compiling = 0
+    for path in modules.values():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+        if not any(
+            isinstance(node, ast.FunctionDef) and "njit" in " ".join(map(ast.unparse, node.decorator_list))
+            for node in ast.walk(tree)
+        ):
+            continue
+        compiling += 1
+        assert path in counted
+        for node in imports:
+            named = [alias.name for alias in node.names]
+            if isinstance(node, ast.ImportFrom):
+                named = [
+                    f"{node.module}.{name}" if f"{node.module}.{name}" in modules else str(node.module)
+                    for name in named
+                ]
+            for name in {name for name in named if name in modules}:
+                assert node.col_offset == 0, f"{path}: {name} is imported further in"
+                assert modules[name] in counted, f"{path}: {name}"
+    assert compiling > 50
 
 
 def test_it_is_a_hash_and_names_the_cpu():

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from rankbench import runtime
+from rankbench.digest import compiled_digest
 from rankbench.runtime import available_cores
 
 SETTLED = ("NUMBA_CACHE_DIR", *runtime.BLAS_THREADS)
@@ -38,8 +39,8 @@ def test_prepare_settles_threads_and_folder_and_is_idempotent(clean):
     for _ in range(2):
         runtime.prepare()
         assert [os.environ[variable] for variable in runtime.BLAS_THREADS] == ["1", "1", "1"]
-        assert os.environ["NUMBA_CACHE_DIR"] == str(clean / "numba" / runtime.code_digest()[:16])
-        assert os.listdir(clean / "numba") == [runtime.code_digest()[:16]]
+        assert os.environ["NUMBA_CACHE_DIR"] == str(clean / "numba" / compiled_digest()[:16])
+        assert os.listdir(clean / "numba") == [compiled_digest()[:16]]
 
 
 def test_what_the_user_set_stays(clean, monkeypatch):
@@ -86,7 +87,7 @@ def test_numba_is_told_whether_or_not_it_was_there_first(tmp_path, first):
         f"{first}import json, rankbench.kernels.signatures, numba; print(json.dumps(numba.config.CACHE_DIR))",
         RANKBENCH_CACHE=str(tmp_path),
     )
-    assert configured == str(tmp_path / "numba" / runtime.code_digest()[:16])
+    assert configured == str(tmp_path / "numba" / compiled_digest()[:16])
 
 
 def test_compiled_code_lands_in_the_folder(tmp_path):

@@ -93,22 +93,31 @@ def load(entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool 
     manager = pluggy.PluginManager(hookspecs.GROUP)
     manager.add_hookspecs(hookspecs)
     registry = Registry()
-    ordered = sorted(entry_points, key=lambda e: (_distribution(e)[0] != OURSELVES, *_distribution(e), e.name))
-    return Plugins(registry, tuple(_Loading(entry, manager, registry, strict).status() for entry in ordered))
+    entries = list(entry_points)
+    # Name and version are read by parsing all of the metadata, pages of text: once for each distribution.
+    known = {id(dist): (dist.name, dist.version) for dist in {id(e.dist): e.dist for e in entries}.values() if dist}
+    origins = [Origin(*known.get(id(entry.dist), ("unknown", "?")), entry.name) for entry in entries]
+    ordered = sorted(zip(origins, entries, strict=True), key=lambda each: _place(each[0]))
+    statuses = (_Loading(origin, entry, manager, registry, strict).status() for origin, entry in ordered)
+    return Plugins(registry, tuple(statuses))
 
 
-def _distribution(entry: importlib.metadata.EntryPoint) -> tuple[str, str]:
-    return ("unknown", "?") if entry.dist is None else (entry.dist.name, entry.dist.version)
+def _place(origin: Origin) -> tuple[bool, str, str, str]:
+    return origin.distribution != OURSELVES, origin.distribution, origin.version, origin.entry_point
 
 
 class _Loading:
     """One entry point on its way into the registry."""
 
     def __init__(
-        self, entry: importlib.metadata.EntryPoint, manager: pluggy.PluginManager, registry: Registry, strict: bool
+        self,
+        origin: Origin,
+        entry: importlib.metadata.EntryPoint,
+        manager: pluggy.PluginManager,
+        registry: Registry,
+        strict: bool,
     ) -> None:
-        self.entry, self.manager, self.registry, self.strict = entry, manager, registry, strict
-        self.origin = Origin(*_distribution(entry), entry.name)
+        self.origin, self.entry, self.manager, self.registry, self.strict = origin, entry, manager, registry, strict
         self.components: list[str] = []
         self.causes: list[str] = []
 
