@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
     from rankbench.kinds.method import Block
 
 settle_blas()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no module without a test marked `alone` where those are wanted: all of them take ten seconds."""
+    if not config.option.markexpr.endswith(" and alone") or collection_path.suffix != ".py":
+        return None
+    return True if "pytest.mark.alone" not in collection_path.read_text(encoding="utf-8") else None
 
 
 def pytest_collection_finish() -> None:

@@ -18,6 +18,7 @@ from rankbench.kernels.signatures import PHI, TARGET
 from numba import njit, types  # isort: skip
 from numba.core import event  # isort: skip
 
+Vector = types.float64[::1]
 ListOfPhi = types.ListType(types.FunctionType(PHI))  # type: ignore[no-untyped-call]
 
 
@@ -26,31 +27,43 @@ def times(factor):
 
     @njit(PHI)
     def multiply(margins, params, out):
-        out[:] = factor * margins
+        for i in range(len(margins)):
+            out[i] = factor * margins[i]
 
     return multiply
 
 
-TWICE, THRICE = times(2.0), times(3.0)
+@pytest.fixture(scope="module")
+def multiples():
+    """Return two kernels, compiled only where a test wants them."""
+    return times(2.0), times(3.0)
 
 
-@njit(types.float64[::1](ListOfPhi, types.float64))
-def called(listed, margin):
-    """Return what each function of a list makes of a margin."""
-    margins, params, out = np.full(1, margin), np.zeros(0), np.zeros(1)
-    found = np.zeros(len(listed))
-    for i in range(len(listed)):
-        listed[i](margins, params, out)
-        found[i] = out[0]
-    return found
+@pytest.fixture(scope="module")
+def called():
+    """Return what tells what each function of a list makes of a margin."""
+
+    @njit(types.void(ListOfPhi, Vector, Vector, Vector, Vector))
+    def call(listed, margins, params, out, found):
+        for i in range(len(listed)):
+            listed[i](margins, params, out)
+            found[i] = out[0]
+
+    def called(listed, margin):
+        found = np.zeros(len(listed))
+        call(listed, np.full(1, margin), np.zeros(0), np.zeros(1), found)
+        return found
+
+    return called
 
 
-def test_functions_are_called_in_their_order() -> None:
-    assert called(functions(PHI, [TWICE, THRICE, TWICE]), 5.0).tolist() == [10.0, 15.0, 10.0]
+def test_functions_are_called_in_their_order(multiples, called) -> None:
+    twice, thrice = multiples
+    assert called(functions(PHI, [twice, thrice, twice]), 5.0).tolist() == [10.0, 15.0, 10.0]
     assert called(functions(PHI, []), 5.0).tolist() == []
 
 
-def test_a_function_lives_as_long_as_lists_may_call_it() -> None:
+def test_a_function_lives_as_long_as_lists_may_call_it(called) -> None:
     kernel = times(4.0)
     gone, listed = weakref.ref(kernel), functions(PHI, [kernel])
     del kernel
@@ -59,10 +72,10 @@ def test_a_function_lives_as_long_as_lists_may_call_it() -> None:
     assert called(listed, 2.0).tolist() == [8.0]
 
 
-def test_new_functions_are_listed_without_compiling_anything() -> None:
+def test_new_functions_are_listed_without_compiling_anything(multiples) -> None:
     functions(PHI, [])
     with event.install_recorder("numba:run_pass") as passes:
-        functions(PHI, [TWICE, THRICE])
+        functions(PHI, multiples)
     assert not passes.buffer
 
 
@@ -95,7 +108,7 @@ def test_a_new_process_finds_all_that_makes_a_list_in_the_cache(tmp_path: Path) 
     assert {len(list(path.parent.glob(f"{path.stem}.*.nbc"))) for path in files} == {1}
 
 
-def test_what_has_another_signature_is_refused() -> None:
+def test_what_has_another_signature_is_refused(multiples) -> None:
     @njit(types.float64(types.float64))
     def other(x):
         return x
@@ -104,7 +117,7 @@ def test_what_has_another_signature_is_refused() -> None:
         with pytest.raises(TypeError):
             functions(PHI, [member])
     with pytest.raises(TypeError):
-        functions(TARGET, [TWICE])
+        functions(TARGET, [multiples[0]])
 
 
 def test_vectors_are_those_that_were_given() -> None:

@@ -161,11 +161,14 @@ def merge(
             at += 1
         for rest in range(e, end):
             high[at] = a_high[rest]
-            cells[at] = a_cells[rest]
+            # A loop, as numba takes two seconds to compile what checks an assignment of rows.
+            for c in range(width):
+                cells[at, c] = a_cells[rest, c]
             at += 1
         for rest in range(f, last):
             high[at] = b_high[rest]
-            cells[at] = b_cells[rest]
+            for c in range(width):
+                cells[at, c] = b_cells[rest, c]
             at += 1
     starts[len(a_starts) - 1] = at
 
