@@ -3,6 +3,7 @@
 What numba keeps are pickles and machine code, which it loads as they are. So the folder must be one that nobody
 else can write to, and every file ends in a digest of its name and contents: one that is damaged is thrown away and
 made anew. Where a file cannot be written (the disk is full, the folder is gone), every process compiles for itself.
+What others' functions are compiled to, as plugins', stands in folders of its own, whose names change with their code.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
 __all__ = ["private", "prune", "seal", "sealed_cache"]
+
+PACKAGE = Path(os.path.abspath(__file__)).parent
 
 MODULE = "numba.core.caching"
 
@@ -104,17 +107,26 @@ def seal(name: str, data: bytes) -> bytes:
     return hashlib.blake2b(name.encode() + b"\0" + data, digest_size=LENGTH).digest()
 
 
-def sealed_cache() -> None:
-    """Have numba check what it loads and go on without what it cannot write: now, or when it will be imported."""
+def sealed_cache(others: Callable[[], str]) -> None:
+    """Have numba check what it loads and go on without what it cannot write: now, or when it will be imported.
+
+    Parameters
+    ----------
+    others : callable
+        Returns a digest of the code of everybody else: what is compiled from that stands in folders with this name.
+    """
     caching = sys.modules.get(MODULE)
     if caching is not None:
-        _install(caching)
+        _install(caching, others)
     elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+        sys.meta_path.insert(0, _Finder(others))
 
 
 class _Finder:
     """Finds numba's module of its cache, once, as Python itself would, and changes it after it is executed."""
+
+    def __init__(self, others: Callable[[], str]) -> None:
+        self.others = others
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -128,14 +140,17 @@ class _Finder:
 
             def executed(module: ModuleType) -> None:
                 execute(module)
-                _install(module)
+                _install(module, self.others)
 
             setattr(spec.loader, "exec_module", executed)  # noqa: B010
         return spec
 
 
-def _install(caching: Any) -> None:
-    """Put our forms in the place of numba's; of a numba that is built differently nothing is changed."""
+def _install(caching: Any, others: Callable[[], str]) -> None:
+    """Put our forms in the place of numba's; of a numba that is built differently only folders are changed."""
+    for locator in caching.CacheImpl._locator_classes:
+        if not hasattr(locator.get_suitable_cache_subpath, "plain"):
+            locator.get_suitable_cache_subpath = staticmethod(_apart(locator.get_suitable_cache_subpath, others))
     known = all(
         hasattr(caching, name) for name in ("IndexDataCacheFile", "Cache", "CacheImpl", "UserProvidedCacheLocator")
     )
@@ -148,6 +163,17 @@ def _install(caching: Any) -> None:
         if locator is caching.UserProvidedCacheLocator:
             caching.CacheImpl._locator_classes.insert(place + 1, without)
             break
+
+
+def _apart(plain: Callable[[str], str], others: Callable[[], str]) -> Any:
+    """Return what names the folder of a function's file: of one that is not ours, with a digest of others' code."""
+
+    def subpath(py_file: str) -> str:
+        ours = Path(os.path.abspath(py_file)).is_relative_to(PACKAGE)
+        return plain(py_file) if ours else f"{plain(py_file)}_{others()[:16]}"
+
+    subpath.plain = plain  # type: ignore[attr-defined]
+    return subpath
 
 
 def _checked(base: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Two hashes: of everything that can change a number, besides the suite, and of what machine code is made from.
+"""Hashes of everything that can change a number, besides the suite, and of what machine code is made from.
 
-The code digest addresses result cells. The compiled digest keys numba's cache folder: numba notices an edit of the
-file that a cached function stands in, but not an edit of a helper that it calls. Without the two, stale numbers
-and stale machine code would be picked up; with one for both, every edit would compile everything again.
+The code digest addresses result cells. Two more key what numba keeps: it notices an edit of the file that a cached
+function stands in, but not an edit of a helper that it calls. The compiled digest is for rankbench's own functions, the
+plugins' digest for all others: with one digest for everything, each edit would compile everything again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = [
     "compiled_sources",
     "cpu_class",
     "distribution_of",
+    "plugins_digest",
     "sources",
     "version",
 ]
@@ -60,35 +61,50 @@ def code_digest() -> str:
     those of what it requires, the versions of the numerical libraries, and the CPU. It is
     taken once a process.
     """
-    return _hashed(sources(PACKAGE), f"{cpu_class()} {blas_cores()}")
+    digest = hashlib.blake2b(digest_size=16)
+    _add_tree(digest, OURSELVES, PACKAGE, sources(PACKAGE))
+    _add_plugins(digest)
+    _add_machine(digest)
+    digest.update(blas_cores().encode())
+    return digest.hexdigest()
 
 
 @functools.cache
 def compiled_digest() -> str:
-    """Return a hash (blake2b, 32 hex digits) of all that machine code is made from.
+    """Return a hash (blake2b, 32 hex digits) of all that rankbench's own machine code is made from.
 
-    It covers the `compiled_sources` of rankbench and its version (a plugin may compile constants of any module);
-    of plugins, libraries and the CPU it covers what `code_digest` does. An edit of anything else leaves the
-    machine code where it is.
+    It covers the `compiled_sources` of rankbench and its version, the versions of the numerical libraries, and
+    the CPU. An edit of anything else leaves the machine code where it is, and so does an edit of a plugin.
     """
-    return _hashed(compiled_sources(PACKAGE), f"{version(OURSELVES)} {cpu_class()}")
-
-
-def _hashed(files: Iterable[Path], machine: str) -> str:
-    """Return a hash of files of ours, all plugins, the numerical libraries and the machine."""
     digest = hashlib.blake2b(digest_size=16)
-    _add_tree(digest, OURSELVES, PACKAGE, files)
+    _add_tree(digest, OURSELVES, PACKAGE, compiled_sources(PACKAGE))
+    _add_machine(digest)
+    digest.update(version(OURSELVES).encode())
+    return digest.hexdigest()
+
+
+@functools.cache
+def plugins_digest() -> str:
+    """Return a hash (blake2b, 32 hex digits) of the code of all plugins, as in `code_digest`."""
+    digest = hashlib.blake2b(digest_size=16)
+    _add_plugins(digest)
+    return digest.hexdigest()
+
+
+def _add_plugins(digest: hashlib.blake2b) -> None:
     plugins = _plugin_distributions()
     for line in _plugin_versions(plugins):
         digest.update(f"{line}\n".encode())
     for name, root, found in _plugin_sources(plugins):
         _add_tree(digest, name, root, found)
+
+
+def _add_machine(digest: hashlib.blake2b) -> None:
     for library in NUMERICS:
         digest.update(f"{library} {version(library)}\n".encode())
     for switch in SWITCHES:
         digest.update(f"{switch}={os.environ.get(switch, '')}\n".encode())
-    digest.update(machine.encode())
-    return digest.hexdigest()
+    digest.update(f"{cpu_class()} ".encode())
 
 
 @functools.cache

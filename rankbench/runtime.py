@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rankbench.compiled import private, prune, sealed_cache
-from rankbench.digest import compiled_digest, cpu_class
+from rankbench.digest import compiled_digest, cpu_class, plugins_digest
 from rankbench.scratch import scratch
 
 __all__ = [
@@ -41,7 +41,7 @@ def prepare() -> None:
     settle_blas()
     if "NUMBA_CACHE_DIR" not in os.environ:
         os.environ["NUMBA_CACHE_DIR"] = str(numba_cache())
-    sealed_cache()
+    sealed_cache(plugins_digest)
     config = getattr(sys.modules.get("numba"), "config", None)
     if config is not None and not config.CACHE_DIR:
         config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]

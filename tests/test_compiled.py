@@ -74,6 +74,28 @@ def test_what_is_kept_is_loaded_again(module: Path, tmp_path: Path) -> None:
     assert called(module, cache) == ([3.0, 4.5], [1, 1], str(cache / "numba" / compiled_digest()[:16]), "")
 
 
+def test_an_edit_of_a_plugin_compiles_the_plugin_again_and_nothing_of_ours(module: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    (module / "factor.py").write_text("FACTOR = 2\n")
+    compiled_here = module / "compiled_here.py"
+    text = MODULE.replace("from numba", "import factor\nfrom rankbench.kernels.random import uniform\nfrom numba", 1)
+    compiled_here.write_text(text.replace("return 2 * x", "return factor.FACTOR * x"))
+    info = module / "some_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rankbench]\nsome = compiled_here\n")
+    (info / "RECORD").write_text("compiled_here.py,,\nfactor.py,,\n")
+    for hits in ([0, 0], [1, 1]):
+        assert called(module, cache)[:2] == ([3.0, 4.5], hits)
+    ours = {path: path.stat().st_mtime_ns for path in cache.rglob("random.*.nb?")}
+    assert ours
+    # numba itself would take the machine code of the old factor: the file of the function is as it was.
+    (module / "factor.py").write_text("FACTOR = 10\n")
+    for hits in ([0, 0], [1, 1]):
+        assert called(module, cache)[:2] == ([15.0, 4.5], hits)
+    assert {path: path.stat().st_mtime_ns for path in cache.rglob("random.*.nb?")} == ours
+
+
 def flipped(path: Path) -> None:
     data = bytearray(path.read_bytes())
     random.Random(path.name).shuffle(data)
