@@ -8,11 +8,19 @@ execution, no number of workers, no neighbor.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["JUDGMENTS", "STREAM", "block_entropy", "draw_entropy"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-JUDGMENTS, STREAM = 1, 2
-"""Streams of a block: its judgments (shared by all n of a repetition), its draws from them."""
+__all__ = ["JUDGMENTS", "LOG_SEED", "RESAMPLES", "STREAM", "block_entropy", "draw_entropy", "resample_entropy"]
+
+JUDGMENTS, STREAM, RESAMPLES = 1, 2, 3
+"""Streams: of a block its judgments (shared by all n of a repetition) and its draws from them; a log's resamples."""
+
+LOG_SEED = 20130501
+"""The seed where none is given of whatever answers questions about a log of one's own."""
 
 
 def _number(text: str) -> int:
@@ -27,3 +35,21 @@ def draw_entropy(seed: int, fingerprint: str, repetition: int) -> tuple[int, ...
 def block_entropy(seed: int, fingerprint: str, n: int, repetition: int) -> tuple[int, ...]:
     """Return the entropy of everything that happens within a block."""
     return (seed, _number(fingerprint), repetition, n)
+
+
+def resample_entropy(seed: int, log: Iterable[NDArray[Any]]) -> tuple[int, ...]:
+    """Return the entropy of a log's resamples: of what it says, not of the file that says it.
+
+    Parameters
+    ----------
+    seed : int
+    log : iterable of ndarray
+        All that the log says; names of items and judges are no part of it.
+    """
+    import numpy as np
+
+    content = hashlib.blake2b(digest_size=8)
+    for array in log:
+        content.update(f"{array.dtype.str}{array.shape}".encode())
+        content.update(np.ascontiguousarray(array).data)
+    return (seed, int.from_bytes(content.digest(), "little"), RESAMPLES)

@@ -23,7 +23,7 @@ from rankbench.aggregators.pagerank import PageRank
 from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.position_debiased import PositionDebiased
 from rankbench.aggregators.rank_centrality import RankCentrality
-from rankbench.aggregators.thurstone_mosteller import ThurstoneMosteller, least_squares_scores
+from rankbench.aggregators.thurstone_mosteller import ThurstoneMosteller
 from rankbench.aggregators.win_rate import WinRate
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.selection_aggregator import ClickModel, SelectionAggregator
@@ -56,7 +56,6 @@ __all__ = [
     "SelectionAggregator",
     "ThurstoneMosteller",
     "WinRate",
-    "least_squares_scores",
     "rankbench_register",
 ]
 

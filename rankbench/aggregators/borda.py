@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.aggregators.pairs import won_and_lost
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
 __all__ = ["Borda"]
 
@@ -38,16 +40,10 @@ class Borda(Aggregator):
     source: ClassVar[str] = "[DMJ13]_ section 5.1, Borda count"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the Borda counts, shape (m,)."""
-        won, lost = np.bincount(winners, weights, m), np.bincount(losers, weights, m)
-        scores: NDArray[np.float64] = (won - lost) / weights.sum()
+        won, lost = won_and_lost(counts)
+        scores: NDArray[np.float64] = (won - lost) / won.sum()
         return scores
 
     def kernel(self) -> Kernel:

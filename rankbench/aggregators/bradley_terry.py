@@ -2,6 +2,8 @@
 
 References
 ----------
+.. [F57] L. R. Ford Jr. Solution of a ranking problem from binary comparisons. American
+   Mathematical Monthly 64(8), 1957.
 .. [BT52] R. A. Bradley and M. E. Terry. Rank analysis of incomplete block designs: I. The
    method of paired comparisons. Biometrika 39(3/4), 1952.
 """
@@ -14,12 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import Pairs, observed_pairs
 from rankbench.component import Property
-from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
+from rankbench.errors import ContenderDiverged
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.kinds.queries import Comparisons
+from rankbench.kinds.scales import Scales, connected, strongly_connected
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.resamples import Resamples
 
 __all__ = ["BradleyTerry"]
 
@@ -39,6 +45,10 @@ class BradleyTerry(Aggregator):
     graded relevance labels in (26). One judgment carries an information of at most
     1/4, so the penalty weighs as much as some four judgments an item and fades beyond them.
 
+    With ridge 0 it is plain maximum likelihood: scores exist, and sum to zero, within strongly connected
+    components of "beat, or tied with" alone ([F57]_). A log is then ranked on as many scales;
+    whoever needs scores on one scale gets an error.
+
     Notes
     -----
     Limit under BTL (26), uniform pairs, k to infinity: :math:`r_i - \bar r`, which is
@@ -49,50 +59,58 @@ class BradleyTerry(Aggregator):
     name: ClassVar[str] = "bradley-terry"
     source: ClassVar[str] = "[BT52]_; [DMJ13]_ eq. (26)"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
-    most_items: ClassVar[int | None] = MOST_DENSE
 
-    ridge: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2.")
+    ridge: float = Field(default=1.0, ge=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2; 0: none.")
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return the scores, shape (m,), by Newton's method on the pairs; see `fit_bradley_terry`."""
+        from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+
+        return fit_bradley_terry(counts, ridge=self.ridge).scores
+
+    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
+        """Return the scores of one query's comparisons, shape (m,), all on one scale; ties are half wins.
+
+        Raises
+        ------
+        ContenderDiverged
+            Without a ridge: there is no maximum on one scale.
+        """
+        counts = PairCounts.of(comparisons, m)
+        if self.ridge == 0 and len(strongly_connected(counts)) > len(connected(counts)):
+            raise ContenderDiverged(
+                "Bradley-Terry without a ridge: items that never won, or never lost, against the rest are infinitely "
+                "far away; a ridge gives them a place"
+            )
+        return self.from_counts(counts)
+
+    def scales(self, counts: PairCounts) -> Scales:
+        """Return the connected components; without a ridge the strongly connected ones."""
+        return connected(counts) if self.ridge > 0 else strongly_connected(counts)
+
+    def covariance(
+        self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
     ) -> NDArray[np.float64]:
-        """Return the scores, shape (m,), by Newton's method with the dense m x m Hessian."""
-        from scipy.linalg import solve
-        from scipy.special import expit
+        """Return the sandwich covariance, shape (m, m); see `rankbench.aggregators.likelihood.covariance`."""
+        from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
+        from rankbench.aggregators.likelihood.covariance import sandwich
 
-        pairs = observed_pairs(winners, losers, weights, m)
-        low, high, forward, backward = pairs
-        scores = np.zeros(m)
-        for _ in range(200):
-            p = expit(scores[low] - scores[high])
-            slope = (forward + backward) * p - forward
-            gradient = self.ridge * scores + np.bincount(low, slope, m) - np.bincount(high, slope, m)
-            curvature = (forward + backward) * p * (1 - p)
-            hessian = np.diag(self.ridge + np.bincount(low, curvature, m) + np.bincount(high, curvature, m))
-            hessian[low, high] = hessian[high, low] = -curvature
-            step = solve(hessian, gradient, assume_a="pos")
-            decrease = float(gradient @ step)
-            if decrease <= 1e-28 * max(1.0, float(scores @ scores)):
-                break
-            value, length = self._objective(scores, pairs), 1.0
-            # Rounding of the objective hides decreases below a few units in its last place.
-            while self._objective(scores - length * step, pairs) > value * (1 + 1e-14) - 1e-4 * length * decrease:
-                length /= 2
-            scores = scores - length * step
-        return scores
+        return sandwich(BradleyTerryFit.at(counts, scores, self.ridge), counts if clusters is None else clusters)
 
-    def _objective(self, scores: NDArray[np.float64], pairs: Pairs) -> float:
-        margin = scores[pairs.low] - scores[pairs.high]
-        losses = pairs.forward @ np.logaddexp(0, -margin) + pairs.backward @ np.logaddexp(0, margin)
-        return float(losses + self.ridge / 2 * scores @ scores)
+    def replicates(self, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
+        """Return the scores of resamples, shape (B, m), each by a few Newton steps from those of the log."""
+        from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
+        from rankbench.aggregators.likelihood.refits import refitted
 
-    def kernel(self) -> Kernel:
-        """Return the compiled form, O(k + m) memory; see its module for the method."""
-        from rankbench.aggregators.kernels.bradley_terry import bradley_terry, work_size
+        if not len(resamples.cells):
+            return super().replicates(scores, resamples)
+        return refitted(BradleyTerryFit.at(resamples.counts, scores, self.ridge), resamples)
+
+    def kernel(self) -> Kernel | None:
+        """Return the compiled form, O(k + m) memory; None without a ridge, where a sample may have no maximum."""
+        if self.ridge == 0:
+            return None
+        from rankbench.aggregators.kernels.bradley_terry import bradley_terry
         from rankbench.kernels.signatures import Kernel
 
-        return Kernel(bradley_terry, np.array([self.ridge]), work_size)
+        return Kernel(bradley_terry, np.array([self.ridge]))

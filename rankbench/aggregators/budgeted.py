@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.pairs import observed_pairs
+from rankbench.aggregators.pairs import item_sums
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
 __all__ = ["Budgeted"]
 
@@ -57,17 +58,10 @@ class Budgeted(Aggregator):
     source: ClassVar[str] = "[DMJ13]_ section 5.1, budgeted aggregation; [AS11]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the chances less one half, shape (m,)."""
-        low, high, forward, backward = observed_pairs(winners, losers, weights, m)
-        lead = forward / (forward + backward) - 0.5
-        return (np.bincount(low, lead, m) - np.bincount(high, lead, m)) / (m - 1)
+        forward, backward = counts.wins()
+        return item_sums(counts, forward / (forward + backward) - 0.5) / (counts.m - 1)
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m weights."""

@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import log_odds, observed_pairs
+from rankbench.aggregators.pairs import log_odds
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
 from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
 __all__ = ["Eigenvector"]
 
@@ -65,18 +66,13 @@ class Eigenvector(Aggregator):
     )
     scale: Scale = Field(default="ratio", description="Positive scores with mean 1, or their logarithms.")
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), by a dense eigenvalue decomposition."""
-        pairs = observed_pairs(winners, losers, weights, m)
-        odds = log_odds(pairs, self.smoothing, joint=self.frequencies == "joint")
+        m = counts.m
+        self.check_size(m)
+        odds = log_odds(counts, self.smoothing, joint=self.frequencies == "joint")
         ratios = np.ones((m, m))
-        ratios[pairs.low, pairs.high], ratios[pairs.high, pairs.low] = np.exp(odds), np.exp(-odds)
+        ratios[counts.low, counts.high], ratios[counts.high, counts.low] = np.exp(odds), np.exp(-odds)
         values, vectors = np.linalg.eig(ratios)
         vector = np.abs(vectors[:, np.argmax(values.real)])
         # The decomposition is accurate relative to the largest entry only. Sums of positive

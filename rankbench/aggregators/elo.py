@@ -93,9 +93,6 @@ class Elo(Aggregator):
         SpecError
             K is 347 or more, so that ties in a row do not settle, and they weigh more than 10 million.
         """
-        if type(self).aggregate is not Elo.aggregate:
-            # What a plugin derives has updates of its own.
-            return super().from_comparisons(comparisons, m)
         from rankbench.aggregators.kernels.elo import elo_with_ties
 
         eta, n = self.factor / POINTS, len(comparisons)

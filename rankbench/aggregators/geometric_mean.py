@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import log_odds, observed_pairs
+from rankbench.aggregators.pairs import item_sums, log_odds
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
 __all__ = ["GeometricMean"]
 
@@ -59,17 +60,10 @@ class GeometricMean(Aggregator):
     )
     scale: Scale = Field(default="ratio", description="Positive scores with mean 1, or their logarithms.")
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,)."""
-        pairs = observed_pairs(winners, losers, weights, m)
-        odds = log_odds(pairs, self.smoothing, joint=self.frequencies == "joint")
-        logs: NDArray[np.float64] = (np.bincount(pairs.low, odds, m) - np.bincount(pairs.high, odds, m)) / m
+        odds = log_odds(counts, self.smoothing, joint=self.frequencies == "joint")
+        logs = item_sums(counts, odds) / counts.m
         # The logarithms sum to zero as they are, and centering would blur exact zeros.
         return logs if self.scale == "log" else on_scale(logs, self.scale)
 

@@ -20,6 +20,7 @@ from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
 __all__ = ["Kemeny"]
 
@@ -69,17 +70,13 @@ class Kemeny(Aggregator):
         default="average", description="Average position over all optimal orders, or the lexically first of them."
     )
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the centered negative ranks, shape (m,)."""
         from rankbench.kernels.best_order import centered_positions
 
-        return centered_positions(winners, losers, weights, m, exact=self.exact, first=self.ties == "first")
+        self.check_size(counts.m)
+        said, first = counts.comparisons().without_ties(), self.ties == "first"
+        return centered_positions(said.winners, said.losers, said.weights, counts.m, exact=self.exact, first=first)
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""

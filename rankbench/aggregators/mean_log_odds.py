@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import log_odds, observed_pairs
+from rankbench.aggregators.pairs import item_sums, log_odds
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
 __all__ = ["MeanLogOdds"]
 
@@ -50,18 +51,10 @@ class MeanLogOdds(Aggregator):
         default="counts", description="Whether c is added to counts or to frequencies among the k judgments."
     )
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the mean log-odds, shape (m,)."""
-        pairs = observed_pairs(winners, losers, weights, m)
-        odds = log_odds(pairs, self.smoothing, joint=self.frequencies == "joint")
-        scores = np.bincount(pairs.low, odds, m) - np.bincount(pairs.high, odds, m)
-        return scores / (m - 1)
+        odds = log_odds(counts, self.smoothing, joint=self.frequencies == "joint")
+        return item_sums(counts, odds) / (counts.m - 1)
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m counts."""

@@ -19,6 +19,7 @@ from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
 __all__ = ["PageRank"]
 
@@ -51,16 +52,12 @@ class PageRank(Aggregator):
 
     damping: float = Field(default=0.85, ge=0, le=0.999, description="Probability to follow a loss, d.")
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), from the linear system."""
+        m = counts.m
+        self.check_size(m)
         walk = np.zeros((m, m))
-        np.add.at(walk, (winners, losers), weights)
+        walk[counts.low, counts.high], walk[counts.high, counts.low] = counts.wins()
         lost = walk.sum(axis=0)
         walk = np.where(lost > 0, walk / np.where(lost > 0, lost, 1.0), 1.0 / m)
         scores: NDArray[np.float64] = np.linalg.solve(np.eye(m) - self.damping * walk, np.full(m, 1 - self.damping))

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import observed_pairs
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
 from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
 __all__ = ["RankCentrality"]
 
@@ -62,17 +62,13 @@ class RankCentrality(Aggregator):
     )
     scale: Scale = Field(default="ratio", description="Positive scores with mean 1, or their logarithms.")
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), by dense state reduction; see the kernel for the method."""
         from scipy.sparse.csgraph import connected_components
 
-        low, high, forward, backward = observed_pairs(winners, losers, weights, m)
+        m, low, high = counts.m, counts.low, counts.high
+        forward, backward = counts.wins()
+        self.check_size(m)
         rates = np.zeros((m, m))
         both = forward + backward + 2 * self.smoothing
         rates[low, high], rates[high, low] = (backward + self.smoothing) / both, (forward + self.smoothing) / both

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import log_odds, observed_pairs
+from rankbench.aggregators.pairs import item_sums, log_odds
 from rankbench.component import Property
-from rankbench.errors import InputError
-from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
+from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
-__all__ = ["ThurstoneMosteller", "least_squares_scores"]
+__all__ = ["ThurstoneMosteller"]
 
 
 class ThurstoneMosteller(Aggregator):
@@ -42,74 +42,21 @@ class ThurstoneMosteller(Aggregator):
     name: ClassVar[str] = "thurstone-mosteller"
     source: ClassVar[str] = "[DMJ13]_ eq. (22)"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
-    most_items: ClassVar[int | None] = MOST_DENSE
 
     smoothing: float = Field(default=0.5, gt=0, allow_inf_nan=False, description="Added to both counts, c.")
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
-        """Return the least-squares scores, shape (m,), by a dense m x m factorization."""
-        pairs = observed_pairs(winners, losers, weights, m)
-        low, high = pairs.low, pairs.high
-        preferences, mask = np.zeros((m, m)), np.eye(m, dtype=bool)
-        preferences[low, high] = log_odds(pairs, self.smoothing)
-        preferences -= preferences.T
-        mask[low, high] = mask[high, low] = True
-        return least_squares_scores(preferences, mask)
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Return the least-squares scores, shape (m,), by linear systems in the graph of the observed pairs."""
+        from rankbench.aggregators.likelihood.laplacian import Laplacian
+
+        odds = log_odds(counts, self.smoothing)
+        rhs = item_sums(counts, odds)
+        graph = Laplacian(counts.starts, counts.high, 0.0, self.scales(counts))
+        return graph.solve(np.ones(len(odds)), graph.balanced(rhs), 1e-14 * float(np.linalg.norm(rhs)))
 
     def kernel(self) -> Kernel:
         """Return the compiled form, O(k + m) memory: conjugate gradients on the Laplacian."""
-        from rankbench.aggregators.kernels.thurstone_mosteller import thurstone_mosteller, work_size
+        from rankbench.aggregators.kernels.thurstone_mosteller import thurstone_mosteller
         from rankbench.kernels.signatures import Kernel
 
-        return Kernel(thurstone_mosteller, np.array([self.smoothing]), work_size)
-
-
-def least_squares_scores(preferences: NDArray[np.float64], mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    r"""Minimize (22), :math:`\frac14 \sum_{ij} \Omega_{ij} (A_{ij} - (x_i - x_j))^2`.
-
-    Parameters
-    ----------
-    preferences : ndarray of float64, shape (m, m)
-        A, skew-symmetric on the mask; entries off the mask are not looked at.
-    mask : ndarray of bool, shape (m, m)
-        Omega, symmetric: which pairs were observed. Its diagonal does not matter.
-
-    Returns
-    -------
-    ndarray of float64, shape (m,)
-        The minimizer of least norm: the scores of each connected component sum to zero.
-
-    Raises
-    ------
-    InputError
-        The shapes do not fit, the mask is not symmetric, or A is not skew-symmetric on it.
-    """
-    from scipy.linalg import solve
-    from scipy.sparse.csgraph import connected_components
-
-    m = len(preferences)
-    if preferences.shape != (m, m) or mask.shape != (m, m):
-        raise InputError(
-            f"preferences {preferences.shape} and mask {mask.shape} must be square matrices of the same size"
-        )
-    if not np.array_equal(mask, mask.T):
-        raise InputError("the mask is not symmetric; a pair is observed in both directions or in none")
-    observed = np.where(mask, preferences, 0.0)
-    if not np.allclose(observed, -observed.T):
-        raise InputError("the preferences are not skew-symmetric on the mask; entry [i, j] must be -[j, i]")
-
-    omega = mask.astype(np.float64)
-    laplacian = np.diag(omega.sum(axis=1)) - omega
-    _, component = connected_components(mask, directed=False)
-    same = component[:, None] == component[None, :]
-    # The null space holds what is constant on components. Adding the projector on it makes
-    # the matrix invertible and leaves the solution alone: no rank has to be guessed.
-    projector = same / same.sum(axis=1)
-    scores: NDArray[np.float64] = solve(laplacian + projector, observed.sum(axis=1), assume_a="pos")
-    return scores
+        return Kernel(thurstone_mosteller, np.array([self.smoothing]))

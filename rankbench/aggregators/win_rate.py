@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.aggregators.pairs import won_and_lost
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.counts import PairCounts
 
 __all__ = ["WinRate"]
 
@@ -37,17 +39,11 @@ class WinRate(Aggregator):
     source: ClassVar[str] = "[DMJ13]_ section 5.1, budgeted aggregation"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
-    def aggregate(
-        self,
-        winners: NDArray[np.int32],
-        losers: NDArray[np.int32],
-        weights: NDArray[np.float64],
-        m: int,
-    ) -> NDArray[np.float64]:
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the win rates less one half, shape (m,)."""
-        won = np.bincount(winners, weights, m)
-        played = won + np.bincount(losers, weights, m)
-        rate = np.full(m, 0.5)
+        won, lost = won_and_lost(counts)
+        played = won + lost
+        rate = np.full(counts.m, 0.5)
         np.divide(won, played, out=rate, where=played > 0)
         return rate - 0.5
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import click
 
+from rankbench.seeds import LOG_SEED
+
 if TYPE_CHECKING:
     from rankbench.cli.formats import Format
     from rankbench.ranking.aggregate import Aggregation
@@ -45,7 +47,7 @@ _ENDINGS: dict[str, Shown] = {
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns mean, as left=model_x,right=model_y.")
 @click.option("--reader", default="", help="Reader, as csv or letor:zero-based=true; chosen by ending by default.")
 @click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of the resamples.")
+@click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Of the resamples.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
 @click.option("--address", default="", help="Of a Dask scheduler, as tcp://10.0.0.1:8786; its workers count.")
 @click.option(

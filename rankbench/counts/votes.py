@@ -98,7 +98,8 @@ class Votes:
         from rankbench.counts.count import count_pairs
 
         said = self.comparisons(rows)
-        return count_pairs(said.winners, said.losers, weights=said.weights, ties=said.ties, items=self.items)
+        weights = None if (said.weights == 1).all() else said.weights
+        return count_pairs(said.winners, said.losers, weights=weights, ties=said.ties, items=self.items)
 
 
 def load_votes(comparisons: pl.LazyFrame) -> Votes:

@@ -1,26 +1,30 @@
-"""Sums by pair and linear systems in a graph Laplacian, shared by the least-squares kernels.
+"""Sums by pair and linear systems in a graph Laplacian, shared by whatever is solved on pairs.
 
 The pairs that were compared are kept as rows of a sparse upper triangle: the pairs
-{i, high[e]} with i < high[e] are ``e = starts[i] .. starts[i + 1] - 1``.
+{i, high[e]} with i < high[e] are ``e = starts[i] .. starts[i + 1] - 1``, sorted in every row.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["WORK_VECTORS", "join", "solve", "sum_pairs"]
+__all__ = ["conjugate_gradients", "consecutive", "join", "sum_pairs", "summed"]
 
-_INDEX = types.int32[::1]
-_ROWS = types.int64[::1]
+_ROWS = types.Array(types.int64, 1, "C", readonly=True)
+_INDEX = types.Array(types.int32, 1, "C", readonly=True)
+_READ = types.Array(types.float64, 1, "C", readonly=True)
 _VECTOR = types.float64[::1]
 
-WORK_VECTORS = 4
-"""Vectors of length m that `solve` needs."""
 
-
-@njit(types.void(_INDEX, _INDEX, _VECTOR, _ROWS, _INDEX, _VECTOR, _VECTOR), cache=True, nogil=True)
+@njit(
+    types.void(types.int32[::1], types.int32[::1], _VECTOR, types.int64[::1], types.int32[::1], _VECTOR, _VECTOR),
+    cache=True,
+    nogil=True,
+)
 def sum_pairs(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -38,46 +42,51 @@ def sum_pairs(
     starts : ndarray of int64, shape (m + 1,)
         Zero on entry; the rows on return, ``starts[m]`` the number of pairs, at most k.
     high : ndarray of int32, shape (k,)
-        On return the larger item of each pair, in order of first appearance in its row.
+        On return the larger item of each pair, rising in every row.
     forward, backward : ndarray of float64, shape (k,)
         On return the weight for the smaller and for the larger item of each pair.
     """
-    m = len(starts) - 1
-    for t in range(len(winners)):
+    k, m = len(winners), len(starts) - 1
+    # Sorted by the larger item, then by the smaller one: the second sort keeps the order of the first.
+    place, order = np.zeros(m + 1, np.int64), np.empty(k, np.int64)
+    for t in range(k):
+        place[max(winners[t], losers[t]) + 1] += 1
         starts[min(winners[t], losers[t]) + 1] += 1
     for i in range(m):
+        place[i + 1] += place[i]
         starts[i + 1] += starts[i]
-    place = starts[:-1].copy()
-    for t in range(len(winners)):
+    for t in range(k):
+        j = max(winners[t], losers[t])
+        order[place[j]] = t
+        place[j] += 1
+    place[:] = starts
+    for row in range(k):
+        t = order[row]
         low = min(winners[t], losers[t])
-        row = place[low]
-        place[low] = row + 1
-        high[row] = max(winners[t], losers[t])
-        forward[row] = weights[t] if winners[t] == low else 0.0
-        backward[row] = 0.0 if winners[t] == low else weights[t]
-
-    # Merge repeated pairs in place: a row never grows, so writing stays behind reading.
-    seen = np.full(m, -1, dtype=np.int64)
+        e = place[low]
+        # A pair that was there before is the last one of its row.
+        if e > starts[low] and high[e - 1] == max(winners[t], losers[t]):
+            e -= 1
+        else:
+            place[low] = e + 1
+            high[e] = max(winners[t], losers[t])
+            forward[e] = backward[e] = 0.0
+        if winners[t] == low:
+            forward[e] += weights[t]
+        else:
+            backward[e] += weights[t]
+    # Rows with repeated pairs have become shorter.
     count = 0
-    begin = 0
     for i in range(m):
-        end = starts[i + 1]
-        first = count
-        starts[i] = first
-        for row in range(begin, end):
-            j = high[row]
-            if seen[j] >= first:
-                forward[seen[j]] += forward[row]
-                backward[seen[j]] += backward[row]
-            else:
-                seen[j] = count
-                high[count], forward[count], backward[count] = j, forward[row], backward[row]
-                count += 1
-        begin = end
+        begin = starts[i]
+        starts[i] = count
+        for e in range(begin, place[i]):
+            high[count], forward[count], backward[count] = high[e], forward[e], backward[e]
+            count += 1
     starts[m] = count
 
 
-@njit(types.void(_ROWS, types.int64, types.int64), cache=True, nogil=True)
+@njit(types.void(types.int64[::1], types.int64, types.int64), cache=True, nogil=True)
 def join(parent: NDArray[np.int64], a: int, b: int) -> None:
     """Merge the sets of a and b in the union-find forest `parent`, shape (m,), ``arange(m)`` at first.
 
@@ -93,82 +102,111 @@ def join(parent: NDArray[np.int64], a: int, b: int) -> None:
     parent[max(a, b)] = min(a, b)
 
 
+@njit(types.float64(_READ), cache=True, nogil=True)
+def summed(values: NDArray[np.float64]) -> float:
+    """Return the sum of some values: eight sums side by side, in an order that is the same on every processor."""
+    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    whole = len(values) - len(values) % 8
+    for i in range(0, whole, 8):
+        a += values[i]
+        b += values[i + 1]
+        c += values[i + 2]
+        d += values[i + 3]
+        e += values[i + 4]
+        f += values[i + 5]
+        g += values[i + 6]
+        h += values[i + 7]
+    for i in range(whole, len(values)):
+        a += values[i]
+    return ((a + b) + (c + d)) + ((e + f) + (g + h))
+
+
+@njit(types.bool_(_INDEX), cache=True, nogil=True, inline="always")
+def consecutive(row: NDArray[np.int32]) -> bool:
+    """Return whether a sorted row is that of items one after the other, one at least."""
+    return len(row) > 0 and row[-1] - row[0] == len(row) - 1
+
+
 @njit(
-    types.void(_ROWS, _INDEX, _VECTOR, types.float64, _VECTOR, types.float64, types.float64, _VECTOR, _VECTOR),
+    types.int64(_ROWS, _INDEX, _READ, types.float64, _READ, types.float64, types.int64, _VECTOR),
     cache=True,
     nogil=True,
 )
-def solve(
+def conjugate_gradients(
     starts: NDArray[np.int64],
     high: NDArray[np.int32],
     edge: NDArray[np.float64],
     ridge: float,
     rhs: NDArray[np.float64],
-    relative: float,
-    absolute: float,
-    work: NDArray[np.float64],
+    enough: float,
+    most: int,
     x: NDArray[np.float64],
-) -> None:
-    """Solve ``(L + ridge I) x = rhs`` by conjugate gradients, diagonally preconditioned.
+) -> int:
+    """Solve ``(L + ridge I) x = rhs``, diagonally preconditioned, until the residual's norm is `enough`.
 
-    L is the Laplacian of the graph whose edge e weighs ``edge[e]``. Stops at a residual of
-    at most ``max(relative |rhs|, absolute)`` in the Euclidean norm. With ``ridge = 0`` the
-    right-hand side must sum to zero over every connected component; the solution is then
-    determined up to a constant on each component.
+    L is the Laplacian of the graph whose edge e weighs ``edge[e]``. With ``ridge = 0`` the
+    right-hand side must sum to zero over every connected component.
 
-    Parameters
-    ----------
-    starts, high : ndarray
-        The pairs, see the module.
-    edge : ndarray of float64
-        Positive, one a pair.
-    rhs, x : ndarray of float64, shape (m,)
-    work : ndarray of float64, shape (WORK_VECTORS m,)
-        Anything on entry and on return.
+    Returns
+    -------
+    int
+        Steps taken, or -1 if `most` were not enough; x is then the best so far.
     """
     m = len(x)
-    inverse, r, p, q = work[:m], work[m : 2 * m], work[2 * m : 3 * m], work[3 * m : 4 * m]
-    inverse[:] = ridge
+    inverse = np.full(m, ridge)
     for i in range(m):
-        for e in range(starts[i], starts[i + 1]):
-            inverse[i] += edge[e]
-            inverse[high[e]] += edge[e]
+        mine = edge[starts[i] : starts[i + 1]]
+        inverse[i] += summed(mine)
+        if consecutive(high[starts[i] : starts[i + 1]]):
+            theirs = inverse[high[starts[i]] :]
+            for k in range(len(mine)):
+                theirs[k] += mine[k]
+        else:
+            for k in range(len(mine)):
+                inverse[np.uint64(high[starts[i] + k])] += mine[k]
+    r, p, q, flows = rhs.copy(), np.empty(m), np.empty(m), np.empty(m)
     norm, rho = 0.0, 0.0
     for i in range(m):
-        # An item without judgments has an empty row; its x stays 0.
         inverse[i] = 1.0 / inverse[i] if inverse[i] > 0.0 else 0.0
         x[i] = 0.0
-        r[i] = rhs[i]
         p[i] = inverse[i] * r[i]
         rho += r[i] * p[i]
         norm += r[i] * r[i]
-    enough = max(relative * relative * norm, absolute * absolute)
-
-    # Exact arithmetic needs at most m steps; rounding on long paths a few times that.
-    for _ in range(10 * m):
-        if norm <= enough:
-            return
+    for step in range(most):
+        if math.sqrt(norm) <= enough:
+            return step
         for i in range(m):
             q[i] = ridge * p[i]
         for i in range(m):
-            mine = 0.0
-            for e in range(starts[i], starts[i + 1]):
-                flow = edge[e] * (p[i] - p[high[e]])
-                mine += flow
-                q[high[e]] -= flow
-            q[i] += mine
-        curvature = 0.0
+            p_i, row = p[i], slice(starts[i], starts[i + 1])
+            if consecutive(high[row]):
+                weigh, flow = edge[row], flows[: row.stop - row.start]
+                theirs, received = p[high[row.start] :], q[high[row.start] :]
+                for k in range(len(flow)):
+                    flow[k] = weigh[k] * (p_i - theirs[k])
+                    received[k] -= flow[k]
+                q[i] += summed(flow)
+                continue
+            total = 0.0
+            for e in range(np.uint64(row.start), np.uint64(row.stop)):
+                j = np.uint64(high[e])
+                one = edge[e] * (p_i - p[j])
+                total += one
+                q[j] -= one
+            q[i] += total
+        bend = 0.0
         for i in range(m):
-            curvature += p[i] * q[i]
-        if not curvature > 0.0:
-            return
-        step = rho / curvature
+            bend += p[i] * q[i]
+        if not bend > 0.0:
+            return step
+        length = rho / bend
         norm, rho_next = 0.0, 0.0
         for i in range(m):
-            x[i] += step * p[i]
-            r[i] -= step * q[i]
+            x[i] += length * p[i]
+            r[i] -= length * q[i]
             rho_next += r[i] * inverse[i] * r[i]
             norm += r[i] * r[i]
         for i in range(m):
             p[i] = inverse[i] * r[i] + rho_next / rho * p[i]
         rho = rho_next
+    return most if math.sqrt(norm) <= enough else -1

@@ -9,13 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component, JudgmentKind, StructureKind
-from rankbench.errors import SpecError
+from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.kinds.forms import made_of_counts, taken_back
+from rankbench.kinds.scales import Scales, connected
+from rankbench.kinds.scores import from_observed
 from rankbench.kinds.zeros import GUARDS
 from rankbench.returned import Promise
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
     from rankbench.kinds.queries import Comparisons, Orders, Selections
+    from rankbench.kinds.resamples import Resamples
 
 __all__ = ["MOST_DENSE", "Aggregator"]
 
@@ -26,16 +31,16 @@ MOST_DENSE = 4000
 class Aggregator(Component):
     """A structure function: k judgments of one query's m items to one structure.
 
-    Judgments of weight 0 are left out before `aggregate`, `from_comparisons` and `from_orders` of any class are
-    called; where all weights are 0 there is an `InputError`. Compiled forms are given positive weights alone.
+    Judgments of weight 0 are left out before `aggregate`, `from_comparisons`, `from_counts` and `from_orders` of any
+    class are called; where all weights are 0 there is an `InputError`. Compiled forms are given positive weights alone.
 
     Attributes
     ----------
     judgments : JudgmentKind
         What it aggregates: ``comparisons`` (by `aggregate`, the only ones that an order-k
-        U-statistic of the runner is made of, and by `from_comparisons`, which takes ties; ballots
-        too, as the comparisons that they imply), ``selections`` (`from_selections`) or
-        ``orders`` (`from_orders`).
+        U-statistic of the runner is made of, by `from_comparisons`, which takes ties, or by `from_counts`:
+        one of the three is enough; ballots too, as the comparisons that they imply), ``selections``
+        (`from_selections`) or ``orders`` (`from_orders`).
     structure : StructureKind
         ``scores``: `aggregate` returns shape (m,). ``edges``: it returns the weighted
         adjacency matrix, shape (m, m), entry [i, j] the preference for i over j.
@@ -47,9 +52,19 @@ class Aggregator(Component):
     """
 
     kind: ClassVar[str] = "aggregator"
-    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("aggregate",)}
+    compiled_forms: ClassVar[Mapping[str, tuple[str, ...]]] = {"kernel": ("aggregate", "from_counts")}
     promises: ClassVar[Mapping[str, Promise]] = dict.fromkeys(
-        ("aggregate", "from_comparisons", "from_selections", "from_orders", "from_labels"), "array"
+        (
+            "aggregate",
+            "from_comparisons",
+            "from_counts",
+            "covariance",
+            "replicates",
+            "from_selections",
+            "from_orders",
+            "from_labels",
+        ),
+        "array",
     )
     judgments: ClassVar[JudgmentKind] = "comparisons"
     structure: ClassVar[StructureKind] = "scores"
@@ -58,11 +73,20 @@ class Aggregator(Component):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: object) -> None:
-        """Put the rule about weights of 0 before the class's own methods, a plugin's too."""
+        """Put the rules about weights of 0 and finite scores around the class's own methods, a plugin's too.
+
+        What a class defines anew is another formula: it does not inherit other forms of the old one.
+        """
         super().__pydantic_init_subclass__(**kwargs)
-        for method, guard in GUARDS.items():
-            if method in vars(cls):
+        own = set(vars(cls))
+        for method, guard in (*GUARDS.items(), ("from_counts", from_observed)):
+            if method in own:
                 setattr(cls, method, guard(vars(cls)[method]))
+        for method in taken_back(own):
+            setattr(cls, method, vars(Aggregator)[method])
+        if "from_counts" in own:
+            for method, form in made_of_counts(cls, own).items():
+                setattr(cls, method, form)
 
     def check_size(self, m: int) -> None:
         """Refuse more items than `most_items`, before anything is allocated.
@@ -85,16 +109,99 @@ class Aggregator(Component):
         weights: NDArray[np.float64],
         m: int,
     ) -> NDArray[np.float64]:
-        """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items."""
-        raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on comparisons")
+        """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items.
+
+        Of a class that has `from_counts` alone: what that makes of their sums by pair.
+        """
+        self._check_comparisons()
+        raise TypeError(f"aggregator {self.name!r} has neither aggregate nor from_counts")
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Aggregate the comparisons of one query, at least one, over its m items.
 
-        A tie is half a win each way, unless the aggregator has a better idea.
+        A tie is half a win each way, unless the aggregator has a better idea (in `from_counts`, for one).
         """
         whole = comparisons.without_ties()
         return self.aggregate(whole.winners, whole.losers, whole.weights, m)
+
+    def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
+        """Make scores of a log's sums by pair, shape (m,), however long the log is; optional.
+
+        A class that has it scales by itself: votes are counted, and never looked at again. One that has
+        not, as it depends on their order or counts them itself, is shown the votes of a log one by one.
+
+        Parameters
+        ----------
+        counts : PairCounts
+            Every pair has some weight.
+
+        Raises
+        ------
+        ContenderDiverged
+            The scores are not finite, or too far apart: see `rankbench.kinds.scores.finite_scores`.
+        SpecError
+            There are more items than it can rank, or it makes something else than scores.
+        """
+        self._check_comparisons()
+        raise TypeError(f"aggregator {self.name!r} has no from_counts: it takes comparisons one by one")
+
+    def scales(self, counts: PairCounts) -> Scales:
+        """Return which items `from_counts` puts on one scale: those that a chain of comparisons connects."""
+        return connected(counts)
+
+    def covariance(
+        self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
+    ) -> NDArray[np.float64]:
+        """Return a robust covariance of the scores by formula (a sandwich), shape (m, m); optional.
+
+        Parameters
+        ----------
+        counts : PairCounts
+        scores : ndarray of float64, shape (m,)
+            What `from_counts` made of them.
+        clusters : ClusterCounts, optional
+            The same judgments by what is independent; by default every judgment is.
+        """
+        raise TypeError(f"aggregator {self.name!r} has no formula for the covariance of its scores")
+
+    def replicates(self, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
+        """Return the scores of resampled logs, shape (B, m); a row of nan where there are none.
+
+        By default it takes one after the other; a class may do better with all of them, to the same scores.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (m,)
+            Those of the log itself, to start from.
+        resamples : Resamples
+            B of them.
+        """
+        found = np.full((len(resamples), len(scores)), np.nan)
+        for row, counts in zip(found, resamples, strict=True):
+            try:
+                row[:] = self.from_counts(counts)
+            except (ContenderDiverged, InputError):
+                continue
+        return found
+
+    @classmethod
+    def has_covariance(cls) -> bool:
+        """Return whether the class has a formula for the covariance of its scores."""
+        return cls.covariance is not Aggregator.covariance
+
+    @classmethod
+    def takes_ties(cls) -> bool:
+        """Return whether the class makes something of ties itself, which its compiled form is not shown."""
+        return cls.ranks_counts() or cls.from_comparisons is not Aggregator.from_comparisons
+
+    @classmethod
+    def ranks_counts(cls) -> bool:
+        """Return whether the class has `from_counts`, so that a log is counted for it."""
+        return vars(Aggregator)["from_counts"] is not cls.from_counts
+
+    def _check_comparisons(self) -> None:
+        if self.judgments != "comparisons":
+            raise TypeError(f"aggregator {self.name!r} works on {self.judgments}, not on comparisons")
 
     def from_selections(self, selections: Selections, m: int) -> NDArray[np.float64]:
         """Aggregate the selections of one query over its m items."""

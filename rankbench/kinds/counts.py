@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ClusterCounts", "Judgments", "PairCounts", "TieRule"]
+from rankbench.errors import InputError
+from rankbench.kinds.queries import Comparisons
+
+__all__ = ["ClusterCounts", "PairCounts", "TieRule"]
 
 TieRule: TypeAlias = Literal["half", "drop"]
 """What a method without ties makes of them: half a win each way, or nothing."""
-
-
-class Judgments(NamedTuple):
-    """Weighted comparisons, as aggregators take them; arrays of shape (k,)."""
-
-    winners: NDArray[np.int32]
-    losers: NDArray[np.int32]
-    weights: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +50,39 @@ class PairCounts:
     judgments: int
     weighted: bool = False
 
+    @classmethod
+    def of(cls, comparisons: Comparisons, m: int) -> PairCounts:
+        """Sum a few comparisons of one query; see `rankbench.counts.count.count_pairs` for many.
+
+        Parameters
+        ----------
+        comparisons : Comparisons
+            Of one query; those of weight 0 say nothing.
+        m : int
+            Number of its items, whose names are their numbers.
+
+        Raises
+        ------
+        InputError
+            All weights are 0, or there are no comparisons.
+        """
+        rows = np.flatnonzero(comparisons.weights)
+        if not len(rows):
+            raise InputError("all weights are zero: the judgments say nothing; leave them out", column="weight")
+        first, second, weights = comparisons.winners[rows], comparisons.losers[rows], comparisons.weights[rows]
+        low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
+        cell = (first > second).astype(np.int64)
+        if comparisons.ties is not None:
+            cell[comparisons.ties[rows]] = 2
+        keys, pair = np.unique(low * m + high, return_inverse=True)
+        cells = np.bincount(3 * pair.reshape(-1) + cell, weights, 3 * len(keys)).astype(np.float64).reshape(-1, 3)
+        low, high = np.divmod(keys, m)
+        forward, backward, ties = (np.ascontiguousarray(column) for column in cells.T)
+        starts = np.searchsorted(low, np.arange(m + 1))
+        names = [str(i) for i in range(m)]
+        weighted = bool((weights != 1).any())
+        return cls(names, starts, high.astype(np.int32), forward, backward, ties, len(rows), weighted)
+
     @property
     def m(self) -> int:
         """Number of items."""
@@ -74,20 +102,27 @@ class PairCounts:
             return self.forward, self.backward
         return self.forward + self.ties / 2, self.backward + self.ties / 2
 
-    def comparisons(self, ties: TieRule = "half") -> Judgments:
-        """Return at most two weighted comparisons a pair that have the same sums.
+    def comparisons(self) -> Comparisons:
+        """Return at most three comparisons a pair that have the same sums, ties as ties.
 
-        Every aggregator that depends on sums by pair alone makes of them what it makes of
-        the whole log (not `elo`, which depends on the order).
+        Whatever does not depend on the order of judgments makes of them what it makes of the whole log.
         """
-        forward, backward = self.wins(ties)
-        low = self.low
-        there, back = np.flatnonzero(forward > 0), np.flatnonzero(backward > 0)
-        return Judgments(
-            np.concatenate([low[there], self.high[back]]),
-            np.concatenate([self.high[there], low[back]]),
-            np.concatenate([forward[there], backward[back]]),
+        cells = np.column_stack([self.forward, self.backward, self.ties])
+        pair, cell = np.nonzero(cells)
+        low, high = self.low[pair], self.high[pair]
+        back = cell == 1
+        return Comparisons(
+            np.array([0, len(pair)], dtype=np.int64),
+            np.where(back, high, low).astype(np.int32),
+            np.where(back, low, high).astype(np.int32),
+            cells[pair, cell],
+            cell == 2,
         )
+
+    def observed(self) -> PairCounts:
+        """Return the same without pairs of no weight, which resamples and folds may leave."""
+        kept = (self.forward > 0) | (self.backward > 0) | (self.ties > 0)
+        return self if kept.all() else self.select(kept)
 
     def select(self, chosen: NDArray[np.bool_]) -> PairCounts:
         """Return the same items with only the chosen pairs, a mask of shape (P,).

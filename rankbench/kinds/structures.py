@@ -23,7 +23,7 @@ def structure_of(aggregator: Aggregator, comparisons: Comparisons, m: int) -> ND
     m : int
         Number of items.
     """
-    own = type(aggregator).from_comparisons is not Aggregator.from_comparisons
+    own = aggregator.takes_ties()
     tied = comparisons.ties is not None and bool(comparisons.ties.any())
     kernel = None if own and tied else aggregator.kernel()
     if kernel is None:

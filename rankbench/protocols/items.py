@@ -4,34 +4,43 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.counts.units import units_of_votes
-from rankbench.counts.votes import Votes
+from rankbench.counts.source import LogSource
+from rankbench.data.tables.orders.kind import OrderTable
+from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import RANKING, CellResult, Layout, Split
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.metric import RIDGE, Fact, Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
+from rankbench.kinds.queries import Orders
 from rankbench.plugin import manager
 from rankbench.protocols.own_log import OwnLog
-from rankbench.protocols.votes import misfit_of, unpack_votes, votes_of
+from rankbench.protocols.votes import misfit_of, unchanged, unpack_votes, votes_of
 from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin
-from rankbench.ranking.ranking import Cluster, ItemRanking, clusters_of, rank_items
+from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, chosen_intervals, facts_of
+from rankbench.ranking.lists import Ballots
+from rankbench.ranking.load import counted_votes, pooled_ballots
+from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
+from rankbench.ranking.rank import RESAMPLES, rank
+from rankbench.ranking.ranking import ItemRanking
 
 __all__ = ["Items"]
 
 
 class Items(Protocol):
-    """Every contender ranks the items of a log, with intervals.
+    """Every contender ranks the items of a log, with intervals: what ``rankbench aggregate`` does.
 
-    Scores come from all votes, intervals and rank ranges from a bootstrap of judges (see
-    `rankbench.ranking.ranking.rank_items`). ``lower`` and ``upper`` are nan for items that too
+    Numbers are those of `rankbench.ranking.aggregate.aggregate` with the same seed and intervals, to the
+    last bit. ``lower`` and ``upper`` are nan for items that too
     few votes are about, and for contenders that are ``irregular``: such items may hold any
     place. Items that no chain of comparisons connects are
     said to be so, and never put on one scale.
@@ -47,32 +56,47 @@ class Items(Protocol):
     counts: ClassVar[str] = "votes"
     layout: ClassVar[Layout] = "ranking"
 
-    replicates: int = Field(default=500, ge=0, le=100_000, description="Bootstrap replicates.")
-    cluster: Cluster = Field(default="judge", description="What is resampled: judge or vote.")
+    replicates: int = Field(default=RESAMPLES, ge=0, le=100_000, description="Resamples; 0: no intervals.")
+    intervals: Intervals | Literal["auto"] = Field(
+        default="auto", description="What is independent, as --intervals of `rankbench aggregate` says it."
+    )
 
     def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Load the votes; n = 1 of the suite stands for all of them."""
+        """Count the votes, or load the ballots; n = 1 of the suite stands for all of them."""
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a log")
         log = votes_of(dataset)
-        units: dict[Split, tuple[str, ...]] = {"design": tuple(log.votes.items)}
-        notes = (*log.notes, *self._notes(log.votes))
-        return Prepared(self, dataset, log.fingerprint, units, log.arrays, float(len(log.votes)), notes)
+        table = table_kind(dataset.table)
+        source = LogSource(str(dataset), None, table, dataset.scan())
+        ranked: CountedVotes | Ballots
+        if isinstance(table, OrderTable):
+            ranked, facts = pooled_ballots(source, judges=self.intervals == "judges"), LogFacts(0, 0, 0)
+            arrays = _pack_ballots(ranked)
+        else:
+            facts = facts_of(source)
+            judges = bool(self.replicates) and by_judge(facts, self.intervals)
+            ranked = counted_votes(source, facts, judges=judges, units=self.replicates > 0)
+            arrays = log.arrays | pack("facts", facts=np.array(facts)) | _pack_counts(ranked)
+        unchanged(dataset, log.fingerprint)
+        units: dict[Split, tuple[str, ...]] = {"design": tuple(ranked.items)}
+        notes = (*log.notes, *self._notes(ranked, facts))
+        return Prepared(self, dataset, log.fingerprint, units, arrays, float(len(log.votes)), notes)
 
-    def _notes(self, votes: Votes) -> list[str]:
+    def _notes(self, ranked: CountedVotes | Ballots, facts: LogFacts) -> list[str]:
         """Return what a reader of the intervals must know."""
         if not self.replicates:
             return []
         notes = []
-        alone = votes.judges is None or votes.judges.max() == 0
-        units = units_of_votes(votes, clusters_of(votes, self.cluster))
-        if self.cluster == "judge" and alone:
-            why = "the log does not say who judged" if votes.judges is None else "all votes are of one judge"
+        units = ranked.units
+        if isinstance(ranked, Ballots) or self.intervals == "bootstrap":
+            pass
+        elif not ranked.by_judge:
+            why = "all votes are of one judge" if facts.judges == 1 else "the log does not say who judged"
             notes.append(
                 f"Intervals of items come from resampled votes, as {why}: they are too narrow if votes of one judge "
                 "are alike."
             )
-        elif self.cluster == "judge" and units.effective < FEW:
+        elif units.effective < FEW:
             notes.append(
                 f"Few judges: {units.count:,}, who by their shares of the votes count like {units.effective:.1f}. "
                 "Intervals of items are rough, and wide."
@@ -91,23 +115,91 @@ class Items(Protocol):
         """Rank the items by every contender."""
         from rankbench.kinds.guard import failed, guarded
 
-        votes = unpack_votes(prepared)
         found = []
         for cell, spec in task.cells.items():
             aggregator = manager.get(Aggregator, spec)
-            ranking = guarded(partial(self._ranking, votes, aggregator, task.key.seed))
+            ranking = guarded(partial(self._ranking, prepared, aggregator, task.key.seed))
             found.append(
                 failed(cell, ranking) if isinstance(ranking, Exception) else _cell(cell, ranking, ridge_of(aggregator))
             )
         return found
 
-    def _ranking(self, votes: Votes, aggregator: Aggregator, seed: int) -> ItemRanking:
-        if self.replicates and len(votes.items) > LARGEST and "irregular" not in aggregator.properties:
+    def _ranking(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> ItemRanking:
+        log, intervals = self._log(prepared, aggregator)
+        if self.replicates and len(log.items) > LARGEST and "irregular" not in aggregator.properties:
             raise SpecError(
-                f"intervals compare all pairs of items, and {len(votes.items):,} are too many (at most {LARGEST:,}); "
+                f"intervals compare all pairs of items, and {len(log.items):,} are too many (at most {LARGEST:,}); "
                 "set replicates=0 for none"
             )
-        return rank_items(votes, aggregator, replicates=self.replicates, cluster=self.cluster, seed=seed)
+        return rank(log, aggregator, intervals=intervals, resamples=self.replicates, seed=seed)[0]
+
+    def _log(self, prepared: Prepared, aggregator: Aggregator) -> tuple[RankedLog, Intervals | None]:
+        """Return what an aggregator ranks, and the intervals that it gets."""
+        wanted = self.intervals if self.replicates else None
+        if "ballots.starts" in prepared.arrays:
+            ballots = _unpack_ballots(prepared)
+            return ballots, wanted and ("judges" if ballots.by_judge else "bootstrap")
+        facts = LogFacts(*prepared.arrays["facts.facts"].tolist())
+        chosen = chosen_intervals(facts, wanted, aggregator)
+        counted = _unpack_counts(prepared)
+        if not aggregator.ranks_counts():
+            return OrderedVotes(unpack_votes(prepared), counted.by_judge), chosen
+        return counted, chosen
+
+
+def _pack_counts(log: CountedVotes) -> dict[str, NDArray[Any]]:
+    counts = log.counts
+    arrays: dict[str, NDArray[Any]] = {
+        "starts": counts.starts,
+        "high": counts.high,
+        "forward": counts.forward,
+        "backward": counts.backward,
+        "ties": counts.ties,
+        "facts": np.array([counts.judgments, counts.weighted, log.by_judge], dtype=np.int64),
+    }
+    if isinstance(log.data, ClusterCounts):
+        arrays |= {"unit_starts": log.data.starts, "unit_pair": log.data.pair, "unit_cells": log.data.cells}
+    return pack("counts", **arrays)
+
+
+def _unpack_counts(prepared: Prepared) -> CountedVotes:
+    found = {name.removeprefix("counts."): array for name, array in prepared.arrays.items()}
+    judgments, weighted, judges = found["facts"].tolist()
+    counts = PairCounts(
+        list(prepared.units["design"]),
+        found["starts"],
+        found["high"],
+        found["forward"],
+        found["backward"],
+        found["ties"],
+        judgments,
+        bool(weighted),
+    )
+    if "unit_starts" not in found:
+        return CountedVotes(counts, bool(judges))
+    starts = found["unit_starts"]
+    names = [str(unit) for unit in range(len(starts) - 1)]
+    return CountedVotes(ClusterCounts(counts, names, starts, found["unit_pair"], found["unit_cells"]), bool(judges))
+
+
+def _pack_ballots(log: Ballots) -> dict[str, NDArray[Any]]:
+    orders = log.orders
+    judges = {} if log.judges is None else {"judges": log.judges}
+    return pack(
+        "ballots",
+        offsets=orders.offsets,
+        starts=orders.starts,
+        items=orders.items,
+        places=orders.places,
+        weights=orders.weights,
+        **judges,
+    )
+
+
+def _unpack_ballots(prepared: Prepared) -> Ballots:
+    found = {name.removeprefix("ballots."): array for name, array in prepared.arrays.items()}
+    orders = Orders(found["offsets"], found["starts"], found["items"], found["places"], found["weights"])
+    return Ballots(list(prepared.units["design"]), orders, found.get("judges"))
 
 
 def _cell(cell: str, ranking: ItemRanking, ridge: float) -> CellResult:

@@ -20,9 +20,9 @@ from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.kinds.scores import finite_scores
 from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, inner_splits, split
 from rankbench.protocols.votes import misfit_of, unpack_votes, votes_of
-from rankbench.ranking.ranking import scores_of
 
 __all__ = ["OwnLog"]
 
@@ -191,7 +191,7 @@ def _judged(
     from rankbench.protocols.links import calibration_error, tie_log_loss, win_log_loss
 
     chosen = _choose(grid, votes, train, folds)
-    held = _outcomes(scores_of(grid[chosen.point], votes, train), votes, test)
+    held = _outcomes(_scores(grid[chosen.point], votes, train), votes, test)
     decisive = held.decisive()
     wrong = (decisive.margins < 0) + 0.5 * (decisive.margins == 0)
     total = decisive.weights.sum()
@@ -217,7 +217,7 @@ def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], 
     for number, point in enumerate(grid):
         margins = np.zeros(len(train))
         for inside, outside in folds:
-            margins[outside] = _outcomes(scores_of(point, votes, train[inside]), votes, train[outside]).margins
+            margins[outside] = _outcomes(_scores(point, votes, train[inside]), votes, train[outside]).margins
         seen = Outcomes(margins[predicted], votes.weights[rows], votes.ties[rows])
         for link in LINKS:
             b = fit_link(seen, link)
@@ -228,6 +228,14 @@ def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], 
         raise SpecError("the grid has no point")
     _, number, link, b, seen = best
     return _Chosen(number, link, b, *fit_tie_link(seen))
+
+
+def _scores(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return an aggregator's scores from the votes at `rows`, shape (m,)."""
+    if aggregator.ranks_counts():
+        return aggregator.from_counts(votes.counts(rows))
+    aggregator.check_size(len(votes.items))
+    return finite_scores(aggregator.from_comparisons(votes.comparisons(rows), len(votes.items)), len(votes.items))
 
 
 def _outcomes(scores: NDArray[np.float64], votes: Votes, rows: NDArray[np.int64]) -> Any:

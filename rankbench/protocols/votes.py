@@ -19,7 +19,7 @@ from rankbench.errors import InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import Prepared, pack
-from rankbench.ranking.ranking import scales_of
+from rankbench.kinds.scales import connected
 
 __all__ = ["Loaded", "misfit_of", "pack_votes", "unchanged", "unpack_votes", "votes_of"]
 
@@ -101,7 +101,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
     order = votes.order_note()
     if order:
         notes.append(f"{order[0].upper()}{order[1:]}.")
-    scales = int(scales_of(votes).max()) + 1
+    scales = len(connected(votes.counts()))
     if scales > 1:
         notes.append(
             f"{scales} groups of items were never compared with one another: scores of different groups stand on "

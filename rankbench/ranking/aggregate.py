@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -12,16 +12,16 @@ import polars as pl
 from rankbench.counts.source import Log, LogSource, open_source
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.comparisons.kind import ComparisonTable
-from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import default_of, not_judged
 from rankbench.describe.findings import find, name_notes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.ranking.certainty import check_size, ridge_of, shrunk
-from rankbench.ranking.interval_kinds import Intervals
+from rankbench.ranking.certainty import ridge_of, shrunk
+from rankbench.ranking.intervals import Intervals
+from rankbench.ranking.load import load_log
+from rankbench.ranking.rank import RESAMPLES, rank
 from rankbench.ranking.ranking import ItemRanking
-from rankbench.ranking.votes_ranking import Wanted, irregular, rank_votes, ranked, resampled_ranking
-from rankbench.spec import parse
+from rankbench.seeds import LOG_SEED
 
 __all__ = ["Aggregation", "aggregate"]
 
@@ -59,8 +59,8 @@ def aggregate(
     intervals: Intervals | Literal["auto"] | None = None,
     columns: str = "",
     reader: str = "",
-    replicates: int = 1000,
-    seed: int = 0,
+    replicates: int = RESAMPLES,
+    seed: int = LOG_SEED,
     executor: Literal["local", "dask"] = "local",
     address: str = "",
 ) -> Aggregation:
@@ -127,22 +127,26 @@ def aggregate(
     if not method:
         raise not_judged(source.name, source.table, "method")
     source = source.judged()
-    aggregator, plain = named or _aggregator(method)
-    wanted = Wanted(aggregator, plain, intervals, replicates, seed, address)
+    aggregator = named or _aggregator(method)
     _check_fit(aggregator, source)
     if address:
         _check_cluster(aggregator, source, by)
+
+    def ranked(part: LogSource, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
+        loaded, chosen = load_log(part, aggregator, intervals, pooled=pooled, address=address)
+        return rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
+
     notes: list[str] = []
     if by is None:
-        ranking, more = _rank(source, wanted, pooled=True)
+        ranking, more = ranked(source, pooled=True)
         notes += more
         table = _table(ranking)
         notes += _scale_notes(ranking)
     else:
         tables = []
-        for query, part in _queries(source, wanted):
+        for query, part in _queries(source, aggregator, sums=intervals is None):
             try:
-                ranking, more = _rank(part, wanted, pooled=False)
+                ranking, more = ranked(part, pooled=False)
             except InputError as error:
                 notes.append(f"query {query!r} is left out: {error}")
                 continue
@@ -155,21 +159,15 @@ def aggregate(
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
         table = pl.concat(tables)
     found = _findings(source, table["item"].unique().to_list())
-    if intervals is not None and not plain and table["lower"].count():
+    if intervals is not None and table["lower"].count():
         found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
-    spec = parse(method)
-    return Aggregation(table, str(spec if plain else aggregator), (*_shortened(notes), *found))
+    return Aggregation(table, str(aggregator), (*_shortened(notes), *found))
 
 
-def _aggregator(method: str) -> tuple[Aggregator, bool]:
-    """Return the method, and whether its likelihood is to be maximized without a penalty."""
+def _aggregator(method: str) -> Aggregator:
     from rankbench.plugin import manager
 
-    spec = parse(method)
-    plain = spec.name == "bradley-terry" and spec.params.get("ridge") in (0, 0.0)
-    if plain:
-        spec = replace(spec, params={key: value for key, value in spec.params.items() if key != "ridge"})
-    return manager.get(Aggregator, spec), plain
+    return manager.get(Aggregator, method)
 
 
 def _check_fit(aggregator: Aggregator, source: LogSource) -> None:
@@ -188,8 +186,8 @@ def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) ->
     here = "leave --executor out to do it on this machine"
     if by is not None:
         raise SpecError(f"a cluster counts the whole log, not query by query; {here}")
-    if "sequential" in aggregator.properties:
-        raise SpecError(f"{aggregator.name!r} depends on the order of the votes, which cannot be split; {here}")
+    if source.table == "comparisons" and not aggregator.ranks_counts():
+        raise SpecError(f"{aggregator.name!r} takes votes one by one (it has no from_counts), not in parts; {here}")
     if source.parquet is None:
         raise SpecError(
             f"a cluster counts votes in Parquet with names of items and judges as text, and {source.name} is something "
@@ -197,62 +195,11 @@ def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) ->
         )
 
 
-def _rank(source: LogSource, wanted: Wanted, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
-    if isinstance(source.table, ComparisonTable):
-        return rank_votes(source, wanted)
-    if wanted.plain:
-        raise SpecError("plain maximum likelihood (ridge=0) is for votes; ballots need a ridge")
-    from rankbench.ranking.lists import load_ballots, load_sessions
-
-    if wanted.intervals == "sandwich":
-        raise SpecError("there are sandwich intervals for votes only; take bootstrap")
-    frame = _pooled(source.frame) if pooled else source.frame
-    if isinstance(source.table, OrderTable):
-        judges = _ballot_judges(source, wanted)
-        log = load_ballots(frame, wanted.aggregator, judges=judges)
-    else:
-        if wanted.intervals == "judges":
-            raise SpecError("clicks have no judges: a session is what is resampled; take --intervals bootstrap")
-        judges, log = False, load_sessions(frame, wanted.aggregator)
-    wanted.aggregator.check_size(len(log.items))
-    scores = log.scores(None)
-    notes = [NO_TIMES] if "sequential" in wanted.aggregator.properties else []
-    if wanted.intervals is None:
-        return ranked(log.items, scores, log.scales), notes
-    if "irregular" in wanted.aggregator.properties:
-        ranking, more = irregular(log.items, scores, log.scales)
-        return ranking, [*notes, *more]
-    check_size(len(log.items))
-    drawn = log.replicates(wanted.replicates, wanted.seed)
-    kind: Intervals = "judges" if judges else "bootstrap"
-    ranking, more = resampled_ranking(log.items, scores, log.scales, drawn, log.units, kind)
-    return ranking, [*notes, *more]
-
-
-def _ballot_judges(source: LogSource, wanted: Wanted) -> bool:
-    known = "judge" in source.frame.collect_schema()
-    if wanted.intervals == "judges" and not known:
-        raise SpecError("the ballots do not say whose they are; take --intervals bootstrap, which resamples voters")
-    return wanted.intervals == "judges"
-
-
-def _pooled(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a log of lists as one query; with several, only what judgments name are its items."""
-    queries = frame.select(pl.col("query_id").n_unique()).collect(engine="streaming").item()
-    if queries == 1:
-        return frame
-    return frame.with_columns(query_id=pl.lit("all")).drop("candidates", strict=False)
-
-
-def _queries(source: LogSource, wanted: Wanted) -> Iterator[tuple[str, LogSource]]:
-    """Yield the queries with their judgments, by name.
-
-    Votes of which nothing but the scores is wanted come as sums by pair.
-    """
+def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterator[tuple[str, LogSource]]:
+    """Yield the queries with their judgments, by name; votes as sums by pair where that is enough."""
     frame = source.frame
     names = frame.collect_schema().names()
-    sums = isinstance(source.table, ComparisonTable) and wanted.intervals is None
-    if sums and "sequential" not in wanted.aggregator.properties:
+    if isinstance(source.table, ComparisonTable) and sums and aggregator.ranks_counts():
         keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
         weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
         frame = frame.group_by(keys).agg(weight.alias("weight")).sort(keys)

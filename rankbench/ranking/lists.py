@@ -1,73 +1,176 @@
-"""Rankings from ballots and from clicks on shown lists, with replicates."""
+"""Ballots, and clicks on shown lists, as logs that can be ranked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.counts.units import Units, units_of_lists, units_of_voters
+from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.orders.load import load_orders
 from rankbench.data.tables.selections.clicks import OffList, Several
 from rankbench.data.tables.selections.load import load_selections, take_selections
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.queries import Orders, Selections, Unranked
-from rankbench.ranking.replicates import finite_scores
+from rankbench.kinds.resamples import draws_of
+from rankbench.kinds.scores import finite_scores
+from rankbench.ranking.logs import RankedLog
 
-__all__ = ["ListLog", "load_ballots", "load_sessions"]
+__all__ = ["Ballots", "Sessions", "load_ballots", "load_sessions"]
 
 
-@dataclass(frozen=True, eq=False)
-class ListLog:
-    """Judgments of one query that are more than pairs.
+class _Lists(RankedLog):
+    """Judgments of one query that are more than pairs."""
 
-    Attributes
-    ----------
-    items : list of str, length m
-    units : Units
-        What can be resampled: voters, ballots, judges or sessions.
-    scales : ndarray of int64, shape (m,)
-        The same number where a chain of ballots connects two items.
-    scores : callable
-        From a number of times that each unit is there, shape (units,), or None for the
-        log as it is, to scores, shape (m,).
-    """
+    @abstractmethod
+    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        """Return scores, (m,), of the log with each unit so many times, (G,); None: as it is."""
 
-    items: list[str]
-    units: Units
-    scales: NDArray[np.int64]
-    scores: Callable[[NDArray[np.int64] | None], NDArray[np.float64]]
+    @property
+    @abstractmethod
+    def _said(self) -> tuple[NDArray[Any], ...]:
+        """All that the log says."""
 
-    def replicates(self, repetitions: int, seed: int) -> NDArray[np.float64]:
-        """Return the scores of resampled logs, shape (repetitions, m); nan where there are none."""
-        rng, count = np.random.default_rng([seed, 5]), self.units.count
-        drawn = np.full((repetitions, len(self.items)), np.nan)
-        for row in drawn:
-            times = np.bincount(rng.integers(count, size=count), minlength=count)
+    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
+        """Return the scores of the items, shape (m,)."""
+        aggregator.check_size(len(self.items))
+        return self._again(aggregator, None)
+
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of resamples of the units, (B, m)."""
+        draws = draws_of(self.units.count, resamples, seed, *self._said)
+        drawn = np.full((resamples, len(self.items)), np.nan)
+        for r, row in enumerate(drawn):
             try:
-                row[:] = self.scores(times)
+                row[:] = self._again(aggregator, draws.times(r))
             except (ContenderDiverged, InputError):
                 continue
         return drawn
 
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know."""
+        return [NO_TIMES] if "sequential" in aggregator.properties else []
 
-def load_ballots(
-    frame: pl.LazyFrame, aggregator: Aggregator, *, judges: bool = False, unranked: Unranked = "absent"
-) -> ListLog:
+
+@dataclass(frozen=True, eq=False)
+class Ballots(_Lists):
+    """Ballots of one query.
+
+    Attributes
+    ----------
+    items : list of str, length m
+    orders : Orders
+    judges : ndarray of int64, shape (ballots,), or None
+        Whose ballot it is, where judges are the units. Else voters are, where weights are whole numbers
+        (a ballot of weight w was cast by w voters); else ballots.
+    """
+
+    items: list[str]
+    orders: Orders
+    judges: NDArray[np.int64] | None = None
+
+    @property
+    def by_judge(self) -> bool:  # type: ignore[override]
+        """Whether judges are the units."""
+        return self.judges is not None
+
+    @property
+    def _voters(self) -> bool:
+        weights = self.orders.weights
+        whole = bool((weights == np.rint(weights)).all()) and weights.sum() < 2**24
+        return self.judges is None and whole
+
+    @cached_property
+    def _unit(self) -> NDArray[np.int64]:
+        """The judge or the ballot of each ballot, (ballots,); the ballot of each voter."""
+        if self.judges is not None:
+            return self.judges
+        each = np.arange(len(self.orders))
+        return np.repeat(each, self.orders.weights.astype(np.int64)) if self._voters else each
+
+    @cached_property
+    def units(self) -> Units:
+        """What is independent, and how much of it there is."""
+        orders, m, unit = self.orders, len(self.items), self._unit
+        if orders.unranked == "last":
+            return Units.alike(len(unit) if self._voters else int(unit.max()) + 1, m)
+        if self._voters:
+            return units_of_voters(orders.items, orders.starts, orders.weights, m)
+        return units_of_lists(orders.items, orders.starts, unit, orders.weights, m)
+
+    @property
+    def _said(self) -> tuple[NDArray[Any], ...]:
+        orders = self.orders
+        return orders.starts, orders.items, orders.places, orders.weights, self._unit
+
+    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        said = self.orders
+        if times is not None and self._voters:
+            said = _weighed(said, np.bincount(self._unit, times, len(said)).astype(np.float64))
+        elif times is not None:
+            said = _weighed(said, said.weights * times[self._unit])
+        return finite_scores(aggregator.from_orders(said, len(self.items)), len(self.items))
+
+    def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
+        """Return a number for each item, (m,)."""
+        return _scales(self.orders, len(self.items))
+
+
+@dataclass(frozen=True, eq=False)
+class Sessions(_Lists):
+    """Sessions of one query; they are the units.
+
+    Scores from clicks are rates, of which every item has its own: all stand on one scale.
+
+    Attributes
+    ----------
+    items : list of str, length m
+    selections : Selections
+    """
+
+    items: list[str]
+    selections: Selections
+    by_judge: bool = False
+
+    @cached_property
+    def units(self) -> Units:
+        """What is independent, and how much of it there is."""
+        shown, each = self.selections, np.arange(len(self.selections))
+        return units_of_lists(shown.items, shown.starts, each, np.ones(len(shown)), len(self.items))
+
+    @property
+    def _said(self) -> tuple[NDArray[Any], ...]:
+        return tuple(array for array in vars(self.selections).values() if isinstance(array, np.ndarray))
+
+    def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        said = self.selections
+        if times is not None:
+            said = take_selections(said, np.repeat(np.arange(len(times)), times))
+        return finite_scores(aggregator.from_selections(said, len(self.items)), len(self.items))
+
+    def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
+        """Return a number for each item, (m,)."""
+        return np.zeros(len(self.items), np.int64)
+
+
+def load_ballots(frame: pl.LazyFrame, *, judges: bool = False, unranked: Unranked = "absent") -> Ballots:
     """Return the ballots of one query.
 
     Parameters
     ----------
     frame : LazyFrame
         Orders in the schema, of one query.
-    aggregator : Aggregator
     judges : bool
-        Resample judges with all their ballots. Else voters, where weights are whole numbers
-        (a ballot of weight w was cast by w voters); else ballots.
+        Resample judges with all their ballots.
     unranked : {"absent", "last"}
         See `rankbench.kinds.queries.Orders`.
 
@@ -77,44 +180,16 @@ def load_ballots(
         No rows; `judges`, and the log does not name two of them, or not all.
     """
     log = load_orders(frame, unranked=unranked)
-    m, orders = len(log.items), log.orders
-    unit = np.arange(len(orders))
-    whole = not judges and bool((orders.weights == np.rint(orders.weights)).all()) and orders.weights.sum() < 2**24
-    if judges:
-        unit = _judges(frame)
-    elif whole:
-        unit = np.repeat(unit, orders.weights.astype(np.int64))
-    if orders.unranked == "last":
-        units = Units.alike(len(unit) if whole else int(unit.max()) + 1, m)
-    elif whole:
-        units = units_of_voters(orders.items, orders.starts, orders.weights, m)
-    else:
-        units = units_of_lists(orders.items, orders.starts, unit, orders.weights, m)
-
-    def scores(times: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        if times is None:
-            said = orders
-        elif whole:
-            said = _weighed(orders, np.bincount(unit, times, len(orders)).astype(np.float64))
-        else:
-            said = _weighed(orders, orders.weights * times[unit])
-        return finite_scores(aggregator.from_orders(said, m), m)
-
-    return ListLog(log.items, units, _scales(orders, m), scores)
+    return Ballots(log.items, log.orders, _judges(frame) if judges else None)
 
 
-def load_sessions(
-    frame: pl.LazyFrame, aggregator: Aggregator, *, several: Several = "first", off_list: OffList = "drop"
-) -> ListLog:
-    """Return the sessions of one query; they are what is resampled.
-
-    Scores from clicks are rates, of which every item has its own: all stand on one scale.
+def load_sessions(frame: pl.LazyFrame, *, several: Several = "first", off_list: OffList = "drop") -> Sessions:
+    """Return the sessions of one query.
 
     Parameters
     ----------
     frame : LazyFrame
         Selections in the schema, of one query.
-    aggregator : Aggregator
     several, off_list
         See `rankbench.data.tables.selections.clicks`.
 
@@ -124,17 +199,7 @@ def load_sessions(
         No rows, or the policies leave none.
     """
     log = load_selections(frame, several=several, off_list=off_list)
-    m = len(log.items)
-
-    def scores(times: NDArray[np.int64] | None) -> NDArray[np.float64]:
-        said: Selections = log.selections
-        if times is not None:
-            said = take_selections(said, np.repeat(np.arange(len(times)), times))
-        return finite_scores(aggregator.from_selections(said, m), m)
-
-    shown, each = log.selections, np.arange(len(log.selections))
-    units = units_of_lists(shown.items, shown.starts, each, np.ones(len(shown)), m)
-    return ListLog(log.items, units, np.zeros(m, np.int64), scores)
+    return Sessions(log.items, log.selections)
 
 
 def _judges(frame: pl.LazyFrame) -> NDArray[np.int64]:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from rankbench.aggregators.kernels.likelihood import conjugate_gradients, gradient_and_curvature
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.complete import fast_rows
-from rankbench.aggregators.likelihood.refits import bootstrap_bradley_terry
+from rankbench.aggregators.likelihood.refits import refitted
 from rankbench.counts.count import count_pairs
+from rankbench.kinds.resamples import resamples_of
 
 
 def rows_of(pairs: list[tuple[int, int]], m: int) -> tuple[np.ndarray, np.ndarray]:
@@ -93,6 +94,6 @@ def test_the_fit_and_its_resamples_do_not_depend_on_the_rows(monkeypatch: pytest
     for share in (0.1, 2.0):
         monkeypatch.setattr("rankbench.aggregators.likelihood.complete._SHARE", share)
         fit = fit_bradley_terry(some)
-        scores.append([fit.scores, bootstrap_bradley_terry(fit, some, repetitions=20)])
+        scores.append([fit.scores, refitted(fit, resamples_of(some, 20, 0))])
     np.testing.assert_allclose(scores[0][0], scores[1][0], atol=1e-10)
     np.testing.assert_allclose(scores[0][1], scores[1][1], atol=1e-8)

@@ -5,10 +5,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
+from dense_oracles import least_squares_scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.aggregators import Eigenvector, GeometricMean, MeanLogOdds, least_squares_scores
+from rankbench.aggregators import Eigenvector, GeometricMean, MeanLogOdds
 
 
 def ratios(w, c=0.5):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from dense_oracles import davidson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from rankbench.aggregators.davidson import Davidson
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.davidson import fit_davidson
 from rankbench.counts.count import count_pairs
@@ -24,7 +24,7 @@ def test_ridge_equals_the_aggregator(seed: int, m: int, n: int, ridge: float) ->
     ties, weights = rng.random(n) < 0.4, rng.random(n) + 0.5
     ties[:2] = [True, False]
     said = Comparisons(np.array([0, n]), winners, losers, weights, ties)
-    scores, nu = Davidson(ridge=ridge).fit(said, m)
+    scores, nu = davidson(said, m, ridge)
     fit = fit_davidson(count_pairs(winners, losers, weights=weights, ties=ties, m=m), ridge=ridge, tolerance=1e-9)
     np.testing.assert_allclose(fit.scores, scores, atol=1e-8)
     assert fit.nu == pytest.approx(nu, rel=1e-8)

@@ -28,12 +28,13 @@ from cost import Cost, draw_costs, measure_costs
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
-from rankbench.aggregators.likelihood.refits import bootstrap_bradley_terry
+from rankbench.aggregators.likelihood.refits import refitted
 from rankbench.counts.count import count_pairs
 from rankbench.counts.scan import count_log
 from rankbench.digest import cpu_class
 from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.loss import Loss
+from rankbench.kinds.resamples import resamples_of
 from rankbench.losses.evaluate import evaluate_all
 from rankbench.plugin.manager import get
 
@@ -232,7 +233,7 @@ def bootstrap(folder: Path, worker: Worker, votes: Path) -> list[Result]:
 
     def ours() -> object:
         counts = count_pairs(winners, losers, ties=outcome == 2, items=names)
-        return bootstrap_bradley_terry(fit_bradley_terry(counts), counts, repetitions=1000)
+        return refitted(fit_bradley_terry(counts), resamples_of(counts, 1000, 0))
 
     title = f"1000 bootstrap fits of Bradley-Terry, llmfao ({len(log)} votes, {len(names)} items)"
     return [race(Contest(title, "a loop over evalica", "evalica_bootstrap", "votes", ours, 20.0, 9), worker)]

@@ -406,13 +406,15 @@ def test_names_of_any_length_and_ending_come_back() -> None:
     assert sum(array.nbytes for array in arrays.values()) < 501_000
 
 
-def test_a_log_is_loaded_once_for_all_protocols(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_votes_are_loaded_once_for_all_protocols_and_counted_once_for_the_items(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scans = []
     scan = Log.scan
     monkeypatch.setattr(Log, "scan", lambda self: scans.append(self.n) or scan(self))
     sources = api.planned(suite(tmp_path), dataset=Log()).sources
     assert len(sources) > 1
-    assert scans == [900]
+    assert scans == [900, 900]
     for name, array in sources[0].arrays.items():
         assert all(source.arrays[name] is array for source in sources)
 

@@ -24,7 +24,6 @@ from rankbench.kinds.selection_aggregator import SelectionAggregator
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.erm import ERM
 from rankbench.protocols.judging import fit, judge, losses_of
-from rankbench.ranking.replicates import scores_from_counts
 from rankbench.returned import numbers, trouble_with
 
 BAD = {
@@ -158,7 +157,7 @@ def test_aggregators_in_fits_protocols_and_rankings(bad: tuple[Any, str], monkey
         Borda().from_comparisons(said, 3)
     counts = PairCounts(["a", "b", "c"], np.array([0, 1, 2, 2]), two, np.ones(2), np.zeros(2), np.zeros(2), 2)
     with pytest.raises(PluginError, match=words):
-        scores_from_counts(Borda(), counts)
+        Borda().from_counts(counts)
 
 
 def test_what_a_mixin_brings_is_foreign_too(bad: tuple[Any, str]) -> None:

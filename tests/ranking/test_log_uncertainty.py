@@ -10,12 +10,13 @@ from scipy.special import expit
 
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.covariance import covariance, sandwich
-from rankbench.aggregators.likelihood.refits import bootstrap_bradley_terry
+from rankbench.aggregators.likelihood.refits import refitted
 from rankbench.counts.clusters import count_clusters
 from rankbench.counts.count import count_pairs
 from rankbench.counts.scan import count_log, count_log_clusters
 from rankbench.errors import InputError
 from rankbench.kernels.random import below
+from rankbench.kinds.resamples import resamples_of
 
 M, N, JUDGES = 6, 900, 40
 
@@ -90,7 +91,7 @@ def test_every_resample_is_a_fit_of_a_resample(log: Log) -> None:
     """A log of one cluster has one resample: itself."""
     data = count_clusters(log[0], log[1], np.zeros(N), ties=log[2])
     fit = fit_bradley_terry(data.counts, tolerance=1e-9)
-    again = bootstrap_bradley_terry(fit, data, repetitions=4)
+    again = refitted(fit, resamples_of(data, 4, 0))
     np.testing.assert_allclose(again, np.tile(fit.scores, (4, 1)), atol=1e-8)
 
 
@@ -99,7 +100,7 @@ def test_resamples_of_two_clusters_are_all_there_are(log: Log) -> None:
     halves = np.arange(N) % 2
     data = count_clusters(winners, losers, halves, ties=ties)
     fit = fit_bradley_terry(data.counts)
-    found = bootstrap_bradley_terry(fit, data, repetitions=60, seed=3)
+    found = refitted(fit, resamples_of(data, 60, 3))
     wanted = [fit.scores] + [
         fit_bradley_terry(count_pairs(winners[halves == h], losers[halves == h], ties=ties[halves == h])).scores
         for h in (0, 1)
@@ -123,15 +124,15 @@ def test_units_are_drawn_with_replacement_from_the_stream(log: Log, groups: int)
             for i, j, k in zip(first, second, kind, strict=True)
         ]
         fit = fit_bradley_terry(counts, ridge=1.0)
-        found = bootstrap_bradley_terry(fit, counts, repetitions=3, seed=5, tolerance=1e-8)
+        resamples = resamples_of(counts, 3, 5)
     else:
         said = np.arange(N) % groups
         data = count_clusters(winners, losers, said, ties=ties)
         units = [(winners[said == g], losers[said == g], ties[said == g]) for g in map(int, data.clusters)]
         fit = fit_bradley_terry(data.counts, ridge=1.0)
-        found = bootstrap_bradley_terry(fit, data, repetitions=3, seed=5, tolerance=1e-8)
-    states = np.random.SeedSequence(5).generate_state(12, np.uint64).astype(np.uint64).reshape(3, 4)
-    for state, scores in zip(states, found, strict=True):
+        resamples = resamples_of(data, 3, 5)
+    found = refitted(fit, resamples, tolerance=1e-8)
+    for state, scores in zip(resamples.draws.states.copy(), found, strict=True):
         chosen = [units[below(state, groups)] for _ in range(groups)]
         resample = [np.concatenate(column) for column in zip(*chosen, strict=True)]
         again = count_pairs(resample[0], resample[1], ties=resample[2], m=M)
@@ -141,10 +142,10 @@ def test_units_are_drawn_with_replacement_from_the_stream(log: Log, groups: int)
 def test_bootstrap_spread_is_the_sandwich_s(log: Log) -> None:
     counts = count_pairs(log[0], log[1], ties=log[2])
     fit = fit_bradley_terry(counts)
-    draws = bootstrap_bradley_terry(fit, counts, repetitions=2000, seed=1)
+    draws = refitted(fit, resamples_of(counts, 2000, 1))
     deviations = np.sqrt(np.diag(sandwich(fit, counts)))
     np.testing.assert_allclose(draws.std(axis=0), deviations, rtol=0.12)
-    more = bootstrap_bradley_terry(fit, counts, repetitions=2500, seed=1)
+    more = refitted(fit, resamples_of(counts, 2500, 1))
     np.testing.assert_array_equal(more[:2000], draws)
 
 
@@ -152,17 +153,17 @@ def test_resamples_without_a_maximum_have_no_scores() -> None:
     # One win against two: half of the resamples or so have only one side.
     counts = count_pairs([0, 0, 1], [1, 1, 0])
     fit = fit_bradley_terry(counts)
-    draws = bootstrap_bradley_terry(fit, counts, repetitions=400)
+    draws = refitted(fit, resamples_of(counts, 400, 0))
     none = np.isnan(draws).any(axis=1)
     assert abs(none.mean() - ((2 / 3) ** 3 + (1 / 3) ** 3)) < 0.1
-    assert np.isfinite(bootstrap_bradley_terry(fit_bradley_terry(counts, ridge=1.0), counts, repetitions=50)).all()
+    assert np.isfinite(refitted(fit_bradley_terry(counts, ridge=1.0), resamples_of(counts, 50, 0))).all()
 
 
 def test_scales_of_the_fit_stay_apart() -> None:
     counts = count_pairs([0, 1, 0, 1, 2, 3, 2, 3, 0], [1, 0, 1, 0, 3, 2, 3, 2, 3])
     fit = fit_bradley_terry(counts)
     assert len(fit.scales) == 2
-    draws = bootstrap_bradley_terry(fit, counts, repetitions=100)
+    draws = refitted(fit, resamples_of(counts, 100, 0))
     held = draws[~np.isnan(draws).any(axis=1)]
     np.testing.assert_allclose(held[:, :2].sum(axis=1), 0, atol=1e-9)
     np.testing.assert_allclose(held[:, 2:].sum(axis=1), 0, atol=1e-9)
@@ -197,10 +198,10 @@ def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(InputError, match="by cluster"):
         sandwich(fit, weighted)
     with pytest.raises(InputError, match="by cluster"):
-        bootstrap_bradley_terry(fit, weighted)
+        refitted(fit, resamples_of(weighted, 1000, 0))
     with pytest.raises(InputError, match="two clusters"):
         sandwich(fit, count_clusters([0, 1], [1, 0], ["a", "a"]))
     with pytest.raises(InputError, match="repetition"):
-        bootstrap_bradley_terry(fit, weighted, repetitions=0)
+        resamples_of(count_pairs([0, 1], [1, 0]), 0, 0)
     with pytest.raises(InputError, match="column 'judge' is missing"):
         count_log_clusters(pl.DataFrame({"winner": ["a"], "loser": ["b"]}))

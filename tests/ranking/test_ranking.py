@@ -7,16 +7,20 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ranked_logs import log_of, rank_items
 
 from rankbench.aggregators import BradleyTerry, Davidson, Elo, Kemeny, WinRate
 from rankbench.counts.units import effective, units_of_counts, units_of_votes
 from rankbench.counts.votes import Votes
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.scales import connected
+from rankbench.kinds.scores import LARGEST_SCORE
 from rankbench.plugin.manager import component_class, names
 from rankbench.ranking.aggregate import aggregate
-from rankbench.ranking.ranking import PairSums, rank_items, scales_of, scores_of
-from rankbench.ranking.replicates import LARGEST_SCORE
+from rankbench.ranking.logs import CountedVotes
+from rankbench.ranking.rank import rank
 
 
 def log(winners, losers, m, judges=None, ties=None, weights=None) -> Votes:
@@ -49,8 +53,9 @@ def test_sums_by_pair_say_the_same(m: int, n: int, seed: int) -> None:
     votes = log(votes.winners, votes.losers, m, ties=rng.random(n) < 0.3, weights=rng.random(n) + 0.1)
     for aggregator in (BradleyTerry(), Davidson(), WinRate()):
         whole = aggregator.from_comparisons(votes.comparisons(), m)
-        summed = PairSums(votes.comparisons(), m).weighted(votes.weights)
-        np.testing.assert_allclose(aggregator.from_comparisons(summed, m), whole, atol=1e-7)
+        summed = PairCounts.of(votes.comparisons(), m)
+        np.testing.assert_allclose(aggregator.from_counts(summed), whole, atol=1e-12)
+        np.testing.assert_allclose(aggregator.from_comparisons(summed.comparisons(), m), whole, atol=1e-7)
 
 
 class Plain(WinRate):
@@ -76,21 +81,23 @@ def test_who_counts_votes_is_shown_votes_and_not_their_sums() -> None:
     rng = np.random.default_rng(4)
     votes = drawn(rng.normal(size=6), 200, rng)
     rows = np.flatnonzero(rng.random(200) < 0.7)
+    some = log(votes.winners[rows], votes.losers[rows], 6, weights=rng.integers(1, 4, len(rows)))
     everyone = [component_class(Aggregator, name) for name in names("aggregator")]
     ours = [aggregator() for aggregator in everyone if aggregator.__module__.startswith("rankbench.")]
     fitting = [a for a in ours if isinstance(a, Aggregator)]
     fitting = [a for a in fitting if (a.judgments, a.structure) == ("comparisons", "scores") and not a.needs_truth]
     assert len(fitting) > 10
     for aggregator in [*fitting, Plain(), Own()]:
-        expected = aggregator.from_comparisons(votes.comparisons(rows), 6)
-        np.testing.assert_allclose(scores_of(aggregator, votes, rows), expected, atol=1e-7)
+        expected = aggregator.from_comparisons(some.comparisons(), 6)
+        shown = log_of(some, aggregator, by_judge=False)
+        np.testing.assert_allclose(shown.scores(aggregator), expected, atol=1e-7)
 
 
 def test_aggregate_runs_what_a_plugin_derives_from_a_built_in_aggregator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rankbench.plugin.manager.get", lambda base, text: Own())
     frame = pl.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
     assert aggregate(frame, "own").table["score"].to_list() == [2.0, 1.0, 0.0]
-    with pytest.raises(SpecError, match="sandwich intervals for bradley-terry only"):
+    with pytest.raises(SpecError, match="no formula for sandwich intervals"):
         aggregate(frame, "own", intervals="sandwich")
 
 
@@ -102,7 +109,7 @@ def test_scores_of_another_shape_are_said_to_be() -> None:
             return np.zeros(m + 1)
 
     with pytest.raises(SpecError, match=r"shape \(4,\), not \(3,\)"):
-        scores_of(Longer(), log([0, 1], [1, 2], 3))
+        rank_items(log([0, 1], [1, 2], 3), Longer(), replicates=0)
 
 
 def test_rank_ranges_cover_the_true_ranks_all_at_once() -> None:
@@ -134,7 +141,7 @@ def test_what_was_never_compared_is_never_told_apart() -> None:
     votes = log([0] * 40 + [2] * 40, [1] * 40 + [3] * 40, 4)
     found = rank_items(votes, BradleyTerry(), replicates=100)
     assert found.scales.tolist() == [0, 0, 1, 1]
-    assert (scales_of(votes) == found.scales).all()
+    assert (connected(votes.counts()).of == found.scales).all()
     assert found.low.tolist() == [1, 2, 1, 2]
     assert found.high.tolist() == [3, 4, 3, 4]
 
@@ -143,8 +150,10 @@ def test_nothing_to_resample() -> None:
     found = rank_items(log([0], [1], 2), BradleyTerry())
     assert np.isnan(found.lower).all()
     assert (found.low.tolist(), found.high.tolist()) == ([1, 1], [2, 2])
+    # Without intervals ranks are places by score.
     found = rank_items(log([0, 0], [1, 1], 2), BradleyTerry(), replicates=0)
-    assert (found.low.tolist(), found.high.tolist()) == ([1, 1], [2, 2])
+    assert np.isnan(found.lower).all()
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 2], [1, 2])
 
 
 def test_the_same_seed_gives_the_same_ranking_and_elo_keeps_its_order() -> None:
@@ -155,24 +164,48 @@ def test_the_same_seed_gives_the_same_ranking_and_elo_keeps_its_order() -> None:
 
 
 def test_scores_that_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(WinRate, "from_comparisons", lambda self, said, m: np.full(m, np.nan))
+    class Nothing(WinRate):
+        name = "nothing"
+
+        def from_counts(self, counts):
+            return np.full(counts.m, np.nan)
+
     with pytest.raises(ContenderDiverged):
-        rank_items(log([0, 1], [1, 0], 2), WinRate())
+        rank_items(log([0, 1], [1, 0], 2), Nothing())
 
 
 @pytest.mark.parametrize("most", [1e101, 1.7e308])
-def test_scores_whose_differences_are_no_numbers_are_an_error(monkeypatch: pytest.MonkeyPatch, most: float) -> None:
+def test_scores_whose_differences_are_no_numbers_are_an_error(most: float) -> None:
+    class Far(WinRate):
+        name = "far-away"
+
+        def from_counts(self, counts):
+            return np.array([most, -most])
+
+    class FarVotes(WinRate):
+        name = "far-away-votes"
+
+        def aggregate(self, winners, losers, weights, m):
+            return np.array([most, -most])
+
     votes = log([0, 1, 0, 1], [1, 0, 1, 0], 2)
-    monkeypatch.setattr(WinRate, "from_comparisons", lambda self, said, m: np.array([most, -most]))
     said = f"too far apart, or from 0: one is {most:.1e}".replace("+", r"\+")
-    with pytest.raises(ContenderDiverged, match=said):
-        scores_of(WinRate(), votes)
-    with pytest.raises(ContenderDiverged, match=said):
-        rank_items(votes, WinRate(), replicates=0)
-    # Of resamples too.
-    monkeypatch.setattr("rankbench.ranking.ranking.scores_from_counts", lambda *_: np.zeros(2))
-    with pytest.raises(ContenderDiverged, match="too far apart"):
-        rank_items(votes, WinRate(), replicates=50)
+    for aggregator in (Far(), FarVotes()):
+        with pytest.raises(ContenderDiverged, match=said):
+            rank_items(votes, aggregator, replicates=0)
+
+
+def test_resamples_whose_scores_are_no_numbers_are_left_out() -> None:
+    class Fragile(WinRate):
+        name = "fragile"
+
+        def from_counts(self, counts):
+            return super().from_counts(counts) * (1e200 if counts.forward[0] > 20 else 1)
+
+    votes = log([0, 1] * 20, [1, 0] * 20, 2)
+    ranking, notes = rank(CountedVotes(votes.counts()), Fragile(), intervals="bootstrap", resamples=60)
+    assert any("of 60 resamples have no scores" in note for note in notes)
+    assert np.isfinite(ranking.lower).all()
 
 
 @pytest.mark.filterwarnings("error")
@@ -180,8 +213,8 @@ def test_intervals_of_the_largest_scores_are_numbers() -> None:
     class Far(WinRate):
         name = "far"
 
-        def from_comparisons(self, said, m):
-            return LARGEST_SCORE * super().from_comparisons(said, m)
+        def from_counts(self, counts):
+            return LARGEST_SCORE * super().from_counts(counts)
 
     votes = drawn(np.linspace(0, 1, 4), 200, np.random.default_rng(2))
     found = rank_items(votes, Far(), replicates=50)

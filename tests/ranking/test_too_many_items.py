@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
+from ranked_logs import rank_items
 
 import rankbench
+from rankbench.counts.dataset import log_file
 from rankbench.counts.votes import Votes, load_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 from rankbench.plugin import manager
 from rankbench.protocols.items import Items
 from rankbench.ranking import certainty
-from rankbench.ranking.ranking import rank_items, scores_of
 
 M = 12_000
 DENSE = (
@@ -23,16 +25,13 @@ DENSE = (
     "kemeny",
     "pagerank",
     "eigenvector",
-    "thurstone-mosteller",
-    "davidson",
-    "bradley-terry",
     "average-adjacency",
     "difference-graph",
     "identity",
 )
 
-SPARSE = ("davidson", "bradley-terry")
-"""Fitted to the pairs that occur, where there is a log of votes."""
+SPARSE = ("davidson", "bradley-terry", "thurstone-mosteller")
+"""Fitted to the pairs that occur."""
 
 
 def chain(m: int) -> pl.DataFrame:
@@ -67,11 +66,15 @@ def test_who_needs_a_matrix_says_so(name: str, votes: Votes) -> None:
     aggregator(name).check_size(MOST_DENSE)
     with pytest.raises(SpecError, match="m x m matrix, and m = 12,000 items are too many"):
         aggregator(name).check_size(M)
-    if name in SPARSE:
-        assert np.isfinite(scores_of(aggregator(name), votes)).all()
-    else:
+    if aggregator(name).structure == "scores":
         with pytest.raises(SpecError, match="m x m matrix"):
-            scores_of(aggregator(name), votes)
+            aggregator(name).from_comparisons(votes.comparisons(), M)
+
+
+@pytest.mark.parametrize("name", SPARSE)
+def test_who_is_solved_on_pairs_ranks_them_all(name: str, votes: Votes) -> None:
+    assert aggregator(name).most_items is None
+    assert np.isfinite(aggregator(name).from_comparisons(votes.comparisons(), M)).all()
 
 
 @pytest.mark.parametrize("name", ["rank-centrality", "kemeny", "pagerank", "eigenvector"])
@@ -103,11 +106,14 @@ def test_intervals_of_ballots_and_clicks_are_refused(monkeypatch: pytest.MonkeyP
             rankbench.aggregate(log, method, intervals="bootstrap", replicates=2)
 
 
-def test_a_run_skips_the_contender(votes: Votes) -> None:
+def test_a_run_skips_the_contender(votes: Votes, tmp_path: Path) -> None:
+    path = tmp_path / "chain.parquet"
+    chain(M).write_parquet(path)
     with pytest.raises(InputError, match="too many"):
         rank_items(votes, aggregator("win-rate"), replicates=2)
     with pytest.raises(SpecError, match="set replicates=0"):
-        Items(replicates=2)._ranking(votes, aggregator("win-rate"), 0)
+        Items(replicates=2)._ranking(Items(replicates=2).prepare(log_file(path), 1), aggregator("win-rate"), 0)
+    plain = Items(replicates=0).prepare(log_file(path), 1)
     for name in ("win-rate", *SPARSE):
-        found = Items(replicates=0)._ranking(votes, aggregator(name), 0)
+        found = Items(replicates=0)._ranking(plain, aggregator(name), 0)
         assert np.isfinite(found.scores).all()

@@ -1,77 +1,18 @@
-"""Compiled ridge-penalized Bradley-Terry: inexact Newton with conjugate gradients.
-
-A sample of k comparisons has at most k pairs, and its Hessian is a graph Laplacian plus
-the ridge: sparse, and well conditioned on random pairs. So a few products with it are
-cheaper than one m x m factorization, and nothing of size m x m is held.
-
-References
-----------
-.. [EW94] S. C. Eisenstat and H. F. Walker. Globally convergent inexact Newton methods.
-   SIAM Journal on Optimization 4(2), 1994.
-"""
+"""The compiled form of `bradley-terry`: a sample of k comparisons has at most k pairs, and nothing of size m x m."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numba import njit, types
+from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels.laplacian import WORK_VECTORS, solve, sum_pairs
+from rankbench.aggregators.kernels.likelihood import item_sums, newton
+from rankbench.kernels.laplacian import sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
-__all__ = ["bradley_terry", "work_size"]
+__all__ = ["bradley_terry"]
 
-_INDEX = types.int32[::1]
-_ROWS = types.int64[::1]
-_VECTOR = types.float64[::1]
-
-_TOLERANCE = 1e-12
-_ROUNDING = 1e-14
-_MAX_STEPS = 200
-
-
-def work_size(m: int) -> int:
-    """Return the length of the scratch memory for m items."""
-    return (WORK_VECTORS + 3) * m
-
-
-@njit(
-    types.float64(_ROWS, _INDEX, _VECTOR, _VECTOR, types.float64, _VECTOR, _VECTOR, _VECTOR),
-    cache=True,
-    nogil=True,
-)
-def _gradient(
-    starts: NDArray[np.int64],
-    high: NDArray[np.int32],
-    forward: NDArray[np.float64],
-    backward: NDArray[np.float64],
-    ridge: float,
-    scores: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-    curvature: NDArray[np.float64],
-) -> float:
-    """Write the gradient, (m,), and each pair's second derivative; return the squared norm."""
-    m = len(scores)
-    for i in range(m):
-        gradient[i] = ridge * scores[i]
-    for i in range(m):
-        mine = 0.0
-        for e in range(starts[i], starts[i + 1]):
-            j = high[e]
-            both = forward[e] + backward[e]
-            # exp may overflow to inf: p = 0 is then right.
-            p = 1.0 / (1.0 + math.exp(scores[j] - scores[i]))
-            slope = both * p - forward[e]
-            curvature[e] = both * p * (1.0 - p)
-            mine += slope
-            gradient[j] -= slope
-        gradient[i] += mine
-    norm = 0.0
-    for i in range(m):
-        norm += gradient[i] * gradient[i]
-    return norm
+_TOLERANCE = 1e-6
 
 
 @njit(AGGREGATE, cache=True, nogil=True)
@@ -84,44 +25,24 @@ def bradley_terry(
     work: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the penalized maximum-likelihood scores to `out`; ``params = [ridge]``.
-
-    The gradient's norm falls to 1e-12 (relative to the first one where that is smaller), or
-    to where rounding keeps it.
-    """
+    """Write the penalized maximum-likelihood scores to `out`; ``params = [ridge]``, positive."""
     k = len(winners)
-    ridge = params[0]
-    starts = np.zeros(m + 1, dtype=np.int64)
-    high = np.empty(k, dtype=np.int32)
-    forward, backward, curvature = np.empty(k), np.empty(k), np.empty(k)
+    starts, high = np.zeros(m + 1, dtype=np.int64), np.empty(k, dtype=np.int32)
+    forward, backward = np.empty(k), np.empty(k)
     sum_pairs(winners, losers, weights, starts, high, forward, backward)
-    gradient, step, trial = work[:m], work[m : 2 * m], work[2 * m : 3 * m]
-    rest = work[3 * m :]
-
+    pairs = starts[m]
+    won, lost, gradient, step = np.zeros(m), np.zeros(m), np.empty(m), np.empty(m)
+    item_sums(starts, high, forward, backward, won, lost)
+    judged, curvature = forward[:pairs] + backward[:pairs], np.empty(pairs)
+    # With a ridge every component's scores sum to zero by themselves: one scale is enough for them, and one for the
+    # items without judgments, whose scores stay exactly 0.
+    scale, sizes = np.zeros(m, dtype=np.int32), np.zeros(2)
     for i in range(m):
-        out[i] = 0.0
-    norm = _gradient(starts, high, forward, backward, ridge, out, gradient, curvature)
-    first = math.sqrt(norm)
-    enough = max(_TOLERANCE * min(1.0, first), _ROUNDING * weights.sum() / m)
-    for _ in range(_MAX_STEPS):
-        before = math.sqrt(norm)
-        if before <= enough:
-            break
-        # Solve loosely far away and ever more tightly near by: quadratic convergence.
-        forcing = min(0.1, before / first)
-        solve(starts, high, curvature, ridge, gradient, forcing, 0.1 * enough, rest, step)
-        # Backtracking on the gradient's norm [EW94]_ needs no value of
-        # the objective and stays accurate to the last digit.
-        length = 1.0
-        while length > 1e-10:
-            for i in range(m):
-                trial[i] = out[i] - length * step[i]
-            norm = _gradient(starts, high, forward, backward, ridge, trial, gradient, curvature)
-            if math.sqrt(norm) <= (1.0 - 1e-4 * length) * before:
-                break
-            length *= 0.5
-        else:
-            break
-        for i in range(m):
-            out[i] = trial[i]
-    work[:] = 0.0
+        scale[i] = won[i] + lost[i] == 0.0
+        sizes[scale[i]] += 1.0
+    sizes[1] = max(1.0, sizes[1])
+    out[:m] = 0.0
+    newton(
+        starts, high[:pairs], judged, won, lost, params[0], scale, sizes, 10 * m, _TOLERANCE, False, out, gradient,
+        curvature, step,
+    )  # fmt: skip

@@ -8,6 +8,11 @@ with n_ij all that was judged between i and j, and won_i all that i won: only n 
 in the inner loops. Where the pairs of a row are those with consecutive items, the loop over
 them has no index and no division that Python would check: the compiler makes vectors of it.
 Elsewhere indices are unsigned: a negative one would be looked for, to count it from the end.
+
+References
+----------
+.. [EW94] S. C. Eisenstat and H. F. Walker. Globally convergent inexact Newton methods.
+   SIAM Journal on Optimization 4(2), 1994.
 """
 
 from __future__ import annotations
@@ -18,13 +23,29 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["conjugate_gradients", "gradient_and_curvature", "item_sums"]
+from rankbench.kernels.laplacian import conjugate_gradients, consecutive, summed
+
+__all__ = [
+    "AT_MAXIMUM",
+    "NEEDS_SOLUTION",
+    "STUCK",
+    "UNFINISHED",
+    "centered",
+    "gradient_and_curvature",
+    "item_sums",
+    "newton",
+]
 
 _ROWS = types.Array(types.int64, 1, "C", readonly=True)
 _INDEX = types.Array(types.int32, 1, "C", readonly=True)
 _READ = types.Array(types.float64, 1, "C", readonly=True)
 _VECTOR = types.float64[::1]
 
+AT_MAXIMUM, NEEDS_SOLUTION, STUCK, UNFINISHED = 0, 1, 2, 3
+"""What `newton` ends with: it came to rest; the next step has to be solved for; rounding stops it; too many steps."""
+
+_STEPS = 200
+_ROUNDING = 1e-15
 _WIDE = 300.0
 """Scores beyond this are not raised to powers of e: e^600 is still a number."""
 
@@ -49,31 +70,6 @@ def item_sums(
             lost[j] += forward[e]
         won[i] += mine
         lost[i] += other
-
-
-@njit(types.float64(_READ), cache=True, nogil=True)
-def _total(values: NDArray[np.float64]) -> float:
-    """Return the sum of some values: eight sums side by side, in an order that is the same on every processor."""
-    a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    whole = len(values) - len(values) % 8
-    for i in range(0, whole, 8):
-        a += values[i]
-        b += values[i + 1]
-        c += values[i + 2]
-        d += values[i + 3]
-        e += values[i + 4]
-        f += values[i + 5]
-        g += values[i + 6]
-        h += values[i + 7]
-    for i in range(whole, len(values)):
-        a += values[i]
-    return ((a + b) + (c + d)) + ((e + f) + (g + h))
-
-
-@njit(types.bool_(_INDEX), cache=True, nogil=True, inline="always")
-def _consecutive(row: NDArray[np.int32]) -> bool:
-    """Return whether a sorted row is that of items one after the other, one at least."""
-    return len(row) > 0 and row[-1] - row[0] == len(row) - 1
 
 
 @njit(
@@ -103,7 +99,7 @@ def gradient_and_curvature(
         power, parts = np.exp(scores), np.empty(m)
         for i in range(m):
             p_i, row = power[i], slice(starts[i], starts[i + 1])
-            if _consecutive(high[row]):
+            if consecutive(high[row]):
                 n, bend, part = judged[row], curvature[row], parts[: row.stop - row.start]
                 theirs, slope = power[high[row.start] :], gradient[high[row.start] :]
                 for k in range(len(part)):
@@ -112,7 +108,7 @@ def gradient_and_curvature(
                     part[k] = share * p_i
                     bend[k] = share * p_i * (theirs[k] * inverse)
                     slope[k] += share * theirs[k]
-                gradient[i] += _total(part)
+                gradient[i] += summed(part)
                 continue
             mine = 0.0
             for e in range(np.uint64(row.start), np.uint64(row.stop)):
@@ -137,86 +133,133 @@ def gradient_and_curvature(
         gradient[i] += mine
 
 
+@njit(types.void(_VECTOR, _INDEX, _READ), cache=True, nogil=True)
+def centered(vector: NDArray[np.float64], scale: NDArray[np.int32], sizes: NDArray[np.float64]) -> None:
+    """Make a vector sum to zero on every scale, in place."""
+    means = np.zeros(len(sizes))
+    for i in range(len(vector)):
+        means[scale[i]] += vector[i]
+    for s in range(len(sizes)):
+        means[s] /= sizes[s]
+    for i in range(len(vector)):
+        vector[i] -= means[scale[i]]
+
+
 @njit(
-    types.int64(_ROWS, _INDEX, _READ, types.float64, _READ, types.float64, types.int64, _VECTOR),
+    types.Tuple((types.int64, types.float64, types.int64))(  # type: ignore[no-untyped-call]
+        _ROWS,
+        _INDEX,
+        _READ,
+        _READ,
+        _READ,
+        types.float64,
+        _INDEX,
+        _READ,
+        types.int64,
+        types.float64,
+        types.bool_,
+        _VECTOR,
+        _VECTOR,
+        _VECTOR,
+        _VECTOR,
+    ),
     cache=True,
     nogil=True,
 )
-def conjugate_gradients(
+def newton(
     starts: NDArray[np.int64],
     high: NDArray[np.int32],
-    edge: NDArray[np.float64],
+    judged: NDArray[np.float64],
+    won: NDArray[np.float64],
+    lost: NDArray[np.float64],
     ridge: float,
-    rhs: NDArray[np.float64],
-    enough: float,
-    most: int,
-    x: NDArray[np.float64],
-) -> int:
-    """Solve ``(L + ridge I) x = rhs``, diagonally preconditioned, until the residual's norm is `enough`.
+    scale: NDArray[np.int32],
+    sizes: NDArray[np.float64],
+    patience: int,
+    tolerance: float,
+    solved: bool,
+    scores: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    step: NDArray[np.float64],
+) -> tuple[int, float, int]:
+    """Move `scores` to the maximum of the likelihood by Newton's method [EW94]_.
 
-    L is the Laplacian of the graph whose edge e weighs ``edge[e]``. With ``ridge = 0`` the
-    right-hand side must sum to zero over every connected component.
+    Parameters
+    ----------
+    starts, high, judged : ndarray
+        The pairs, none between two scales, and what was judged of each.
+    won, lost : ndarray of float64, shape (m,)
+    scale, sizes : ndarray
+        Scale of every item, number of items of every scale. Gradients and steps sum to zero on every
+        scale but for rounding, which is taken out: along it only the ridge holds.
+    patience : int
+        Steps of conjugate gradients for a system; one that takes more is left to the caller.
+    tolerance : float
+        The last step changes no score by more; quadratic convergence leaves the square of it.
+    solved : bool
+        Whether the caller has solved for `step`, with `gradient` and `curvature` as they were left.
+    scores : ndarray of float64, shape (m,)
+        Where to start; on return where it ended.
+    gradient, curvature, step : ndarray of float64, shapes (m,), (P,), (m,)
+        At `scores` on return, where the step has to be solved for.
 
     Returns
     -------
-    int
-        Steps taken, or -1 if `most` were not enough; x is then the best so far.
+    status : int
+        `AT_MAXIMUM`, `NEEDS_SOLUTION`, `STUCK` or `UNFINISHED`.
+    change : float
+        Largest change of a score in the last step.
+    iterations : int
+        Steps taken.
     """
-    m = len(x)
-    inverse = np.full(m, ridge)
+    m = len(scores)
+    ahead, trial, spare = np.empty(m), np.empty(m), np.empty(len(judged))
+    if not solved:
+        gradient_and_curvature(starts, high, judged, won, ridge, scores, gradient, curvature)
+        centered(gradient, scale, sizes)
+    squares, all_judged = 0.0, 0.0
     for i in range(m):
-        mine = edge[starts[i] : starts[i + 1]]
-        inverse[i] += _total(mine)
-        if _consecutive(high[starts[i] : starts[i + 1]]):
-            theirs = inverse[high[starts[i]] :]
-            for k in range(len(mine)):
-                theirs[k] += mine[k]
-        else:
-            for k in range(len(mine)):
-                inverse[np.uint64(high[starts[i] + k])] += mine[k]
-    r, p, q, flows = rhs.copy(), np.empty(m), np.empty(m), np.empty(m)
-    norm, rho = 0.0, 0.0
-    for i in range(m):
-        inverse[i] = 1.0 / inverse[i] if inverse[i] > 0.0 else 0.0
-        x[i] = 0.0
-        p[i] = inverse[i] * r[i]
-        rho += r[i] * p[i]
-        norm += r[i] * r[i]
-    for step in range(most):
-        if math.sqrt(norm) <= enough:
-            return step
+        squares += gradient[i] * gradient[i]
+        all_judged += (won[i] + lost[i]) * (won[i] + lost[i])
+    norm = first = math.sqrt(squares)
+    noise = _ROUNDING * math.sqrt(all_judged)
+    change = 0.0
+    for iteration in range(_STEPS):
+        if norm <= noise:
+            return AT_MAXIMUM, 0.0, iteration
+        if not solved:
+            # Solved loosely far away and ever more tightly near by: quadratic convergence.
+            enough = max(min(0.1, norm / first), 1e-12) * norm
+            if conjugate_gradients(starts, high, curvature, ridge, gradient, enough, patience, step) < 0:
+                return NEEDS_SOLUTION, change, iteration
+            centered(step, scale, sizes)
+        solved = False
+        change = 0.0
         for i in range(m):
-            q[i] = ridge * p[i]
-        for i in range(m):
-            p_i, row = p[i], slice(starts[i], starts[i + 1])
-            if _consecutive(high[row]):
-                weigh, flow = edge[row], flows[: row.stop - row.start]
-                theirs, received = p[high[row.start] :], q[high[row.start] :]
-                for k in range(len(flow)):
-                    flow[k] = weigh[k] * (p_i - theirs[k])
-                    received[k] -= flow[k]
-                q[i] += _total(flow)
-                continue
-            total = 0.0
-            for e in range(np.uint64(row.start), np.uint64(row.stop)):
-                j = np.uint64(high[e])
-                one = edge[e] * (p_i - p[j])
-                total += one
-                q[j] -= one
-            q[i] += total
-        bend = 0.0
-        for i in range(m):
-            bend += p[i] * q[i]
-        if not bend > 0.0:
-            return step
-        length = rho / bend
-        norm, rho_next = 0.0, 0.0
-        for i in range(m):
-            x[i] += length * p[i]
-            r[i] -= length * q[i]
-            rho_next += r[i] * inverse[i] * r[i]
-            norm += r[i] * r[i]
-        for i in range(m):
-            p[i] = inverse[i] * r[i] + rho_next / rho * p[i]
-        rho = rho_next
-    return most if math.sqrt(norm) <= enough else -1
+            change = max(change, abs(step[i]))
+        if change <= tolerance:
+            for i in range(m):
+                scores[i] -= step[i]
+            return AT_MAXIMUM, change, iteration + 1
+        length = 1.0
+        while True:
+            for i in range(m):
+                trial[i] = scores[i] - length * step[i]
+            gradient_and_curvature(starts, high, judged, won, ridge, trial, ahead, spare)
+            centered(ahead, scale, sizes)
+            squares = 0.0
+            for i in range(m):
+                squares += ahead[i] * ahead[i]
+            after = math.sqrt(squares)
+            # Backtracking on the gradient's norm needs no value of the objective.
+            if after <= max((1.0 - 1e-4 * length) * norm, noise):
+                break
+            length *= 0.5
+            if length < 1e-10:
+                return STUCK, change, iteration
+        scores[:] = trial
+        gradient[:] = ahead
+        curvature[:] = spare
+        norm = after
+    return UNFINISHED, change, _STEPS

@@ -9,15 +9,10 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.priorities import on_scale
-from rankbench.kernels.laplacian import WORK_VECTORS, join, solve, sum_pairs
+from rankbench.kernels.laplacian import conjugate_gradients, join, sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
-__all__ = ["thurstone_mosteller", "work_size"]
-
-
-def work_size(m: int) -> int:
-    """Return the length of the scratch memory for m items."""
-    return (WORK_VECTORS + 1) * m
+__all__ = ["thurstone_mosteller"]
 
 
 @njit(types.void(types.int64[::1], types.int32[::1], types.float64[::1]), cache=True, nogil=True)
@@ -50,12 +45,13 @@ def thurstone_mosteller(
     high = np.empty(k, dtype=np.int32)
     forward, backward, ones = np.empty(k), np.empty(k), np.ones(k)
     sum_pairs(winners, losers, weights, starts, high, forward, backward)
-    rhs = work[:m]
+    rhs = np.zeros(m)
     for i in range(m):
         for e in range(starts[i], starts[i + 1]):
             log_odds = math.log((forward[e] + c) / (backward[e] + c))
             rhs[i] += log_odds
             rhs[high[e]] -= log_odds
-    solve(starts, high, ones, 0.0, rhs, 1e-14, 0.0, work[m:], out)
+    size = math.sqrt((rhs * rhs).sum())
+    # Exact arithmetic needs at most m steps; rounding on long paths a few times that.
+    conjugate_gradients(starts, high, ones, 0.0, rhs, 1e-14 * size, 10 * m, out)
     _center(starts, high, out)
-    work[:] = 0.0

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.complete import fast_rows
-from rankbench.aggregators.likelihood.laplacian import Laplacian
+from rankbench.aggregators.likelihood.laplacian import PATIENCE, Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.counts import PairCounts, TieRule
 from rankbench.kinds.scales import Scales, connected, strongly_connected, within
@@ -27,7 +27,6 @@ from rankbench.kinds.scales import Scales, connected, strongly_connected, within
 __all__ = ["BradleyTerryFit", "check_ridge", "fit_bradley_terry"]
 
 _STEPS = 200
-_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +58,12 @@ class BradleyTerryFit:
     ties: TieRule
     step: float
     iterations: int
+
+    @classmethod
+    def at(cls, counts: PairCounts, scores: NDArray[np.float64], ridge: float) -> BradleyTerryFit:
+        """Return the fit, ties being half wins, whose scores are known: what it was made in is not."""
+        scales = connected(counts) if ridge > 0 else strongly_connected(counts)
+        return cls(counts.items, scores, scales, ridge, "half", math.nan, 0)
 
 
 def check_ridge(ridge: float) -> None:
@@ -116,68 +121,34 @@ def fit_bradley_terry(
     check_ridge(ridge)
     if not len(counts):
         raise InputError("there are no comparisons to fit")
+    from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEEDS_SOLUTION, UNFINISHED, item_sums, newton
+
     scales = connected(counts) if ridge > 0 else strongly_connected(counts, ties)
-    problem = _Problem(within(counts, scales, ridge), ridge, ties, scales)
-    first = problem.guess() if start is None else np.array(start, np.float64)
-    scores, step, iterations = problem.newton(scales.centered(first), tolerance)
-    return BradleyTerryFit(counts.items, scales.centered(scores), scales, ridge, ties, step, iterations)
-
-
-class _Problem:
-    """The penalized likelihood of pairs that lie within scales."""
-
-    def __init__(self, counts: PairCounts, ridge: float, ties: TieRule, scales: Scales) -> None:
-        from rankbench.aggregators.kernels.likelihood import item_sums
-
-        forward, backward = counts.wins(ties)
-        self.won, self.lost = np.zeros(counts.m), np.zeros(counts.m)
-        item_sums(counts.starts, counts.high, forward, backward, self.won, self.lost)
-        rows = fast_rows(counts.starts, counts.high)
-        self.judged = rows.judged(forward, backward)
-        self.graph = Laplacian(rows.starts, rows.high, ridge, scales)
-        self.noise = _ROUNDING * float(np.linalg.norm(self.won + self.lost))
-
-    def guess(self) -> NDArray[np.float64]:
-        """Return smoothed log-odds of winning, shape (m,): right to first order against average rivals."""
-        odds: NDArray[np.float64] = np.log((self.won + 0.5) / (self.lost + 0.5))
-        return np.clip(odds, -30, 30)
-
-    def gradient(self, scores: NDArray[np.float64], curvature: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the gradient, (m,), and write every pair's second derivative."""
-        from rankbench.aggregators.kernels.likelihood import gradient_and_curvature
-
-        gradient = np.empty(self.graph.m)
-        gradient_and_curvature(
-            self.graph.starts, self.graph.high, self.judged, self.won, self.graph.ridge, scores, gradient, curvature
+    inside = within(counts, scales, ridge)
+    forward, backward = inside.wins(ties)
+    won, lost = np.zeros(counts.m), np.zeros(counts.m)
+    item_sums(inside.starts, inside.high, forward, backward, won, lost)
+    rows = fast_rows(inside.starts, inside.high)
+    judged, graph = rows.judged(forward, backward), Laplacian(rows.starts, rows.high, ridge, scales)
+    first = np.clip(np.log((won + 0.5) / (lost + 0.5)), -30, 30) if start is None else np.array(start, np.float64)
+    scores = scales.centered(first)
+    gradient, step, curvature = np.empty(counts.m), np.empty(counts.m), np.empty(len(judged))
+    sizes, patience, solved, taken = scales.sizes.astype(np.float64), PATIENCE, False, 0
+    while True:
+        status, change, steps = newton(
+            rows.starts, rows.high, judged, won, lost, ridge, scales.of, sizes, patience, tolerance, solved, scores,
+            gradient, curvature, step,
+        )  # fmt: skip
+        taken += steps
+        if status != NEEDS_SOLUTION or taken > _STEPS:
+            break
+        # Iterations take long on this graph: from now on every system is factorized.
+        step[:] = graph.solve_directly(curvature, gradient)
+        patience, solved = 0, True
+    if status != AT_MAXIMUM:
+        raise ContenderDiverged(
+            f"Bradley-Terry: not at the maximum after {taken} Newton steps (the last one of {change:.2g})"
+            if status in (UNFINISHED, NEEDS_SOLUTION)
+            else f"Bradley-Terry: rounding keeps the scores from coming nearer than {change:.2g} to the maximum"
         )
-        return self.graph.balanced(gradient)
-
-    def newton(self, scores: NDArray[np.float64], tolerance: float) -> tuple[NDArray[np.float64], float, int]:
-        """Return the minimizer, the largest last change and the number of steps."""
-        curvature, spare = np.empty(len(self.judged)), np.empty(len(self.judged))
-        gradient = self.gradient(scores, curvature)
-        norm = first = float(np.linalg.norm(gradient))
-        for iteration in range(1, _STEPS + 1):
-            if norm <= self.noise:
-                return scores, 0.0, iteration - 1
-            # Solved loosely far away and ever more tightly near by: quadratic convergence [EW94]_.
-            step = self.graph.solve(curvature, gradient, max(min(0.01, norm / first), 1e-12) * norm)
-            change = float(np.abs(step).max())
-            if change <= tolerance:
-                return scores - step, change, iteration
-            length = 1.0
-            while True:
-                trial = scores - length * step
-                ahead = self.gradient(trial, spare)
-                after = float(np.linalg.norm(ahead))
-                # Backtracking on the gradient's norm needs no value of the objective.
-                if after <= max((1 - 1e-4 * length) * norm, self.noise):
-                    break
-                length /= 2
-                if length < 1e-10:
-                    raise ContenderDiverged(
-                        f"Bradley-Terry: rounding keeps the scores from coming nearer than {change:.2g} to the maximum"
-                    )
-            scores, gradient, norm = trial, ahead, after
-            curvature, spare = spare, curvature
-        raise ContenderDiverged(f"Bradley-Terry: not at the maximum after {_STEPS} Newton steps (gradient {norm:.2g})")
+    return BradleyTerryFit(counts.items, scales.centered(scores), scales, ridge, ties, change, taken)

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged
 from rankbench.kinds.scales import Scales
 
-__all__ = ["DENSE_SYSTEM", "Laplacian"]
+__all__ = ["DENSE_SYSTEM", "PATIENCE", "Laplacian"]
 
 DENSE_SYSTEM = 1500
 """Most items whose systems are factorized as dense matrices (18 MB)."""
 
-_PATIENCE = 80
+PATIENCE = 80
 """Steps of conjugate gradients before the system is factorized."""
 
 _SINGULAR = "the scores run so far apart that the system for the next step is singular; a ridge keeps them together"
@@ -60,14 +60,24 @@ class Laplacian:
         ContenderDiverged
             The weights of some edges have vanished, so that the matrix is singular.
         """
-        from rankbench.aggregators.kernels.likelihood import conjugate_gradients
+        from rankbench.kernels.laplacian import conjugate_gradients
 
         if not self.direct:
             x = np.empty(self.m)
-            steps = conjugate_gradients(self.starts, self.high, edge, self.ridge, rhs, enough, _PATIENCE, x)
+            steps = conjugate_gradients(self.starts, self.high, edge, self.ridge, rhs, enough, PATIENCE, x)
             if steps >= 0:
                 return self.balanced(x)
             self.direct = True
+        return self.solve_directly(edge, rhs)
+
+    def solve_directly(self, edge: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return x by a factorization, shape (m,): dense for a few items, sparse for many.
+
+        Raises
+        ------
+        ContenderDiverged
+            The matrix is singular.
+        """
         return self._dense(edge, rhs) if self.m <= DENSE_SYSTEM else self._sparse(edge, rhs)
 
     def balanced(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:

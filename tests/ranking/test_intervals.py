@@ -10,9 +10,9 @@ import rankbench
 from rankbench.aggregators import BradleyTerry, Elo
 from rankbench.counts.source import LogSource, open_source
 from rankbench.errors import SpecError
-from rankbench.ranking import interval_kinds as kinds
-from rankbench.ranking.interval_kinds import IntervalKind, kind_of
-from rankbench.ranking.votes_ranking import Wanted, rank_votes
+from rankbench.ranking import intervals as kinds
+from rankbench.ranking.intervals import by_judge, check_cells, chosen_intervals, facts_of
+from rankbench.ranking.load import load_log
 
 
 def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
@@ -27,34 +27,37 @@ def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
 @pytest.mark.parametrize(
     ("judges", "wanted", "expected"),
     [
-        ("two", None, IntervalKind(None, False)),
-        ("two", "bootstrap", IntervalKind("bootstrap", False)),
-        ("two", "judges", IntervalKind("judges", True)),
-        ("two", "sandwich", IntervalKind("sandwich", True)),
-        ("two", "auto", IntervalKind("judges", True)),
-        ("some", "judges", IntervalKind("judges", True)),
-        ("some", "sandwich", IntervalKind("sandwich", False)),
-        ("some", "auto", IntervalKind("bootstrap", False)),
-        ("one", "sandwich", IntervalKind("sandwich", False)),
-        ("one", "auto", IntervalKind("bootstrap", False)),
-        ("none", "sandwich", IntervalKind("sandwich", False)),
-        ("none", "auto", IntervalKind("bootstrap", False)),
+        ("two", None, (None, False)),
+        ("two", "bootstrap", ("bootstrap", False)),
+        ("two", "judges", ("judges", True)),
+        ("two", "sandwich", ("sandwich", True)),
+        ("two", "auto", ("judges", True)),
+        ("some", "judges", ("judges", True)),
+        ("some", "sandwich", ("sandwich", False)),
+        ("some", "auto", ("bootstrap", False)),
+        ("one", "sandwich", ("sandwich", False)),
+        ("one", "auto", ("bootstrap", False)),
+        ("none", "sandwich", ("sandwich", False)),
+        ("none", "auto", ("bootstrap", False)),
     ],
 )
-def test_what_the_log_knows_decides(judges: str, wanted: str | None, expected: IntervalKind) -> None:
+def test_what_the_log_knows_decides(judges: str, wanted: str | None, expected: tuple[str | None, bool]) -> None:
     frame = log(40, 3, 1 if judges == "one" else 2)
     if judges == "some":
         frame = frame.with_columns(judge=pl.when(pl.int_range(pl.len()) != 7).then("judge"))
     if judges == "none":
         frame = frame.drop("judge")
-    assert kind_of(open_source(frame), wanted, BradleyTerry()) == expected
+    facts = facts_of(open_source(frame))
+    assert (chosen_intervals(facts, wanted, BradleyTerry()), by_judge(facts, wanted)) == expected
 
 
 def test_long_logs_without_judges_have_the_sandwich(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "_LONG", 30)
     source = open_source(log(40, 3, 2).drop("judge"))
-    assert kind_of(source, "auto", BradleyTerry()) == IntervalKind("sandwich", False)
-    assert kind_of(source, "auto", Elo()) == IntervalKind("bootstrap", False)
+    facts = facts_of(source)
+    assert chosen_intervals(facts, "auto", BradleyTerry()) == "sandwich"
+    assert chosen_intervals(facts, "auto", Elo()) == "bootstrap"
+    assert not by_judge(facts, "auto")
 
 
 @pytest.mark.parametrize(("intervals", "scans"), [(None, 1), ("bootstrap", 1), ("sandwich", 2), ("judges", 2)])
@@ -64,7 +67,7 @@ def test_a_log_is_scanned_once_for_its_judges(
     seen = []
     counted = LogSource.counted
     monkeypatch.setattr(LogSource, "counted", lambda *args: seen.append(1) or counted(*args))
-    rank_votes(open_source(log(200, 3, 12)), Wanted(BradleyTerry(), intervals=intervals, replicates=2))
+    load_log(open_source(log(200, 3, 12)), BradleyTerry(), intervals)
     assert len(seen) == scans
 
 
@@ -90,6 +93,7 @@ def test_a_sample_says_how_much_judges_said(monkeypatch: pytest.MonkeyPatch) -> 
     frame = log(10_000, 60, 200)
     monkeypatch.setattr(kinds, "MOST_CELLS", 8500)
     with pytest.raises(SpecError, match="by judge hold"):
-        kind_of(open_source(frame), "auto", BradleyTerry())
+        check_cells(open_source(frame), facts_of(open_source(frame)))
     # As many votes, of judges who repeat themselves: 20 x 3 cells.
-    assert kind_of(open_source(log(10_000, 3, 20)), "auto", BradleyTerry()).by_judge
+    repeated = open_source(log(10_000, 3, 20))
+    check_cells(repeated, facts_of(repeated))

@@ -1,0 +1,165 @@
+"""Resamples of a log: the same ones for every method that ranks it ([ET93]_).
+
+References
+----------
+.. [ET93] B. Efron and R. J. Tibshirani. An introduction to the bootstrap. Chapman & Hall, 1993.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError
+from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.seeds import resample_entropy
+
+__all__ = ["Resamples", "UnitDraws", "draws_of", "resamples_of"]
+
+_MOST_DRAWN = 1 << 24
+"""Most judgments that are drawn one by one; of more, how often each outcome of a pair is drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnitDraws:
+    """As many units as a log has, drawn with replacement, some times over.
+
+    Draw r depends on the log, the seed and r alone: more draws only add some.
+
+    Attributes
+    ----------
+    units : int
+        G: judgments, judges, ballots or sessions.
+    states : ndarray of uint64, shape (B, 4)
+        A stream of random numbers for each draw (`rankbench.kernels.random`).
+    """
+
+    units: int
+    states: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def times(self, r: int) -> NDArray[np.int64]:
+        """Return how often each unit is drawn, shape (G,); the sum is G."""
+        from rankbench.kernels.resamples import draw_units
+
+        times = np.zeros(self.units, np.int64)
+        draw_units(self.states[r].copy(), times)
+        return times
+
+
+def draws_of(units: int, repetitions: int, seed: int, *said: NDArray[Any]) -> UnitDraws:
+    """Return draws of a log's units.
+
+    Parameters
+    ----------
+    units : int
+    repetitions : int
+        One at least.
+    seed : int
+        Not negative.
+    *said : ndarray
+        What the log says, which the draws depend on; see `rankbench.seeds.resample_entropy`.
+
+    Raises
+    ------
+    InputError
+        Fewer than one repetition, or a negative seed.
+    """
+    if repetitions < 1 or seed < 0:
+        raise InputError("resampling needs one repetition at least and a seed that is not negative")
+    words = np.random.SeedSequence(resample_entropy(seed, said)).generate_state(4 * repetitions, np.uint64)
+    return UnitDraws(units, words.astype(np.uint64, copy=False).reshape(-1, 4))
+
+
+@dataclass(frozen=True, eq=False)
+class Resamples:
+    """Resamples of counted comparisons; iterating yields what `sums` returns for each.
+
+    Attributes
+    ----------
+    counts : PairCounts
+        The log.
+    draws : UnitDraws
+    starts : ndarray of int64, shape (G + 1,) or (0,)
+        Unit u is ``weights[e]`` in cell ``cells[e]`` for ``e = starts[u] .. starts[u + 1] - 1``. Empty: unit
+        u is one judgment, in cell ``cells[u]``.
+    cells : ndarray of int32
+        Three times the pair, plus 0 where `low` won, 1 where `high` did, 2 for a tie. Empty: the units are
+        judgments, too many to be held one by one.
+    weights : ndarray of float64
+    """
+
+    counts: PairCounts
+    draws: UnitDraws
+    starts: NDArray[np.int64]
+    cells: NDArray[np.int32]
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.draws)
+
+    def __iter__(self) -> Iterator[PairCounts]:
+        return (self.sums(r) for r in range(len(self)))
+
+    def sums(self, r: int) -> PairCounts:
+        """Return the counts of resample r, of the pairs that were drawn."""
+        drawn = self._cells(r).reshape(-1, 3)
+        forward, backward, ties = (np.ascontiguousarray(column) for column in drawn.T)
+        return replace(self.counts, forward=forward, backward=backward, ties=ties).observed()
+
+    def _cells(self, r: int) -> NDArray[np.float64]:
+        """Return the sums of every cell, shape (3 P,)."""
+        if len(self.cells):
+            from rankbench.kernels.resamples import draw_cells
+
+            sums = np.zeros(3 * len(self.counts))
+            draw_cells(self.draws.states[r].copy(), self.draws.units, self.starts, self.cells, self.weights, sums)
+            return sums
+        counted = _cells_of(self.counts)
+        rng = np.random.default_rng(self.draws.states[r])
+        return rng.multinomial(self.draws.units, counted / counted.sum()).astype(np.float64)
+
+
+def resamples_of(data: PairCounts | ClusterCounts, repetitions: int, seed: int) -> Resamples:
+    """Return resamples of counted judgments, of as many units as the log has.
+
+    Units are judgments of `PairCounts`, whole clusters of `ClusterCounts`.
+
+    Parameters
+    ----------
+    data : PairCounts or ClusterCounts
+    repetitions, seed : int
+        See `draws_of`.
+
+    Raises
+    ------
+    InputError
+        `PairCounts` of weighted judgments: what a unit is, is not known any more. See `draws_of`, too.
+    """
+    none, one_each = np.zeros(0, np.int64), np.zeros(0)
+    counts = data.counts if isinstance(data, ClusterCounts) else data
+    said: list[NDArray[Any]] = [counts.starts, counts.high, counts.forward, counts.backward, counts.ties]
+    if isinstance(data, ClusterCounts):
+        draws = draws_of(len(data), repetitions, seed, *said, data.starts, data.pair, data.cells)
+        row, cell = np.nonzero(data.cells)
+        starts = np.searchsorted(row, data.starts).astype(np.int64)
+        cells = (3 * data.pair[row] + cell).astype(np.int32)
+        return Resamples(counts, draws, starts, cells, np.ascontiguousarray(data.cells[row, cell]))
+    if data.weighted:
+        raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")
+    each = _cells_of(data).astype(np.int64)
+    judgments = int(each.sum())
+    draws = draws_of(judgments, repetitions, seed, *said)
+    if judgments > _MOST_DRAWN:
+        return Resamples(counts, draws, none, none.astype(np.int32), one_each)
+    return Resamples(counts, draws, none, np.repeat(np.arange(len(each), dtype=np.int32), each), one_each)
+
+
+def _cells_of(counts: PairCounts) -> NDArray[np.float64]:
+    return np.column_stack([counts.forward, counts.backward, counts.ties]).ravel()

@@ -1,0 +1,196 @@
+"""What can be ranked: counted votes, votes in their order, ballots, sessions; all behind one face."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.units import Units, units_of_counts, units_of_votes
+from rankbench.counts.votes import Votes
+from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.kinds.resamples import draws_of, resamples_of
+from rankbench.kinds.scales import connected
+from rankbench.kinds.scores import finite_scores
+
+__all__ = ["CountedVotes", "OrderedVotes", "RankedLog"]
+
+
+class RankedLog(ABC):
+    """A log that an aggregator can rank, with the units that are independent in it.
+
+    Attributes
+    ----------
+    items : list of str, length m
+    by_judge : bool
+        Whether judges are the units.
+    units : Units
+    """
+
+    items: list[str]
+    by_judge: bool
+
+    @property
+    @abstractmethod
+    def units(self) -> Units:
+        """What is independent, and how much of it there is."""
+
+    @abstractmethod
+    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
+        """Return the scores of the items, shape (m,).
+
+        Raises
+        ------
+        ContenderDiverged
+            They are not finite, or too far apart.
+        SpecError
+            There are more items than the aggregator can rank.
+        """
+
+    @abstractmethod
+    def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
+        """Return a number for each item, (m,): scores of the same number can be compared."""
+
+    @abstractmethod
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of resamples of the units, (B, m); rows of nan where there are none."""
+
+    def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the covariance of the scores by the aggregator's formula, (m, m)."""
+        raise SpecError("there are sandwich intervals for votes only; take bootstrap")
+
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know."""
+        return []
+
+
+@dataclass(frozen=True, eq=False)
+class CountedVotes(RankedLog):
+    """Votes as sums by pair, by judge (or vote, where they have weights) if that is the unit.
+
+    Attributes
+    ----------
+    data : PairCounts or ClusterCounts
+    by_judge : bool
+    """
+
+    data: PairCounts | ClusterCounts
+    by_judge: bool = False
+
+    @property
+    def counts(self) -> PairCounts:
+        """The sums over all units."""
+        return self.data.counts if isinstance(self.data, ClusterCounts) else self.data
+
+    @property
+    def items(self) -> list[str]:  # type: ignore[override]
+        """Names of the items."""
+        return self.counts.items
+
+    @cached_property
+    def units(self) -> Units:
+        """What is independent, and how much of it there is."""
+        return units_of_counts(self.data)
+
+    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
+        """Return the scores of the items, shape (m,)."""
+        return aggregator.from_counts(self.counts)
+
+    def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
+        """Return a number for each item, (m,)."""
+        return aggregator.scales(self.counts).of.astype(np.int64)
+
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of resamples of the units, (B, m)."""
+        return aggregator.replicates(scores, resamples_of(self.data, resamples, seed))
+
+    def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the covariance of the scores by the aggregator's formula, (m, m)."""
+        clusters = self.data if isinstance(self.data, ClusterCounts) else None
+        return aggregator.covariance(self.counts, scores, clusters)
+
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know."""
+        own, all_scales = len(aggregator.scales(self.counts)), len(connected(self.counts))
+        if own == all_scales:
+            return []
+        return [
+            "plain maximum likelihood: items that never won, or never lost, against the rest are infinitely far away; "
+            f"there are {own} scales (bradley-terry with its ridge has one for all that are connected)"
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedVotes(RankedLog):
+    """Votes one by one, in their order, for methods that are not made of counts.
+
+    Attributes
+    ----------
+    votes : Votes
+    by_judge : bool
+        Whether judges are the units; else single votes are.
+    """
+
+    votes: Votes
+    by_judge: bool = False
+
+    @property
+    def items(self) -> list[str]:  # type: ignore[override]
+        """Names of the items."""
+        return self.votes.items
+
+    @cached_property
+    def _unit(self) -> NDArray[np.int64]:
+        """Number of the unit of each vote, (n,)."""
+        if self.by_judge and self.votes.judges is not None:
+            return self.votes.judges
+        return np.arange(len(self.votes), dtype=np.int64)
+
+    @cached_property
+    def units(self) -> Units:
+        """What is independent, and how much of it there is."""
+        return units_of_votes(self.votes, self._unit)
+
+    def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
+        """Return the scores of the items, shape (m,)."""
+        return self._of_rows(aggregator, None)
+
+    def _of_rows(self, aggregator: Aggregator, rows: NDArray[np.int64] | None) -> NDArray[np.float64]:
+        m = len(self.items)
+        aggregator.check_size(m)
+        return finite_scores(aggregator.from_comparisons(self.votes.comparisons(rows), m), m)
+
+    def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
+        """Return a number for each item, (m,)."""
+        return connected(self.votes.counts()).of.astype(np.int64)
+
+    def replicates(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
+    ) -> NDArray[np.float64]:
+        """Return the scores of resamples of the units, (B, m)."""
+        votes, rows = self.votes, np.arange(len(self.votes))
+        draws = draws_of(
+            self.units.count, resamples, seed, votes.winners, votes.losers, votes.ties, votes.weights, self._unit
+        )
+        found = np.full((resamples, len(scores)), np.nan)
+        for r, row in enumerate(found):
+            try:
+                # In their order, a vote that was drawn twice two times in a row.
+                row[:] = self._of_rows(aggregator, np.repeat(rows, draws.times(r)[self._unit]))
+            except (ContenderDiverged, InputError):
+                continue
+        return found
+
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know."""
+        order = self.votes.order_note()
+        return [order] if order else []
