@@ -5,16 +5,13 @@ A class that defines one of them anew has another formula: it does not inherit t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.queries import Comparisons
-
-if TYPE_CHECKING:
-    from rankbench.kinds.aggregator import Aggregator
 
 __all__ = ["made_of_counts", "taken_back"]
 
@@ -31,18 +28,19 @@ def taken_back(own: set[str]) -> set[str]:
     return others - own
 
 
-def made_of_counts(cls: type[Aggregator], own: set[str]) -> dict[str, Any]:
+def made_of_counts(cls: Any, own: set[str]) -> dict[str, Any]:
     """Return `aggregate` and `from_comparisons` of a class that has `from_counts`, but for those of its own.
 
-    They call those of this very class: a class derived from it may call them by `super`.
+    They call those of this very class, an `Aggregator`: a class derived from it may call them by `super`.
     """
 
-    def from_comparisons(self: Aggregator, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
+    def from_comparisons(self: Any, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Aggregate the comparisons of one query, at least one, over its m items: what `from_counts` makes of them."""
-        return cls.from_counts(self, PairCounts.of(comparisons, m))
+        scores: NDArray[np.float64] = cls.from_counts(self, PairCounts.of(comparisons, m))
+        return scores
 
     def aggregate(
-        self: Aggregator,
+        self: Any,
         winners: NDArray[np.int32],
         losers: NDArray[np.int32],
         weights: NDArray[np.float64],
@@ -50,7 +48,8 @@ def made_of_counts(cls: type[Aggregator], own: set[str]) -> dict[str, Any]:
     ) -> NDArray[np.float64]:
         """Aggregate k comparisons, arrays of shape (k,), k >= 1, over m items: what `from_counts` makes of them."""
         offsets = np.array([0, len(winners)], dtype=np.int64)
-        return cls.from_comparisons(self, Comparisons(offsets, winners, losers, weights), m)
+        scores: NDArray[np.float64] = cls.from_comparisons(self, Comparisons(offsets, winners, losers, weights), m)
+        return scores
 
     made = {"aggregate": aggregate, "from_comparisons": from_comparisons}
     return {name: method for name, method in made.items() if name not in own}

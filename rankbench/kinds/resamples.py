@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ _MOST_DRAWN = 1 << 24
 class UnitDraws:
     """As many units as a log has, drawn with replacement, some times over.
 
-    Draw r depends on the log, the seed and r alone: more draws only add some.
+    Draw r depends on the number of units, the seed and r alone: more draws only add some.
 
     Attributes
     ----------
@@ -53,7 +52,7 @@ class UnitDraws:
         return times
 
 
-def draws_of(units: int, repetitions: int, seed: int, *said: NDArray[Any]) -> UnitDraws:
+def draws_of(units: int, repetitions: int, seed: int) -> UnitDraws:
     """Return draws of a log's units.
 
     Parameters
@@ -63,8 +62,6 @@ def draws_of(units: int, repetitions: int, seed: int, *said: NDArray[Any]) -> Un
         One at least.
     seed : int
         Not negative.
-    *said : ndarray
-        What the log says, which the draws depend on; see `rankbench.seeds.resample_entropy`.
 
     Raises
     ------
@@ -73,7 +70,7 @@ def draws_of(units: int, repetitions: int, seed: int, *said: NDArray[Any]) -> Un
     """
     if repetitions < 1 or seed < 0:
         raise InputError("resampling needs one repetition at least and a seed that is not negative")
-    words = np.random.SeedSequence(resample_entropy(seed, said)).generate_state(4 * repetitions, np.uint64)
+    words = np.random.SeedSequence(resample_entropy(seed, units)).generate_state(4 * repetitions, np.uint64)
     return UnitDraws(units, words.astype(np.uint64, copy=False).reshape(-1, 4))
 
 
@@ -144,9 +141,8 @@ def resamples_of(data: PairCounts | ClusterCounts, repetitions: int, seed: int) 
     """
     none, one_each = np.zeros(0, np.int64), np.zeros(0)
     counts = data.counts if isinstance(data, ClusterCounts) else data
-    said: list[NDArray[Any]] = [counts.starts, counts.high, counts.forward, counts.backward, counts.ties]
     if isinstance(data, ClusterCounts):
-        draws = draws_of(len(data), repetitions, seed, *said, data.starts, data.pair, data.cells)
+        draws = draws_of(len(data), repetitions, seed)
         row, cell = np.nonzero(data.cells)
         starts = np.searchsorted(row, data.starts).astype(np.int64)
         cells = (3 * data.pair[row] + cell).astype(np.int32)
@@ -155,7 +151,7 @@ def resamples_of(data: PairCounts | ClusterCounts, repetitions: int, seed: int) 
         raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")
     each = _cells_of(data).astype(np.int64)
     judgments = int(each.sum())
-    draws = draws_of(judgments, repetitions, seed, *said)
+    draws = draws_of(judgments, repetitions, seed)
     if judgments > _MOST_DRAWN:
         return Resamples(counts, draws, none, none.astype(np.int32), one_each)
     return Resamples(counts, draws, none, np.repeat(np.arange(len(each), dtype=np.int32), each), one_each)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -33,11 +32,6 @@ class _Lists(RankedLog):
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         """Return scores, (m,), of the log with each unit so many times, (G,); None: as it is."""
 
-    @property
-    @abstractmethod
-    def _said(self) -> tuple[NDArray[Any], ...]:
-        """All that the log says."""
-
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,)."""
         aggregator.check_size(len(self.items))
@@ -47,7 +41,7 @@ class _Lists(RankedLog):
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
     ) -> NDArray[np.float64]:
         """Return the scores of resamples of the units, (B, m)."""
-        draws = draws_of(self.units.count, resamples, seed, *self._said)
+        draws = draws_of(self.units.count, resamples, seed)
         drawn = np.full((resamples, len(self.items)), np.nan)
         for r, row in enumerate(drawn):
             try:
@@ -107,11 +101,6 @@ class Ballots(_Lists):
             return units_of_voters(orders.items, orders.starts, orders.weights, m)
         return units_of_lists(orders.items, orders.starts, unit, orders.weights, m)
 
-    @property
-    def _said(self) -> tuple[NDArray[Any], ...]:
-        orders = self.orders
-        return orders.starts, orders.items, orders.places, orders.weights, self._unit
-
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.orders
         if times is not None and self._voters:
@@ -146,10 +135,6 @@ class Sessions(_Lists):
         """What is independent, and how much of it there is."""
         shown, each = self.selections, np.arange(len(self.selections))
         return units_of_lists(shown.items, shown.starts, each, np.ones(len(shown)), len(self.items))
-
-    @property
-    def _said(self) -> tuple[NDArray[Any], ...]:
-        return tuple(array for array in vars(self.selections).values() if isinstance(array, np.ndarray))
 
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.selections

@@ -177,10 +177,8 @@ class OrderedVotes(RankedLog):
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
     ) -> NDArray[np.float64]:
         """Return the scores of resamples of the units, (B, m)."""
-        votes, rows = self.votes, np.arange(len(self.votes))
-        draws = draws_of(
-            self.units.count, resamples, seed, votes.winners, votes.losers, votes.ties, votes.weights, self._unit
-        )
+        rows = np.arange(len(self.votes))
+        draws = draws_of(self.units.count, resamples, seed)
         found = np.full((resamples, len(scores)), np.nan)
         for r, row in enumerate(found):
             try:

@@ -155,9 +155,18 @@ def test_aggregators_in_fits_protocols_and_rankings(bad: tuple[Any, str], monkey
     said = Comparisons(np.array([0, 2]), one, two, np.ones(2))
     with pytest.raises(PluginError, match=words):
         Borda().from_comparisons(said, 3)
+
+    class FromCounts(Aggregator):
+        name = "from-counts"
+        source = "a test"
+        __module__ = "foreign"
+
+        def from_counts(self, counts: PairCounts) -> Any:
+            return spoilt(np.ones(counts.m))
+
     counts = PairCounts(["a", "b", "c"], np.array([0, 1, 2, 2]), two, np.ones(2), np.zeros(2), np.zeros(2), 2)
     with pytest.raises(PluginError, match=words):
-        Borda().from_counts(counts)
+        FromCounts().from_counts(counts)
 
 
 def test_what_a_mixin_brings_is_foreign_too(bad: tuple[Any, str]) -> None:
