@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rankbench.counts.dataset import log_file
     from rankbench.kinds.aggregator import Aggregator
     from rankbench.kinds.claim import ClaimKind
+    from rankbench.kinds.counts import PairCounts
     from rankbench.kinds.dataset import Dataset
     from rankbench.kinds.figure import FigureKind
     from rankbench.kinds.loss import Loss
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from rankbench.kinds.protocol import Protocol
     from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
     from rankbench.kinds.reader import Reader
+    from rankbench.kinds.resamples import Resamples
     from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
     from rankbench.kinds.table import TableKind
     from rankbench.plugin.hookspecs import hookimpl
@@ -53,12 +55,14 @@ __all__ = [
     "Model",
     "Optimizer",
     "Orders",
+    "PairCounts",
     "PairwiseSurrogate",
     "Penalty",
     "Problem",
     "Protocol",
     "Queries",
     "Reader",
+    "Resamples",
     "ScoreSurrogate",
     "Selections",
     "Solver",
@@ -94,11 +98,13 @@ _HOMES = {
     "Optimizer": "rankbench.kinds.optimizer",
     "Orders": "rankbench.kinds.queries",
     "PairwiseSurrogate": "rankbench.kinds.surrogate",
+    "PairCounts": "rankbench.kinds.counts",
     "Penalty": "rankbench.kinds.penalty",
     "Problem": "rankbench.kinds.optimizer",
     "Protocol": "rankbench.kinds.protocol",
     "Queries": "rankbench.kinds.queries",
     "Reader": "rankbench.kinds.reader",
+    "Resamples": "rankbench.kinds.resamples",
     "ScoreSurrogate": "rankbench.kinds.surrogate",
     "Selections": "rankbench.kinds.queries",
     "Solver": "rankbench.kinds.optimizer",

@@ -186,7 +186,7 @@ def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) ->
     here = "leave --executor out to do it on this machine"
     if by is not None:
         raise SpecError(f"a cluster counts the whole log, not query by query; {here}")
-    if source.table == "comparisons" and not aggregator.ranks_counts():
+    if isinstance(source.table, ComparisonTable) and not aggregator.ranks_counts():
         raise SpecError(f"{aggregator.name!r} takes votes one by one (it has no from_counts), not in parts; {here}")
     if source.parquet is None:
         raise SpecError(
