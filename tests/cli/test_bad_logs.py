@@ -226,7 +226,10 @@ MISTAKES = {
     "a method of graphs": (["--method", "average-adjacency"], "a ranking needs scores"),
     "the truth": (["--method", "limit-scores"], "a log has none"),
     "judges that are not there": (["--intervals", "judges"], "the log does not say who judged"),
-    "a sandwich of another method": (["--method", "borda", "--intervals", "sandwich"], "for bradley-terry only"),
+    "a sandwich of another method": (
+        ["--method", "borda", "--intervals", "sandwich"],
+        "no formula for sandwich intervals",
+    ),
     "a role that does not exist": (["--columns", "lft=winner"], "did you mean 'left'"),
     "a column that is not there": (["--columns", "winner=winer"], "did you mean 'winner'"),
 }

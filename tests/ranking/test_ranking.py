@@ -94,7 +94,7 @@ def test_who_counts_votes_is_shown_votes_and_not_their_sums() -> None:
 
 
 def test_aggregate_runs_what_a_plugin_derives_from_a_built_in_aggregator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rankbench.plugin.manager.get", lambda base, text: Own())
+    monkeypatch.setattr("rankbench.ranking.aggregate._aggregator", lambda method: Own())
     frame = pl.DataFrame({"winner": ["a", "b", "c"], "loser": ["b", "c", "a"]})
     assert aggregate(frame, "own").table["score"].to_list() == [2.0, 1.0, 0.0]
     with pytest.raises(SpecError, match="no formula for sandwich intervals"):
