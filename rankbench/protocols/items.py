@@ -66,10 +66,9 @@ class Items(Protocol):
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a log")
         log = votes_of(dataset)
-        table = table_kind(dataset.table)
-        source = LogSource(str(dataset), None, table, dataset.scan())
+        source = LogSource(str(dataset), None, table_kind(dataset.table), dataset.scan()).judged()
         ranked: CountedVotes | Ballots
-        if isinstance(table, OrderTable):
+        if isinstance(source.table, OrderTable):
             ranked, facts = pooled_ballots(source, judges=self.intervals == "judges"), LogFacts(0, 0, 0)
             arrays = _pack_ballots(ranked)
         else:
