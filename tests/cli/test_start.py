@@ -23,6 +23,7 @@ from typing import ClassVar
 import polars as pl
 from pydantic import Field, field_validator
 import rankbench
+from rankbench.kinds.metric import Metric
 
 
 def at(place):
@@ -75,7 +76,7 @@ class Prepares(rankbench.Protocol):
     source = "test"
     contender = "method"
     table = None
-    metrics: ClassVar = {"gain": "maximize"}
+    metrics: ClassVar = (Metric("gain", "maximize", "What it gains."),)
     splits: ClassVar = {"heldout": "Units"}
 
     def prepare(self, dataset, seed):
