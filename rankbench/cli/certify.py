@@ -37,7 +37,18 @@ __all__ = ["certify"]
 @click.option("--mu", type=click.Path(path_type=Path), help="Decide the distribution in this JSON file; no search.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the search.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the certificate to this file.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw the counterexample to this file, .png or .svg.",
+)
 @click.option("--verify", type=click.Path(path_type=Path), help="Check the certificate in this file; nothing else.")
+@click.option(
+    "--all",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Answer the suite consistency into this folder.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the certificate.")
 @click.pass_context
 def certify(
@@ -53,7 +64,9 @@ def certify(
     mu: Path | None,
     seed: int,
     out: Path | None,
+    picture: Path | None,
     verify: Path | None,
+    folder: Path | None,
     as_json: bool,
 ) -> None:
     """Decide whether a surrogate is consistent, with a proof.
@@ -64,12 +77,19 @@ def certify(
     search: --verify FILE, or python -m rankbench.certify.check FILE. Its format is in
     docs/certificates.md.
     """
-    if (surrogate is None) == (verify is None):
-        raise click.UsageError("give a SURROGATE, or a certificate with --verify", ctx)
+    if sum(given is not None for given in (surrogate, verify, folder)) != 1:
+        raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all", ctx)
     if verify is not None:
         from rankbench.certify.check import main
 
         ctx.exit(main([str(verify)]))
+    if picture is not None and picture.suffix not in (".png", ".svg"):
+        raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", ctx, param_hint="--picture")
+    if folder is not None:
+        from rankbench.certify.suite import consistency
+
+        consistency(folder, click.echo)
+        return
     from rankbench.certify.certification import certify as find
 
     found = find(
@@ -90,6 +110,12 @@ def certify(
         click.echo(found.label)
         click.echo()
         click.echo(click.wrap_text(found.words(), width=100))
+    if picture is not None:
+        from rankbench.reports.figures.counterexample import draw_counterexample
+
+        picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
+        if not as_json:
+            click.echo(f"\npicture: {picture}")
     if out is not None:
         found.write(out)
         if not as_json:

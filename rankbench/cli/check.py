@@ -94,7 +94,11 @@ def _show(results: list[CheckResult], verbose: bool) -> None:
         for component, own in components.items()
     ]
     print_table(("component", "status", "executed", "failed", "skipped", "time"), rows)
-    shown = [(r.component, r.check, r.status, r.reason) for r in results if verbose or not r.ok]
+    shown = [
+        (r.component, r.check, r.status, r.reason)
+        for r in results
+        if verbose or not r.ok or (r.status == "passed" and r.reason)
+    ]
     if not verbose:
         shown += [
             (component, "all of them", "skipped", "; ".join(dict.fromkeys(r.reason for r in own)))

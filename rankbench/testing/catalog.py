@@ -7,11 +7,15 @@ import inspect
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rankbench.errors import SpecError, nearest
 from rankbench.testing.subjects import Subject
 
 __all__ = ["Check", "all_checks", "check", "checks_for", "named"]
+
+
+F = TypeVar("F", None, "str | None")
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Check:
     name : str
         Kebab-case.
     function : callable
-        Raises `CheckFailed` or `CheckSkipped`; returns nothing.
+        Raises `CheckFailed` or `CheckSkipped`; returns nothing, or what there is to report of one that passed.
     kinds : tuple of str
         The kinds of components that it is for; empty: all of them.
     family : str
@@ -31,7 +35,7 @@ class Check:
     """
 
     name: str
-    function: Callable[[Subject], None]
+    function: Callable[[Subject], str | None]
     kinds: tuple[str, ...]
     family: str
 
@@ -48,10 +52,10 @@ class Check:
 _checks: dict[str, Check] = {}
 
 
-def check(*kinds: str) -> Callable[[Callable[[Subject], None]], Callable[[Subject], None]]:
+def check(*kinds: str) -> Callable[[Callable[[Subject], F]], Callable[[Subject], F]]:
     """Enter a function among the checks, under its name with hyphens, for these kinds (none: all)."""
 
-    def enter(function: Callable[[Subject], None]) -> Callable[[Subject], None]:
+    def enter(function: Callable[[Subject], F]) -> Callable[[Subject], F]:
         name = function.__name__.replace("_", "-")
         _checks[name] = Check(name, function, kinds, function.__module__.rpartition(".")[2])
         return function

@@ -33,7 +33,7 @@ class CheckResult:
         Name of the check, kebab-case.
     status : Status
     reason : str
-        Why it failed or was skipped; empty if it passed.
+        Why it failed or was skipped; if it passed, what it reports, mostly nothing.
     seconds : float
     """
 

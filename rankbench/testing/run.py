@@ -97,11 +97,11 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
     """
     threads_before(type(subject.it))
     start = time.perf_counter()
-    failure, skipped = "", ""
+    failure, skipped, remark = "", "", ""
     try:
         _need_packages(subject)
         with watched(type(subject.it)):
-            check.function(subject)
+            remark = check.function(subject) or ""
     except CheckSkipped as skip:
         skipped = str(skip)
     except CheckFailed as failed:
@@ -112,7 +112,7 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
     except BaseException as error:
         failure = f"raised {said(error)}"
     seconds = time.perf_counter() - start
-    return outcome(str(subject), check.name, failure, skipped, expected, seconds)
+    return outcome(str(subject), check.name, failure, skipped, expected, seconds, remark)
 
 
 def _need_packages(subject: Subject) -> None:
@@ -131,13 +131,13 @@ def _need_packages(subject: Subject) -> None:
 
 
 def outcome(
-    component: str, check: str, failure: str, skipped: str, expected: str | None, seconds: float
+    component: str, check: str, failure: str, skipped: str, expected: str | None, seconds: float, remark: str = ""
 ) -> CheckResult:
     """Return the result of a check that failed, was skipped (both with a reason), or passed."""
     if skipped:
         return CheckResult(component, check, "skipped", skipped, seconds)
     if expected is None:
-        return CheckResult(component, check, "failed" if failure else "passed", failure, seconds)
+        return CheckResult(component, check, "failed" if failure else "passed", failure or remark, seconds)
     if failure:
         return CheckResult(component, check, "expected", f"{expected} ({failure})", seconds)
     return CheckResult(component, check, "failed", f"it passes, but was expected to fail: {expected}", seconds)

@@ -1,0 +1,182 @@
+"""The suite `consistency`: every built-in surrogate, loss and class of noise, each with a certificate."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankbench.certify.certificate import Certificate
+from rankbench.certify.certification import SHORT_LOSSES, certify
+from rankbench.certify.laws import NoiseClass
+from rankbench.certify.words import NOISE_WORDS
+from rankbench.errors import InputError
+
+__all__ = ["Entry", "consistency", "entries"]
+
+PAIRWISE = ("logistic", "exponential", "squared-hinge", "squared", "hinge")
+SCORES = (
+    "regression",
+    "regression:normalize=false",
+    "order-preserving",
+    "order-preserving-err",
+    "order-preserving-as-printed",
+    "cross-entropy",
+    "listnet",
+)
+LINEAR = ("linear", "linear-power")
+
+LAWS = {3: 200, 4: 60}
+"""Laws that are searched, by the number of items: the same everywhere, whatever the machine."""
+
+SLOW_LAWS = {3: 60, 4: 12}
+"""The same of surrogates that take linear programs or have no exact form."""
+
+SLOW = ("pairwise-hinge", "listnet", "regression")
+
+HEAD = ("surrogate", "aggregator", "loss", "noise", "items", "verdict", "gap", "arithmetic", "laws", "certificate")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One question of the suite."""
+
+    surrogate: str
+    aggregator: str | None
+    loss: str
+    noise: NoiseClass
+    items: int
+
+    @property
+    def file(self) -> str:
+        """Name of its certificate."""
+        name = self.surrogate.replace(":", "-").replace("=", "-")
+        after = f"-on-{self.aggregator}" if self.aggregator else ""
+        return f"{name}{after}_{self.loss}_{self.noise}_{self.items}.json"
+
+    def certify(self) -> Certificate:
+        """Answer it."""
+        slow = self.surrogate.startswith(SLOW) and (
+            self.loss == "pairwise" or not self.surrogate.startswith("regression")
+        )
+        laws = (SLOW_LAWS if slow else LAWS)[self.items]
+        return certify(
+            self.surrogate,
+            loss=self.loss,
+            noise=self.noise,
+            items=self.items,
+            aggregator=self.aggregator,
+            budget="1h",
+            laws=laws,
+        )
+
+
+def entries() -> Iterator[Entry]:
+    """Return the questions: graphs in each class of noise, grades once, as they are in all classes."""
+    forms = [f"pairwise-{phi}{form}" for phi in PAIRWISE for form in ("", ":form=margin")]
+    of_graphs: list[tuple[str, str | None]] = [(name, None) for name in (*forms, *LINEAR, *SCORES)]
+    of_graphs += [(f"pairwise-{phi}", "difference-graph") for phi in PAIRWISE]
+    classes: tuple[NoiseClass, ...] = ("low", "dag", "any")
+    for (name, aggregator), noise, items in itertools.product(of_graphs, classes, LAWS):
+        yield Entry(name, aggregator, "pairwise", noise, items)
+    of_scores = (*SCORES, *LINEAR, *(f"pairwise-{phi}" for phi in PAIRWISE))
+    for name, loss, items in itertools.product(of_scores, list(SHORT_LOSSES)[1:], LAWS):
+        yield Entry(name, None, loss, "any", items)
+
+
+def consistency(out: Path, told: Callable[[str], None]) -> int:
+    """Answer all questions into a folder: certificates, ``leaderboard.csv`` and ``leaderboard.md``.
+
+    Parameters
+    ----------
+    out : Path
+        New, or of an earlier run: what is in ``certificates/`` is made again.
+    told : callable
+        Is told each answer, a line.
+
+    Returns
+    -------
+    int
+        Number of answers.
+
+    Raises
+    ------
+    InputError
+        The folder holds something else.
+    """
+    folder = out / "certificates"
+    if out.exists() and any(out.iterdir()) and not folder.is_dir():
+        raise InputError(f"{out} holds something else than the suite consistency; name a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.json"):
+        old.unlink()
+    rows = []
+    for entry in entries():
+        certificate = entry.certify()
+        certificate.write(folder / entry.file)
+        rows.append(_row(entry, certificate))
+        told(f"{entry.file}: {certificate.label}")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEAD)
+    writer.writerows(rows)
+    (out / "leaderboard.csv").write_text(text.getvalue(), encoding="utf-8")
+    (out / "leaderboard.md").write_text(_page(rows), encoding="utf-8")
+    return len(rows)
+
+
+def _row(entry: Entry, certificate: Certificate) -> tuple[str, ...]:
+    gap = f"{float(certificate.gap):.4g}" if certificate.verdict in ("VIOLATION", "VIOLATION_BOUNDARY") else ""
+    searched = certificate.content.get("searched", {}).get("laws", "")
+    return (
+        entry.surrogate,
+        entry.aggregator or "",
+        entry.loss,
+        entry.noise,
+        str(entry.items),
+        certificate.verdict,
+        gap,
+        str(certificate.content["arithmetic"]),
+        str(searched),
+        f"certificates/{entry.file}",
+    )
+
+
+def _page(rows: list[tuple[str, ...]]) -> str:
+    lines = [
+        "# Consistency",
+        "",
+        "Who minimizes a surrogate's risk should minimize the loss's: Definition 3 of Duchi, Mackey and Jordan (2013). Every built-in",
+        "surrogate, loss and class of noise, each with a certificate that can be checked without rankbench's search:",
+        "",
+        "    python -m rankbench.certify.check certificates/*.json",
+        "",
+        "- **VIOLATION**: under the distribution in the certificate, wrong scores have a smaller surrogate risk than all right ones, by the gap.",
+        "- **VIOLATION_BOUNDARY**: they have the same infimum, exactly; the gap is 0.",
+        "- **CONSISTENT**: proved for the whole class.",
+        "- **NO_COUNTEREXAMPLE_FOUND**: so many distributions were looked at, which proves nothing.",
+        "",
+        "Gaps are in units of the certificate's weights and do not compare between surrogates. *numerical*: the surrogate's own values in double",
+        "precision; the others are proved in exact or interval arithmetic. Noise: "
+        + "; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())
+        + ".",
+        "Distributions of grades are in all three, as leads of mean gains add up along paths. Logarithmic discounts are tables of 6 decimals.",
+        "",
+    ]
+    for loss in SHORT_LOSSES:
+        shown = [row for row in rows if row[2] == loss]
+        lines += [
+            f"## {loss}",
+            "",
+            "| surrogate | noise | items | verdict | gap | arithmetic |",
+            "|---|---|--:|---|--:|---|",
+        ]
+        for surrogate, aggregator, _, noise, items, verdict, gap, arithmetic, laws, file in shown:
+            name = f"`{surrogate}`" + (f" on `{aggregator}`" if aggregator else "")
+            counted = f" ({laws} laws)" if verdict == "NO_COUNTEREXAMPLE_FOUND" else ""
+            lines.append(f"| {name} | {noise} | {items} | [{verdict}]({file}){counted} | {gap} | {arithmetic} |")
+        lines.append("")
+    return "\n".join(lines)

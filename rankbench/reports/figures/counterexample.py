@@ -1,0 +1,129 @@
+"""A counterexample of `rankbench certify` in one picture: who leads whom, what is right, what the surrogate does."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rankbench.certify.certificate import Certificate
+from rankbench.certify.outcome import OrderRisks, order_risks
+from rankbench.certify.words import difference_edges, preferred_order, right_orders, shown
+from rankbench.errors import InputError
+from rankbench.reports.figures.style import COLORS, RC, render, safe
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_counterexample"]
+
+RIGHT, WRONG = COLORS[2], COLORS[1]
+MOST_ORDERS = 24
+"""Orders that have bars of their own; of more, those with the least surrogate risk."""
+
+
+def draw_counterexample(certificate: Certificate) -> dict[str, bytes]:
+    """Return the picture as SVG and as PNG, by suffix.
+
+    At left the difference graph, or the grades; in the middle every order's true risk, at right the
+    least surrogate risk of scores that order the items so: both above the smallest one. Right orders
+    are dots, wrong ones crosses.
+
+    Raises
+    ------
+    InputError
+        The certificate is not about one law.
+    """
+    law = certificate.law
+    if law is None or not certificate.alpha:
+        raise InputError(f"{certificate.label} is not about one distribution: there is nothing to draw")
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    risks = order_risks(certificate.content)
+    rows = sorted(risks, key=lambda row: (row.surrogate, row.true))[:MOST_ORDERS]
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        height = max(3.4, 1.7 + 0.2 * len(rows))
+        figure = Figure(figsize=(9.0, height), layout="constrained")
+        left, middle, last = figure.subplots(1, 3, width_ratios=(1.15, 1, 1))
+        if law.of_graphs:
+            _draw_graph(left, certificate)
+        else:
+            _draw_grades(left, certificate)
+        _draw_risks(middle, rows, "true", f"true risk: {certificate.loss}", names=True)
+        _draw_risks(last, rows, "surrogate", "least surrogate risk", names=False)
+        right = ", ".join(right_orders(certificate.content))
+        said = f"right: {right}; the surrogate prefers {preferred_order(certificate.content)}"
+        figure.suptitle(f"{safe(f'{certificate.surrogate}: {certificate.label}')}\n{safe(said)}", fontsize=9.5)
+        handles, names = last.get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=2)
+        return render(figure)
+
+
+def _draw_graph(axes: Axes, certificate: Certificate) -> None:
+    """Draw who leads whom on average, on a circle, item 1 at the top."""
+    law = certificate.law
+    m = law.items if law else 0
+    at = [(math.sin(2 * math.pi * i / m), math.cos(2 * math.pi * i / m)) for i in range(m)]
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    axes.set_xlim(-1.55, 1.55)
+    axes.set_ylim(-1.45, 1.55)
+    for (i, j), weight in difference_edges(law).items() if law else ():
+        start, end = np.array(at[i]), np.array(at[j])
+        axes.annotate(
+            "",
+            xy=tuple(end),
+            xytext=tuple(start),
+            arrowprops={"arrowstyle": "-|>", "color": "#444444", "shrinkA": 13, "shrinkB": 13, "linewidth": 1.3},
+        )
+        along = 0.5 if m < 4 else 0.36
+        middle = start + along * (end - start)
+        box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+        axes.text(float(middle[0]), float(middle[1]), shown(weight), ha="center", va="center", fontsize=8, bbox=box)
+    for i, (x, y) in enumerate(at):
+        axes.plot([x], [y], "o", markersize=20, color=COLORS[0])
+        axes.text(x, y, str(i + 1), ha="center", va="center", color="white", fontsize=10, fontweight="bold")
+    scores = ", ".join(f"{float(a):.3g}" for a in certificate.alpha)
+    axes.set_title(safe("difference graph of the mean"))
+    axes.text(0.0, -1.4, safe(f"scores of the surrogate: {scores}"), ha="center", va="center", fontsize=8)
+
+
+def _draw_grades(axes: Axes, certificate: Certificate) -> None:
+    """Draw the grades as a table, with the scores under them."""
+    law = certificate.law
+    axes.set_axis_off()
+    axes.set_title("grades, and their probabilities")
+    if law is None:
+        return
+    cells = [[f"{w}", *(shown(g) for g in s if not isinstance(g, tuple))] for w, s in law.support]
+    cells.append(["scores", *(f"{float(a):.3g}" for a in certificate.alpha)])
+    table = axes.table(
+        cellText=cells, colLabels=["p", *(f"item {i + 1}" for i in range(law.items))], loc="center", cellLoc="center"
+    )
+    table.auto_set_font_size(False)
+    table.set_fontsize(8)
+    table.scale(1.0, 1.5)
+
+
+def _draw_risks(axes: Axes, rows: list[OrderRisks], which: str, title: str, names: bool) -> None:
+    values = np.array([getattr(row, which) for row in rows])
+    above = values - values.min()
+    places = np.arange(len(rows))[::-1]
+    for place, row, value in zip(places, rows, above, strict=True):
+        color = RIGHT if row.right else WRONG
+        axes.plot([0.0, value], [place, place], color=color, linewidth=1.2)
+        axes.plot([value], [place], marker="o" if row.right else "X", color=color, markersize=6, clip_on=False)
+    axes.set_yticks(places, [row.order for row in rows] if names else ["" for _ in rows])
+    axes.set_ylim(-0.7, len(rows) - 0.3)
+    top = float(above.max()) or 1.0
+    axes.set_xlim(-0.04 * top, 1.08 * top)
+    axes.set_xlabel("above the smallest")
+    axes.set_title(safe(title))
+    for right, word in ((True, "right"), (False, "wrong")):
+        if any(row.right == right for row in rows):
+            marker, color = ("o", RIGHT) if right else ("X", WRONG)
+            axes.plot([], [], marker=marker, color=color, label=word)
