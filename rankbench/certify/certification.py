@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -19,7 +20,8 @@ from rankbench.certify.newton import on_cone, somewhere
 from rankbench.certify.numerical import NumericalFinding, decide_numerically, lowest
 from rankbench.certify.pointwise import PointFinding, decide_at
 from rankbench.certify.probe import probe, risk_of
-from rankbench.certify.search import draws, in_two_graphs, smaller, widened
+from rankbench.certify.screen import suspicious
+from rankbench.certify.search import draws, in_two_graphs, small_graphs, smaller, widened
 from rankbench.certify.seen import (
     EXACT_AGGREGATORS,
     Aggregated,
@@ -49,6 +51,12 @@ EDGE = 1e-9
 BOUNDARIES = 12
 """Equalities that are found before the search for a strict inequality is given up."""
 
+
+BATCH = 100
+"""Laws that are screened together."""
+
+CLEAR = 1e-4
+"""Gap that a small counterexample must have to be taken."""
 
 SEEN = 1e-7
 """Margins below this are not looked for: they could not be told from rounding."""
@@ -283,11 +291,34 @@ class _Question:
     def _small(self, law: Law, searched: dict[str, Any]) -> Certificate:
         """Return the certificate of a violation, of a law made easy to follow."""
         merge = self.loss.graphs and isinstance(self.surrogate, PairwiseSurrogate) and self.surrogate.linear
-        for one in (smaller(widened(law, self.noise, self._judge), self.noise, self._judge, merge), law):
+        for one in (self._smallest(law, merge), law):
             finding, exact = self._decide(one)
             if finding.verdict in ("VIOLATION", "VIOLATION_BOUNDARY"):
                 return self._certificate(finding, one, exact, searched)
         raise AssertionError("a violation was found")
+
+    def _smallest(self, law: Law, merge: bool) -> Law:
+        """Return a law with a violation that a person can follow: one of few edges, or one made of `law`."""
+        exact = self._exact(seen_law(law, self.aggregated))
+        if self.loss.graphs and self.items > 2 and exact is not None and not linear_pieces(exact):
+            for one in self._suspects(small_graphs(self.noise, self.items)):
+                if self._judge(one) > CLEAR:
+                    return in_two_graphs(one.mean, self.items) if merge else one
+        return smaller(widened(law, self.noise, self._judge), self.noise, self._judge, merge)
+
+    def _suspects(self, laws: Iterable[Law]) -> Iterator[Law]:
+        """Return the laws that a screen of many at once takes for violations."""
+        rest = iter(laws)
+        while batch := list(itertools.islice(rest, BATCH)):
+            exact = [self._exact(seen_law(law, self.aggregated)) for law in batch]
+            known = [one for one in exact if one is not None and one.risk.terms]
+            pairs = all(sum(term.coefficients) == 0 for one in known for term in one.risk.terms)
+            if len(known) < len(batch) or not pairs or len({one.phis for one in known}) != 1 or self.noise == "any":
+                yield from batch
+                continue
+            for law, suspected in zip(batch, suspicious(batch, known), strict=True):
+                if suspected:
+                    yield law
 
     def _decidable(self) -> bool:
         if not (self.loss.graphs and isinstance(self.surrogate, PairwiseSurrogate)):

@@ -17,11 +17,14 @@ import numpy as np
 from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
 from rankbench.kinds.exact import ExactGraph, ExactScores
 
-__all__ = ["draws", "in_two_graphs", "single_edges", "smaller", "widened"]
+__all__ = ["draws", "in_two_graphs", "single_edges", "small_graphs", "smaller", "widened"]
 
 Counts = dict[tuple[int, int], int]
 Judge = Callable[[Law], float]
 """By how much the least risk of wrong orders is below that of right ones; below 0: not at all."""
+
+LARGEST_SUM = 18
+"""Of the counts of small graphs that are tried first."""
 
 WIDENINGS = 40
 """Laws that are looked at while a gap is made larger."""
@@ -90,6 +93,22 @@ def in_two_graphs(mean: ExactGraph, m: int) -> Law:
         sides[int(place[i] > place[j])][i, j] = weight * scale / common
     kept = [side for side in sides if side]
     return Law(m, tuple((Fraction(1, len(kept)), side) for side in kept))
+
+
+def small_graphs(noise: NoiseClass, m: int) -> Iterator[Law]:
+    """Return laws of a class with few edges and small whole counts, those with the smallest sums first.
+
+    Edges are those of Theorem 2's proof: 1 over 2, 2 over 3 and 1 over 3, and one against, 3 over 1.
+    Turning all orders around exchanges the first two.
+    """
+    for total in range(2, LARGEST_SUM + 1):
+        for cuts in itertools.combinations(range(total + 3), 3):
+            parts = [b - a - 1 for a, b in itertools.pairwise((-1, *cuts, total + 3))]
+            counts = {pair: n for pair, n in zip(((0, 1), (1, 2), (0, 2), (2, 0)), parts, strict=True) if n}
+            if np.gcd.reduce(parts) == 1 and parts[0] <= parts[1]:
+                law = single_edges(counts, m)
+                if not why_not_in_class(noise, law):
+                    yield law
 
 
 def widened(law: Law, noise: NoiseClass, judge: Judge) -> Law:

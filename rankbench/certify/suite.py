@@ -145,27 +145,28 @@ def _row(entry: Entry, certificate: Certificate) -> tuple[str, ...]:
     )
 
 
+_INTRODUCTION = f"""# Consistency
+
+Who minimizes a surrogate's risk should minimize the loss's: Definition 3 of Duchi, Mackey and Jordan (2013). Every
+built-in surrogate, loss and class of noise, each with a certificate that can be checked without rankbench's search:
+
+    python -m rankbench.certify.check certificates/*.json
+
+- **VIOLATION**: under the distribution in the certificate, wrong scores have a smaller surrogate risk than all right
+  ones, by the gap.
+- **VIOLATION_BOUNDARY**: they have the same infimum, exactly; the gap is 0.
+- **CONSISTENT**: proved for the whole class.
+- **NO_COUNTEREXAMPLE_FOUND**: so many distributions were looked at, which proves nothing.
+
+Gaps are in units of the certificate's weights and do not compare between surrogates. *numerical*: the surrogate's own
+values in double precision; the others are proved in exact or interval arithmetic. Noise:
+{"; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())}. Distributions of grades are in all three, as
+leads of mean gains add up along paths. Logarithmic discounts are tables of 6 decimals.
+"""
+
+
 def _page(rows: list[tuple[str, ...]]) -> str:
-    lines = [
-        "# Consistency",
-        "",
-        "Who minimizes a surrogate's risk should minimize the loss's: Definition 3 of Duchi, Mackey and Jordan (2013). Every built-in",
-        "surrogate, loss and class of noise, each with a certificate that can be checked without rankbench's search:",
-        "",
-        "    python -m rankbench.certify.check certificates/*.json",
-        "",
-        "- **VIOLATION**: under the distribution in the certificate, wrong scores have a smaller surrogate risk than all right ones, by the gap.",
-        "- **VIOLATION_BOUNDARY**: they have the same infimum, exactly; the gap is 0.",
-        "- **CONSISTENT**: proved for the whole class.",
-        "- **NO_COUNTEREXAMPLE_FOUND**: so many distributions were looked at, which proves nothing.",
-        "",
-        "Gaps are in units of the certificate's weights and do not compare between surrogates. *numerical*: the surrogate's own values in double",
-        "precision; the others are proved in exact or interval arithmetic. Noise: "
-        + "; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())
-        + ".",
-        "Distributions of grades are in all three, as leads of mean gains add up along paths. Logarithmic discounts are tables of 6 decimals.",
-        "",
-    ]
+    lines = [_INTRODUCTION]
     for loss in SHORT_LOSSES:
         shown = [row for row in rows if row[2] == loss]
         lines += [
