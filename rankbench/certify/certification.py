@@ -358,7 +358,8 @@ class _Question:
         searched: dict[str, Any],
     ) -> Certificate:
         if law is None or finding.verdict == "INCONCLUSIVE":
-            content = self._frame("INCONCLUSIVE", "numerical" if exact is None else "interval")
+            arithmetic = "exact" if law is None else "numerical" if exact is None else "interval"
+            content = self._frame("INCONCLUSIVE", arithmetic)
             content |= {"mu": law.to_json() if law else [], "searched": {**searched, "margin": f"{finding.margin:.6g}"}}
             return Certificate(content)
         rational = exact is not None and all(phi.exact for phi in exact.phis) and not exact.risk.entropy

@@ -15,7 +15,16 @@ from typing import Any
 
 from rankbench.certify.checking.bounds import Question, check_bounds, check_numerical, check_point
 from rankbench.certify.checking.cells import check_cells
-from rankbench.certify.checking.law import Levels, aggregated, in_class, law, mean_graph, true_risk, weak_orders
+from rankbench.certify.checking.law import (
+    LARGEST_SEEN,
+    Levels,
+    aggregated,
+    in_class,
+    law,
+    mean_graph,
+    true_risk,
+    weak_orders,
+)
 from rankbench.certify.checking.names import check_name
 from rankbench.certify.checking.numbers import Phi, Rejected, rationals, whole
 from rankbench.certify.checking.rules import TermSum, followed, merged, read_risk
@@ -24,7 +33,7 @@ __all__ = ["SCHEMA", "Checked", "Rejected", "check", "check_file", "main"]
 
 SCHEMA = "rankbench-certificate/1"
 
-MOST_BYTES = 8_000_000
+MOST_BYTES = 4_000_000
 """Of a certificate's file."""
 
 POINTWISE = ("VIOLATION", "VIOLATION_BOUNDARY", "CONSISTENT_AT_MU")
@@ -136,9 +145,9 @@ def _checked(cert: Any) -> Checked:
     wrong = [levels for levels, risk in risks.items() if risk > least]
     if cert["arithmetic"] == "numerical":
         return _numerical(cert, m, right, wrong)
+    if len(cert["phis"]) > 4:
+        raise Rejected("there are at most 4 phis")
     phis = [Phi(phi) for phi in cert["phis"]]
-    if not 0 <= len(phis) <= 20:
-        raise Rejected("there are at most 20 phis")
     risk, trusted = _risk(cert, m, mu, phis)
     question = Question(m, phis, risk, right, wrong)
     alpha = rationals(cert["alpha"], m)
@@ -158,7 +167,7 @@ def _numerical(cert: Any, m: int, right: list[Levels], wrong: list[Levels]) -> C
 
 def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, tuple[str, ...]]:
     """Return the law's sum of terms, after following how it comes about from mu."""
-    seen = law(cert["seen"], m)
+    seen = law(cert["seen"], m, LARGEST_SEEN)
     sums = [(w, read_risk(e["surrogate"], m, len(phis))) for (w, _), e in zip(seen, cert["seen"], strict=True)]
     aggregation, trusted = cert["aggregation"], []
     if aggregation is None:

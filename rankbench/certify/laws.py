@@ -27,6 +27,9 @@ NoiseClass: TypeAlias = Literal["low", "dag", "any"]
 FEWEST, MOST = 2, 5
 """Items."""
 
+MOST_STRUCTURES = 60
+"""That a law may have: as many as a checker goes through within seconds."""
+
 
 @dataclass(frozen=True)
 class Law:
@@ -121,6 +124,8 @@ def law_from_json(written: object, items: int | None = None) -> Law:
         written = written["mu"]
     if not isinstance(written, list | tuple) or not written:
         raise InputError('mu is a list of {"weight": "1/2", "structure": ...}')
+    if len(written) > MOST_STRUCTURES:
+        raise InputError(f"mu has {len(written)} structures; at most {MOST_STRUCTURES} can be certified")
     m = items or _items_of(written)
     if not FEWEST <= m <= MOST:
         raise InputError(f"mu has {m} items; 2 to 5 can be certified")
@@ -142,7 +147,7 @@ def _entry(written: object, key: str) -> Any:
 
 
 def _number(value: object) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | str | Fraction) or len(str(value)) > 60:
+    if isinstance(value, bool) or not isinstance(value, int | str | Fraction) or len(str(value)) > 30:
         raise InputError(f'{str(value)[:40]!r} is no rational number; write 3, or "1/3" or "0.25" in quotes')
     try:
         number = Fraction(value)

@@ -235,7 +235,8 @@ def _rounded_bound(risk: ExactSurrogate, floats: FloatRisk, order: Order, alpha:
     if risk.entropy:
         raised = np.exp(alpha - alpha.max())
         chances = [_round(float(p)) for p in raised / raised.sum()]
-        chances[order[-1]] += 1 - sum(chances, Fraction(0))
+        # Of the first item: where the last ones have none, the sums over all others stay exact.
+        chances[order[0]] += 1 - sum(chances, Fraction(0))
         if min(chances) < 0:
             return None
         shares = tuple(chances)

@@ -37,6 +37,9 @@ __all__ = [
 EXACT_AGGREGATORS = ("average-adjacency", "difference-graph", "net-weights")
 """Whose structures are rational numbers."""
 
+MOST_DRAWS = 20_000
+"""Judgments in all ways to draw k of mu, whatever their order."""
+
 MOST_STRUCTURES = 400
 """That a law may have after aggregation."""
 
@@ -87,6 +90,8 @@ def seen_law(law: Law, aggregated: Aggregated | None) -> Law:
     m, k = law.items, aggregated.k
     if math.isinf(k):
         return Law(m, ((Fraction(1), _aggregate(aggregated.aggregator, law.mean, m)),))
+    if math.comb(len(law.support) + int(k) - 1, int(k)) * k > MOST_DRAWS:
+        raise SpecError(f"there are too many ways to draw {int(k)} judgments; take a smaller k, or inf")
     found: dict[tuple[Any, ...], Fraction] = {}
     for chosen in itertools.combinations_with_replacement(range(len(law.support)), int(k)):
         chance, graph = Fraction(math.factorial(int(k))), dict[tuple[int, int], Fraction]()

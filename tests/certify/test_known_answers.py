@@ -131,6 +131,16 @@ def test_the_hinge_on_the_difference_graph_is_proved_consistent(noise, items):
     assert check(certificate.to_bytes()).proved
 
 
+def test_what_time_does_not_suffice_for_is_left():
+    certificate = rankbench.certify(
+        "pairwise-hinge", aggregator="difference-graph", noise="dag", items=4, budget="50ms"
+    )
+    assert certificate.verdict == "INCONCLUSIVE"
+    assert 0 < certificate.content["searched"]["cells_left"] <= 74
+    assert "cells are left" in certificate.words()
+    assert not check(certificate.to_bytes()).proved
+
+
 @pytest.mark.parametrize("aggregator", [None, "difference-graph"])
 def test_with_cycles_no_hinge_is_consistent(aggregator):
     verdict = rankbench.certify("pairwise-hinge", aggregator=aggregator, noise="any").verdict

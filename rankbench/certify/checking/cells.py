@@ -16,6 +16,9 @@ from rankbench.certify.checking.numbers import Phi, Rejected, rational, rational
 
 __all__ = ["check_cells"]
 
+MOST_PROOFS = 2500
+"""Cells that are checked within seconds."""
+
 Row: TypeAlias = tuple[dict[str, Fraction], Fraction]
 """Coefficients by variable, and the number that their sum is at most."""
 
@@ -57,6 +60,8 @@ def check_cells(cert: Any, m: int) -> tuple[str, ...]:
         raise Rejected("phi is not bounded below")
     ends = [end for end, _ in phi.pieces if end is not None]
     proofs = {(p["part"], tuple(rationals(p["alpha"], m))): p["multipliers"] for p in cert["cells"]["proofs"]}
+    if len(proofs) > MOST_PROOFS:
+        raise Rejected(f"there are more than {MOST_PROOFS} proofs")
     count = 0
     for cell in _cells(m, shown, name == "difference-graph", ends, slopes):
         if (cell.part, cell.alpha) not in proofs:

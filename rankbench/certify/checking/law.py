@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from math import factorial
+from math import comb, factorial
 from typing import Any, TypeAlias
 
 from rankbench.certify.checking.numbers import FARTHEST, Rejected, rational, rationals, whole
 
 __all__ = [
+    "LARGEST_SEEN",
     "Graph",
     "Levels",
     "Structure",
@@ -32,8 +33,14 @@ Structure: TypeAlias = "list[Fraction] | Graph"
 Levels: TypeAlias = tuple[tuple[int, ...], ...]
 """A weak order: levels of items from 0, the best first."""
 
-LARGEST_LAW = 400
-"""Structures of a law."""
+LARGEST_LAW = 60
+"""Structures of mu."""
+
+LARGEST_SEEN = 400
+"""Structures that aggregation may make of it."""
+
+MOST_DRAWS = 20_000
+"""Judgments in all ways to draw k of mu, whatever their order."""
 
 
 def weak_orders(m: int) -> Iterator[Levels]:
@@ -79,10 +86,10 @@ def structure(written: object, m: int) -> Structure:
     return graph
 
 
-def law(written: object, m: int) -> list[tuple[Fraction, Structure]]:
+def law(written: object, m: int, most: int = LARGEST_LAW) -> list[tuple[Fraction, Structure]]:
     """Read a distribution: weights above 0 whose sum is exactly 1, structures of one kind."""
-    if not isinstance(written, list) or not 1 <= len(written) <= LARGEST_LAW:
-        raise Rejected(f"mu has 1 to {LARGEST_LAW} structures")
+    if not isinstance(written, list) or not 1 <= len(written) <= most:
+        raise Rejected(f"mu has 1 to {most} structures")
     found = []
     for entry in written:
         if not isinstance(entry, dict) or not {"weight", "structure"} <= set(entry):
@@ -205,6 +212,8 @@ def aggregated(mu: list[tuple[Fraction, Structure]], name: str, k: object, m: in
     if k == "inf":
         return [(Fraction(1), _aggregate(name, mean_graph(mu), m))]
     count = whole(k, 1, 100, "k")
+    if comb(len(mu) + count - 1, count) * count > MOST_DRAWS:
+        raise Rejected("there are too many ways to draw k judgments")
     found: dict[tuple[tuple[tuple[int, int], Fraction], ...], Fraction] = {}
     for chosen in itertools.combinations_with_replacement(range(len(mu)), count):
         chance = Fraction(factorial(count))
@@ -217,8 +226,8 @@ def aggregated(mu: list[tuple[Fraction, Structure]], name: str, k: object, m: in
                 graph[pair] = graph.get(pair, Fraction(0)) + value * times / count
         key = tuple(sorted(graph.items()))
         found[key] = found.get(key, Fraction(0)) + chance
-        if len(found) > LARGEST_LAW:
-            raise Rejected(f"aggregation makes more than {LARGEST_LAW} structures")
+        if len(found) > LARGEST_SEEN:
+            raise Rejected(f"aggregation makes more than {LARGEST_SEEN} structures")
     return [(chance, _aggregate(name, dict(key), m)) for key, chance in found.items()]
 
 

@@ -25,7 +25,7 @@ __all__ = [
 PRECISION = 128
 """Bits of the intervals' ends."""
 
-LONGEST = 80
+LONGEST = 60
 """Characters of a number."""
 
 FARTHEST = 1000
@@ -42,7 +42,7 @@ class Rejected(Exception):
 
 
 def rational(value: object) -> Fraction:
-    """Read a number: a text like ``-3``, ``2/7`` or ``0.125``, of at most 80 characters, |value| <= 10^9."""
+    """Read a number: a text like ``-3``, ``2/7`` or ``0.125``, of at most 60 characters, |value| <= 10^9."""
     if not isinstance(value, str) or len(value) > LONGEST or not _NUMBER.fullmatch(value):
         raise Rejected(f"{str(value)[:40]!r} is no number: write -3, 2/7 or 0.125, in quotes")
     try:
@@ -124,7 +124,7 @@ class Phi:
             raise Rejected("a phi has pieces, or an expression and its infimum")
         self.pieces: list[tuple[Fraction | None, list[Fraction]]] = []
         self.infimum = None if written.get("infimum") is None else rational(written["infimum"])
-        self.text = ""
+        self.text, self.size = "", 1
         if "pieces" in written:
             self._read_pieces(written["pieces"])
         else:
@@ -157,7 +157,8 @@ class Phi:
             self.tree = ast.parse(text, mode="eval").body
         except (SyntaxError, ValueError, MemoryError, RecursionError):
             raise Rejected("an expression cannot be read") from None
-        if sum(1 for _ in ast.walk(self.tree)) > 120:
+        self.size = sum(1 for _ in ast.walk(self.tree))
+        if self.size > 120:
             raise Rejected("an expression is too long")
         power = re.fullmatch(r"abs\(t\) \*\* \(([0-9/]+)\) / \(\1\)", text)
         known = text in ("log(1 + exp(-t))", "exp(-t)") or (power is not None and rational(power[1]) > 1)

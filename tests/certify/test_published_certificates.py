@@ -1,0 +1,67 @@
+"""The suite `consistency` as it is published: every certificate is checked, and the page says what they say."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from rankbench.certify.check import check_file
+from rankbench.certify.suite import consistency, entries
+from rankbench.errors import InputError
+
+FOLDER = Path(__file__).resolve().parents[2] / "leaderboards" / "consistency"
+
+
+def published() -> list[dict[str, str]]:
+    with (FOLDER / "leaderboard.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_question_has_an_answer():
+    assert [Path(row["certificate"]).name for row in published()] == [entry.file for entry in entries()]
+    assert sorted(p.name for p in (FOLDER / "certificates").iterdir()) == sorted(entry.file for entry in entries())
+
+
+def test_every_certificate_is_accepted_and_says_what_the_page_says():
+    page = (FOLDER / "leaderboard.md").read_text(encoding="utf-8")
+    for row in published():
+        path = FOLDER / row["certificate"]
+        found, content = check_file(path), json.loads(path.read_bytes())
+        assert found.verdict == row["verdict"] == content["verdict"]
+        assert found.proved == (row["verdict"] not in ("NO_COUNTEREXAMPLE_FOUND", "INCONCLUSIVE"))
+        assert (content["noise"], str(content["items"])) == (row["noise"], row["items"])
+        assert content["surrogate"]["name"] == row["surrogate"].partition(":")[0]
+        assert f"]({row['certificate']})" in page
+
+
+def test_the_papers_theorems_are_in_it():
+    """Theorems 2 and 3, (23), Corollary 1, Corollary 15 of 2010, and what needs an assumption that is not made."""
+    of = {(r["surrogate"], r["aggregator"], r["loss"], r["noise"], r["items"]): r["verdict"] for r in published()}
+    violations = ("VIOLATION", "VIOLATION_BOUNDARY")
+    for phi in ("logistic", "exponential", "squared-hinge", "squared", "hinge"):
+        for form in ("", ":form=margin"):
+            for noise in ("low", "dag", "any"):
+                for items in "34":
+                    assert of[f"pairwise-{phi}{form}", "", "pairwise", noise, items] in violations
+    for items in "34":
+        for noise in ("low", "dag"):
+            for phi in ("logistic", "exponential", "squared-hinge"):
+                assert of[f"pairwise-{phi}", "difference-graph", "pairwise", noise, items] == "NO_COUNTEREXAMPLE_FOUND"
+            assert of["pairwise-hinge", "difference-graph", "pairwise", noise, items] == "CONSISTENT"
+        for name in ("linear", "linear-power"):
+            assert of[name, "", "pairwise", "low", items] == "NO_COUNTEREXAMPLE_FOUND"
+            assert of[name, "", "pairwise", "dag", items] in violations
+        for name in ("regression", "order-preserving", "cross-entropy"):
+            assert of[name, "", "ndcg", "any", items] == "NO_COUNTEREXAMPLE_FOUND"
+        for name in ("regression:normalize=false", "listnet", "pairwise-logistic", "order-preserving-as-printed"):
+            assert of[name, "", "ndcg", "any", items] in violations
+        assert of["order-preserving-err", "", "err", "any", items] in violations
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="something else"):
+        consistency(tmp_path, print)

@@ -1,0 +1,52 @@
+"""The conformance kit reports what a short certification says, and never fails on it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import rankbench
+from rankbench.testing.catalog import named
+from rankbench.testing.run import run_check
+from rankbench.testing.subjects import subject_of
+
+
+class Wavy(rankbench.PairwiseSurrogate):
+    """A sine."""
+
+    name: ClassVar[str] = "test-wavy"
+    source: ClassVar[str] = "this test"
+
+    def phi(self, margin):
+        return np.sin(margin)
+
+    def dphi(self, margin):
+        return np.cos(margin)
+
+
+class Raising(Wavy):
+    """It raises."""
+
+    name: ClassVar[str] = "test-raising"
+
+    def phi(self, margin):
+        raise ZeroDivisionError("a defect")
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "said"),
+    [
+        ("pairwise-logistic", "VIOLATION for pairwise disagreement (low noise, 3 items)"),
+        ("linear", "NO_COUNTEREXAMPLE_FOUND(25 laws"),
+        ("regression", "NO_COUNTEREXAMPLE_FOUND(25 laws"),
+        (Wavy(), "refused: "),
+        (Raising(), "refused: "),
+    ],
+)
+def test_it_reports_the_verdict(surrogate, said):
+    it = rankbench.get(rankbench.Surrogate, surrogate) if isinstance(surrogate, str) else surrogate
+    result = run_check(subject_of(it), named("certified"))
+    assert result.status == "passed"
+    assert result.reason.startswith(said)
