@@ -10,16 +10,17 @@ from rankbench.kinds.suite import Claim
 from rankbench.plugin.suite_kinds import claim_kind
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.claims import Answer, Finding
+from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Heading, Node, Paragraph
 from rankbench.store.records import SourceRecord
 from rankbench.text import interval, markdown, number, numbered, sentence
 
-__all__ = ["LATE", "claims_markdown"]
+__all__ = ["LATE", "claims_section"]
 
 LATE = "written knowing earlier results"
 """What is said of claims whose origin is ``post hoc``."""
 
 
-def claims_markdown(analysis: Analysis) -> list[str]:
+def claims_section(analysis: Analysis) -> list[Node]:
     """Return the claims' section, or nothing where nothing was claimed."""
     found = [answer for section in analysis.sections for answer in section.answers]
     if not found:
@@ -35,41 +36,53 @@ def claims_markdown(analysis: Analysis) -> list[str]:
     for answer in found:
         claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
     ordered = sorted(claims.items(), key=lambda item: (numbered(item[0][1]), item[0]))
-    head = "| claim | " + " | ".join(words[split] for split in splits) + " |"
-    lines = [head, "|---|" + "---|" * len(splits)]
-    lines += [_summary(answers, splits) for _, answers in ordered]
+    columns = [Column("claim"), *(Column(words[split]) for split in splits)]
     return [
         *_heading([answer.claim for answer in found]),
-        f"Verdicts are about {_subject(analysis)}. One contrast on the other side suffices "
-        "for *did not hold*: it does not refute the paper.",
-        "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side; a claim needs all of them, "
-        "so that is a test at 5% as it is. *Did not hold*: of the intervals that cover all contrasts of the claim at "
-        "once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. "
-        + _intervals([titles[answer.experiment] for answer in found]),
-        "\n".join(lines),
-        "<details><summary>The intervals behind the verdicts</summary>",
-        "Printed are the simultaneous intervals. They are wider than those of each contrast alone, which *held* rests "
-        "on: a claim may hold although one of them reaches the other side.",
-        *(part for (name, _), answers in ordered for part in _details(answers, titles[name])),
-        "</details>",
+        Paragraph(
+            f"Verdicts are about {_subject(analysis)}. One contrast on the other side suffices "
+            "for *did not hold*: it does not refute the paper."
+        ),
+        Paragraph(
+            "*Held*: the 95% interval of each contrast, taken alone, lies on the claimed side; a claim needs all of "
+            "them, so that is a test at 5% as it is. *Did not hold*: of the intervals that cover all contrasts of the "
+            "claim at once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. "
+            + _intervals([titles[answer.experiment] for answer in found])
+        ),
+        Grid.of(columns, [_summary(answers, splits) for _, answers in ordered]),
+        Details(
+            "The intervals behind the verdicts",
+            (
+                Paragraph(
+                    "Printed are the simultaneous intervals. They are wider than those of each contrast alone, which "
+                    "*held* rests on: a claim may hold although one of them reaches the other side."
+                ),
+                *(part for (name, _), answers in ordered for part in _details(answers, titles[name])),
+            ),
+        ),
     ]
 
 
-def _heading(claims: Sequence[Claim]) -> list[str]:
+def _heading(claims: Sequence[Claim]) -> list[Node]:
     """Return a title that promises no more than what is so, and the sentence that says which is which."""
     late = [claim for claim in claims if claim.origin == "post hoc"]
     if not late:
-        return ["## The claims, declared before the run"]
+        return [Heading(2, "The claims, declared before the run")]
     if len(late) == len(claims):
         return [
-            f"## The claims, {LATE}",
-            "No claim below is a prediction: results of its experiment, of a trial of it or of another program for it "
-            "had been seen before it was written, or last changed.",
+            Heading(2, f"The claims, {LATE}"),
+            Paragraph(
+                "No claim below is a prediction: results of its experiment, of a trial of it or of another program for "
+                "it had been seen before it was written, or last changed."
+            ),
         ]
     return [
-        "## The claims",
-        f"Claims were declared before the run. Those marked *{LATE}* are no predictions: results of their experiment, "
-        "of a trial of it or of another program for it had been seen before they were written, or last changed.",
+        Heading(2, "The claims"),
+        Paragraph(
+            f"Claims were declared before the run. Those marked *{LATE}* are no predictions: results of their "
+            "experiment, of a trial of it or of another program for it had been seen before they were written, or last "
+            "changed."
+        ),
     ]
 
 
@@ -95,13 +108,13 @@ def _intervals(sources: Sequence[SourceRecord]) -> str:
     return f"Intervals are over queries and draws{where if any(resampled) else ''}."
 
 
-def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> str:
+def _summary(answers: Sequence[Answer], splits: Sequence[Split]) -> list[str]:
     claim = answers[0].claim
     cells = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)}"]
     for split in splits:
         answer = next((a for a in answers if a.about == split), None)
         cells.append("—" if answer is None else _words(answer))
-    return "| " + " | ".join(cells) + " |"
+    return cells
 
 
 def _mark(claim: Claim) -> str:
@@ -118,28 +131,31 @@ def _words(answer: Answer) -> str:
     return verdict if answer.by_draws == answer.verdict else f"{verdict} (draws alone: {answer.by_draws})"
 
 
-def _details(answers: Sequence[Answer], source: SourceRecord) -> list[str]:
+def _details(answers: Sequence[Answer], source: SourceRecord) -> list[Node]:
     claim = answers[0].claim
     kind = claim_kind(claim)
-    parts = [f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {kind.measured()}"]
+    said = f"**{markdown(claim.id)}** {markdown(sentence(claim.text))}{_mark(claim)} {kind.measured()}"
+    parts: list[Node] = [Paragraph(said)]
     ratio = kind.ratio
     # Splits of one table have one interval of a difference, whether it is called over draws or not.
     single = source.test_share is not None and not ratio
     rows = [
-        f"| {markdown(f.text)} | {source.short(a.split) if a.split else 'curves'} | {_estimate(f, ratio)} "
-        f"| {_interval(f.lower, f.upper, ratio) if a.split else '—'} |"
-        + ("" if single else f" {_interval(f.lower_draws, f.upper_draws, ratio)} |")
+        (
+            markdown(f.text),
+            source.short(a.split) if a.split else "curves",
+            _estimate(f, ratio),
+            _interval(f.lower, f.upper, ratio) if a.split else "—",
+            *(() if single else (_interval(f.lower_draws, f.upper_draws, ratio),)),
+        )
         for a in answers
         for f in a.findings
     ]
     if rows:
-        spread = "corrected |" if single else "over queries and draws | over draws |"
-        marks = "|---|---|--:|:-:|" + ("" if single else ":-:|")
-        parts.append("\n".join([f"| contrast | on | {'ratio' if ratio else 'difference'} | {spread}", marks, *rows]))
-    notes = dict.fromkeys(note for answer in answers for note in answer.notes)
-    if notes:
-        parts.append("\n".join(f"- {markdown(sentence(note))}" for note in notes))
-    return parts
+        spread = ("corrected",) if single else ("over queries and draws", "over draws")
+        columns = [Column("contrast"), Column("on"), Column("ratio" if ratio else "difference", "right")]
+        parts.append(Grid.of([*columns, *(Column(title, "center") for title in spread)], rows))
+    notes = tuple(dict.fromkeys(markdown(sentence(note)) for answer in answers for note in answer.notes))
+    return [*parts, *([Bullets(notes)] if notes else [])]
 
 
 def _estimate(finding: Finding, ratio: bool) -> str:

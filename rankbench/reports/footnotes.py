@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from rankbench.kinds.metric import Budget
+from rankbench.reports.document.tree import Bullets, Node
 from rankbench.reports.sample import Arm, Race
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.records import SourceRecord
@@ -14,17 +15,17 @@ from rankbench.text import count, literal, markdown, sentence
 __all__ = ["footnotes", "troubles"]
 
 
-def footnotes(race: Race, source: SourceRecord) -> list[str]:
-    """Return a Markdown list under the tables of one n, or nothing."""
+def footnotes(race: Race, source: SourceRecord) -> list[Node]:
+    """Return a list under the tables of one n, or nothing."""
     lines = [*_equal(race, source), *_facts(race, source), *_budget(race, source.budget), *_optimality(race)]
     lines += [*_troubles(race), *_thin(race, source)]
-    return ["\n".join(f"- {line}" for line in lines)] if lines else []
+    return [Bullets(tuple(lines))] if lines else []
 
 
-def troubles(race: Race) -> list[str]:
-    """Return a Markdown list of what did not work, or nothing."""
+def troubles(race: Race) -> list[Node]:
+    """Return a list of what did not work, or nothing."""
     lines = _troubles(race)
-    return ["\n".join(f"- {line}" for line in lines)] if lines else []
+    return [Bullets(tuple(lines))] if lines else []
 
 
 def _equal(race: Race, source: SourceRecord) -> list[str]:

@@ -10,75 +10,75 @@ from collections.abc import Sequence
 
 from rankbench.kinds.figure import Cast
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.evidence import claims_markdown
+from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Heading, Image, Node, Paragraph
+from rankbench.reports.evidence import claims_section
 from rankbench.reports.footnotes import footnotes, troubles
-from rankbench.reports.recommendation import Recommendation, markdown_section
+from rankbench.reports.recommendation import Recommendation, recommended
 from rankbench.reports.sources import details, facts, grouped, overview
 from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.store.records import SuiteRecord
 from rankbench.text import code, count, first_of, literal, markdown, sentence
 
-__all__ = ["leaderboard_markdown"]
+__all__ = ["leaderboard"]
 
 MOST_NAMED = 30
 """Contenders that are named under a figure as left out for one reason."""
 
 
-def leaderboard_markdown(analysis: Analysis, recommended: Sequence[Recommendation] = ()) -> str:
-    """Return the leaderboard of a suite, with what is recommended, as Markdown, ending in a line feed."""
+def leaderboard(analysis: Analysis, found: Sequence[Recommendation] = ()) -> list[Node]:
+    """Return the leaderboard of a suite, with what is recommended, as a document."""
     record = analysis.record
     groups = grouped(analysis)
-    parts = [
-        f"# {markdown(record.title)}",
+    several = len(groups) > 1
+    return [
+        Heading(1, markdown(record.title)),
         *(facts(groups[0]) if len(groups) == 1 else overview(groups)),
         *_left_out(record),
         *_progress(analysis),
-        *markdown_section(recommended),
-        *claims_markdown(analysis),
+        *recommended(found),
+        *claims_section(analysis),
         *_how_to_read(record),
         *(part for section in analysis.sections for part in _experiment(section)),
-        *(["## The data", *(part for group in groups for part in details(group))] if len(groups) > 1 else []),
+        *([Heading(2, "The data"), *(part for group in groups for part in details(group))] if several else []),
         *_made_by(record),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _left_out(record: SuiteRecord) -> list[str]:
-    lines = [f"- {markdown(name)} is left out: {markdown(sentence(why))}" for name, why in record.left_out.items()]
-    return ["\n".join(lines)] if lines else []
+def _left_out(record: SuiteRecord) -> list[Node]:
+    lines = tuple(f"{markdown(name)} is left out: {markdown(sentence(why))}" for name, why in record.left_out.items())
+    return [Bullets(lines)] if lines else []
 
 
-def _progress(analysis: Analysis) -> list[str]:
+def _progress(analysis: Analysis) -> list[Node]:
     if analysis.cells_known >= analysis.cells_planned:
         return []
-    return [
-        f"- **Partial:** {count(analysis.cells_known)} of {count(analysis.cells_planned)} cells have been "
+    line = (
+        f"**Partial:** {count(analysis.cells_known)} of {count(analysis.cells_planned)} cells have been "
         "computed. Run the suite again to go on."
-    ]
+    )
+    return [Bullets((line,))]
 
 
-def _how_to_read(record: SuiteRecord) -> list[str]:
+def _how_to_read(record: SuiteRecord) -> list[Node]:
     kinds = [source for source in record.sources if source.layout == "race"]
     if not kinds:
         return []
     lines = [
-        "## How to read the tables",
-        "",
-        "- **rank**: the places that a contender may hold, *best ... worst*, all ranges of a table together at "
+        "**rank**: the places that a contender may hold, *best ... worst*, all ranges of a table together at "
         "95%. Contenders whose ranges do not overlap are told apart; those whose ranges overlap may or may not be: "
         "see the differences. Bold: nothing is significantly better.",
     ]
     if any(source.test_share is None for source in kinds):
         lines += [
-            "- **over draws**: 95% interval if the judgments were drawn again, for these very queries (what the "
+            "**over draws**: 95% interval if the judgments were drawn again, for these very queries (what the "
             "papers show).",
-            "- **over queries and draws**: 95% interval for other queries as well. Only what shows here is called "
+            "**over queries and draws**: 95% interval for other queries as well. Only what shows here is called "
             "real. Contenders share queries and draws, so intervals of two means may overlap while their "
             "*difference* is certain: look at the difference, **minus** the baseline named before the run.",
         ]
     if any(source.test_share is not None for source in kinds):
         lines += [
-            "- **corrected**: 95% interval of the corrected resampled t. The runs split the same observations and so "
+            "**corrected**: 95% interval of the corrected resampled t. The runs split the same observations and so "
             "share training data; taken for independent, their intervals would be far too narrow. **wins**: runs in "
             "which a contender was better than the baseline.",
         ]
@@ -88,37 +88,35 @@ def _how_to_read(record: SuiteRecord) -> list[str]:
         for metric in map(record.source(experiment.name).metric, experiment.losses)
         if metric.caution
     }
-    lines += [f"- **{markdown(name)}** {caution}" for name, caution in cautions.items()]
-    return ["\n".join(lines)]
+    lines += [f"**{markdown(name)}** {caution}" for name, caution in cautions.items()]
+    return [Heading(2, "How to read the tables"), Bullets(tuple(lines))]
 
 
-def _experiment(section: Section) -> list[str]:
+def _experiment(section: Section) -> list[Node]:
     sampler = section.sampler
     experiment, source = sampler.experiment, sampler.source
-    parts = [f"## {markdown(experiment.title)}"]
+    parts: list[Node] = [Heading(2, markdown(experiment.title))]
     for figure, cast in zip(experiment.figures, section.casts, strict=True):
         words = markdown(figure.title or experiment.title)
-        parts.append(f"![{words}](figures/{figure.file}.svg)")
+        parts.append(Image(words, f"figures/{figure.file}.svg"))
         parts += _not_in(cast)
     for race in sampler.races:
         rows = [row for row in section.rows if row.n == race.n]
-        parts.append(f"### {markdown(experiment.name)}{race_title(race, source)}")
+        parts.append(Heading(3, f"{markdown(experiment.name)}{race_title(race, source)}"))
         if source.layout != "race":
             parts += exact_tables(sampler, race) if source.layout == "exact" else ranking_tables(sampler, race)
             parts += troubles(race)
             continue
         parts += intervals_tables(source, rows, experiment.baseline)
         parts.extend(footnotes(race, source))
-    specs = {race_arm.member.label: race_arm.member.spec for race in sampler.races for race_arm in race.arms}
-    listed = "\n".join(f"| {markdown(label)} | {code(spec)} |" for label, spec in specs.items())
-    parts.append(
-        "<details><summary>The contenders, as they are written on the command line</summary>\n\n"
-        f"| contender | spec |\n|---|---|\n{listed}\n\n</details>"
-    )
+    specs = {arm.label: arm.member.spec for race in sampler.races for arm in race.arms}
+    listed = [(markdown(label), code(spec)) for label, spec in specs.items()]
+    table = Grid.of([Column("contender"), Column("spec")], listed)
+    parts.append(Details("The contenders, as they are written on the command line", (table,)))
     return parts
 
 
-def _not_in(cast: Cast) -> list[str]:
+def _not_in(cast: Cast) -> list[Node]:
     """Say under a figure who is not in it, and why."""
     found: dict[str, list[str]] = {}
     for omission in cast.left_out:
@@ -128,14 +126,14 @@ def _not_in(cast: Cast) -> list[str]:
     if not found:
         return []
     lists = [f"{first_of(names, MOST_NAMED)} ({markdown(why)})" for why, names in found.items()]
-    return [f"Not in the figure: {'; '.join(lists)}."]
+    return [Paragraph(f"Not in the figure: {'; '.join(lists)}.")]
 
 
-def _made_by(record: SuiteRecord) -> list[str]:
-    lines = [f"- suite {code(record.name)}, seed {code(str(record.seed))}"]
-    lines += [f"- {markdown(name)} {code(version)}" for name, version in sorted(record.versions.items())]
+def _made_by(record: SuiteRecord) -> list[Node]:
+    lines = [f"suite {code(record.name)}, seed {code(str(record.seed))}"]
+    lines += [f"{markdown(name)} {code(version)}" for name, version in sorted(record.versions.items())]
     if record.cpu:
-        lines.append(f"- CPU class {code(record.cpu)}")
+        lines.append(f"CPU class {code(record.cpu)}")
     if record.code_digest:
-        lines.append(f"- code digest {code(record.code_digest)}")
-    return ["## What made this", "\n".join(lines)]
+        lines.append(f"code digest {code(record.code_digest)}")
+    return [Heading(2, "What made this"), Bullets(tuple(lines))]

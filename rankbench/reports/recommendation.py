@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.cases import Case, Doubt, case_of
+from rankbench.reports.document.tree import Bullets, Heading, Node
 from rankbench.reports.grounds import GROUNDS, numbers
 from rankbench.reports.phrases import codes, coin_of, difference, joined, margin_of, shown_by, words
 from rankbench.text import code, markdown, sentence
 
-__all__ = ["ANSWERS", "STOPS", "Recommendation", "Rule", "markdown_section", "recommendations", "said"]
+__all__ = ["ANSWERS", "STOPS", "Recommendation", "Rule", "recommendations", "recommended", "said"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,10 @@ class Rule(NamedTuple):
     says: Callable[[Case], str]
 
 
-def markdown_section(found: Sequence[Recommendation]) -> list[str]:
+def recommended(found: Sequence[Recommendation]) -> list[Node]:
     """Return a section of the leaderboard, or nothing."""
-    parts = ["\n".join(f"- {line}" for line in (*one.answer, *one.grounds)) for one in found]
-    return ["## Recommendation", *parts] if parts else []
+    parts = [Bullets((*one.answer, *one.grounds)) for one in found]
+    return [Heading(2, "Recommendation"), *parts] if parts else []
 
 
 def recommendations(analysis: Analysis) -> list[Recommendation]:

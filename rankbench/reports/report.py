@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rankbench.errors import StoreError
 from rankbench.reports.analysis import Analysis, analyze
+from rankbench.reports.document.markdown import markdown_of
 from rankbench.reports.figures import assign, draw
-from rankbench.reports.leaderboard import leaderboard_markdown
+from rankbench.reports.leaderboard import leaderboard
 from rankbench.reports.notices import Notice, notices
 from rankbench.reports.recommendation import recommendations
 from rankbench.reports.standings import Standing
@@ -76,7 +77,7 @@ def report(directory: Path | str) -> Report:
         analysis, rows = analyze(journal), results_frame(journal)
         recommended = recommendations(analysis)
         contents: dict[str, bytes] = {
-            "leaderboard.md": leaderboard_markdown(analysis, recommended).encode(),
+            "leaderboard.md": (markdown_of(leaderboard(analysis, recommended)) + "\n").encode(),
             "leaderboard.csv": leaderboard_csv(_rows(analysis)).encode(),
             "results.parquet": parquet_bytes(rows),
         }

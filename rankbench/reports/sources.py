@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankbench.reports.analysis import Analysis
+from rankbench.reports.document.tree import Bullets, Column, Grid, Heading, Node, Quote
 from rankbench.store.records import SourceRecord
 from rankbench.text import code, count, markdown, sentence
 
@@ -60,51 +61,49 @@ def grouped(analysis: Analysis) -> list[Group]:
     ]
 
 
-def facts(group: Group) -> list[str]:
+def facts(group: Group) -> list[Node]:
     """Return all that is to say of the only data of a suite."""
     return [*_simulated(group), _table(group), *_notes(group)]
 
 
-def details(group: Group) -> list[str]:
+def details(group: Group) -> list[Node]:
     """Return all that is to say of one of several data sets of a suite."""
-    return [f"### {', '.join(markdown(name) for name in group.experiments)}", *facts(group)]
+    return [Heading(3, ", ".join(markdown(name) for name in group.experiments)), *facts(group)]
 
 
-def overview(groups: list[Group]) -> list[str]:
+def overview(groups: list[Group]) -> list[Node]:
     """Return what a reader must know first of several data sets: what is simulated, and what real ones were put to."""
     simulated = [group for group in groups if group.first.simulated]
-    parts = []
+    parts: list[Node] = []
     if simulated:
         names = ", ".join(markdown(name) for group in simulated for name in group.experiments)
         which = "All data" if len(simulated) == len(groups) else f"The data of {names}"
-        parts.append(f"> **{which} are *simulated***: no person judged anything. What is assumed stands at the end.")
+        warning = f"**{which} are *simulated***: no person judged anything. What is assumed stands at the end."
+        parts.append(Quote((warning,)))
     for group in groups:
         if group.first.assumptions and not group.first.simulated:
-            of = ", ".join(markdown(name) for name in group.experiments)
-            parts.append(f"> **{of}**: " + " ".join(markdown(sentence(text)) for text in group.first.assumptions))
-    lines = ["| experiments | protocol | data |", "|---|---|---|"]
+            names = ", ".join(markdown(name) for name in group.experiments)
+            assumed = " ".join(markdown(sentence(text)) for text in group.first.assumptions)
+            parts.append(Quote((f"**{names}**: {assumed}",)))
+    rows = []
     for group in groups:
         data = code(group.first.dataset) if group.first.dataset else "made by the protocol"
-        lines.append(
-            f"| {', '.join(markdown(name) for name in group.experiments)} | {_protocols(group)} "
-            f"| {data}{' (simulated)' if group.first.simulated else ''} |"
-        )
-    return [*parts, "\n".join(lines)]
+        names = ", ".join(markdown(name) for name in group.experiments)
+        rows.append((names, _protocols(group), f"{data}{' (simulated)' if group.first.simulated else ''}"))
+    return [*parts, Grid.of([Column("experiments"), Column("protocol"), Column("data")], rows)]
 
 
-def _simulated(group: Group) -> list[str]:
+def _simulated(group: Group) -> list[Node]:
     source = group.first
-    said = [markdown(sentence(text)) for text in source.assumptions]
+    assumed = tuple(markdown(sentence(text)) for text in source.assumptions)
     if not source.simulated:
-        return ["\n".join(f"> {text}" for text in said)] if said else []
+        return [Quote(assumed)] if assumed else []
     what = code(source.dataset or source.protocol)
-    lines = [f"> **These data are *simulated*** ({what}): no person judged anything."]
-    if said:
-        lines += ["> What the simulation assumes:", ">", *(f"> - {text}" for text in said)]
-    return ["\n".join(lines)]
+    warning = f"**These data are *simulated*** ({what}): no person judged anything."
+    return [Quote((warning, "What the simulation assumes:"), assumed) if assumed else Quote((warning,))]
 
 
-def _table(group: Group) -> str:
+def _table(group: Group) -> Node:
     source = group.first
     rows = [("protocol", _protocols(group))]
     if source.dataset:
@@ -120,13 +119,13 @@ def _table(group: Group) -> str:
         rows.append(("judged on", ", ".join(sizes)))
     if group.n:
         rows.append((f"{markdown(source.counts)} n", ", ".join(count(n) for n in group.n)))
-    return "\n".join(["| | |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+    return Grid.of([Column(""), Column("")], rows)
 
 
 def _protocols(group: Group) -> str:
     return ", ".join(dict.fromkeys(code(source.protocol) for source in group.sources))
 
 
-def _notes(group: Group) -> list[str]:
-    notes = [f"- {markdown(sentence(note))}" for note in group.first.notes]
-    return ["\n".join(notes)] if notes else []
+def _notes(group: Group) -> list[Node]:
+    notes = tuple(markdown(sentence(note)) for note in group.first.notes)
+    return [Bullets(notes)] if notes else []

@@ -8,7 +8,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.cell import RANKING
+from rankbench.kinds.cell import RANKING, Split
+from rankbench.reports.document.tree import Column, Details, Grid, Node, Paragraph
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.reports.standings import Standing, best_first
 from rankbench.store.records import SourceRecord
@@ -27,24 +28,26 @@ def race_title(race: Race, source: SourceRecord) -> str:
     return drawn if source.layout != "race" else drawn + done
 
 
-def intervals_tables(source: SourceRecord, rows: Sequence[Standing], baseline: str) -> list[str]:
+def intervals_tables(source: SourceRecord, rows: Sequence[Standing], baseline: str) -> list[Node]:
     """Return the tables of one n: one for each metric and split, in the plan's order."""
-    parts = []
+    parts: list[Node] = []
     for (metric, split), group in groupby(rows, key=lambda row: (row.metric, row.split)):
-        parts.append(f"**{markdown(source.splits[split])}**, {code(metric)}, {source.metric(metric).better}")
-        parts.append(_table(list(group), baseline, source))
+        better = source.metric(metric).better
+        parts.append(Paragraph(f"**{markdown(source.splits[split])}**, {code(metric)}, {better}"))
+        parts.append(_standings(list(group), baseline, source))
     return parts
 
 
-def _table(rows: Sequence[Standing], baseline: str, source: SourceRecord) -> str:
+def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) -> Grid:
     resampled = source.test_share is not None
     spread = ["SD", "corrected"] if resampled else ["over draws", "over queries and draws"]
-    head = ["rank", "contender", "mean", *spread]
+    columns = [Column("rank", "center"), Column("contender"), Column("mean", "right")]
+    columns += [Column(title, "center") for title in spread]
     against = any(row.contender == baseline and row.rank_low is not None for row in rows)
     if against:
-        head += [f"minus {markdown(baseline)}", spread[-1], *(["wins"] if resampled else [])]
-    marks = "|:-:|---|--:|:-:|:-:|" + ("--:|:-:|" + (":-:|" if resampled else "") if against else "")
-    lines = ["| " + " | ".join(head) + " |", marks]
+        columns += [Column(f"minus {markdown(baseline)}", "right"), Column(spread[-1], "center")]
+        columns += [Column("wins", "center")] if resampled else []
+    lines = []
     for row in best_first(rows):
         name = markdown(row.contender) + (" †" if row.equals else "")
         cells = [
@@ -55,15 +58,15 @@ def _table(rows: Sequence[Standing], baseline: str, source: SourceRecord) -> str
             interval(row.lower, row.upper) if resampled else interval(row.lower_queries, row.upper_queries),
         ]
         if against and row.contender == baseline:
-            cells += ["baseline", *[""] * (len(head) - 6)]
+            cells += ["baseline", *[""] * (len(columns) - 6)]
         elif against:
             cells += [
                 number(row.difference, sign=True),
                 interval(row.difference_lower, row.difference_upper, sign=True),
                 *([f"{row.wins:g} of {row.repetitions}" if row.wins == row.wins else ""] if resampled else []),
             ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return Grid.of(columns, lines)
 
 
 def _rank(row: Standing) -> str:
@@ -72,61 +75,67 @@ def _rank(row: Standing) -> str:
     return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low} ... {row.rank_high}"
 
 
-def exact_tables(sampler: Sampler, race: Race) -> list[str]:
+def exact_tables(sampler: Sampler, race: Race) -> list[Node]:
     """Return one table for each metric: a row for each contender, a column for each unit."""
-    parts = []
+    parts: list[Node] = []
     for metric in sampler.metrics:
+        words = sampler.source.metric(metric).words
         for split in sampler.source.shown_splits():
             units = sampler.source.units[split]
-            lines = [
-                "| contender | " + " | ".join(markdown(unit) for unit in units) + " |",
-                "|---|" + "--:|" * len(units),
-            ]
+            lines = []
             for arm in race.arms:
                 if arm.done:
-                    words = sampler.source.metric(metric).words
                     found = [float(value) for value in sampler.values(arm, metric, split)]
                     values = [markdown(words[value]) if value in words else significant(value) for value in found]
                 else:
                     values = [arm.status, *[""] * (len(units) - 1)]
-                lines.append(f"| {markdown(arm.member.label)} | " + " | ".join(values) + " |")
-            parts += [f"**{markdown(sampler.source.splits[split])}**, {code(metric)}", "\n".join(lines)]
+                lines.append([markdown(arm.label), *values])
+            columns = [Column("contender"), *(Column(markdown(unit), "right") for unit in units)]
+            parts += [
+                Paragraph(f"**{markdown(sampler.source.splits[split])}**, {code(metric)}"),
+                Grid.of(columns, lines),
+            ]
     return parts
 
 
-def ranking_tables(sampler: Sampler, race: Race) -> list[str]:
+def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
     """Return one table of items for each contender: the first open, the others to be unfolded."""
-    parts: list[str] = []
+    parts: list[Node] = []
     for arm in (arm for arm in race.arms if arm.done):
         for split in sampler.source.shown_splits():
-            units = sampler.source.units[split]
-            score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
-            # Equal scores stand in the order of the names, whatever the order in the log.
-            order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
-            lines = ["| rank | item | score | 95% interval |", "|:-:|---|--:|:-:|"]
-            for i in order:
-                places = f"{low[i]:.0f}" if low[i] == high[i] else f"{low[i]:.0f} ... {high[i]:.0f}"
-                lines.append(
-                    f"| {places} | {markdown(units[i])} | {number(float(score[i]), 3)} "
-                    f"| {interval(float(lower[i]), float(upper[i]), 3)} |"
-                )
-            table = "\n".join([*lines, *_without_interval(lower), *_facts(arm, sampler.source)])
+            own = _ranking(sampler, arm, split)
             label = markdown(arm.label)
-            if parts:
-                parts.append(f"<details><summary>{label}</summary>\n\n{table}\n\n</details>")
-            else:
-                parts += [f"**{label}**", table]
+            parts += [Details(label, own)] if parts else [Paragraph(f"**{label}**"), *own]
     return parts
+
+
+def _ranking(sampler: Sampler, arm: Arm, split: Split) -> tuple[Node, ...]:
+    units = sampler.source.units[split]
+    score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
+    # Equal scores stand in the order of the names, whatever the order in the log.
+    order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
+    lines = [
+        (
+            f"{low[i]:.0f}" if low[i] == high[i] else f"{low[i]:.0f} ... {high[i]:.0f}",
+            markdown(units[i]),
+            number(float(score[i]), 3),
+            interval(float(lower[i]), float(upper[i]), 3),
+        )
+        for i in order
+    ]
+    columns = [Column("rank", "center"), Column("item"), Column(RANKING[0], "right"), Column("95% interval", "center")]
+    notes = [*_without_interval(lower), *_facts(arm, sampler.source)]
+    return (Grid.of(columns, lines), *(Paragraph(note) for note in notes))
 
 
 def _facts(arm: Arm, source: SourceRecord) -> list[str]:
     """Return what the protocol has to say about one contender."""
-    lines: list[str] = []
+    lines = []
     for fact in (fact for fact in source.facts if fact.about == "contender"):
         value = arm.fact(fact)
         if fact.tells(value):
             said = fact.sentence.format(value=value)
-            lines += ["", sentence(f"{said[:1].upper()}{said[1:]}")]
+            lines.append(sentence(f"{said[:1].upper()}{said[1:]}"))
     return lines
 
 
@@ -136,8 +145,5 @@ def _without_interval(lower: NDArray[np.float64]) -> list[str]:
     if not missing:
         return []
     if missing == len(lower):
-        return [
-            "",
-            "No intervals: resampling does not show how certain these scores are, and any item may hold any place.",
-        ]
-    return ["", "—: too few votes, or all of them the same, for an interval."]
+        return ["No intervals: resampling does not show how certain these scores are, and any item may hold any place."]
+    return ["—: too few votes, or all of them the same, for an interval."]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 from collections.abc import Sequence
 
+from rankbench.reports.document.csvfile import csv_of
 from rankbench.reports.sample import Sampler
-from rankbench.text import csv_cell
 
 __all__ = ["UNIT_COLUMNS", "units_csv"]
 
@@ -22,27 +19,13 @@ def units_csv(samplers: Sequence[Sampler]) -> str:
     A bound of an interval that is not known is an empty cell.
     """
     rows = [row for sampler in samplers if sampler.source.layout != "race" for row in _rows(sampler)]
-    if not rows:
-        return ""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(UNIT_COLUMNS)
-    writer.writerows(rows)
-    return text.getvalue()
+    return csv_of(UNIT_COLUMNS, rows) if rows else ""
 
 
-def _rows(sampler: Sampler) -> list[list[str]]:
+def _rows(sampler: Sampler) -> list[tuple[object, ...]]:
+    names = sampler.experiment.name, sampler.source.dataset
     return [
-        [
-            csv_cell(sampler.experiment.name),
-            csv_cell(sampler.source.dataset),
-            str(race.n),
-            csv_cell(arm.member.label),
-            split,
-            csv_cell(unit),
-            csv_cell(metric),
-            "" if math.isnan(value) else f"{round(float(value), 6) + 0.0:.6f}",
-        ]
+        (*names, race.n, arm.label, split, unit, metric, float(value))
         for race in sampler.races
         for arm in race.arms
         if arm.done

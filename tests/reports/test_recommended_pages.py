@@ -15,7 +15,8 @@ from synthetic import Contender, Plan
 from rankbench.reports import cases
 from rankbench.reports.analysis import analyze
 from rankbench.reports.cases import _without_intervals
-from rankbench.reports.recommendation import Recommendation, markdown_section, recommendations
+from rankbench.reports.document.markdown import markdown_of
+from rankbench.reports.recommendation import Recommendation, recommendations, recommended
 from rankbench.store.journal import Journal
 
 
@@ -26,7 +27,7 @@ def of_journal(folder: Path, contenders: list[Contender], *others: Plan, **extra
     )
     synthetic.write(folder, [plan, *others], {"heldout": 1}, test_share=0.2)
     with Journal(folder) as journal:
-        return "\n".join(markdown_section(recommendations(analyze(journal))))
+        return markdown_of(recommended(recommendations(analyze(journal))))
 
 
 def quiet(label: str, effect: float, spread: float = 0.001) -> Contender:
@@ -36,7 +37,7 @@ def quiet(label: str, effect: float, spread: float = 0.001) -> Contender:
 def test_from_a_journal_the_clear_the_close_and_the_rough(tmp_path: Path) -> None:
     contenders = [quiet("base", 0.2), quiet("best", 0), quiet("close", 0.001), quiet("rough", 0.05, 0.05)]
     text = of_journal(tmp_path / "1", contenders, margin=0.01)
-    assert text.startswith("## Recommendation\n- Use **best**")
+    assert text.startswith("## Recommendation\n\n- Use **best**")
     assert "As good as **best**: close. The intervals" in text
     assert "within 0.01: close; not told apart, which is not equal: rough" in text
     assert "Worse than some method in `ndcg`, by the same intervals: base (" in text

@@ -18,6 +18,7 @@ from synthetic import Contender, Plan
 
 from rankbench.errors import StoreError
 from rankbench.protocols.btl import BTL
+from rankbench.reports.document.markdown import markdown_of
 from rankbench.reports.partial import partial
 from rankbench.reports.report import frames, report
 from rankbench.reports.sources import Group, overview
@@ -218,7 +219,7 @@ def test_what_was_done_with_real_data_stands_first_among_several_data_sets() -> 
         Group((SourceRecord.model_validate(source),), (name,), (10,))
         for name, source in {"figure-3": real, "table-1": synthetic.source(sizes)}.items()
     ]
-    first = overview(groups)[:2]
+    first = [markdown_of([block]) for block in overview(groups)[:2]]
     assert first[0].startswith("> **The data of table-1 are *simulated***")
     assert first[1] == "> **figure-3**: Nobody compared these items."
 
