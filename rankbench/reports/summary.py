@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankbench.kinds.cell import SPLITS
+from rankbench.reports.document.terminal import terminal_of
+from rankbench.reports.document.tree import Column, Grid, Node, Paragraph
 from rankbench.reports.evidence import LATE
 from rankbench.reports.report import FIGURES, SUFFIXES
 from rankbench.store.store import REPORTED
-from rankbench.text import numbered, plain
+from rankbench.text import markdown, numbered, plain
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import RenderableType
 
-__all__ = ["summary"]
+__all__ = ["claims_of_a_run", "summary"]
 
 
 def summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str] = ()) -> RenderableType:
@@ -30,29 +33,10 @@ def summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str]
     recommendation : sequence of str
         Sentences in Markdown, from `rankbench.reports.report.Report`.
     """
-    import polars as pl
     from rich.console import Group
-    from rich.markdown import Markdown
-    from rich.table import Table
     from rich.text import Text
 
-    parts: list[RenderableType] = []
-    if claims.height:
-        units = {split: claims.filter(about=split)["units"].unique(maintain_order=True) for split in SPLITS}
-        splits = [split for split in SPLITS if len(units[split])]
-        table = Table("claim", "", show_lines=False)
-        # As Text: brackets in a title or a claim are no markup.
-        for split in splits:
-            table.add_column(Text(plain(" / ".join(units[split]))))
-        late = pl.col("origin") == "post hoc"
-        said = pl.when(late).then(pl.col("text") + f" ({LATE})").otherwise("text")
-        groups = claims.with_columns(text=said).group_by("claim", "text", maintain_order=True)
-        for (claim, text), rows in sorted(groups, key=lambda group: numbered(str(group[0][0]))):
-            verdicts = {row["about"]: row["verdict"] for row in rows.iter_rows(named=True)}
-            cells = (str(claim), str(text), *(str(verdicts.get(split, "—")) for split in splits))
-            table.add_row(*(Text(plain(cell)) for cell in cells))
-        parts.append(table)
-    parts += [Markdown(sentence) for sentence in recommendation]
+    parts: list[Node] = [*claims_of_a_run(claims), *map(Paragraph, recommendation)]
     files = [str(path) for path in (directory / name for name in REPORTED) if path.exists()]
     figures = directory / FIGURES
     drawn = sum(path.suffix in SUFFIXES for path in figures.glob("*"))
@@ -60,4 +44,33 @@ def summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str]
         files.append(f"{figures}/ ({drawn} file{'s' if drawn != 1 else ''})")
     if files and not recommendation:
         files[0] = f"open {files[0]}"
-    return Group(*parts, *(Text(plain(line)) for line in files))
+    return Group(terminal_of(parts), *(Text(plain(line)) for line in files))
+
+
+def claims_of_a_run(claims: pl.DataFrame) -> list[Node]:
+    """Return how many claims held, and a row for each: verdicts first, then as much of the claim as there is room for.
+
+    A claim stands whole on the leaderboard.
+    """
+    if not claims.height:
+        return []
+    units = {split: claims.filter(about=split)["units"].unique(maintain_order=True) for split in SPLITS}
+    splits = [split for split in SPLITS if len(units[split])]
+    titles = [markdown(" / ".join(units[split])) for split in splits]
+    rows, found, late = [], {split: Counter[str]() for split in splits}, False
+    groups = claims.group_by("claim", "text", maintain_order=True)
+    for (claim, text), own in sorted(groups, key=lambda group: numbered(str(group[0][0]))):
+        verdicts = {row["about"]: row["verdict"] for row in own.iter_rows(named=True)}
+        for split in verdicts:
+            found[split][verdicts[split]] += 1
+        knew = own["origin"][0] == "post hoc"
+        late = late or knew
+        cells = [markdown(str(verdicts.get(split, "—"))) for split in splits]
+        rows.append((f"{markdown(str(claim))}{' †' if knew else ''}", *cells, markdown(str(text))))
+    said = [
+        f"{title}: {', '.join(f'{times} {markdown(verdict)}' for verdict, times in sorted(found[split].items()))}"
+        for split, title in zip(splits, titles, strict=True)
+    ]
+    columns = [Column("claim"), *map(Column, titles), Column("")]
+    note = [Paragraph(f"† {LATE}")] if late else []
+    return [Grid.of(columns, rows), *note, Paragraph(f"Claims by verdict. {'; '.join(said)}.")]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
 import synthetic
 from rich.console import Console
 
+from rankbench.reports.document.tree import Grid
 from rankbench.reports.report import frames
-from rankbench.reports.summary import summary
+from rankbench.reports.summary import claims_of_a_run, summary
 
 
 def shown(claims: list[tuple[str, str, str]], origin: str = "beforehand") -> str:
@@ -49,9 +51,35 @@ def test_claims_come_in_the_order_of_their_numbers() -> None:
 
 
 def test_claims_written_knowing_results_say_so() -> None:
-    known = "a is less (written knowing earlier results)"
-    assert known in shown([("C1", "a is less", "yes")], "post hoc")
-    assert known not in shown([("C1", "a is less", "yes")])
+    known = "† written knowing earlier results"
+    text = shown([("C1", "a is less", "yes")], "post hoc")
+    assert known in text
+    assert "C1 †" in text
+    assert "†" not in shown([("C1", "a is less", "yes")])
+
+
+def test_a_claim_has_one_line_in_eighty_columns_and_verdicts_are_whole() -> None:
+    verdicts = ["held", "did not hold", "could not tell"]
+    frame = pl.DataFrame(
+        [
+            {"claim": f"C{i}", "text": f"Claim {i} " + "of many words " * 20, "about": split, "units": units,
+             "verdict": verdicts[(i + j) % 3], "origin": "beforehand"}
+            for i in range(21)
+            for j, (split, units) in enumerate((("design", "design queries"), ("heldout", "held-out queries")))
+        ]
+    )  # fmt: skip
+    console = Console(width=80, color_system=None)
+    with console.capture() as captured:
+        console.print(summary(Path("out"), frame))
+    lines = captured.get().splitlines()
+    assert len(lines) <= 21 + 9
+    assert max(len(line) for line in lines) <= 80
+    rows = [line for line in lines if "of many words" in line]
+    assert len(rows) == 21
+    for i, line in enumerate(rows):
+        assert re.match(rf" *C{i} +{verdicts[i % 3]}  +{verdicts[(i + 1) % 3]}  +Claim {i} of many", line)
+    text = " ".join(captured.get().split())
+    assert "design queries: 7 could not tell, 7 did not hold, 7 held; held-out queries: 7 could not tell" in text
 
 
 def test_units_are_called_by_their_names(tmp_path: Path) -> None:
@@ -75,10 +103,12 @@ def test_units_are_called_by_their_names(tmp_path: Path) -> None:
 
 
 def header(folder: Path, claims: pl.DataFrame) -> list[str]:
-    console = Console(width=200, color_system=None)
-    with console.capture() as captured:
-        console.print(summary(folder, claims))
-    return [title.strip() for title in captured.get().splitlines()[1].split("┃") if title.strip()]
+    """Return the titles of the table's columns; the last one has none."""
+    grid = claims_of_a_run(claims)[0]
+    assert isinstance(grid, Grid)
+    *titles, last = [column.title for column in grid.columns]
+    assert last == ""
+    return titles
 
 
 def test_files_that_are_there_are_listed(tmp_path: Path) -> None:
