@@ -59,7 +59,9 @@ def sum_pairs(
         j = max(winners[t], losers[t])
         order[place[j]] = t
         place[j] += 1
-    place[:] = starts
+    # A loop, as numba takes two seconds to compile what checks the lengths of an assignment.
+    for i in range(m + 1):
+        place[i] = starts[i]
     for row in range(k):
         t = order[row]
         low = min(winners[t], losers[t])
