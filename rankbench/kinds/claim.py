@@ -62,7 +62,7 @@ class Bounds:
     own_upper: NDArray[np.float64]
 
     @classmethod
-    def of(cls, intervals: Callable[[NDArray[np.intp]], Intervals], contrasts: int) -> Bounds:
+    def from_intervals(cls, intervals: Callable[[NDArray[np.intp]], Intervals], contrasts: int) -> Bounds:
         """Compute the intervals of all contrasts together, and of each alone.
 
         Parameters
@@ -159,8 +159,8 @@ class Compared(ABC):
         from rankbench.stats.contrasts import contrasts, contrasts_over_draws
 
         sample, matrix, texts = self.sample, self.matrix, tuple(contrast.text for contrast in self.contrasts)
-        over_both = Bounds.of(lambda some: contrasts(sample, matrix[:, some]), len(texts))
-        over_draws = Bounds.of(lambda some: contrasts_over_draws(sample, matrix[:, some]), len(texts))
+        over_both = Bounds.from_intervals(lambda some: contrasts(sample, matrix[:, some]), len(texts))
+        over_draws = Bounds.from_intervals(lambda some: contrasts_over_draws(sample, matrix[:, some]), len(texts))
         return Evidence(texts, over_both, over_draws)
 
     def of_means(self, statistic: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Evidence:
@@ -188,8 +188,8 @@ class Compared(ABC):
         count, own = len(estimate), [len(sample.draws)] if len(sample.draws) > 1 else []
         return Evidence(
             tuple(contrast.text for contrast in self.contrasts),
-            Bounds.of(lambda some: intervals(both, some, units), count),
-            Bounds.of(lambda some: intervals(draws, some, own), count),
+            Bounds.from_intervals(lambda some: intervals(both, some, units), count),
+            Bounds.from_intervals(lambda some: intervals(draws, some, own), count),
         )
 
 

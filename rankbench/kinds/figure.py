@@ -261,7 +261,7 @@ def unfinished(results: ExperimentResults, labels: Iterable[str], n: Collection[
     return found
 
 
-def limited(names: Sequence[str], most: int = MOST_SERIES) -> tuple[tuple[str, ...], list[Omission]]:
+def limited(names: Sequence[str], room: int = MOST_SERIES) -> tuple[tuple[str, ...], list[Omission]]:
     """Return the names that a figure has room for, and the others."""
-    why = f"the figure has room for {most}"
-    return tuple(names[:most]), [Omission(name, why, "misfit") for name in names[most:]]
+    why = f"the figure has room for {room}"
+    return tuple(names[:room]), [Omission(name, why, "misfit") for name in names[room:]]

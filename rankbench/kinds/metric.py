@@ -73,7 +73,7 @@ class Fact:
     parameter : str
         Contenders with the same value of it share a place.
     said : str
-        One value: ``{value}``, and ``{at}``, the parameter's value. Without the parameter: `said_alone`, ``{label}``.
+        One value: ``{value}``, and ``{at}``, the parameter's value. Without the parameter: `said_without`, ``{label}``.
     same_as : str
         A contender of which the fact is 1 in all repetitions equals the one whose `parameter` is this and all
         others are the same. Empty: the fact says nothing of that.
@@ -89,7 +89,7 @@ class Fact:
     below: float | None = None
     parameter: str = ""
     said: str = "{value:.3g} at {at}"
-    said_alone: str = "{label} {value:.3g}"
+    said_without: str = "{label} {value:.3g}"
     same_as: str = ""
     because: str = ""
 
@@ -126,7 +126,7 @@ SHARE_COMPLETE = Fact(
     below=1.0,
     parameter="k",
     said="{value:.0%} at k = {at}",
-    said_alone="{value:.0%} at k = {label}",
+    said_without="{value:.0%} at k = {label}",
     same_as="inf",
     because="no query has more judgments than k",
 )
@@ -138,7 +138,7 @@ MONTE_CARLO_ERROR = Fact(
     summary="largest",
     parameter="k",
     said="k={at} {value:.1e}",
-    said_alone="{label} {value:.1e}",
+    said_without="{label} {value:.1e}",
 )
 """Relative Monte Carlo error of a solution."""
 

@@ -40,7 +40,7 @@ class Differences:
     def _place(self) -> dict[str, int]:
         return {label: i for i, label in enumerate(self.labels)}
 
-    def of(self, label: str, other: str) -> tuple[float, float]:
+    def interval(self, label: str, other: str) -> tuple[float, float]:
         """Return the interval of a contender minus another, below 0 where the contender is better."""
         if label not in self._place or other not in self._place:
             return np.nan, np.nan

@@ -81,7 +81,7 @@ class Evaluation:
     def interval(self, metric: str, label: str, other: str) -> tuple[float, float]:
         """Return the interval of a contender minus another, below 0 where it is better; nan where there is none."""
         found = self.differences.get(metric)
-        return (math.nan, math.nan) if self.few or found is None else found.of(label, other)
+        return (math.nan, math.nan) if self.few or found is None else found.interval(label, other)
 
     def gap(self, metric: str, label: str, other: str) -> float:
         """Return a contender's mean minus that of another, below 0 where it is better; nan where one has none."""

@@ -49,7 +49,7 @@ def claims_section(analysis: Analysis) -> list[Node]:
             "claim at once (95%), one lies entirely on the other side. Otherwise the run *could not tell*. "
             + _intervals([titles[answer.experiment] for answer in found])
         ),
-        Grid.of(columns, [_summary(answers, splits) for _, answers in ordered]),
+        Grid.from_rows(columns, [_summary(answers, splits) for _, answers in ordered]),
         Details(
             "The intervals behind the verdicts",
             (
@@ -153,7 +153,7 @@ def _details(answers: Sequence[Answer], source: SourceRecord) -> list[Node]:
     if rows:
         spread = ("corrected",) if single else ("over queries and draws", "over draws")
         columns = [Column("contrast"), Column("on"), Column("ratio" if ratio else "difference", "right")]
-        parts.append(Grid.of([*columns, *(Column(title, "center") for title in spread)], rows))
+        parts.append(Grid.from_rows([*columns, *(Column(title, "center") for title in spread)], rows))
     notes = tuple(dict.fromkeys(markdown(sentence(note)) for answer in answers for note in answer.notes))
     return [*parts, *([Bullets(notes)] if notes else [])]
 

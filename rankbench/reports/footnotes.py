@@ -50,7 +50,7 @@ def _facts(race: Race, source: SourceRecord) -> list[str]:
             value, at = arm.fact(fact), arm.config.get(fact.parameter)
             if fact.tells(value):
                 place = str(arm.label if at is None else at)
-                said = fact.said_alone if at is None else fact.said
+                said = fact.said_without if at is None else fact.said
                 known = max(value, found[place][0]) if place in found else value
                 found[place] = known, said.format(value=known, at=markdown(place), label=markdown(place))
         if found:

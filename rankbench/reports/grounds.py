@@ -31,8 +31,8 @@ def numbers(case: Case, labels: Sequence[str]) -> list[str]:
         best = [] if case.main.above_nothing(metric) else rows[:1]
         named = [row for row in (case.main.row(metric, label) for label in labels) if row is not None]
         for row in dict.fromkeys((*named, *best)):
-            of = "the best mean, of" if row in best else "of"
-            text = f"{code(metric)} on {case.counts} that were held out: {of} **{markdown(row.contender)}**, "
+            whose = "the best mean, of" if row in best else "of"
+            text = f"{code(metric)} on {case.counts} that were held out: {whose} **{markdown(row.contender)}**, "
             text += number(row.mean)
             lower, upper = case.main.interval_of_mean(row)
             if math.isfinite(lower):

@@ -15,7 +15,7 @@ from rankbench.reports.evidence import claims_section
 from rankbench.reports.footnotes import footnotes, troubles
 from rankbench.reports.recommendation import Recommendation, recommended
 from rankbench.reports.sources import details, facts, grouped, overview
-from rankbench.reports.tables import exact_tables, intervals_tables, race_title, ranking_tables
+from rankbench.reports.standing_tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.store.records import SuiteRecord
 from rankbench.text import code, count, first_of, literal, markdown, sentence
 
@@ -111,7 +111,7 @@ def _experiment(section: Section) -> list[Node]:
         parts.extend(footnotes(race, source))
     specs = {arm.label: arm.member.spec for race in sampler.races for arm in race.arms}
     listed = [(markdown(label), code(spec)) for label, spec in specs.items()]
-    table = Grid.of([Column("contender"), Column("spec")], listed)
+    table = Grid.from_rows([Column("contender"), Column("spec")], listed)
     parts.append(Details("The contenders, as they are written on the command line", (table,)))
     return parts
 

@@ -11,11 +11,11 @@ from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.document.markdown import markdown_of
 from rankbench.reports.figures import assign, draw
 from rankbench.reports.leaderboard import leaderboard
+from rankbench.reports.leaderboard_csv import leaderboard_csv
 from rankbench.reports.notices import Notice, notices
 from rankbench.reports.recommendation import recommendations
 from rankbench.reports.standings import Standing
-from rankbench.reports.table import leaderboard_csv
-from rankbench.reports.units import units_csv
+from rankbench.reports.units_csv import units_csv
 from rankbench.store.export import parquet_bytes, results_frame
 from rankbench.store.files import replace_file
 from rankbench.store.journal import Journal
@@ -124,7 +124,7 @@ def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
 def _frames(analysis: Analysis, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     import polars as pl
 
-    from rankbench.reports.table import COLUMNS, values_of
+    from rankbench.reports.leaderboard_csv import COLUMNS, values_of
 
     standings = [values_of(row) for row in _rows(analysis)]
     answers = [

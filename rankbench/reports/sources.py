@@ -90,7 +90,7 @@ def overview(groups: list[Group]) -> list[Node]:
         data = code(group.first.dataset) if group.first.dataset else "made by the protocol"
         names = ", ".join(markdown(name) for name in group.experiments)
         rows.append((names, _protocols(group), f"{data}{' (simulated)' if group.first.simulated else ''}"))
-    return [*parts, Grid.of([Column("experiments"), Column("protocol"), Column("data")], rows)]
+    return [*parts, Grid.from_rows([Column("experiments"), Column("protocol"), Column("data")], rows)]
 
 
 def _simulated(group: Group) -> list[Node]:
@@ -119,7 +119,7 @@ def _table(group: Group) -> Node:
         rows.append(("judged on", ", ".join(sizes)))
     if group.n:
         rows.append((f"{markdown(source.counts)} n", ", ".join(count(n) for n in group.n)))
-    return Grid.of([Column(""), Column("")], rows)
+    return Grid.from_rows([Column(""), Column("")], rows)
 
 
 def _protocols(group: Group) -> str:

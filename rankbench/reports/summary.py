@@ -73,4 +73,4 @@ def claims_of_a_run(claims: pl.DataFrame) -> list[Node]:
     ]
     columns = [Column("claim"), *map(Column, titles), Column("")]
     note = [Paragraph(f"† {LATE}")] if late else []
-    return [Grid.of(columns, rows), *note, Paragraph(f"Claims by verdict. {'; '.join(said)}.")]
+    return [Grid.from_rows(columns, rows), *note, Paragraph(f"Claims by verdict. {'; '.join(said)}.")]

@@ -94,7 +94,7 @@ class Wider(ClaimKind):
         place = {contender: i for i, contender in enumerate(compared.contenders)}
         index = np.array([[place[contender] for contender, _ in one.weights] for one in compared.contrasts])
         sample = compared.sample
-        over_both = Bounds.of(lambda some: sd_ratios(sample, index[some]), len(index))
+        over_both = Bounds.from_intervals(lambda some: sd_ratios(sample, index[some]), len(index))
         # Bonferroni makes those over draws alone simultaneous.
         levels = (1 - 0.05 / len(index), 0.95)
         found = [[pitman_morgan(sample.draws[:, a], sample.draws[:, b], level) for a, b in index] for level in levels]
@@ -192,4 +192,4 @@ def _over_draws(draws: NDArray[np.float64], seed: int) -> Bounds:
             se=own.std(axis=0, ddof=1) / math.sqrt(count) if count > 1 else None,
         )
 
-    return Bounds.of(intervals, draws.shape[1])
+    return Bounds.from_intervals(intervals, draws.shape[1])

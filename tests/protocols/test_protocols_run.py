@@ -24,7 +24,7 @@ from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.plugin import manager
 from rankbench.plugin.loading import Plugins, load
 from rankbench.plugin.registry import Origin, Registry
-from rankbench.reports.units import UNIT_COLUMNS
+from rankbench.reports.units_csv import UNIT_COLUMNS
 from rankbench.runner import executors
 from rankbench.runner.blocks import run_block
 

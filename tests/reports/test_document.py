@@ -14,7 +14,9 @@ from rankbench.reports.document.terminal import terminal_of
 from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Heading, Image, Node, Paragraph, Quote
 from rankbench.text import code, markdown
 
-GRID = Grid.of([Column("a"), Column("b", "right"), Column("c", "center")], [("x", "1", "[0, 2]"), ("y", "2", "—")])
+GRID = Grid.from_rows(
+    [Column("a"), Column("b", "right"), Column("c", "center")], [("x", "1", "[0, 2]"), ("y", "2", "—")]
+)
 FOREIGN = [
     "a*b_c",
     "[link=x]y[/link]",
@@ -57,18 +59,20 @@ def test_every_block_is_the_markdown_that_a_parser_reads_back() -> None:
 
 
 def test_a_table_without_titles_has_an_empty_head() -> None:
-    assert markdown_of([Grid.of([Column(""), Column("")], [("a", "b")])]) == "| | |\n|---|---|\n| a | b |"
+    assert markdown_of([Grid.from_rows([Column(""), Column("")], [("a", "b")])]) == "| | |\n|---|---|\n| a | b |"
 
 
 @pytest.mark.parametrize("text", FOREIGN)
 def test_foreign_words_are_themselves_on_a_terminal(text: str) -> None:
-    grid = Grid.of([Column("claim"), Column("")], [(markdown(text), f"**{markdown(text)}** and {code(text)}")])
+    grid = Grid.from_rows([Column("claim"), Column("")], [(markdown(text), f"**{markdown(text)}** and {code(text)}")])
     last = printed(grid).splitlines()[-1 if printed(grid).splitlines()[-1].strip() else -2]
     assert last.split() == [*text.split(), *text.split(), "and", *text.replace("`", "'").split()]
 
 
 def test_only_the_last_column_of_a_table_is_cut() -> None:
-    grid = Grid.of([Column("verdict on held-out queries"), Column("claim")], [("did not hold", "word " * 100)] * 3)
+    grid = Grid.from_rows(
+        [Column("verdict on held-out queries"), Column("claim")], [("did not hold", "word " * 100)] * 3
+    )
     rows = [line for line in printed(grid, width=40).splitlines() if "did not hold" in line]
     assert len(rows) == 3
     assert all(line.rstrip().endswith("…") and len(line) <= 40 for line in rows)

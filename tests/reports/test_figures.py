@@ -155,12 +155,12 @@ def test_empty_figures_can_be_drawn(tmp_path: Path) -> None:
 
 
 def test_places_on_the_axis() -> None:
-    axis = LogAxis.of([math.inf, 1, 10, 1000, 0])
+    axis = LogAxis.with_places_for([math.inf, 1, 10, 1000, 0])
     places = [axis.places[value] for value in (0, 1, 10, 1000, math.inf)]
     assert places == sorted(places)
     assert places[1:4] == pytest.approx([0, 1, 3])
     assert places[4] - places[3] >= 0.4
-    assert LogAxis.of([]).places == {}
+    assert LogAxis.with_places_for([]).places == {}
 
 
 def test_parameters_and_labels() -> None:

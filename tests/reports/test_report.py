@@ -19,11 +19,11 @@ from synthetic import Contender, Plan
 from rankbench.errors import StoreError
 from rankbench.protocols.btl import BTL
 from rankbench.reports.document.markdown import markdown_of
+from rankbench.reports.leaderboard_csv import COLUMNS
 from rankbench.reports.partial import partial
 from rankbench.reports.report import frames, report
 from rankbench.reports.sources import Group, overview
 from rankbench.reports.summary import summary
-from rankbench.reports.table import COLUMNS
 from rankbench.store.records import SourceRecord
 from rankbench.text import code, csv_cell, interval, markdown, natural, number, plain
 

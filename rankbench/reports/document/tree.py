@@ -59,7 +59,7 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def of(cls, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Grid:
+    def from_rows(cls, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Grid:
         """Return a table of any sequences."""
         return cls(tuple(columns), tuple(tuple(row) for row in rows))
 

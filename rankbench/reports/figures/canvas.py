@@ -40,7 +40,9 @@ def _lines(drawing: Drawing, cast: Cast, looks: Mapping[str, Look]) -> Canvas:
     parts = max(len(column) for column in together)
     width, height = drawing.size
     canvas = Canvas(figsize=(max(width * columns + 0.7, 6.4), (height * rows + 1.4) * parts), layout="constrained")
-    axis = LogAxis.of(x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist())
+    axis = LogAxis.with_places_for(
+        x for row in drawing.plots for plot in row for line in plot.lines for x in line.x.tolist()
+    )
     shown = titles(cast.names)
     grids: list[NDArray[Any]] = []
     for part, page in enumerate(pages(canvas, parts)):

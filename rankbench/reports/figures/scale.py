@@ -25,7 +25,7 @@ class LogAxis:
     places: dict[float, float]
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> LogAxis:
+    def with_places_for(cls, values: Iterable[float]) -> LogAxis:
         """Place `values`, all of them >= 0."""
         known = sorted(set(values))
         inner = [value for value in known if 0 < value < math.inf]

@@ -66,7 +66,7 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
                 *([f"{row.wins:g} of {row.repetitions}" if row.wins == row.wins else ""] if resampled else []),
             ]
         lines.append(cells)
-    return Grid.of(columns, lines)
+    return Grid.from_rows(columns, lines)
 
 
 def _rank(row: Standing) -> str:
@@ -93,7 +93,7 @@ def exact_tables(sampler: Sampler, race: Race) -> list[Node]:
             columns = [Column("contender"), *(Column(markdown(unit), "right") for unit in units)]
             parts += [
                 Paragraph(f"**{markdown(sampler.source.splits[split])}**, {code(metric)}"),
-                Grid.of(columns, lines),
+                Grid.from_rows(columns, lines),
             ]
     return parts
 
@@ -125,7 +125,7 @@ def _ranking(sampler: Sampler, arm: Arm, split: Split) -> tuple[Node, ...]:
     ]
     columns = [Column("rank", "center"), Column("item"), Column(RANKING[0], "right"), Column("95% interval", "center")]
     notes = [*_without_interval(lower), *_facts(arm, sampler.source)]
-    return (Grid.of(columns, lines), *(Paragraph(note) for note in notes))
+    return (Grid.from_rows(columns, lines), *(Paragraph(note) for note in notes))
 
 
 def _facts(arm: Arm, source: SourceRecord) -> list[str]:
