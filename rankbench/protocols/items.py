@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.counts.source import LogSource
 from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
@@ -66,6 +65,8 @@ class Items(Protocol):
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a log")
         log = votes_of(dataset)
+        from rankbench.counts.source import LogSource
+
         source = LogSource(str(dataset), None, table_kind(dataset.table), dataset.scan()).judged()
         ranked: CountedVotes | Ballots
         if isinstance(source.table, OrderTable):

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from rankbench.component import Component
 from rankbench.counts.votes import Votes, load_votes, votes_of_ballots
-from rankbench.data.tables.checks import judgments_of
 from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import table_kind
 from rankbench.describe.findings import find, name_notes
@@ -81,6 +80,8 @@ def unchanged(dataset: Dataset, fingerprint: str) -> None:
 
 
 def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
+    from rankbench.data.tables.checks import judgments_of
+
     kind, table = judgments_of(table_kind(dataset.table), dataset.scan())
     if isinstance(kind, OrderTable):
         votes = votes_of_ballots(table)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-import polars as pl
-
 from rankbench.errors import SpecError
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankbench.counts.source import LogSource
     from rankbench.kinds.aggregator import Aggregator
 
@@ -46,6 +46,8 @@ class LogFacts(NamedTuple):
 
 def facts_of(source: LogSource) -> LogFacts:
     """Return what a log of votes knows about its judges, in one pass."""
+    import polars as pl
+
     schema = source.frame.collect_schema()
     wanted = [pl.len().alias("rows")]
     if "judge" in schema:
@@ -98,6 +100,8 @@ def check_cells(source: LogSource, facts: LogFacts) -> None:
     """
     if facts.rows <= MOST_CELLS:
         return
+    import polars as pl
+
     step = -(-facts.rows // _SAMPLE)
     judge, winner, loser = (pl.col(name).cast(pl.String) for name in ("judge", "winner", "loser"))
     key = pl.struct(judge, pl.min_horizontal(winner, loser), pl.max_horizontal(winner, loser).alias("high")).hash()

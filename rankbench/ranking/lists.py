@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.counts.units import Units, units_of_lists, units_of_voters
@@ -21,6 +21,9 @@ from rankbench.kinds.queries import Orders, Selections, Unranked
 from rankbench.kinds.resamples import draws_of
 from rankbench.kinds.scores import finite_scores
 from rankbench.ranking.logs import RankedLog
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Ballots", "Sessions", "load_ballots", "load_sessions"]
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-import polars as pl
-
-from rankbench.counts.source import LogSource
 from rankbench.counts.votes import load_votes
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.orders.kind import OrderTable
@@ -18,7 +15,10 @@ from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
 from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rankbench.counts.parquet import ParquetLog
+    from rankbench.counts.source import LogSource
 
 __all__ = ["counted_votes", "load_log", "pooled_ballots"]
 
@@ -126,6 +126,8 @@ def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:
 
 def _as_one_query(frame: pl.LazyFrame) -> pl.LazyFrame:
     """Return a log of lists as one query; with several, only what judgments name are its items."""
+    import polars as pl
+
     queries = frame.select(pl.col("query_id").n_unique()).collect(engine="streaming").item()
     if queries == 1:
         return frame
