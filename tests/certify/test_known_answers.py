@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from fractions import Fraction
 from pathlib import Path
 
@@ -175,3 +176,14 @@ def test_the_example_of_the_documentation_is_a_certificate():
     found = rankbench.certify("pairwise-hinge", mu=json.loads(written[0])["mu"], items=2)
     assert found.verdict == "CONSISTENT_AT_MU"
     assert found.gap == Fraction(2, 3)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(("items", "seconds"), [(3, 2.0), (4, 5.0)])
+@pytest.mark.parametrize("form", ["weighted", "margin"])
+@pytest.mark.parametrize("phi", ["logistic", "exponential", "squared-hinge"])
+def test_a_cold_search_is_quick_in_a_warm_process(phi, form, items, seconds):
+    rankbench.certify("pairwise-squared", laws=1)
+    start = time.process_time()
+    assert rankbench.certify(f"pairwise-{phi}:form={form}", items=items).verdict == "VIOLATION"
+    assert time.process_time() - start < seconds
