@@ -22,6 +22,7 @@ from rankbench.testing.catalog import all_checks
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+COMPILED = re.findall(r"```python\n(.*?)```", PAGE.partition("### The compiled form")[2], flags=re.DOTALL)
 TOML = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
 PUBLIC = re.findall(r"^\| `(rankbench[a-z_.]*)` \| .* \|$", PAGE, flags=re.MULTILINE)
 """The modules of the table under *What may be imported*."""
@@ -91,7 +92,7 @@ def test_a_private_import_would_be_noticed(tmp_path):
 
 
 def test_its_compiled_form_equals_the_plain_one():
-    plain, kernels, method = PYTHON[0], PYTHON[1], PYTHON[2]
+    plain, kernels, method = PYTHON[0], COMPILED[0], COMPILED[1]
     modules = {name: types.ModuleType(name) for name in ("squared_margin", "squared_margin.kernels")}
     modules["squared_margin"].__path__ = []
     sys.modules |= modules
@@ -115,7 +116,7 @@ def test_the_wheel_of_its_example_holds_the_kernels(tmp_path):
     package = tmp_path / "squared_margin"
     package.mkdir()
     (package / "__init__.py").write_text(PYTHON[0].rstrip() + "\n", encoding="utf-8")
-    (package / "kernels.py").write_text(PYTHON[1], encoding="utf-8")
+    (package / "kernels.py").write_text(COMPILED[0], encoding="utf-8")
     (project,) = (text for text in TOML if "[build-system]" in text)
     (tmp_path / "pyproject.toml").write_text(project, encoding="utf-8")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "--directory", "dist"]
@@ -129,5 +130,5 @@ def test_the_wheel_of_its_example_holds_the_kernels(tmp_path):
 
 
 def test_its_tests_run(tmp_path):
-    assert "parametrize_with_checks([SquaredMargin(), SquaredMargin(gamma=2)], expected_failed={})" in PYTHON[3]
-    compile(PYTHON[3], "docs/plugins.md", "exec")
+    assert "parametrize_with_checks([SquaredMargin(), SquaredMargin(gamma=2)], expected_failed={})" in COMPILED[2]
+    compile(COMPILED[2], "docs/plugins.md", "exec")
