@@ -22,10 +22,10 @@ def _prctl(option: int, value: int) -> bool:
         return False
 
 
-def die_with(parent: int) -> None:
-    """End this process when `parent`, which started it, ends: at once where the system can do it."""
-    if _prctl(_DEATH_SIGNAL, signal.SIGKILL) and os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
+def die_with(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
+    """Have this process sent a signal when `parent`, which started it, ends: at once where the system can do it."""
+    if _prctl(_DEATH_SIGNAL, by) and os.getppid() != parent:
+        os.kill(os.getpid(), by)
 
 
 def adopt_orphans() -> bool:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
@@ -59,6 +61,9 @@ def _code(main: Callable[[], object]) -> int:
         if end.code is None or isinstance(end.code, int):
             return _flushed(end.code or 0)
         raise
+    except KeyboardInterrupt:  # while it starts or ends
+        sys.stderr.write("interrupted\n")
+        return _flushed(130)
     except OSError as error:
         # Of a file with a name the verbs' group has said it; and a closed pipe is click's business.
         if error.filename is not None or error.errno is None:
@@ -101,6 +106,7 @@ def _watched(main: Callable[[], object]) -> NoReturn:
 
         die_with(parent)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, _once())
         hold(line)
         command = " ".join(["rankbench", *sys.argv[1:]])
         line.says(f"`{''.join(c if c.isprintable() else '?' for c in command)}` was going on")
@@ -123,6 +129,19 @@ def _watched(main: Callable[[], object]) -> NoReturn:
         found, status = os.waitpid(child, os.WNOHANG)
         if found:
             _end(line, os.waitstatus_to_exitcode(status), sent)
+
+
+def _once() -> Callable[[int, object], None]:
+    """Return what interrupts the program, not twice where a group is sent a signal that is passed on, too."""
+    last = -math.inf
+
+    def interrupt(number: int, frame: object) -> None:
+        nonlocal last
+        before, last = last, time.monotonic()
+        if last > before + 1:
+            raise KeyboardInterrupt
+
+    return interrupt
 
 
 def _end(line: Lifeline, code: int, sent: int) -> NoReturn:

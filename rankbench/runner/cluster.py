@@ -67,11 +67,16 @@ def run_on_cluster(
                 return client.submit(_run, sent, name, task_to_json(task), timeout, pure=False, retries=3)
 
             waiting: dict[Any, BlockTask] = {submit(task): task for task in (*places.ours, *places.foreign)}
+            # Built-in contenders whose process died are tried once more: it may have been killed from outside.
+            once = {tuple(task.cells) for task in places.ours}
             queue = cast(Any, as_completed)(list(waiting), loop=client.loop)
             for future in queue:
                 task = waiting.pop(future)
                 result = _result(future)
                 parts = apart(task, protocols[task.source].contender) if isinstance(result, Dead) else []
+                if isinstance(result, Dead) and result.died and tuple(task.cells) in once:
+                    once.remove(tuple(task.cells))
+                    parts = [task]
                 for part in parts:
                     again = submit(part)
                     waiting[again] = part
@@ -94,7 +99,7 @@ def _result(future: Any) -> BlockResult | Dead:
     except CancelledError as error:
         raise ExecutorError("the Dask cluster was lost; run again to go on where it stopped") from error
     if status != "done":
-        return Dead(status, said)
+        return Dead("error", said, died=True) if status == "died" else Dead(status, said)
     return result_from_bytes(said)
 
 
@@ -120,7 +125,7 @@ def _run(parcel: bytes, name: str, task: str, timeout: float) -> tuple[str, Any]
         time.sleep(PAUSE)
     outcome = process.outcome()
     if isinstance(outcome, Dead):
-        return outcome.status, outcome.reason
+        return "died" if outcome.died else outcome.status, outcome.reason
     return "done", result_to_bytes(outcome)
 
 

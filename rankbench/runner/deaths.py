@@ -26,6 +26,8 @@ class Dead:
 
     status: Literal["error", "timeout"]
     reason: str
+    died: bool = False
+    """Whether its process ended, perhaps by no fault of the block."""
 
 
 def apart(task: BlockTask, kind: str) -> list[BlockTask]:

@@ -6,27 +6,22 @@ Results arrive in any order; nothing that is kept depends on it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 from rankbench.kinds.cell import BlockResult
-from rankbench.kinds.guard import alone, guarded, reason
+from rankbench.kinds.guard import guarded
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.protocols.isolation import is_ours
 from rankbench.runner.blocks import run_block
+from rankbench.runner.crew import Crew
 from rankbench.runner.deaths import Dead, apart, failed, placed
 from rankbench.runner.foreign import run_foreign
-from rankbench.runner.share import open_shared, shared
+from rankbench.runner.share import shared
 
 __all__ = ["LIMIT", "run_here", "run_in_pool", "warm_up_all"]
 
 LIMIT = 3600.0
 """Seconds after which a block is given up, unless a run says otherwise."""
-
-_open: dict[tuple[str, int], Prepared] = {}
 
 
 def run_here(sources: Sequence[Prepared], tasks: Sequence[BlockTask], timeout: float = LIMIT) -> Iterator[BlockResult]:
@@ -55,7 +50,8 @@ def run_in_pool(
 
     A worker that dies or hangs takes its block with it, not the run: the block is run
     again without the foreign contenders, and each of those alone, so that the guilty one
-    is named; its cells become failures, which the next run tries again.
+    is named; its cells become failures, which the next run tries again. Built-in contenders
+    whose worker died are tried once more in this run: it may have been killed from outside.
 
     Blocks of a population that is an object of this process run here.
     """
@@ -77,45 +73,19 @@ def run_in_pool(
 def _pooled(
     file: Path, protocols: Sequence[Protocol], tasks: Sequence[BlockTask], workers: int, timeout: float
 ) -> Iterator[BlockResult]:
-    """Run blocks without foreign code in a pool."""
-    from pebble import ProcessPool
-
-    # Spawned, because Polars' threads do not survive a fork.
-    pool: Any = ProcessPool(max_workers=workers, context=get_context("spawn"), initializer=_start)
-
-    def submit(task: BlockTask) -> Any:
-        return pool.schedule(_execute, args=(file, task), timeout=timeout)
-
-    try:
-        waiting: dict[Any, BlockTask] = {submit(task): task for task in tasks}
-        while waiting:
-            for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-                task = waiting.pop(future)
-                result = _result(future, timeout)
-                parts = apart(task, protocols[task.source].contender) if isinstance(result, Dead) else []
-                if parts:
-                    waiting |= {submit(part): part for part in parts}
-                else:
-                    yield failed(task, result) if isinstance(result, Dead) else result
-        pool.close()
-    finally:
-        # Also on the way out of an interrupted run: queued blocks are dropped.
-        pool.stop()
-        pool.join()
-
-
-def _result(future: Any, timeout: float) -> BlockResult | Dead:
-    from pebble import ProcessExpired
-
-    try:
-        result: BlockResult = future.result()
-    except TimeoutError:
-        return Dead("timeout", f"no result within {timeout:g} s")
-    except ProcessExpired as error:
-        return Dead("error", f"worker process died with exit code {error.exitcode}")
-    except Exception as error:
-        return Dead("error", reason(error))
-    return result
+    """Run blocks without foreign code in worker processes."""
+    crew, again = Crew(file, workers, timeout), set[tuple[str, ...]]()
+    for task, result in crew.outcomes(tasks):
+        if not isinstance(result, Dead):
+            yield result
+            continue
+        parts = apart(task, protocols[task.source].contender)
+        if result.died and not parts and tuple(task.cells) not in again:
+            again.add(tuple(task.cells))
+            parts = [task]
+        crew.queue.extend(parts)
+        if not parts:
+            yield failed(task, result)
 
 
 def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None:
@@ -131,26 +101,3 @@ def _warm_up(prepared: Prepared, task: BlockTask) -> None:
     small = prepared.protocol.smaller(prepared, task)
     if small is not None:
         guarded(lambda: run_block(*small))
-
-
-def _start() -> None:
-    """Prepare a worker: one BLAS thread, numba's cache folder, interrupts left to the main process."""
-    from rankbench.runtime import prepare
-
-    alone()
-    prepare()
-
-
-def _execute(file: Path, task: BlockTask) -> BlockResult:
-    # Whatever foreign code raises when it is imported here, too: it must not end the run.
-    result = guarded(partial(_opened_and_run, file, task))
-    if isinstance(result, Exception):
-        raise result
-    return result
-
-
-def _opened_and_run(file: Path, task: BlockTask) -> BlockResult:
-    key = (str(file), task.source)
-    if key not in _open:
-        _open[key] = open_shared(file, task.source)
-    return run_block(_open[key], task)

@@ -32,14 +32,17 @@ __all__ = ["MOST", "Remote", "main"]
 MOST = 2**31
 """Bytes of a result that are read."""
 
+_PATIENCE = 15.0
+"""Seconds that it gets to end what it has started."""
+
 _LAST = 10_000
 """Bytes of what it printed among which its last words are."""
 
 _BOOT = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from rankbench.runner.remote import main
-main(*sys.argv[2:])
+from rankbench.runner.boot import boot
+boot(sys.argv[2:])
 """
 
 
@@ -79,7 +82,7 @@ class Remote:
         )
         self._deadline = time.monotonic() + timeout
         # An interrupt of the terminal does not reach it, so that it must not outlive this object.
-        self._left = weakref.finalize(self, _end_group, self._process.pid)
+        self._left = weakref.finalize(self, _end, self._process)
 
     def ended(self) -> bool:
         """Return whether it is done, dead or out of time."""
@@ -95,7 +98,7 @@ class Remote:
             size = os.fstat(self._result.fileno()).st_size
             if not size:
                 died = f"worker process died with exit code {self._process.returncode}, without a result"
-                return Dead("error", printable(": ".join([died, *self._last_words()])))
+                return Dead("error", printable(": ".join([died, *self._last_words()])), died=True)
             if size > MOST:
                 return Dead("error", f"worker process left a result of {size:,} bytes, more than {MOST:,}")
             try:
@@ -127,6 +130,15 @@ class Remote:
 def _nameless() -> IO[bytes]:
     """Return a file that has no path, so that foreign code of other processes does not find it."""
     return TemporaryFile()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and what it has started: by `rankbench.runner.boot`, then whatever its group still holds."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+    _end_group(process.pid)
 
 
 def _end_group(pid: int) -> None:

@@ -1,0 +1,244 @@
+"""What kills and interrupts leave behind: nothing, and the same bytes as undisturbed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")]
+
+PLUGIN = """
+import os
+import time
+import rankbench
+
+
+class Forks(rankbench.Method):
+    \"\"\"Leaves children in its group, and grandchildren in sessions of their own.\"\"\"
+    name = "forks"
+    source = "test"
+    hangs: bool = False
+    def fit(self, block):
+        for alone in (False, True):
+            if os.fork() == 0:
+                if alone:
+                    os.setsid()
+                    if os.fork():
+                        os._exit(0)
+                with open(os.environ["LEFT"], "a") as file:
+                    file.write(f"{os.getpid()}\\\\n")
+                time.sleep(300)
+                os._exit(0)
+        while self.hangs or open(os.environ["LEFT"]).read().count("\\\\n") < 2:
+            time.sleep(0.01)
+        return rankbench.Fitted(lambda queries: queries.labels)
+
+
+@rankbench.hookimpl
+def rankbench_register():
+    return [Forks]
+"""
+
+SUITE = """
+name = "tiny"
+title = "Tiny"
+dataset = "web10k-like:queries=24,features=8"
+protocol = "btl:design=10,heldout=10"
+[[experiments]]
+name = "a"
+title = "A"
+n = [{n}]
+repetitions = {repetitions}
+contenders = [{{ use = "erm" }}{more}]
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    site = tmp_path_factory.mktemp("site")
+    (site / "forks_plugin.py").write_text(textwrap.dedent(PLUGIN.replace("\\\\n", "\\n")))
+    info = site / "forks-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: forks\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rankbench]\nforks = forks_plugin\n")
+    return site
+
+
+def start(folder: Path, suite: str, *options: str, **more: str) -> subprocess.Popen[str]:
+    (folder / "tmp").mkdir(exist_ok=True)
+    (folder / "left").touch()
+    (folder / "tiny.toml").write_text(suite)
+    return subprocess.Popen(
+        [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(folder / "tiny.toml"),
+         "--out", str(folder / "out"), *options],
+        env=os.environ | {"TMPDIR": str(folder / "tmp"), "LEFT": str(folder / "left")} | more,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def leaderboard(folder: Path) -> dict[str, bytes]:
+    names = ("leaderboard.md", "leaderboard.csv", "results.parquet")
+    return {name: (folder / "out" / name).read_bytes() for name in names}
+
+
+def workers(session: int) -> list[int]:
+    """Return the processes of a session that were spawned as workers."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            here = name.isdigit() and os.getsid(int(name)) == session
+            if here and b"spawn_main" in Path(f"/proc/{name}/cmdline").read_bytes():
+                found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(found: Callable[[], object], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < until
+        time.sleep(0.002)
+
+
+def nothing_is_left(folder: Path, session: int) -> None:
+    wait_for(lambda: not alive(session), 10)
+    assert list((folder / "tmp").glob("rankbench-*")) == []
+
+
+def alive(session: int) -> list[int]:
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.getsid(int(name)) == session:
+                state = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[0]
+                if state != b"Z":
+                    found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    program = start(folder, LONG, "--workers", "2")
+    _, said = program.communicate(timeout=200)
+    assert program.returncode == 0, said
+    return leaderboard(folder)
+
+
+LONG = SUITE.format(n=20_000, repetitions=40, more="")
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.5])
+def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[str, bytes], wait: float) -> None:
+    """While they start, and while they compute."""
+    program = start(tmp_path, LONG, "--workers", "2")
+    wait_for(lambda: workers(program.pid))
+    time.sleep(wait)
+    for pid in workers(program.pid):
+        os.kill(pid, signal.SIGKILL)
+        break
+    _, said = program.communicate(timeout=200)
+    assert program.returncode == 0, said
+    assert leaderboard(tmp_path) == undisturbed
+    nothing_is_left(tmp_path, program.pid)
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.4])
+def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: dict[str, bytes], wait: float) -> None:
+    program = start(tmp_path, LONG, "--workers", "2")
+    wait_for(lambda: workers(program.pid) or program.poll() is not None)
+    time.sleep(wait)
+    os.killpg(program.pid, signal.SIGINT)
+    _, said = program.communicate(timeout=60)
+    assert "Traceback" not in said
+    assert (program.returncode, said) in ((130, "interrupted\n"), (0, ""))
+    nothing_is_left(tmp_path, program.pid)
+    again = start(tmp_path, LONG, "--workers", "2")
+    _, said = again.communicate(timeout=200)
+    assert again.returncode == 0, said
+    assert leaderboard(tmp_path) == undisturbed
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+def test_what_a_killed_run_leaves_the_next_one_sweeps(
+    tmp_path: Path, undisturbed: dict[str, bytes], sent: signal.Signals
+) -> None:
+    program = start(tmp_path, LONG, "--workers", "2")
+    wait_for(lambda: workers(program.pid))
+    assert list((tmp_path / "tmp").glob("rankbench-*"))
+    program.send_signal(sent)
+    program.communicate(timeout=60)
+    assert program.returncode == -sent
+    wait_for(lambda: not alive(program.pid), 20)
+    again = start(tmp_path, LONG, "--workers", "2")
+    _, said = again.communicate(timeout=200)
+    assert again.returncode == 0, said
+    assert leaderboard(tmp_path) == undisturbed
+    nothing_is_left(tmp_path, again.pid)
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_children_of_a_contender_end_with_it(tmp_path: Path, site: Path, hangs: bool) -> None:
+    suite = SUITE.format(n=100, repetitions=1, more=f', {{ use = "forks:hangs={str(hangs).lower()}" }}')
+    options = ["--timeout", "12"] if hangs else ["--workers", "1"]
+    program = start(tmp_path, suite, *options, PYTHONPATH=str(site))
+    _, said = program.communicate(timeout=200)
+    assert program.returncode == (1 if hangs else 0), said
+    left = [int(line) for line in (tmp_path / "left").read_text().split()]
+    assert len(left) == 2
+    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in left), 5)
+
+
+LOOKS = """
+import os
+import rankbench
+
+
+class Looks(rankbench.Method):
+    \"\"\"Says where the results go, if it can be seen.\"\"\"
+    name = "looks"
+    source = "test"
+    def fit(self, block):
+        seen = [*os.environ.items(), open("/proc/self/cmdline").read()]
+        seen += [open(f"/proc/{os.getppid()}/cmdline").read()]
+        for process in ("self", os.getppid()):
+            for number in os.listdir(f"/proc/{process}/fd"):
+                try:
+                    seen.append(os.readlink(f"/proc/{process}/fd/{number}"))
+                except OSError:
+                    pass
+        found = [str(each) for each in seen if "hidden-results" in str(each)]
+        if found:
+            raise ValueError(f"seen: {found}")
+        return rankbench.Fitted(lambda queries: queries.labels)
+
+
+@rankbench.hookimpl
+def rankbench_register():
+    return [Looks]
+"""
+
+
+def test_the_folder_of_the_results_is_not_handed_to_a_plugin(tmp_path: Path) -> None:
+    (tmp_path / "looks_plugin.py").write_text(LOOKS)
+    info = tmp_path / "looks-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: looks\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rankbench]\nlooks = looks_plugin\n")
+    suite = SUITE.format(n=100, repetitions=2, more=', { use = "looks" }')
+    out = tmp_path / "hidden-results"
+    for number in ("1", "2"):
+        program = start(tmp_path, suite, "--workers", number, "--out", f"{out}-{number}", PYTHONPATH=str(tmp_path))
+        _, said = program.communicate(timeout=200)
+        assert program.returncode == 0, said + (Path(f"{out}-{number}") / "leaderboard.md").read_text()
