@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards consistency test long bench bench-peers peers lint pins clean
+.PHONY: help install paper demo arena leaderboards consistency test long faults bench bench-peers peers lint pins clean
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -43,6 +43,9 @@ test: install ## the whole test suite, on all cores, without benchmarks and long
 
 long: install ## the tests that take minutes
 	$(PYTEST) --benchmark-skip -m long $(ARGS)
+
+faults: install ## kills, damaged folders and damaged files by the thousand: docs/reliability.md (an hour)
+	$(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults tests/store/test_damage.py tests/runner/test_left_behind.py $(ARGS)
 
 bench: install ## the benchmarks, timed, one thread
 	$(ONE_THREAD) $(PYTEST) tests/benchmarks plugins/rankbench-rankad/tests/benchmarks --benchmark-only $(ARGS)

@@ -56,6 +56,18 @@ def test_a_panic_while_reading_is_bad_input_too(monkeypatch):
         list(RawTable(VOTES.lazy()).batches())
 
 
+@pytest.mark.parametrize("row", [None, 3])
+def test_what_checks_raise_without_a_file_names_it_too(tmp_path, row):
+    path = tmp_path / "votes.parquet"
+    VOTES.write_parquet(path)
+
+    def fails(_):
+        raise InputError("the value is missing", row=row, column="judge")
+
+    with pytest.raises(InputError, match=r"votes\.parquet(:3)? \[judge\]: the value is missing"):
+        open_source(path).counted(fails)
+
+
 @pytest.mark.parametrize("error", [pl.exceptions.ComputeError("zstd error"), pl.exceptions.PanicException("unwrap")])
 def test_whatever_polars_raises_while_a_log_is_looked_at_names_the_file(tmp_path, monkeypatch, error):
     path = tmp_path / "votes.parquet"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -12,6 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from rankbench.store.file import FILE
+from rankbench.store.journal import Journal
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")]
 
@@ -242,3 +247,64 @@ def test_the_folder_of_the_results_is_not_handed_to_a_plugin(tmp_path: Path) -> 
         program = start(tmp_path, suite, "--workers", number, "--out", f"{out}-{number}", PYTHONPATH=str(tmp_path))
         _, said = program.communicate(timeout=200)
         assert program.returncode == 0, said + (Path(f"{out}-{number}") / "leaderboard.md").read_text()
+
+
+def blocks_of(folder: Path) -> int:
+    """Return the number of blocks in a folder's journal."""
+    if not (folder / "out" / FILE).exists():
+        return 0
+    with Journal(folder / "out") as journal:
+        return journal.contents.blocks
+
+
+def killed_at_random(folder: Path, undisturbed: dict[str, bytes], kills: int, seed: int) -> dict[str, int]:
+    """Kill runs at random moments and run them again, in one folder until it is done, then in the next one."""
+    rng, came = random.Random(seed), {"kills": 0, "runs": 0, "finished before the kill": 0}
+    number = 0
+    while came["kills"] < kills:
+        place = folder / str(number)
+        place.mkdir(exist_ok=True)
+        before = blocks_of(place)
+        program = start(place, LONG, "--workers", "2")
+        try:
+            program.communicate(timeout=rng.uniform(0.2, 6.0))
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.communicate()
+            came["kills"] += 1
+            wait_for(lambda session=program.pid: not alive(session), 20)  # type: ignore[misc]
+            continue
+        assert program.returncode == 0
+        came["runs"] += 1
+        assert leaderboard(place) == undisturbed
+        facts = json.loads((place / "out" / "run.json").read_text())
+        assert facts["blocks"] == {"computed": 40 - before, "reused": before}
+        nothing_is_left(place, program.pid)
+        number += 1
+    print(came)
+    return came
+
+
+@pytest.mark.long
+def test_a_hundred_kills_of_the_run(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    assert killed_at_random(tmp_path, undisturbed, 100, 1)["kills"] == 100
+
+
+@pytest.mark.long
+def test_a_hundred_kills_of_workers(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+    """One or two a run: built-in contenders are tried once more, and so every run ends well."""
+    rng, kills, runs = random.Random(2), 0, 0
+    while kills < 100:
+        folder, runs = tmp_path / str(runs), runs + 1
+        folder.mkdir()
+        program = start(folder, LONG, "--workers", "2")
+        wait_for(lambda session=program.pid: workers(session))  # type: ignore[misc]
+        time.sleep(rng.uniform(0.0, 4.0))
+        for pid in workers(program.pid)[: rng.choice((1, 2))]:
+            os.kill(pid, signal.SIGKILL)
+            kills += 1
+        _, said = program.communicate(timeout=200)
+        assert program.returncode == 0, said
+        assert leaderboard(folder) == undisturbed
+        nothing_is_left(folder, program.pid)
+    print({"kills": kills, "runs": runs})

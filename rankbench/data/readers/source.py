@@ -15,7 +15,7 @@ __all__ = ["io_source", "readable"]
 
 @contextmanager
 def readable(path: Path | None) -> Iterator[None]:
-    """Name the file in what Polars raises while it reads one that is damaged.
+    """Name the file in what is raised while it is read: by Polars, of one that is damaged, or by checks of a table.
 
     Raises
     ------
@@ -23,6 +23,10 @@ def readable(path: Path | None) -> Iterator[None]:
     """
     try:
         yield
+    except InputError as error:
+        if error.path is not None or path is None:
+            raise
+        raise type(error)(error.message, path=path, row=error.row, column=error.column) from error
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         said = str(error).strip().split("\n", 1)[0][:200]
         raise InputError(f"it cannot be read: {said}", path=path) from error
