@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -257,37 +258,38 @@ def blocks_of(folder: Path) -> int:
         return journal.contents.blocks
 
 
-def killed_at_random(folder: Path, undisturbed: dict[str, bytes], kills: int, seed: int) -> dict[str, int]:
-    """Kill runs at random moments and run them again, in one folder until it is done, then in the next one."""
-    rng, came = random.Random(seed), {"kills": 0, "runs": 0, "finished before the kill": 0}
-    number = 0
+def killed_at_random(folder: Path, undisturbed: dict[str, bytes], kills: int, seed: int) -> Counter[str]:
+    """Kill runs at random moments, one to three times in a folder, and let the next one end."""
+    rng, came = random.Random(seed), Counter[str]()
     while came["kills"] < kills:
-        place = folder / str(number)
-        place.mkdir(exist_ok=True)
+        came["folders"] += 1
+        place = folder / str(came["folders"])
+        place.mkdir()
+        for _ in range(rng.choice((1, 2, 3))):
+            program = start(place, LONG, "--workers", "2")
+            try:
+                program.communicate(timeout=rng.uniform(0.2, 8.0))
+            except subprocess.TimeoutExpired:
+                program.kill()
+                program.communicate()
+                came["kills"] += 1
+                wait_for(lambda session=program.pid: not alive(session), 20)  # type: ignore[misc]
         before = blocks_of(place)
+        came["blocks kept"] += before
         program = start(place, LONG, "--workers", "2")
-        try:
-            program.communicate(timeout=rng.uniform(0.2, 6.0))
-        except subprocess.TimeoutExpired:
-            program.kill()
-            program.communicate()
-            came["kills"] += 1
-            wait_for(lambda session=program.pid: not alive(session), 20)  # type: ignore[misc]
-            continue
-        assert program.returncode == 0
-        came["runs"] += 1
+        _, said = program.communicate(timeout=200)
+        assert program.returncode == 0, said
         assert leaderboard(place) == undisturbed
         facts = json.loads((place / "out" / "run.json").read_text())
         assert facts["blocks"] == {"computed": 40 - before, "reused": before}
         nothing_is_left(place, program.pid)
-        number += 1
-    print(came)
+    print(dict(came))
     return came
 
 
 @pytest.mark.long
 def test_a_hundred_kills_of_the_run(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
-    assert killed_at_random(tmp_path, undisturbed, 100, 1)["kills"] == 100
+    assert killed_at_random(tmp_path, undisturbed, 100, 1)["kills"] >= 100
 
 
 @pytest.mark.long
