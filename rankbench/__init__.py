@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rankbench.certify.certification import certify
     from rankbench.component import Component
     from rankbench.counts.dataset import log_file
+    from rankbench.counts.source import scan
     from rankbench.kinds.aggregator import Aggregator
     from rankbench.kinds.claim import ClaimKind
     from rankbench.kinds.counts import PairCounts
@@ -78,6 +79,7 @@ __all__ = [
     "reference",
     "report",
     "run",
+    "scan",
 ]
 
 _HOMES = {
@@ -118,6 +120,7 @@ _HOMES = {
     "reference": "rankbench.plugin.resolve",
     "report": "rankbench.api",
     "run": "rankbench.api",
+    "scan": "rankbench.counts.source",
 }
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankbench.kinds.dataset import Dataset
     from rankbench.kinds.table import TableKind
 
-__all__ = ["Log", "LogSource", "dataset_named", "open_source", "reader_for"]
+__all__ = ["Log", "LogSource", "dataset_named", "open_source", "reader_for", "scan"]
 
 T = TypeVar("T")
 Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
@@ -177,6 +177,34 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         table = table_of(frame.collect_schema(), path)
         parquet = _unchecked(path, columns) if isinstance(table, ComparisonTable) and chosen.name == "parquet" else None
     return LogSource(path.name, path, table, frame, parquet)
+
+
+def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
+    """Return a log's table in the schema as a lazy frame: nothing is read but what tells columns and words apart.
+
+    Parameters
+    ----------
+    log : LazyFrame, DataFrame, path, or str
+        As `rankbench.aggregate` takes it: a file, a folder of shards, a frame, or the name of a data set.
+    columns : str
+        What columns mean, as ``left=model_x,right=model_y,winner=choice``; guessed from their names by default.
+    reader : str
+        In the contender grammar; chosen by the file's ending, or its first bytes, by default.
+
+    Returns
+    -------
+    LazyFrame
+        With the columns that docs/logs.md lists. Rows are checked as they are collected: what is wrong with one
+        is an `InputError` then, with its row.
+
+    Raises
+    ------
+    InputError
+        There is no such file or data set; it is empty, or not one of the schema's tables.
+    SpecError
+        An unknown reader; columns or a reader for what has them.
+    """
+    return open_source(log, columns=columns, reader=reader).frame
 
 
 def _unchecked(path: Path, columns: str) -> ParquetLog | None:
