@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
     from rankbench.kinds.counts import PairCounts
 
-__all__ = ["NO_TIMES", "Votes", "load_votes", "votes_of_ballots"]
+__all__ = ["NO_TIMES", "Votes", "all_ones", "coded_votes", "load_votes", "numbered_pairs", "votes_of_ballots"]
+
+_TABLE = 1 << 22
+"""Numbers that are looked up in a table, however few votes there are."""
 
 _AS_READ = "methods that go by the order of votes take the file's order"
 
@@ -41,11 +44,12 @@ class Votes:
         Indices into `items`; which is which means nothing for a tie.
     ties : ndarray of bool, shape (n,)
     weights : ndarray of float64, shape (n,)
+        Where all are 1, `all_ones`, which takes no memory.
     judges : ndarray of int64, shape (n,), or None
         Number of the judge; None where the log does not name them.
     groups : ndarray of int32, shape (n,)
         Number of the (query, pair of items): votes on one thing have one number.
-    times : ndarray of int64, shape (n,), or None
+    times : ndarray of int32, shape (n,), or None
         Place in the order of time, not decreasing, equal times have one place; None where a vote
         has none.
     unsigned : int
@@ -61,12 +65,17 @@ class Votes:
     weights: NDArray[np.float64]
     judges: NDArray[np.int64] | None
     groups: NDArray[np.int32]
-    times: NDArray[np.int64] | None
+    times: NDArray[np.int32] | None
     unsigned: int = 0
     undated: int = 0
 
     def __len__(self) -> int:
         return len(self.winners)
+
+    @property
+    def alike(self) -> bool:
+        """Whether all weights are 1."""
+        return bool((self.weights == 1).all())
 
     def order_note(self) -> str:
         """Return what a reader of a sequential method must know of the order of the votes; empty: nothing."""
@@ -89,7 +98,7 @@ class Votes:
             np.array([0, len(winners)], dtype=np.int64),
             winners,
             self.losers[chosen],
-            self.weights[chosen],
+            np.ascontiguousarray(self.weights[chosen]),
             self.ties[chosen],
         )
 
@@ -102,13 +111,45 @@ class Votes:
         return count_pairs(said.winners, said.losers, weights=weights, ties=said.ties, items=self.items)
 
 
-def load_votes(comparisons: pl.LazyFrame) -> Votes:
-    """Collect a table of comparisons.
+def all_ones(n: int) -> NDArray[np.float64]:
+    """Return n weights of 1 that take the memory of one, read-only."""
+    return np.broadcast_to(np.ones(1), n)
+
+
+def coded_votes(comparisons: pl.LazyFrame) -> pl.LazyFrame:
+    """Collect a table of comparisons, its texts as numbers: 4 bytes a name, however long that is.
 
     Parameters
     ----------
     comparisons : LazyFrame
         In the schema of `rankbench.data.tables`.
+
+    Returns
+    -------
+    LazyFrame
+        Of what is in memory; texts are categories, those of winners and losers the same.
+    """
+    import polars as pl
+
+    schema = comparisons.collect_schema()
+    texts = [name for name, dtype in schema.items() if dtype == pl.String]
+    kinds = {name: pl.Categorical(pl.Categories.random(namespace=name)) for name in texts}
+    if "winner" in kinds and "loser" in kinds:
+        kinds["loser"] = kinds["winner"]
+    return (
+        comparisons.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items())
+        .collect(engine="streaming")
+        .lazy()
+    )
+
+
+def load_votes(comparisons: pl.LazyFrame) -> Votes:
+    """Load a table of comparisons; memory is that of numbers, whatever names are like.
+
+    Parameters
+    ----------
+    comparisons : LazyFrame
+        In the schema of `rankbench.data.tables`, or what `coded_votes` makes of such a table.
 
     Raises
     ------
@@ -117,46 +158,117 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     """
     import polars as pl
 
-    frame = comparisons.collect(engine="streaming")
+    frame = (comparisons if _are_coded(comparisons) else coded_votes(comparisons)).collect()
     if not frame.height:
         raise InputError("the log has no votes")
     undated = frame["time"].null_count() if "time" in frame.columns else 0
-    if "time" in frame.columns and not undated:
-        frame = frame.sort("time", maintain_order=True)
-    names = pl.concat([frame["winner"], frame["loser"]]).unique().sort()
-    if len(names) < 2:
+    order, times = (None, None) if undated or "time" not in frame.columns else _in_time(frame["time"])
+
+    def column(name: str) -> pl.Series:
+        return frame[name] if order is None else frame[name].gather(order)
+
+    items, place = _alphabetical(frame["winner"], frame["loser"])
+    if len(items) < 2:
         raise InputError("the log names one item only: there is nothing to rank")
-    kind = pl.Enum(names)
-    winners, losers = (
-        frame[column].cast(kind).to_physical().cast(pl.Int32).to_numpy() for column in ("winner", "loser")
-    )
-    pair = np.minimum(winners, losers).astype(np.int64) * len(names) + np.maximum(winners, losers)
-    groups = frame.select("query_id", pair=pl.Series(pair)).select(
-        pl.struct("query_id", "pair").rank("dense").cast(pl.Int32) - 1
-    )
-    ties = frame["tie"].fill_null(False).to_numpy() if "tie" in frame.columns else np.zeros(frame.height, np.bool_)
-    weights = frame["weight"].fill_null(1.0).to_numpy() if "weight" in frame.columns else np.ones(frame.height)
-    check_weights(weights)
+    winners, losers = (place[column(name).to_physical().to_numpy()] for name in ("winner", "loser"))
+    ties = column("tie").fill_null(False).to_numpy() if "tie" in frame.columns else np.zeros(frame.height, np.bool_)
+    weights = all_ones(frame.height)
+    if "weight" in frame.columns:
+        given = column("weight").fill_null(1.0).cast(pl.Float64).to_numpy()
+        check_weights(given)
+        weights = weights if (given == 1).all() else given
     unsigned = frame["judge"].null_count() if "judge" in frame.columns else 0
+    judges = None
+    if "judge" in frame.columns and not unsigned:
+        judges = _alphabetical(frame["judge"])[1].astype(np.int64)[column("judge").to_physical().to_numpy()]
+    queries = _alphabetical(frame["query_id"])[1][column("query_id").to_physical().to_numpy()]
     return Votes(
-        names.to_list(),
+        items,
         winners,
         losers,
-        ties.astype(np.bool_),
-        weights.astype(np.float64),
-        _ranked(frame, "judge"),
-        groups.to_series().to_numpy(),
-        _ranked(frame, "time"),
+        ties.astype(np.bool_, copy=False),
+        weights,
+        judges,
+        _asked_groups(queries, winners, losers, len(items)),
+        times,
         0 if unsigned == frame.height else unsigned,
         0 if undated == frame.height else undated,
     )
 
 
-def _ranked(frame: pl.DataFrame, column: str) -> NDArray[np.int64] | None:
-    """Return dense ranks of a column that is there without gaps; None otherwise."""
-    if column not in frame.columns or frame[column].null_count():
-        return None
-    return (frame[column].rank("dense") - 1).to_numpy().astype(np.int64)
+def _are_coded(table: pl.LazyFrame) -> bool:
+    """Return whether all texts are categories, those of winners and losers the same."""
+    import polars as pl
+
+    schema = table.collect_schema()
+    texts = [schema[name] for name in ("query_id", "winner", "loser", "judge") if name in schema]
+    return all(isinstance(dtype, pl.Categorical) for dtype in texts) and schema["winner"] == schema["loser"]
+
+
+def _alphabetical(*columns: pl.Series) -> tuple[list[str], NDArray[np.int32]]:
+    """Return the names in columns of the same categories, sorted, and the place of each category's number."""
+    known = columns[0].dtype.categories.to_series()  # type: ignore[attr-defined]
+    used = np.zeros(len(known), np.bool_)
+    for column in columns:
+        used[column.drop_nulls().to_physical().to_numpy()] = True
+    numbers = np.flatnonzero(used)
+    names = known.gather(numbers)
+    order = names.arg_sort().to_numpy()
+    place = np.full(len(known), -1, np.int32)
+    place[numbers[order]] = np.arange(len(order), dtype=np.int32)
+    return names.gather(order).to_list(), place
+
+
+def _in_time(times: pl.Series) -> tuple[pl.Series | None, NDArray[np.int32]]:
+    """Return the order of the rows by time, those of one time as they stand (None: as they stand), and their places."""
+    import polars as pl
+
+    order = None
+    if not times.is_sorted():
+        by_time = times.to_frame("time").with_row_index("row").sort("time", maintain_order=True)
+        order, times = by_time["row"], by_time["time"]
+    return order, (times.rank("dense") - 1).cast(pl.Int32).to_numpy()
+
+
+def dense_ranks(keys: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the different keys, all in ``[0, most)``, sorted, and the place of each key among them, shape (n,)."""
+    if most > max(_TABLE, len(keys)):
+        known, place_of = np.unique(keys, return_inverse=True)
+        return known, place_of.reshape(-1).astype(np.int32)
+    seen = np.zeros(most, np.bool_)
+    seen[keys] = True
+    known = np.flatnonzero(seen)
+    place = np.zeros(most, np.int32)
+    place[known] = np.arange(len(known), dtype=np.int32)
+    return known, place[keys]
+
+
+def numbered_pairs(
+    winners: NDArray[np.int32], losers: NDArray[np.int32], m: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the pairs of items that were compared, sorted, as their smaller and their larger items, (P,) each.
+
+    The third is the number of each vote's pair, shape (n,).
+    """
+    key = np.minimum(winners, losers).astype(np.int64)
+    key *= m
+    key += np.maximum(winners, losers)
+    known, pair = dense_ranks(key, m * m)
+    low, high = np.divmod(known, m)
+    return low.astype(np.int32), high.astype(np.int32), pair
+
+
+def _asked_groups(
+    queries: NDArray[np.int32], winners: NDArray[np.int32], losers: NDArray[np.int32], m: int
+) -> NDArray[np.int32]:
+    """Return the number of each vote's (query, pair), by query and then by pair, shape (n,)."""
+    low, _, pair = numbered_pairs(winners, losers, m)
+    if queries.max() == 0:
+        return pair
+    key = queries.astype(np.int64)
+    key *= len(low)
+    key += pair
+    return dense_ranks(key, (int(queries.max()) + 1) * len(low))[1]
 
 
 def votes_of_ballots(orders: pl.LazyFrame) -> Votes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -15,13 +15,15 @@ from rankbench.errors import SpecError
 __all__ = [
     "FOLDS",
     "INNER",
+    "Cut",
+    "GroupSizes",
     "Grouping",
-    "Split",
+    "HeldOut",
+    "assigned_folds",
     "chosen_grouping",
-    "grouped_folds",
+    "cut_groups",
     "grouping_of",
-    "inner_splits",
-    "split",
+    "sizes_of",
 ]
 
 FOLDS = 5
@@ -33,7 +35,7 @@ INNER = 3
 Grouping: TypeAlias = Literal["judge", "pair", "time"]
 """What a user may ask to be held out together."""
 
-Split: TypeAlias = Literal["judge", "pair", "time", "vote"]
+HeldOut: TypeAlias = Literal["judge", "pair", "time", "vote"]
 """What can be: single votes, where nothing coarser divides into folds."""
 
 _TOGETHER = {
@@ -45,11 +47,48 @@ _LARGEST = 0.2
 """Largest share of the votes that one judge may have: a fold's."""
 
 
-def grouping_of(votes: Votes, grouping: Split) -> NDArray[np.int64]:
+@dataclass(frozen=True, eq=False)
+class GroupSizes:
+    """All that folds are decided by.
+
+    Attributes
+    ----------
+    kind : HeldOut
+        What a group is.
+    total, decisive : ndarray of int64, shape (G,)
+        Number of votes of each group, and of those that prefer one item, with some weight.
+    """
+
+    kind: HeldOut
+    total: NDArray[np.int64]
+    decisive: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """What one repetition learns from, chooses by and tests on.
+
+    Attributes
+    ----------
+    part : ndarray of int8, shape (G,)
+        Of each group: the inner part of the training part that it is in, from 0; `tested`, where it is
+        held out; -1, where it is neither.
+    tested : int
+        Number of inner parts.
+    inner : tuple of (tuple of int, int)
+        Inner parts to learn from, and the one to predict from them; none of the two has no votes.
+    """
+
+    part: NDArray[np.int8]
+    tested: int
+    inner: tuple[tuple[tuple[int, ...], int], ...]
+
+
+def grouping_of(votes: Votes, grouping: HeldOut) -> NDArray[np.integer]:
     """Return the group of each vote, shape (n,): all votes of a group are in one fold.
 
     ``judge``: a judge's votes share that judge's taste. ``pair``: votes on the same pair
-    under the same query share its difficulty. ``time``: the order itself.
+    under the same query share its difficulty. ``time``: the order itself, in the stretches that no repetition cuts.
 
     Raises
     ------
@@ -59,18 +98,30 @@ def grouping_of(votes: Votes, grouping: Split) -> NDArray[np.int64]:
     if grouping == "vote":
         return np.arange(len(votes), dtype=np.int64)
     if grouping == "pair":
-        return votes.groups.astype(np.int64)
+        return votes.groups
     known = votes.judges if grouping == "judge" else votes.times
     if known is None:
         what = "who judged" if grouping == "judge" else "when"
         raise SpecError(f"the log does not say {what}: there are no folds by {grouping}")
-    groups: NDArray[np.int64] = known.astype(np.int64)
-    if groups.max() == 0:
+    if known.max() == 0:
         raise SpecError(f"all votes are of one {grouping}: there are no folds by {grouping}")
-    return groups
+    return known if grouping == "judge" else _stretches(np.bincount(known))[known]
 
 
-def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, ...]]:
+def sizes_of(votes: Votes, grouping: HeldOut) -> GroupSizes:
+    """Return how large the groups of a log are.
+
+    Raises
+    ------
+    SpecError
+        As `grouping_of`.
+    """
+    groups = grouping_of(votes, grouping)
+    total = np.bincount(groups)
+    return GroupSizes(grouping, total, np.bincount(groups[votes.decisive()], minlength=len(total)))
+
+
+def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str, ...]]:
     """Return what is held out together in every repetition, in words too, and why if it is not what was wanted.
 
     Folds by judge need ten judges (in effective number, see `rankbench.counts.units.effective`)
@@ -80,7 +131,7 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, .
 
     Returns
     -------
-    grouping : Split
+    grouping : HeldOut
     notes : tuple of str
 
     Raises
@@ -88,12 +139,12 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, .
     SpecError
         The log does not know pairs or times apart, or has too few decisive votes for folds.
     """
-    decisive = votes.decisive()
     if wanted == "time":
-        _check_times(votes, decisive)
+        _check_times(sizes_of(votes, "time"))
         return "time", ()
-    if decisive.sum() < FOLDS:
-        raise SpecError(f"the log has {decisive.sum()} decisive votes: too few for {FOLDS} folds")
+    decisive = int(votes.decisive().sum())
+    if decisive < FOLDS:
+        raise SpecError(f"the log has {decisive} decisive votes: too few for {FOLDS} folds")
     notes = []
     if wanted == "judge":
         why = _few_judges(votes)
@@ -108,18 +159,20 @@ def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[Split, tuple[str, .
     return "vote", (*notes, f"Single votes are held out, as {few}: the same judge is on both sides.")
 
 
-def _check_times(votes: Votes, decisive: NDArray[np.bool_]) -> None:
+def _check_times(sizes: GroupSizes) -> None:
     """Refuse a log that cannot be cut in the order of time, or whose first sixth cannot be cut again."""
-    groups = grouping_of(votes, "time")
-    for part in range(FOLDS):
-        train, test = _before_and_after(groups, part, FOLDS)
-        if not decisive[train].any() or not decisive[test].any():
-            raise SpecError("a sixth of the log, in the order of time, has no decisive vote: there are no folds")
-        inner = inner_splits(votes, "time", train, np.random.default_rng(0))
-        if not any(decisive[train[later]].any() for _, later in inner):
+    by_part = np.bincount(_in_order(sizes.total, FOLDS), sizes.decisive, FOLDS + 1)
+    if not by_part.all():
+        raise SpecError("a sixth of the log, in the order of time, has no decisive vote: there are no folds")
+    for repetition in range(FOLDS):
+        unused = np.random.default_rng(0)
+        cut = cut_groups(sizes, repetition, unused, unused)
+        known = cut.part >= 0
+        decisive = np.bincount(cut.part[known], sizes.decisive[known], cut.tested + 1)
+        if not any(decisive[later] for _, later in cut.inner):
             raise SpecError(
-                f"the first {part + 1} sixths of the log, in the order of time, hold no decisive vote that was cast "
-                "after others: parameters cannot be chosen on them, and there are no folds"
+                f"the first {repetition + 1} sixths of the log, in the order of time, hold no decisive vote that was "
+                "cast after others: parameters cannot be chosen on them, and there are no folds"
             )
 
 
@@ -139,18 +192,15 @@ def _few_judges(votes: Votes) -> str:
     return ""
 
 
-def _divides(votes: Votes, grouping: Split) -> bool:
+def _divides(votes: Votes, grouping: HeldOut) -> bool:
     """Return whether every fold gets a decisive vote."""
-    return len(np.unique(grouping_of(votes, grouping)[votes.decisive()])) >= FOLDS
+    return int(np.count_nonzero(sizes_of(votes, grouping).decisive)) >= FOLDS
 
 
-def grouped_folds(
-    groups: NDArray[np.int64],
-    folds: int,
-    rng: np.random.Generator,
-    decisive: NDArray[np.bool_] | None = None,
+def assigned_folds(
+    total: NDArray[np.int64], decisive: NDArray[np.int64], folds: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the fold of each vote, shape (n,): the largest group goes to the smallest fold, and so on.
+    """Return the fold of each group, shape (G,): the largest group goes to the smallest fold, and so on.
 
     Equal groups, and equally small folds, are taken in random order. Groups with decisive votes
     come first and are balanced by these: no fold is empty, or without a decisive vote, if
@@ -158,102 +208,87 @@ def grouped_folds(
 
     Parameters
     ----------
-    groups : ndarray of int64, shape (n,)
+    total, decisive : ndarray of int64, shape (G,)
+        Numbers of votes, and of decisive ones.
     folds : int
     rng : Generator
-    decisive : ndarray of bool, shape (n,), optional
-        All by default.
     """
-    counted = np.ones(len(groups), np.bool_) if decisive is None else decisive
-    total, main = np.bincount(groups), np.bincount(groups[counted], minlength=int(groups.max(initial=-1)) + 1)
+    from rankbench.protocols.kernels.folds import assign
+
     shuffled = rng.permutation(len(total))
-    order = shuffled[np.lexsort((-total[shuffled], -main[shuffled]))]
+    order = shuffled[np.lexsort((-total[shuffled], -decisive[shuffled]))]
     names = rng.permutation(folds)
-    # A fold: its decisive votes, all of its votes, and its place in the random order.
-    smallest = [(0, 0, place) for place in range(folds)]
-    of_group = np.empty(len(total), dtype=np.int64)
-    balanced = False
-    for group in order.tolist():
-        if not main[group] and not balanced:
-            # What is left has ties alone: balance all votes.
-            smallest = [(size, size, place) for _, size, place in smallest]
-            heapq.heapify(smallest)
-            balanced = True
-        least, size, place = smallest[0]
-        of_group[group] = names[place]
-        grown = int(total[group])
-        heapq.heapreplace(smallest, (least + (grown if balanced else int(main[group])), size + grown, place))
-    return of_group[groups]
+    place = np.empty(len(total), dtype=np.int64)
+    assign(order, total, decisive, folds, place)
+    return names[place]
 
 
-def split(
-    votes: Votes, grouping: Split, repetition: int, rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows to learn from and the rows to test on.
+def cut_groups(sizes: GroupSizes, repetition: int, partition: np.random.Generator, inner: np.random.Generator) -> Cut:
+    """Return what a repetition does with each group.
 
-    ``judge``, ``pair`` and ``vote``: repetition r tests fold ``r mod FOLDS`` of a random
-    partition, one for every `FOLDS` repetitions (`rng` must be the partition's). ``time``: it
-    tests the sixth of the log that follows the first ``r + 1`` sixths, on which it learns.
+    By judge, pair and vote, repetition r tests fold ``r mod FOLDS`` of a random partition, one for every `FOLDS`
+    repetitions; the others are cut into `INNER` parts at random, of which each is predicted from the other ones. By
+    time it tests the sixth of the log that follows the first ``r + 1`` sixths, on which it learns. Nothing is learned
+    from the future there either: the second quarter is predicted from the first, the third from the first two, the
+    last from the first three.
+
+    Parameters
+    ----------
+    sizes : GroupSizes
+    repetition : int
+    partition, inner : Generator
+        Of the partition, and of that of the training part.
 
     Raises
     ------
     SpecError
-        As `grouping_of`; one of the two parts is empty; a repetition by time beyond `FOLDS`,
+        The part to learn from or to test on is empty; a repetition by time beyond `FOLDS`,
         which would be one of the others again.
     """
-    groups = grouping_of(votes, grouping)
-    if grouping == "time":
+    by_time = sizes.kind == "time"
+    if by_time:
         if repetition >= FOLDS:
             raise SpecError(f"there are {FOLDS} runs in the order of time, and more would repeat them")
-        train, test = _before_and_after(groups, repetition, FOLDS)
+        at = _in_order(sizes.total, FOLDS)
+        train, test = at <= repetition, at == repetition + 1
     else:
-        fold = grouped_folds(groups, FOLDS, rng, votes.decisive())
-        part = repetition % FOLDS
-        train, test = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
-    if not len(train) or not len(test):
-        raise SpecError(f"too few {grouping}s to cut the log into {FOLDS} folds")
-    return train, test
+        fold = assigned_folds(sizes.total, sizes.decisive, FOLDS, partition)
+        train, test = fold != repetition % FOLDS, fold == repetition % FOLDS
+    if not sizes.total[train].any() or not sizes.total[test].any():
+        raise SpecError(f"too few {sizes.kind}s to cut the log into {FOLDS} folds")
+    last = int(np.flatnonzero(train & (sizes.total > 0))[-1]) + 1
+    known = train[:last]
+    total, decisive = np.where(known, sizes.total[:last], 0), np.where(known, sizes.decisive[:last], 0)
+    within = _in_order(total, INNER) if by_time else assigned_folds(total, decisive, INNER, inner)
+    parts = INNER + 1 if by_time else INNER
+    votes = np.bincount(within, total, parts)
+    pairs = [
+        (tuple(range(part)) if by_time else tuple(other for other in range(parts) if other != part), part)
+        for part in range(1 if by_time else 0, parts)
+    ]
+    part = np.full(len(train), -1, np.int8)
+    part[test] = parts
+    part[:last][known] = within[known]
+    return Cut(part, parts, tuple((inside, out) for inside, out in pairs if votes[list(inside)].any() and votes[out]))
 
 
-def inner_splits(
-    votes: Votes, grouping: Split, train: NDArray[np.int64], rng: np.random.Generator
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return how the training part is cut again, to choose parameters and links on it.
+def _stretches(total: NDArray[np.int64]) -> NDArray[np.int8]:
+    """Return the stretch of each time, given its number of votes: times that are never cut apart have one number.
 
-    ``judge``, ``pair`` and ``vote``: each of `INNER` parts of a random partition is predicted from the others.
-    ``time``: nothing is learned from the future; the second quarter is predicted from the first, the
-    third from the first two, the last from the first three.
-
-    Parameters
-    ----------
-    votes : Votes
-    grouping : Split
-    train : ndarray of int64, shape (n,)
-        Rows.
-    rng : Generator
-        Of the partition.
-
-    Returns
-    -------
-    list of (ndarray of int64, ndarray of int64)
-        Places in `train` to learn from, and to predict; neither is empty.
+    There are at most `FOLDS` + 1 parts, and `INNER` cuts within the training part of each of `FOLDS` repetitions.
     """
-    groups = grouping_of(votes, grouping)[train]
-    if grouping == "time":
-        cut = [_before_and_after(groups, part, INNER) for part in range(INNER)]
-    else:
-        fold = grouped_folds(groups, INNER, rng, votes.decisive()[train])
-        cut = [(np.flatnonzero(fold != part), np.flatnonzero(fold == part)) for part in range(INNER)]
-    return [(inside, outside) for inside, outside in cut if len(inside) and len(outside)]
+    at = _in_order(total, FOLDS)
+    changes = np.zeros(len(total), np.bool_)
+    for cuts in (at, *(_in_order(np.where(at <= r, total, 0), INNER) for r in range(FOLDS))):
+        changes[1:] |= np.diff(cuts) != 0
+    return np.cumsum(changes).astype(np.int8)
 
 
-def _before_and_after(groups: NDArray[np.int64], part: int, parts: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first ``part + 1`` of ``parts + 1`` equal parts of the rows in the order of time, and the next one."""
-    order = np.argsort(groups, kind="stable")
-    places = np.empty(len(groups), dtype=np.int64)
-    # Votes of one time stay together: all take the place of the first of them.
-    first = np.concatenate([[0], np.flatnonzero(np.diff(groups[order])) + 1])
-    lengths = np.diff(np.concatenate([first, [len(groups)]]))
-    places[order] = np.repeat(first, lengths)
-    at = places * (parts + 1) // len(groups)
-    return np.flatnonzero(at <= part), np.flatnonzero(at == part + 1)
+def _in_order(total: NDArray[np.int64], parts: int) -> NDArray[np.int64]:
+    """Return which of ``parts + 1`` equal parts of the votes, in the order of the groups, each group is in.
+
+    Votes of one time stay together: all take the place of the first of them.
+    """
+    ends = np.cumsum(total)
+    places: NDArray[np.int64] = (ends - total) * (parts + 1) // max(int(ends[-1]), 1)
+    return np.minimum(places, parts)

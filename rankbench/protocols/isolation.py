@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rankbench.component import Component
+from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.method import Block, Fitted
 from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
 from rankbench.plugin import manager
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-Judgments = TypeVar("Judgments", Comparisons, Orders, Selections)
+Judgments = TypeVar("Judgments", Comparisons, Orders, PairCounts, Selections)
 
 
 def lent(queries: Queries) -> Queries:

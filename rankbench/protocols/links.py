@@ -1,19 +1,36 @@
-"""From scores to the chances of a vote's outcomes, and how good those chances were.
+r"""From scores to the chances of a vote's outcomes, and how good those chances were.
 
 Any method that scores items becomes a model of votes by a *link*: the chance that i beats
-j depends on ``b (s_i - s_j)``, b >= 0 fitted on votes that the scores have not seen.
+j depends on ``b (s_i - s_j)``, b >= 0 fitted on votes that the scores have not seen. All
+votes on a pair have one margin, so that sums over pairs are sums over votes.
+
+The losses are convex in b, and Davidson's in (b, log nu): sums of -log of chances that are log-concave
+in the margin, and of a log-sum-exp of functions that are linear in (b, log nu).
 """
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, log_ndtr, ndtr
 
-__all__ = ["LINKS", "Link", "Outcomes", "calibration_error", "fit_link", "fit_tie_link", "tie_log_loss", "win_log_loss"]
+from rankbench.errors import ContenderDiverged
+
+__all__ = [
+    "LINKS",
+    "Link",
+    "PairOutcomes",
+    "calibration_error",
+    "disagreement",
+    "fit_link",
+    "fit_tie_link",
+    "tie_log_loss",
+    "win_log_loss",
+]
 
 Link: TypeAlias = Literal["logistic", "probit"]
 LINKS: tuple[Link, ...] = ("logistic", "probit")
@@ -24,108 +41,221 @@ BINS = 10
 _PRIOR = 1.0
 """Pseudo-votes that keep b finite where scores separate all votes: one that the margin was wrong about."""
 
+_ROUNDS = 500
+_CLOSE = 1e-8
+"""Relative length of the step with which Newton's method, whose steps double the digits, has arrived."""
 
-class Outcomes(NamedTuple):
-    """Votes as the link sees them; arrays of shape (n,).
+_ROUNDING = 1e-15
+"""Of a slope, against the sum of the sizes of its terms."""
+
+_LEAST = 1e-250
+"""No smaller b changes a chance."""
+
+_GAIN = 1e-12
+"""Nats a vote by which a link must be better than chances of one half."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairOutcomes:
+    """Votes on R pairs as the link sees them; arrays of shape (R,), a pair may come more than once.
 
     Attributes
     ----------
     margins : ndarray of float64
-        Score of the winner less that of the loser; for a tie, of the two in any order.
-    weights : ndarray of float64
-    ties : ndarray of bool
+        Score of the pair's first item less that of its second.
+    won, lost, tied : ndarray of float64
+        Weight of the votes that the first item won, that the second won, and of ties.
+    decided, votes : ndarray of float64
+        Number of the votes that someone won, and of all.
     """
 
     margins: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    ties: NDArray[np.bool_]
+    won: NDArray[np.float64]
+    lost: NDArray[np.float64]
+    tied: NDArray[np.float64]
+    decided: NDArray[np.float64]
+    votes: NDArray[np.float64]
 
-    def decisive(self) -> Outcomes:
-        """Return the votes that someone won."""
-        chosen = ~self.ties
-        return Outcomes(self.margins[chosen], self.weights[chosen], self.ties[chosen])
-
-
-def _log_win(margins: NDArray[np.float64], link: Link) -> NDArray[np.float64]:
-    chance: NDArray[np.float64] = -np.logaddexp(0, -margins) if link == "logistic" else log_ndtr(margins)
-    return chance
+    @property
+    def decisive(self) -> float:
+        """Weight of all votes that someone won."""
+        return float(self.won.sum() + self.lost.sum())
 
 
-def win_log_loss(votes: Outcomes, b: float, link: Link) -> float:
+def disagreement(pairs: PairOutcomes) -> float:
+    """Return the weighted share of decisive votes that margins order the other way, 0 counting half; nan if none."""
+    wrong = np.where(pairs.margins < 0, pairs.won, 0.0) + np.where(pairs.margins > 0, pairs.lost, 0.0)
+    even = np.where(pairs.margins == 0, pairs.won + pairs.lost, 0.0)
+    total = pairs.decisive
+    return float(wrong.sum() + even.sum() / 2) / total if total > 0 else math.nan
+
+
+def win_log_loss(pairs: PairOutcomes, b: float, link: Link) -> float:
     """Return the weighted mean of ``-log P(winner wins)`` over the decisive votes, in nats.
 
     nan if there are none.
     """
-    decisive = votes.decisive()
-    total = decisive.weights.sum()
-    return float(-(decisive.weights @ _log_win(b * decisive.margins, link)) / total) if total > 0 else float("nan")
+    total = pairs.decisive
+    return float(_terms(pairs.margins, pairs.won, pairs.lost, b, link, valued=True)[2]) / total if total else math.nan
 
 
-def fit_link(votes: Outcomes, link: Link) -> float:
-    """Return the b >= 0 of least log loss on the decisive votes.
+def _terms(
+    margins: NDArray[np.float64],
+    won: NDArray[np.float64],
+    lost: NDArray[np.float64],
+    b: float,
+    link: Link,
+    *,
+    valued: bool,
+) -> NDArray[np.float64]:
+    """Return slope, curvature and (if `valued`) value of the summed loss at b, shape (3,)."""
+    from rankbench.protocols.kernels import links
 
-    One pseudo-vote of the median margin for, and one against, keep b finite.
+    out = np.zeros(3)
+    (links.logistic if link == "logistic" else links.probit)(margins, won, lost, b, valued, out)
+    return out
+
+
+def fit_link(pairs: PairOutcomes, link: Link) -> tuple[float, float]:
+    """Return the b >= 0 of least log loss on the decisive votes, and that loss (see `win_log_loss`).
+
+    One pseudo-vote of the median margin for, and one against, keep b finite; they are not in the loss.
+
+    Raises
+    ------
+    ContenderDiverged
+        Margins are so different in size that no b is found.
     """
-    decisive = votes.decisive()
-    sizes = np.abs(decisive.margins[decisive.margins != 0])
-    if not len(sizes):
-        return 0.0
-    unit = float(np.median(sizes))
-    margins = np.concatenate([decisive.margins / unit, [1.0, -1.0]])
-    weights = np.concatenate([decisive.weights, [_PRIOR, _PRIOR]])
+    from rankbench.protocols.kernels.links import middle
 
-    def value(x: NDArray[np.float64]) -> float:
-        return float(-(weights @ _log_win(np.exp(x[0]) * margins, link)) / weights.sum())
+    unit, total = float(middle(pairs.margins, pairs.decided)), pairs.decisive
+    even = 0.0, math.log(2) if total > 0 else math.nan
+    if unit == 0:
+        return even
+    margins = pairs.margins / unit
+    prior = np.ones(1), np.full(1, _PRIOR), np.full(1, _PRIOR)
 
-    found = minimize(value, np.zeros(1), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12})
-    b = float(np.exp(found.x[0]))
+    def terms(b: float) -> NDArray[np.float64]:
+        return _terms(margins, pairs.won, pairs.lost, b, link, valued=False) + _terms(*prior, b, link, valued=False)
+
+    hidden = _ROUNDING * float(np.abs(margins) @ (pairs.won + pairs.lost) + 2 * _PRIOR)
+    first = terms(0.0)
     # A wrong sign on the whole: chances of one half are the best that b >= 0 can do.
-    return b / unit if found.fun < np.log(2) - 1e-12 else 0.0
+    if first[0] >= -hidden:
+        return even
+    b = _rising_root(terms, float(-first[0] / first[1]), hidden)
+    value = float(_terms(margins, pairs.won, pairs.lost, b, link, valued=True)[2])
+    padded = value + float(_terms(*prior, b, link, valued=True)[2])
+    if padded >= (math.log(2) - _GAIN) * (total + 2 * _PRIOR):
+        return even
+    return b / unit, value / total
 
 
-def fit_tie_link(votes: Outcomes) -> tuple[float, float]:
+def _rising_root(terms: Callable[[float], NDArray[np.float64]], b: float, hidden: float) -> float:
+    """Return the b > 0 at which a slope that is negative at 0, and rises, is zero: Newton between bounds.
+
+    Slopes up to `hidden` are taken for zero: rounding hides their sign.
+    """
+    low, high = 0.0, math.inf
+    b = b if 0 < b < math.inf else 1.0
+    for _ in range(_ROUNDS):
+        slope, curvature, _ = terms(b).tolist()
+        low, high = (b, high) if slope < 0 else (low, b)
+        if abs(slope) <= hidden or low >= (1 - _CLOSE) * high or high < _LEAST:
+            return b
+        nearer = b - slope / curvature if curvature > 0 and math.isfinite(curvature) else math.nan
+        if abs(nearer - b) <= _CLOSE * b:
+            return nearer
+        if not low < nearer < min(high, 8 * b):
+            # The root may be orders of magnitude away: the middle is that of the logarithms.
+            nearer = 8 * b if high == math.inf else (math.sqrt(low) * math.sqrt(high) if low > 0 else high / 64)
+        b = nearer
+    raise ContenderDiverged("no link fits scores whose differences are of such different sizes")
+
+
+def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
     r"""Return b >= 0 and nu >= 0 of Davidson's model of least three-outcome log loss.
 
     Chances are proportional to ``exp(d/2), exp(-d/2), nu`` for win, loss and tie, with
-    ``d = b (s_i - s_j)``.
+    ``d = b (s_i - s_j)``. One pseudo-vote of each outcome, at the median margin, keeps both finite.
+
+    Raises
+    ------
+    ContenderDiverged
+        See `fit_link`.
     """
-    sizes = np.abs(votes.margins[votes.margins != 0])
-    unit = float(np.median(sizes)) if len(sizes) else 1.0
-    weights = np.concatenate([votes.weights, [_PRIOR] * 3])
-    margins = np.concatenate([votes.margins / unit, [1.0, -1.0, 1.0]])
-    ties = np.concatenate([votes.ties, [False, False, True]])
-    padded = Outcomes(margins, weights, ties)
+    from rankbench.protocols.kernels.links import davidson, middle
 
-    def value(x: NDArray[np.float64]) -> float:
-        return tie_log_loss(padded, float(np.exp(x[0])), float(np.exp(x[1])))
+    unit = float(middle(pairs.margins, pairs.votes)) or 1.0
+    margins = pairs.margins / unit
+    prior = np.full(1, _PRIOR)
 
-    found = minimize(value, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12})
-    return float(np.exp(found.x[0])) / unit, float(np.exp(found.x[1]))
+    def terms(at: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = np.zeros(6)
+        davidson(margins, pairs.won, pairs.lost, pairs.tied, at[0], at[1], out)
+        davidson(np.ones(1), prior, prior, prior, at[0], at[1], out)
+        return out
+
+    whole = pairs.decisive + float(pairs.tied.sum()) + 3 * _PRIOR
+    even = math.log(2 * (float(pairs.tied.sum()) + _PRIOR) / (pairs.decisive + 2 * _PRIOR))
+    at = np.array([0.0, even])
+    now = terms(at)
+    if now[1] >= 0:
+        # As in `fit_link`; without margins nu is a ratio of counts.
+        return 0.0, math.exp(even)
+    for _ in range(_ROUNDS):
+        step = _newton_step(now)
+        length = 1.0
+        while length > 1e-12:
+            next_at = at + length * step
+            found = terms(next_at) if next_at[0] >= 0 else now
+            # Half of what the slope promises, but for what rounding hides.
+            if next_at[0] >= 0 and found[0] <= now[0] + 1e-4 * length * float(step @ now[1:3]) + 1e-15 * whole:
+                break
+            length /= 2
+        else:
+            return float(at[0]) / unit, math.exp(at[1])
+        moved = np.abs(next_at - at)
+        at, now = next_at, found
+        if moved[0] <= _CLOSE * at[0] and moved[1] <= _CLOSE * max(1.0, abs(at[1])):
+            return float(at[0]) / unit, math.exp(at[1])
+    raise ContenderDiverged("no link fits scores whose differences are of such different sizes")
 
 
-def tie_log_loss(votes: Outcomes, b: float, nu: float) -> float:
+def _newton_step(terms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return Newton's step of (b, log nu); along the diagonal where the curvature is none in floating point."""
+    _, in_b, in_eta, bb, be, ee = terms.tolist()
+    determinant = bb * ee - be * be
+    if math.isfinite(determinant) and determinant > 1e-14 * bb * ee:
+        return np.array([(be * in_eta - ee * in_b) / determinant, (be * in_b - bb * in_eta) / determinant])
+    return np.array([-in_b / bb if bb > 0 else -in_b, -in_eta / ee if ee > 0 else -in_eta])
+
+
+def tie_log_loss(pairs: PairOutcomes, b: float, nu: float) -> float:
     """Return the weighted mean of ``-log P(outcome)`` over wins, losses and ties, in nats."""
-    d = b * votes.margins
-    # log of exp(d/2) + exp(-d/2) + nu, without overflow
-    whole = np.logaddexp(np.logaddexp(d / 2, -d / 2), np.log(nu) if nu > 0 else -np.inf)
-    said = np.where(votes.ties, np.log(nu) if nu > 0 else -np.inf, d / 2)
-    return float(-(votes.weights @ (said - whole)) / votes.weights.sum())
+    from rankbench.protocols.kernels.links import davidson
+
+    out = np.zeros(6)
+    davidson(pairs.margins, pairs.won, pairs.lost, pairs.tied, b, math.log(nu) if nu > 0 else -math.inf, out)
+    return float(out[0]) / (pairs.decisive + float(pairs.tied.sum()))
 
 
-def calibration_error(votes: Outcomes, b: float, link: Link) -> float:
+def calibration_error(pairs: PairOutcomes, b: float, link: Link) -> float:
     """Return the expected calibration error on the decisive votes, in [0, 1]; nan if there are none.
 
     Chances are put into `BINS` classes of equal width; the mean of |share of wins - mean
     chance| over the classes, weighted by their votes. A vote counts as a win at p and as
     a loss at 1 - p, half each: which of the two items is named first means nothing.
     """
-    decisive = votes.decisive()
-    if not len(decisive.margins):
-        return float("nan")
-    p = np.clip(expit(b * decisive.margins) if link == "logistic" else ndtr(b * decisive.margins), 0, 1)
-    chance = np.concatenate([p, 1 - p])
-    won = np.concatenate([np.ones(len(p)), np.zeros(len(p))])
-    weight = np.concatenate([decisive.weights, decisive.weights]) / 2
-    bins = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
-    gaps = np.bincount(bins, weight * (won - chance), BINS)
-    return float(np.abs(gaps).sum() / weight.sum())
+    from scipy.special import expit, ndtr
+
+    if not pairs.decided.any():
+        return math.nan
+    chance_of = expit if link == "logistic" else ndtr
+    gaps = np.zeros(BINS)
+    for margins, weights in ((pairs.margins, pairs.won), (-pairs.margins, pairs.lost)):
+        p = np.clip(chance_of(b * margins), 0, 1)
+        for chance, gap in ((p, 1 - p), (1 - p, p - 1)):
+            bins = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
+            gaps += np.bincount(bins, weights / 2 * gap, BINS)
+    return float(np.abs(gaps).sum() / pairs.decisive)

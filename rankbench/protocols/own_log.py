@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.counts.votes import Votes
 from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import CellResult, Split
+from rankbench.kinds.cell import BlockKey, CellResult, Split
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
-from rankbench.kinds.scores import finite_scores
-from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, inner_splits, split
-from rankbench.protocols.votes import misfit_of, unpack_votes, votes_of
+from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, cut_groups
+from rankbench.protocols.grouped import unpack_grouped
+from rankbench.protocols.trial import Trial, judged
+from rankbench.protocols.votes import misfit_of, unpack_items, unpack_votes, votes_of
 
 __all__ = ["OwnLog"]
-
-Inner: TypeAlias = Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
-"""Places in the training part to learn from and to predict, as `inner_splits` returns them."""
-
-SMALLEST = 1e-100
-"""Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
 
 EXPOSED = (
     "Folds that are not by time do not hide what came later: where winning decides who is compared again, as in a "
@@ -122,7 +115,7 @@ class OwnLog(Protocol):
             dataset,
             log.fingerprint,
             {"heldout": ("all held-out votes",)},
-            log.arrays,
+            log.arrays | log.grouped(grouping),
             float(len(log.votes)),
             notes,
             fixed=FOLDS if grouping == "time" else None,
@@ -143,20 +136,14 @@ class OwnLog(Protocol):
         from rankbench.kinds.guard import failed, guarded
         from rankbench.protocols.cells import points
 
-        votes = unpack_votes(prepared)
-        key = task.key
-        partition = np.random.default_rng([key.seed, 1, key.repetition // FOLDS])
-        inner = np.random.default_rng([key.seed, 2, key.repetition])
         try:
-            grouping, _ = chosen_grouping(votes, self.folds)
-            train, test = split(votes, grouping, key.repetition, partition)
+            trial = self._trial(prepared, task.key)
         except SpecError as error:
             return [failed(cell, error) for cell in task.cells]
-        folds = inner_splits(votes, grouping, train, inner)
         found = []
         for cell, spec in task.cells.items():
             grid = [point for point in points(self.contender, spec) if isinstance(point, Aggregator)]
-            outcome = guarded(partial(_judged, grid, votes, train, test, folds))
+            outcome = guarded(partial(judged, grid, trial, task.losses))
             if isinstance(outcome, Exception):
                 found.append(failed(cell, outcome))
                 continue
@@ -165,82 +152,31 @@ class OwnLog(Protocol):
             if missing:
                 found.append(CellResult(cell, "skipped", f"{missing[0]}: no held-out vote is decisive"))
                 continue
-            judged: dict[tuple[str, Split], NDArray[np.float64]] = {
+            values: dict[tuple[str, Split], NDArray[np.float64]] = {
                 (metric, "heldout"): np.array([losses[metric]]) for metric in task.losses
             }
-            found.append(CellResult(cell, "done", "", math.nan, judged, {}, info))
+            found.append(CellResult(cell, "done", "", math.nan, values, {}, info))
         return found
 
+    def _trial(self, prepared: Prepared, key: BlockKey) -> Trial:
+        grouped = unpack_grouped(prepared.arrays)
+        partition = np.random.default_rng([key.seed, 1, key.repetition // FOLDS])
+        inner = np.random.default_rng([key.seed, 2, key.repetition])
+        cut = cut_groups(grouped.sizes, key.repetition, partition, inner)
+        return Trial(grouped, cut, unpack_items(prepared), partial(unpack_votes, prepared))
 
-class _Chosen(NamedTuple):
-    point: int
-    link: Any
-    b: float
-    b_ties: float
-    nu: float
+    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
+        """Return how long each contender takes, from one point of its grid on one inner fold; ours alone are tried."""
+        from rankbench.kinds.guard import guarded
+        from rankbench.protocols.cells import own_cells, points
 
-
-def _judged(
-    grid: Sequence[Aggregator],
-    votes: Votes,
-    train: NDArray[np.int64],
-    test: NDArray[np.int64],
-    folds: Inner,
-) -> tuple[Mapping[str, float], dict[str, float]]:
-    """Return the metrics of one contender on the test votes, and what was chosen for it."""
-    from rankbench.protocols.links import calibration_error, tie_log_loss, win_log_loss
-
-    chosen = _choose(grid, votes, train, folds)
-    held = _outcomes(_scores(grid[chosen.point], votes, train), votes, test)
-    decisive = held.decisive()
-    wrong = (decisive.margins < 0) + 0.5 * (decisive.margins == 0)
-    total = decisive.weights.sum()
-    losses = {
-        "disagreement": float(decisive.weights @ wrong / total) if total > 0 else math.nan,
-        "log-loss": win_log_loss(held, chosen.b, chosen.link),
-        "calibration": calibration_error(held, chosen.b, chosen.link),
-        "three-outcome-loss": tie_log_loss(held, chosen.b_ties, chosen.nu),
-    }
-    info = {"point": float(chosen.point), "probit": float(chosen.link == "probit"), "scale": chosen.b, "nu": chosen.nu}
-    return losses, info
-
-
-def _choose(grid: Sequence[Aggregator], votes: Votes, train: NDArray[np.int64], folds: Inner) -> _Chosen:
-    """Choose parameters and link by the log loss of margins that were predicted out of fold."""
-    from rankbench.protocols.links import LINKS, Outcomes, fit_link, fit_tie_link, win_log_loss
-
-    predicted = np.zeros(len(train), dtype=np.bool_)
-    for _, outside in folds:
-        predicted[outside] = True
-    rows = train[predicted]
-    best: tuple[float, int, Any, float, Outcomes] | None = None
-    for number, point in enumerate(grid):
-        margins = np.zeros(len(train))
-        for inside, outside in folds:
-            margins[outside] = _outcomes(_scores(point, votes, train[inside]), votes, train[outside]).margins
-        seen = Outcomes(margins[predicted], votes.weights[rows], votes.ties[rows])
-        for link in LINKS:
-            b = fit_link(seen, link)
-            loss = win_log_loss(seen, b, link)
-            if best is None or loss < best[0] - 1e-12:
-                best = (loss, number, link, b, seen)
-    if best is None:
-        raise SpecError("the grid has no point")
-    _, number, link, b, seen = best
-    return _Chosen(number, link, b, *fit_tie_link(seen))
-
-
-def _scores(aggregator: Aggregator, votes: Votes, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return an aggregator's scores from the votes at `rows`, shape (m,)."""
-    if aggregator.ranks_counts():
-        return aggregator.from_counts(votes.counts(rows))
-    aggregator.check_size(len(votes.items))
-    return finite_scores(aggregator.from_comparisons(votes.comparisons(rows), len(votes.items)), len(votes.items))
-
-
-def _outcomes(scores: NDArray[np.float64], votes: Votes, rows: NDArray[np.int64]) -> Any:
-    from rankbench.protocols.links import Outcomes
-
-    margins = scores[votes.winners[rows]] - scores[votes.losers[rows]]
-    margins[np.abs(margins) < SMALLEST] = 0.0
-    return Outcomes(margins, votes.weights[rows], votes.ties[rows])
+        found = {}
+        trial = guarded(lambda: self._trial(prepared, task.key))
+        if isinstance(trial, Exception):
+            return {}
+        for cell, spec in own_cells(task, self.contender).items():
+            grid = [point for point in points(self.contender, spec) if isinstance(point, Aggregator)]
+            taken = guarded(partial(trial.seconds, grid))
+            if not isinstance(taken, Exception):
+                found[cell] = taken
+        return found

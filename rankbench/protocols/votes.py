@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component
-from rankbench.counts.votes import Votes, load_votes, votes_of_ballots
+from rankbench.counts.votes import Votes, all_ones, coded_votes, load_votes, votes_of_ballots
 from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import table_kind
 from rankbench.describe.findings import find, name_notes
@@ -19,8 +20,10 @@ from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import Prepared, pack
 from rankbench.kinds.scales import connected
+from rankbench.protocols.folds import HeldOut
+from rankbench.protocols.grouped import ComparedPairs, group_votes, pack_grouped, pack_pairs, pairs_of
 
-__all__ = ["Loaded", "misfit_of", "pack_votes", "unchanged", "unpack_votes", "votes_of"]
+__all__ = ["Loaded", "misfit_of", "pack_votes", "unchanged", "unpack_items", "unpack_votes", "votes_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +45,22 @@ class Loaded:
     notes: tuple[str, ...]
     arrays: dict[str, NDArray[Any]]
     fingerprint: str
+
+    @cached_property
+    def _pairs(self) -> tuple[ComparedPairs, NDArray[np.int32], dict[str, NDArray[Any]]]:
+        pairs, of_vote = pairs_of(self.votes)
+        return pairs, of_vote, pack_pairs(pairs)
+
+    @cached_property
+    def _grouped(self) -> dict[HeldOut, dict[str, NDArray[Any]]]:
+        return {}
+
+    def grouped(self, kind: HeldOut) -> dict[str, NDArray[Any]]:
+        """Return the votes by group as `pack_grouped` packs them: protocols that group alike share them."""
+        if kind not in self._grouped:
+            pairs, of_vote, packed = self._pairs
+            self._grouped[kind] = packed | pack_grouped(group_votes(self.votes, kind, pairs, of_vote))
+        return self._grouped[kind]
 
 
 # The votes that were loaded last, as long as their data set lives: a suite's protocols ask one after the other.
@@ -87,7 +106,8 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
         votes = votes_of_ballots(table)
         notes = ["Ballots stand for the comparisons that they imply; a ballot is a judge."]
     else:
-        table = table.collect(engine="streaming").lazy()
+        # Names as numbers: what is held of a long log are its columns, not its texts.
+        table = coded_votes(table)
         votes = load_votes(table)
         notes = [_sentence(note) for note in find(table, whole=True).notes()]
     notes += [_sentence(note) for note in name_notes(votes.items)]
@@ -126,26 +146,31 @@ def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:
         "winners": votes.winners,
         "losers": votes.losers,
         "ties": votes.ties,
-        "weights": votes.weights,
         "groups": votes.groups,
     }
-    known = {"judges": votes.judges, "times": votes.times}
+    known = {"weights": None if votes.alike else votes.weights, "judges": votes.judges, "times": votes.times}
     return pack("votes", **arrays, **{name: array for name, array in known.items() if array is not None})
+
+
+def unpack_items(prepared: Prepared) -> list[str]:
+    """Return the names of the items that `pack_votes` packed."""
+    text, ends = prepared.arrays["votes.names"].tobytes(), prepared.arrays["votes.ends"].tolist()
+    return [text[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
 def unpack_votes(prepared: Prepared) -> Votes:
     """Return what `pack_votes` packed."""
-    found = {name.removeprefix("votes."): array for name, array in prepared.arrays.items()}
-    text, ends = found["names"].tobytes(), found["ends"].tolist()
+    of = {name.removeprefix("votes."): array for name, array in prepared.arrays.items() if name.startswith("votes.")}
+    n = len(of["winners"])
     return Votes(
-        [text[begin:end].decode() for begin, end in zip([0, *ends[:-1]], ends, strict=True)],
-        found["winners"],
-        found["losers"],
-        found["ties"],
-        found["weights"],
-        found.get("judges"),
-        found["groups"],
-        found.get("times"),
+        unpack_items(prepared),
+        of["winners"],
+        of["losers"],
+        of["ties"],
+        of["weights"] if "weights" in of else all_ones(n),
+        of.get("judges"),
+        of["groups"],
+        of.get("times"),
     )
 
 

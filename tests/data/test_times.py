@@ -21,7 +21,7 @@ from rankbench.data.tables.comparisons.columns import guess, parse_columns
 from rankbench.data.tables.validate import validate
 from rankbench.describe.votes import describe_votes
 from rankbench.errors import InputError
-from rankbench.protocols.folds import split
+from rankbench.protocols.folds import cut_groups, grouping_of, sizes_of
 
 EAST = timezone(timedelta(hours=5, minutes=30))
 
@@ -185,9 +185,9 @@ def test_folds_by_time_learn_from_lower_numbers(tmp_path: Path) -> None:
     times = np.random.default_rng(0).permutation(120) + 5
     votes = load_votes(CsvReader().scan(csv(tmp_path, [str(time) for time in times])))
     for repetition in range(5):
-        train, test = split(votes, "time", repetition, np.random.default_rng(0))
-        written = times[rows(votes)]
-        assert written[train].max() < written[test].min()
+        cut = cut_groups(sizes_of(votes, "time"), repetition, np.random.default_rng(0), np.random.default_rng(0))
+        part, written = cut.part[grouping_of(votes, "time")], times[rows(votes)]
+        assert written[(part >= 0) & (part < cut.tested)].max() < written[part == cut.tested].min()
 
 
 def test_describe_says_from_when_to_when(tmp_path: Path) -> None:

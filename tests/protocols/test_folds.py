@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from votewise import rows_of
 
 from rankbench.counts.votes import Votes
 from rankbench.errors import SpecError
-from rankbench.protocols.folds import FOLDS, INNER, chosen_grouping, grouped_folds, grouping_of, inner_splits, split
+from rankbench.protocols.folds import FOLDS, INNER, assigned_folds, chosen_grouping, cut_groups, grouping_of, sizes_of
 
 
 def votes(n: int = 300, judges: int | None = 20, times: bool = True, seed: int = 0) -> Votes:
@@ -24,6 +26,30 @@ def votes(n: int = 300, judges: int | None = 20, times: bool = True, seed: int =
         None if judges is None else rng.integers(0, judges, n),
         (low * 5 + high).astype(np.int32), rng.integers(0, 50, n) if times else None,
     )  # fmt: skip
+
+
+def grouped_folds(groups: NDArray, folds: int, rng: np.random.Generator, flags: NDArray | None = None) -> NDArray:
+    """Return the fold of each vote."""
+    total = np.bincount(groups)
+    main = total if flags is None else np.bincount(groups[flags], minlength=len(total))
+    return assigned_folds(total, main, folds, rng)[groups]
+
+
+def split(log: Votes, grouping: str, repetition: int, rng: np.random.Generator) -> tuple[NDArray, NDArray]:
+    """Return the votes to learn from, and to test on."""
+    cut = cut_groups(sizes_of(log, grouping), repetition, rng, np.random.default_rng(0))
+    return rows_of(cut, grouping_of(log, grouping))
+
+
+def inner_splits(
+    log: Votes, grouping: str, repetition: int, seed: int
+) -> tuple[NDArray, list[tuple[NDArray, NDArray]]]:
+    """Return the training votes, and of these the places to learn from and to predict."""
+    cut = cut_groups(sizes_of(log, grouping), repetition, np.random.default_rng(seed), np.random.default_rng(seed + 1))
+    groups = grouping_of(log, grouping)
+    train, _ = rows_of(cut, groups)
+    part = cut.part[groups[train]]
+    return train, [(np.flatnonzero(np.isin(part, learned)), np.flatnonzero(part == out)) for learned, out in cut.inner]
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=80), st.integers(2, 6), st.integers(0, 9))
@@ -148,8 +174,7 @@ def test_time_has_five_runs() -> None:
 @settings(deadline=None, max_examples=60)
 def test_inner_folds_by_time_learn_from_the_past_alone(seed: int, repetition: int, distinct: int) -> None:
     log = replace(votes(seed=seed), times=np.random.default_rng(seed).integers(0, distinct, 300))
-    train, _ = split(log, "time", repetition, np.random.default_rng(0))
-    cut = inner_splits(log, "time", train, np.random.default_rng(0))
+    train, cut = inner_splits(log, "time", repetition, 0)
     assert 0 < len(cut) <= INNER
     tested = np.concatenate([later for _, later in cut])
     assert len(np.unique(tested)) == len(tested)
@@ -163,8 +188,7 @@ def test_inner_folds_by_time_learn_from_the_past_alone(seed: int, repetition: in
 @pytest.mark.parametrize("grouping", ["judge", "pair", "vote"])
 def test_inner_folds_predict_every_vote_once_from_other_groups(grouping) -> None:
     log = votes()
-    train, _ = split(log, grouping, 0, np.random.default_rng(1))
-    cut = inner_splits(log, grouping, train, np.random.default_rng(2))
+    train, cut = inner_splits(log, grouping, 0, 1)
     assert len(cut) == INNER
     np.testing.assert_array_equal(np.sort(np.concatenate([out for _, out in cut])), np.arange(len(train)))
     groups = grouping_of(log, grouping)[train]

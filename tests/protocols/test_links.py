@@ -4,17 +4,40 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import votewise
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import optimize, special, stats
 
-from rankbench.protocols.links import Outcomes, calibration_error, fit_link, fit_tie_link, tie_log_loss, win_log_loss
+from rankbench.protocols.links import (
+    LINKS,
+    PairOutcomes,
+    calibration_error,
+    disagreement,
+    fit_link,
+    fit_tie_link,
+    tie_log_loss,
+    win_log_loss,
+)
 
 
-def outcomes(margins, weights=None, ties=None) -> Outcomes:
+def outcomes(margins, weights=None, ties=None) -> PairOutcomes:
+    """Return votes, each on a pair of its own; the winner comes first."""
     margins = np.asarray(margins, dtype=np.float64)
     weights = np.ones(len(margins)) if weights is None else np.asarray(weights, dtype=np.float64)
-    return Outcomes(margins, weights, np.zeros(len(margins), bool) if ties is None else np.asarray(ties, bool))
+    tied = np.zeros(len(margins), bool) if ties is None else np.asarray(ties, bool)
+    one = np.ones(len(margins))
+    return PairOutcomes(margins, weights * ~tied, 0 * one, weights * tied, one * ~tied, one)
+
+
+def as_votes(pairs: PairOutcomes) -> votewise.Outcomes:
+    """Return the same as one vote a pair and outcome."""
+    sides = ((pairs.margins, pairs.won, False), (-pairs.margins, pairs.lost, False), (pairs.margins, pairs.tied, True))
+    return votewise.Outcomes(
+        np.concatenate([margins[weight > 0] for margins, weight, _ in sides]),
+        np.concatenate([weight[weight > 0] for _, weight, _ in sides]),
+        np.concatenate([np.full(int((weight > 0).sum()), tie) for _, weight, tie in sides]),
+    )
 
 
 def test_the_log_loss_by_hand() -> None:
@@ -33,29 +56,30 @@ def test_the_scale_is_found_again(link) -> None:
     d = rng.normal(size=40_000)
     p = 1 / (1 + np.exp(-1.7 * d)) if link == "logistic" else stats.norm.cdf(1.7 * d)
     won = rng.random(len(d)) < p
-    assert fit_link(outcomes(np.where(won, d, -d)), link) == pytest.approx(1.7, rel=0.03)
+    assert fit_link(outcomes(np.where(won, d, -d)), link)[0] == pytest.approx(1.7, rel=0.03)
 
 
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=30), st.floats(0.1, 10))
 @settings(max_examples=50, deadline=None)
 def test_the_fitted_scale_is_the_best_and_follows_the_unit_of_the_scores(margins, unit) -> None:
     margins = np.round(margins, 3)
-    b = fit_link(outcomes(margins), "logistic")
+    b, loss = fit_link(outcomes(margins), "logistic")
+    assert loss == pytest.approx(win_log_loss(outcomes(margins), b, "logistic"), rel=1e-12)
     assert np.isfinite(b)
     assert b >= 0
-    assert fit_link(outcomes(margins * unit), "logistic") * unit == pytest.approx(b, rel=1e-3, abs=1e-6)
+    assert fit_link(outcomes(margins * unit), "logistic")[0] * unit == pytest.approx(b, rel=1e-3, abs=1e-6)
     sizes = np.abs(margins[margins != 0])
     if len(sizes):
         scale = np.median(sizes)
         padded = outcomes(np.concatenate([margins, [scale, -scale]]))
         best = optimize.minimize_scalar(lambda x: win_log_loss(padded, x, "logistic"), bounds=(0, 50), method="bounded")
-        assert win_log_loss(padded, b, "logistic") <= best.fun + 1e-6
+        assert win_log_loss(padded, b, "logistic") <= best.fun + 1e-12
 
 
 def test_scores_that_separate_all_votes_get_a_finite_scale() -> None:
-    assert 0 < fit_link(outcomes([1.0, 2.0, 3.0]), "logistic") < 10
-    assert fit_link(outcomes([-1.0, -2.0, -3.0]), "logistic") == 0
-    assert fit_link(outcomes([0.0, 0.0]), "logistic") == 0
+    assert 0 < fit_link(outcomes([1.0, 2.0, 3.0]), "logistic")[0] < 10
+    assert fit_link(outcomes([-1.0, -2.0, -3.0]), "logistic")[0] == 0
+    assert fit_link(outcomes([0.0, 0.0]), "logistic")[0] == 0
 
 
 def test_davidson_chances_sum_to_one_and_are_found_again() -> None:
@@ -80,3 +104,109 @@ def test_calibration_by_hand() -> None:
     assert calibration_error(outcomes([d, -d]), 1.0, "logistic") == pytest.approx(0.25)
     assert calibration_error(outcomes([d, d, d, -d]), 1.0, "logistic") == pytest.approx(0, abs=1e-12)
     assert np.isnan(calibration_error(outcomes([d], ties=[True]), 1.0, "logistic"))
+
+
+def random_pairs(seed: int, n: int, spread: float) -> PairOutcomes:
+    """Return pairs with several votes each, of which some go against the margin; margins of many sizes."""
+    rng = np.random.default_rng(seed)
+    margins = rng.normal(size=n) * 10.0 ** rng.uniform(-spread, spread, n)
+    margins[rng.random(n) < 0.1] = 0.0
+    counts = rng.integers(0, 4, (3, n)).astype(np.float64)
+    counts[0] *= rng.random(n) < special.expit(margins)
+    counts[1] *= rng.random(n) < special.expit(-margins)
+    return PairOutcomes(margins, *counts, counts[0] + counts[1], counts.sum(axis=0))
+
+
+PAIRS = st.builds(random_pairs, st.integers(0, 10_000), st.integers(1, 60), st.sampled_from([0.0, 0.5, 3.0]))
+
+
+@given(PAIRS, st.sampled_from(LINKS))
+@settings(max_examples=150, deadline=None)
+def test_the_fitted_scale_is_the_minimum(pairs: PairOutcomes, link: str) -> None:
+    """SciPy's bounded search of the same padded loss finds nothing better, nor does the simplex search of before."""
+    b, loss = fit_link(pairs, link)
+    assert loss == pytest.approx(win_log_loss(pairs, b, link), rel=1e-12, nan_ok=True)
+    sizes = np.repeat(np.abs(pairs.margins), pairs.decided.astype(int))
+    if not sizes.any():
+        assert b == 0
+        return
+    unit = np.median(sizes[sizes > 0])
+    votes = as_votes(pairs)
+    padded = votewise.Outcomes(
+        np.concatenate([votes.margins / unit, [1.0, -1.0]]),
+        np.concatenate([votes.weights, [1.0, 1.0]]),
+        np.concatenate([votes.ties, [False, False]]),
+    )
+
+    def value(x: float) -> float:
+        return votewise.win_log_loss(padded, np.exp(x), link)
+
+    best = min(
+        optimize.minimize_scalar(value, bounds=bounds, method="bounded", options={"xatol": 1e-10}).fun
+        for bounds in ((-30, -5), (-5, 0), (0, 5))
+    )
+    old = votewise.fit_link(votes, link) * unit
+    assert votewise.win_log_loss(padded, b * unit, link) <= min(best, votewise.win_log_loss(padded, old, link)) + 2e-12
+
+
+@given(PAIRS)
+@settings(max_examples=100, deadline=None)
+def test_the_tie_link_is_the_minimum(pairs: PairOutcomes) -> None:
+    b, nu = fit_tie_link(pairs)
+    assert b >= 0
+    assert nu > 0
+    votes = as_votes(pairs)
+    sizes = np.repeat(np.abs(pairs.margins), pairs.votes.astype(int))
+    unit = np.median(sizes[sizes > 0]) if sizes.any() else 1.0
+    padded = votewise.Outcomes(
+        np.concatenate([votes.margins / unit, [1.0, -1.0, 1.0]]),
+        np.concatenate([votes.weights, np.ones(3)]),
+        np.concatenate([votes.ties, [False, False, True]]),
+    )
+
+    def value(x: np.ndarray) -> float:
+        return votewise.tie_log_loss(padded, np.exp(x[0]), np.exp(x[1]))
+
+    found = votewise.tie_log_loss(padded, b * unit, nu)
+    for start in ([0.0, 0.0], [-3.0, 0.0], [np.log(max(b * unit, 1e-12)), np.log(nu)]):
+        best = optimize.minimize(value, start, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14})
+        assert found <= best.fun + 2e-12
+
+
+@given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.integers(0, 3)), min_size=1, max_size=40))
+@settings(max_examples=100, deadline=None)
+def test_the_middle_is_the_median_of_the_votes(drawn: list[tuple[float, int]]) -> None:
+    from rankbench.protocols.kernels.links import middle
+
+    margins, numbers = np.array([d for d, _ in drawn]), np.array([float(k) for _, k in drawn])
+    sizes = np.repeat(np.abs(margins), numbers.astype(int))
+    sizes = sizes[sizes != 0]
+    assert middle(margins, numbers) == (np.median(sizes) if len(sizes) else 0.0)
+
+
+@pytest.mark.parametrize("x", [0.0, 0.3, 2.0, 8.0, 29.0, 31.0, 37.0, 60.0, 400.0])
+def test_tails_of_the_normal_distribution(x: float) -> None:
+    """One vote against a margin of x: the loss, and its derivatives by differences of SciPy's."""
+    from rankbench.protocols.kernels.links import probit
+
+    out = np.zeros(3)
+    probit(np.ones(1), np.zeros(1), np.ones(1), x, True, out)
+    assert out[2] == pytest.approx(-stats.norm.logcdf(-x), rel=1e-12)
+    ratio = np.exp(stats.norm.logpdf(x) - stats.norm.logcdf(-x))
+    assert out[0] == pytest.approx(ratio, rel=1e-9)
+    assert 0 < out[1] <= 1 + 1e-6
+    out = np.zeros(3)
+    probit(np.ones(1), np.ones(1), np.zeros(1), x, True, out)
+    assert out[2] == pytest.approx(-stats.norm.logcdf(x), rel=1e-10, abs=1e-190)
+
+
+@pytest.mark.parametrize("far", [1e30, 1e100, 1e200])
+@pytest.mark.parametrize("link", LINKS)
+def test_margins_of_very_different_sizes_get_a_finite_scale(link: str, far: float) -> None:
+    pairs = outcomes([1.0, -1.0, 1.0, far, -far, 1 / far])
+    assert np.isfinite(fit_link(pairs, link)).all()
+
+
+def test_equal_scores_count_half() -> None:
+    assert disagreement(outcomes([0.0, 1.0, -1.0, -2.0], [2, 1, 1, 1])) == pytest.approx((1 + 1 + 1) / 5)
+    assert np.isnan(disagreement(outcomes([1.0], ties=[True])))

@@ -1,0 +1,80 @@
+"""Groups of votes to folds, one after the other; and sums over the groups of a fold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+__all__ = ["add_up", "assign", "count_up"]
+
+_NUMBERS = types.Array(types.int64, 1, "C", readonly=True)
+_INDEX = types.Array(types.int32, 1, "C", readonly=True)
+_BYTES = types.Array(types.uint8, 1, "C", readonly=True)
+_PARTS = types.Array(types.int8, 1, "C", readonly=True)
+_FLOATS = types.Array(types.float64, 1, "C", readonly=True)
+
+
+@njit(types.void(_NUMBERS, _NUMBERS, _NUMBERS, types.int64, types.int64[::1]), cache=True, nogil=True)
+def assign(
+    order: NDArray[np.int64],
+    total: NDArray[np.int64],
+    decisive: NDArray[np.int64],
+    folds: int,
+    place: NDArray[np.int64],
+) -> None:
+    """Put each group, in this order, into the fold with the fewest decisive votes so far.
+
+    Of equally few the one with the fewest votes, of those the first. As soon as a group has no
+    decisive vote, all votes count for decisive ones, those before too.
+    """
+    least, size = np.zeros(folds, np.int64), np.zeros(folds, np.int64)
+    balanced = False
+    for t in range(len(order)):
+        group = order[t]
+        if decisive[group] == 0 and not balanced:
+            least[:] = size
+            balanced = True
+        best = 0
+        for fold in range(1, folds):
+            if least[fold] < least[best] or (least[fold] == least[best] and size[fold] < size[best]):
+                best = fold
+        place[group] = best
+        least[best] += total[group] if balanced else decisive[group]
+        size[best] += total[group]
+
+
+@njit(
+    [types.void(_NUMBERS, _INDEX, counts, _PARTS, types.float64[:, ::1]) for counts in (_BYTES, _INDEX)],
+    cache=True,
+    nogil=True,
+)
+def count_up(
+    starts: NDArray[np.int64],
+    slot: NDArray[np.int32],
+    count: NDArray[np.integer],
+    part: NDArray[np.int8],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add the counts of each group to the sums of its part; those of part -1 to none."""
+    for group in range(len(part)):
+        to = part[group]
+        if to >= 0:
+            for row in range(starts[group], starts[group + 1]):
+                sums[to, slot[row]] += count[row]
+
+
+@njit(types.void(_NUMBERS, _INDEX, _FLOATS, _PARTS, types.float64[:, ::1]), cache=True, nogil=True)
+def add_up(
+    starts: NDArray[np.int64],
+    slot: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    part: NDArray[np.int8],
+    sums: NDArray[np.float64],
+) -> None:
+    """Add the weights of each group to the sums of its part; those of part -1 to none."""
+    for group in range(len(part)):
+        to = part[group]
+        if to >= 0:
+            for row in range(starts[group], starts[group + 1]):
+                sums[to, slot[row]] += weight[row]

@@ -1,0 +1,215 @@
+"""One repetition of cross-validation on grouped votes: what is learned, chosen and tested."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.votes import Votes
+from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.scales import connected
+from rankbench.kinds.scores import finite_scores
+from rankbench.protocols.folds import Cut, grouping_of
+from rankbench.protocols.grouped import ComparedPairs, GroupedVotes, PartSums
+from rankbench.protocols.isolation import is_ours, lent_judgments
+from rankbench.protocols.links import (
+    LINKS,
+    Link,
+    PairOutcomes,
+    calibration_error,
+    disagreement,
+    fit_link,
+    fit_tie_link,
+    tie_log_loss,
+    win_log_loss,
+)
+
+__all__ = ["Trial", "judged"]
+
+SMALLEST = 1e-100
+"""Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
+
+_SHORT = 5.0
+"""Seconds; loading compiled code takes less."""
+
+_BETTER = 1e-12
+"""Nats a vote by which a later point of a grid, or link, must be better than those before it."""
+
+
+class Trial:
+    """What all contenders of a repetition share.
+
+    Parameters
+    ----------
+    grouped : GroupedVotes
+    cut : Cut
+    items : list of str, length m
+    votes : callable
+        Returns the votes themselves, in order: called for contenders that are shown them alone.
+    """
+
+    def __init__(self, grouped: GroupedVotes, cut: Cut, items: list[str], votes: Callable[[], Votes]) -> None:
+        self.kind, self.cut = grouped.sizes.kind, cut
+        self._votes = votes
+        self._everything = tuple(range(cut.tested))
+        parts = grouped.parts(cut)
+        self._counts = {
+            chosen: grouped.counts([parts[part] for part in chosen], items)
+            for chosen in {self._everything, *(learned for learned, _ in cut.inner)}
+        }
+        # Of what is predicted within the training part, whoever predicts it.
+        self._inner = _Sides([parts[part] for _, part in cut.inner], grouped.pairs)
+        self._test = _Sides([parts[cut.tested]], grouped.pairs)
+
+    @cached_property
+    def _part_of_vote(self) -> tuple[Votes, NDArray[np.int8]]:
+        votes = self._votes()
+        return votes, self.cut.part[grouping_of(votes, self.kind)]
+
+    def scores(self, aggregator: Aggregator, parts: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return an aggregator's scores from some inner parts, shape (m,).
+
+        Raises
+        ------
+        ContenderDiverged
+            There are no finite scores, or they stand on more scales than the votes themselves.
+        SpecError
+            More items than it can rank.
+        """
+        if not aggregator.ranks_counts():
+            votes, part = self._part_of_vote
+            m = len(votes.items)
+            aggregator.check_size(m)
+            comparisons = votes.comparisons(np.flatnonzero(np.isin(part, parts)))
+            lent = comparisons if is_ours(aggregator) else lent_judgments(comparisons)
+            return finite_scores(aggregator.from_comparisons(lent, m), m)
+        counts = self._counts[parts] if is_ours(aggregator) else lent_judgments(self._counts[parts])
+        own, whole = len(aggregator.scales(counts)), len(connected(counts))
+        if own > whole:
+            raise ContenderDiverged(
+                f"its scores stand on {own:,} scales of the training votes, of which {whole:,} can be told: margins "
+                "between scales mean nothing; give it a ridge"
+            )
+        return finite_scores(aggregator.from_counts(counts), counts.m)
+
+    def predicted(self, aggregator: Aggregator) -> PairOutcomes:
+        """Return the training votes with margins from scores that have not seen them."""
+        return self._inner.outcomes([self.scores(aggregator, learned) for learned, _ in self.cut.inner])
+
+    def tested(self, aggregator: Aggregator) -> PairOutcomes:
+        """Return the held-out votes with margins from the scores of the training part."""
+        return self._test.outcomes([self.scores(aggregator, self._everything)])
+
+    def seconds(self, grid: Sequence[Aggregator]) -> float:
+        """Return how long `judged` takes, about: measured on one point of the grid and one inner part.
+
+        Raises
+        ------
+        ContenderDiverged, SpecError
+            See `scores`.
+        """
+        learned = self.cut.inner[-1][0] if self.cut.inner else self._everything
+        point = grid[len(grid) // 2]
+        fit = self._timed(lambda: self.scores(point, learned))
+        scores = self.scores(point, learned)
+        seen = self._inner.outcomes([scores for _ in self.cut.inner])
+        link = self._timed(lambda: [fit_link(seen, name) for name in LINKS])
+        return len(grid) * (len(self.cut.inner) * fit + link) + fit + link
+
+    @staticmethod
+    def _timed(call: Callable[[], object]) -> float:
+        """Return the seconds of a call; of the second one if the first was short: it may have loaded code."""
+        taken = 0.0
+        for _ in range(2):
+            begin = time.process_time()
+            call()
+            taken = time.process_time() - begin
+            if taken > _SHORT:
+                break
+        return taken
+
+
+class _Sides:
+    """Sums of some parts, one behind the other, by column: what margins are put beside."""
+
+    def __init__(self, parts: Sequence[PartSums], pairs: ComparedPairs) -> None:
+        def column(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+            return np.concatenate(arrays) if arrays else np.zeros(0)
+
+        self.items = [(pairs.low[part.rows], pairs.high[part.rows]) for part in parts]
+        self.won, self.lost, self.tied = (column([part.weights[:, outcome] for part in parts]) for outcome in range(3))
+        self.decided = column([part.numbers[:, 0] + part.numbers[:, 1] for part in parts])
+        self.votes = self.decided + column([part.numbers[:, 2] for part in parts])
+
+    def outcomes(self, scores: Sequence[NDArray[np.float64]]) -> PairOutcomes:
+        """Return the sums with the margins of each part by its own scores."""
+        margins = np.empty(len(self.won))
+        begin = 0
+        for of_part, (low, high) in zip(scores, self.items, strict=True):
+            np.subtract(of_part[low], of_part[high], out=margins[begin : begin + len(low)])
+            begin += len(low)
+        margins[np.abs(margins) < SMALLEST] = 0.0
+        return PairOutcomes(margins, self.won, self.lost, self.tied, self.decided, self.votes)
+
+
+def judged(
+    grid: Sequence[Aggregator], trial: Trial, losses: Sequence[str]
+) -> tuple[Mapping[str, float], dict[str, float]]:
+    """Return the losses of one contender on the held-out votes, those that are asked for, and what was chosen for it.
+
+    Parameters
+    ----------
+    grid : sequence of Aggregator
+        One point, or several to choose from.
+    trial : Trial
+    losses : sequence of str
+        Of `rankbench.protocols.own_log.OwnLog.metrics`.
+
+    Raises
+    ------
+    ContenderDiverged, SpecError
+        See `Trial.scores` and `rankbench.protocols.links.fit_link`.
+    """
+    chosen = _choose(grid, trial)
+    held = trial.tested(grid[chosen.point])
+    info = {"point": float(chosen.point), "probit": float(chosen.link == "probit"), "scale": chosen.b}
+    found = {}
+    for loss in losses:
+        if loss == "disagreement":
+            found[loss] = disagreement(held)
+        elif loss == "log-loss":
+            found[loss] = win_log_loss(held, chosen.b, chosen.link)
+        elif loss == "calibration":
+            found[loss] = calibration_error(held, chosen.b, chosen.link)
+        else:
+            b, info["nu"] = fit_tie_link(chosen.seen)
+            found[loss] = tie_log_loss(held, b, info["nu"])
+    return found, info
+
+
+class _Chosen(NamedTuple):
+    point: int
+    link: Link
+    b: float
+    seen: PairOutcomes
+
+
+def _choose(grid: Sequence[Aggregator], trial: Trial) -> _Chosen:
+    """Choose parameters and link by the log loss of margins that were predicted out of fold."""
+    best, least = None, math.inf
+    for number, point in enumerate(grid):
+        seen = trial.predicted(point)
+        for link in LINKS:
+            b, loss = fit_link(seen, link)
+            if best is None or loss < least - _BETTER:
+                best, least = _Chosen(number, link, b, seen), loss
+    if best is None:
+        raise SpecError("the grid has no point")
+    return best

@@ -1,0 +1,74 @@
+"""A long log of votes whose judges have tastes of their own, as Parquet: what `run --log` is measured on.
+
+    python tests/benchmarks/long_log.py OUT.parquet [--votes N] [--items M] [--judges J] [--seed S]
+
+Vote t is of judge j on two different items drawn at random. Its outcome is Davidson's, an extension of
+Bradley-Terry-Luce: chances are proportional to exp(d / 2), exp(-d / 2) and nu for win, loss and tie, with
+d = (s_a - s_b) + (x_a - x_b) . y_j, where s are the items' scores, x their positions in a space of
+`TASTES` dimensions and y_j what judge j cares for. Judges cast unequally many votes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+__all__ = ["write_long_log"]
+
+TASTES = 2
+NU = 0.25
+CHUNK = 1_000_000
+
+
+def write_long_log(path: Path, votes: int, items: int = 1000, judges: int = 2000, seed: int = 0) -> None:
+    """Write a log; the same arguments give the same votes.
+
+    Parameters
+    ----------
+    path : Path
+    votes, items, judges, seed : int
+    """
+    rng = np.random.default_rng([20261122, seed])
+    score, place = rng.normal(size=items), rng.normal(size=(items, TASTES)) / 2
+    taste = rng.normal(size=(judges, TASTES))
+    share = rng.lognormal(sigma=0.5, size=judges)
+    share /= share.sum()
+    item_names = pl.Series([f"item-{i:04d}" for i in range(items)])
+    judge_names = pl.Series([f"judge-{j:04d}" for j in range(judges)])
+    chunks = []
+    for begin in range(0, votes, CHUNK):
+        n = min(CHUNK, votes - begin)
+        judge = rng.choice(judges, n, p=share)
+        a = rng.integers(items, size=n)
+        b = (a + rng.integers(1, items, size=n)) % items
+        d = score[a] - score[b] + ((place[a] - place[b]) * taste[judge]).sum(axis=1)
+        chances = np.stack([np.exp(d / 2), np.full(n, NU), np.exp(-d / 2)])
+        u = rng.random(n) * chances.sum(axis=0)
+        lost, tied = u > chances[0] + chances[1], (u > chances[0]) & (u <= chances[0] + chances[1])
+        frame = pl.DataFrame(
+            {
+                "winner": item_names.gather(np.where(lost, b, a)),
+                "loser": item_names.gather(np.where(lost, a, b)),
+                "tie": tied,
+                "judge": judge_names.gather(judge),
+                "time": np.arange(begin, begin + n),
+            }
+        )
+        chunks.append(frame.lazy())
+    pl.concat(chunks).sink_parquet(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write a long log of votes as Parquet.")
+    parser.add_argument("path", type=Path)
+    for name, default in (("votes", 1_000_000), ("items", 1000), ("judges", 2000), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    given = parser.parse_args()
+    write_long_log(given.path, given.votes, given.items, given.judges, given.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Logs of votes whose truth is known, and a suite for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rankbench.kinds.dataset import Dataset
+
+
+class Log(Dataset):
+    """Votes that a test makes."""
+
+    name = "test-votes"
+    source = "test"
+    title = "votes"
+    table = "comparisons"
+    judges: bool = True
+    times: bool = True
+    n: int = 900
+    scale: float = 1.0
+
+    def scan(self) -> pl.LazyFrame:
+        rng = np.random.default_rng(11)
+        truth = self.scale * np.linspace(-1, 1, 7)
+        a = rng.integers(0, 7, self.n)
+        b = (a + rng.integers(1, 7, self.n)) % 7
+        won = rng.random(self.n) < 1 / (1 + np.exp(truth[b] - truth[a]))
+        frame = pl.DataFrame(
+            {
+                "query_id": ["all"] * self.n,
+                "winner": [f"i{x}" for x in np.where(won, a, b)],
+                "loser": [f"i{x}" for x in np.where(won, b, a)],
+            }
+        )
+        if self.judges:
+            frame = frame.with_columns(judge=pl.Series([f"j{x}" for x in rng.integers(0, 30, self.n)]))
+        if self.times:
+            frame = frame.with_columns(time=pl.Series(np.arange(self.n)))
+        return frame.lazy()
+
+    def fingerprint(self) -> str:
+        return "ab" * 32
+
+
+SUITE = """
+name = "own"
+title = "Own"
+seed = 3
+protocol = "own-log{folds}"
+[[experiments]]
+name = "methods"
+title = "Methods"
+recommend = true
+repetitions = 10
+losses = ["disagreement", "log-loss", "calibration", "three-outcome-loss"]
+baseline = "win rate"
+contenders = [
+  {{ label = "win rate", use = "win-rate" }},
+  {{ label = "Bradley-Terry", use = "bradley-terry:ridge=[0.1,1,10]", tune = true }},
+  {{ label = "Elo", use = "elo:factor=400" }},
+]
+[[experiments]]
+name = "later"
+title = "Later"
+protocol = "own-log:folds=time"
+optional = true
+repetitions = 5
+losses = ["disagreement"]
+contenders = [{{ use = "win-rate" }}]
+[[experiments]]
+name = "items"
+title = "Items"
+protocol = "items:replicates=100"
+losses = ["score", "lower", "upper", "rank-low", "rank-high"]
+contenders = [{{ use = "bradley-terry" }}]
+[[experiments.figures]]
+file = "items"
+kind = "dots"
+"""
+
+
+def suite(tmp_path: Path, folds: str = "") -> str:
+    path = tmp_path / "own.toml"
+    path.write_text(SUITE.format(folds=folds))
+    return str(path)
+
+
+class Few(Log):
+    """The same votes, of which one judge cast half, or three judges cast all."""
+
+    name = "test-few"
+    dominant: bool = False
+    nameless: int = 0
+
+    def scan(self) -> pl.LazyFrame:
+        row = pl.int_range(pl.len())
+        of_three = pl.format("j{}", row % 3)
+        dominant = pl.when(row % 2 == 0).then(pl.lit("big")).otherwise(pl.format("j{}", row % 40))
+        known = (dominant if self.dominant else of_three) if not self.nameless else pl.col("judge")
+        return super().scan().with_columns(judge=pl.when(row >= self.nameless).then(known))
