@@ -38,11 +38,18 @@ def plan(
     """Show what a run would do, without doing it."""
     from rankbench import api
     from rankbench.cli.tables import print_table, visible
+    from rankbench.runner.estimate import estimated_seconds, in_words
 
     chosen, data = with_log(suite, dataset, log, columns, reader)
     made = api.planned(chosen, dataset=data, reps=reps, extra=extra)
     planned = made.plan
     shown = Counter((m.experiment, m.n, m.label, m.spec) for m in planned.members)
+    taken = estimated_seconds(made)
+    of_member: dict[tuple[str, int, str, str], float] = {}
+    for m in planned.members if taken else ():
+        if m.cell in taken:
+            key = (m.experiment, m.n, m.label, m.spec)
+            of_member[key] = of_member.get(key, 0.0) + taken[m.cell]
     if as_json:
         facts = {
             "suite": planned.suite.name,
@@ -61,17 +68,32 @@ def plan(
             "cells": sum(len(task.cells) for task in planned.tasks),
             "contenders": [
                 {"experiment": e, "n": n, "label": label, "spec": spec, "repetitions": count}
+                | ({"seconds": round(of_member[e, n, label, spec], 1)} if (e, n, label, spec) in of_member else {})
                 for (e, n, label, spec), count in shown.items()
             ],
         }
         click.echo(json.dumps(facts, indent=2))
         return
     rows: dict[tuple[str, str, str, int], list[str]] = {}
+    times: dict[tuple[str, str, str, int], float] = {}
     for (experiment, n, label, spec), count in shown.items():
-        rows.setdefault((experiment, label, spec, count), []).append(f"{n:,}")
+        row = (experiment, label, spec, count)
+        rows.setdefault(row, []).append(f"{n:,}")
+        if (experiment, n, label, spec) in of_member:
+            times[row] = times.get(row, 0.0) + of_member[experiment, n, label, spec]
+    timed = ("about",) if taken else ()
     print_table(
-        ("experiment", "contender", "repetitions", "n", "spec"),
-        [(e, label, str(count), " ".join(ns), spec) for (e, label, spec, count), ns in rows.items()],
+        ("experiment", "contender", "repetitions", "n", *timed, "spec"),
+        [
+            (
+                *row[:2],
+                str(row[3]),
+                " ".join(ns),
+                *([in_words(times[row]) if row in times else ""] * len(timed)),
+                row[2],
+            )
+            for row, ns in rows.items()
+        ],
     )
     for index, source in enumerate(made.sources):
         experiments = ", ".join(name for name, of in made.of.items() if of == index)
@@ -86,3 +108,6 @@ def plan(
     for name, why in made.left_out.items():
         click.echo(visible(f"{name} is left out: {why}"))
     click.echo(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")
+    if taken:
+        whole = in_words(sum(taken.values()))
+        click.echo(f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each")

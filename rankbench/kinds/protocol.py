@@ -224,6 +224,13 @@ class Protocol(Component):
         """Return a block that compiles all that `task` needs, in a moment; None: not worth it."""
         return None
 
+    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
+        """Return how long each cell of a block takes by itself, about, in seconds; optional.
+
+        It may compute a little to find out: less than the block. Cells of which it cannot say are left out.
+        """
+        return {}
+
     def assumptions(self) -> list[str]:
         """Return what a reader must know about the protocol's own populations."""
         return []

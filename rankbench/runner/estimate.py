@@ -1,0 +1,40 @@
+"""How long a run takes, about, before it is started."""
+
+from __future__ import annotations
+
+from rankbench.kinds.protocol import BlockTask
+from rankbench.protocols.isolation import is_ours
+from rankbench.runner.plan import Planned
+from rankbench.runtime import one_blas_thread
+
+__all__ = ["estimated_seconds", "in_words"]
+
+
+def estimated_seconds(made: Planned) -> dict[str, float]:
+    """Return how long cells take on one processor, about, by cell; those of which nobody can say are left out.
+
+    Of the repetitions of a block one in the middle is asked for (folds by time grow from one to the
+    next), and stands for all; see `rankbench.kinds.protocol.Protocol.seconds`.
+    """
+    alike: dict[tuple[int, int, tuple[str, ...]], list[BlockTask]] = {}
+    for task in made.plan.tasks:
+        alike.setdefault((task.source, task.key.n, task.losses), []).append(task)
+    known: dict[str, float] = {}
+    with one_blas_thread():
+        for tasks in alike.values():
+            middle, prepared = tasks[len(tasks) // 2], made.sources[tasks[0].source]
+            if not is_ours(prepared.protocol):
+                continue
+            of_cell = prepared.protocol.seconds(prepared, middle)
+            of_spec = {spec: of_cell[cell] for cell, spec in middle.cells.items() if cell in of_cell}
+            for task in tasks:
+                known |= {cell: of_spec[spec] for cell, spec in task.cells.items() if spec in of_spec}
+    return known
+
+
+def in_words(seconds: float) -> str:
+    """Return a duration to two digits at most, as in ``40 s``, ``12 min`` or ``3.5 h``."""
+    for unit, length in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= length:
+            return f"{seconds / length:.2g} {unit}"
+    return f"{max(seconds, 1):.2g} s"
