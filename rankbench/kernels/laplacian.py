@@ -12,12 +12,15 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["conjugate_gradients", "consecutive", "join", "sum_pairs", "summed"]
+__all__ = ["WORK", "conjugate_gradients", "consecutive", "join", "sum_pairs", "summed"]
 
 _ROWS = types.Array(types.int64, 1, "C", readonly=True)
 _INDEX = types.Array(types.int32, 1, "C", readonly=True)
 _READ = types.Array(types.float64, 1, "C", readonly=True)
 _VECTOR = types.float64[::1]
+
+WORK = 5
+"""Vectors of length m that `conjugate_gradients` needs."""
 
 
 @njit(
@@ -125,12 +128,12 @@ def summed(values: NDArray[np.float64]) -> float:
 
 @njit(types.bool_(_INDEX), cache=True, nogil=True, inline="always")
 def consecutive(row: NDArray[np.int32]) -> bool:
-    """Return whether a sorted row is that of items one after the other, one at least."""
-    return len(row) > 0 and row[-1] - row[0] == len(row) - 1
+    """Return whether a sorted row is that of items one after the other, and long enough for that to be of use."""
+    return len(row) >= 8 and row[-1] - row[0] == len(row) - 1
 
 
 @njit(
-    types.int64(_ROWS, _INDEX, _READ, types.float64, _READ, types.float64, types.int64, _VECTOR),
+    types.int64(_ROWS, _INDEX, _READ, types.float64, _READ, types.float64, types.int64, _VECTOR, _VECTOR),
     cache=True,
     nogil=True,
 )
@@ -142,12 +145,13 @@ def conjugate_gradients(
     rhs: NDArray[np.float64],
     enough: float,
     most: int,
+    work: NDArray[np.float64],
     x: NDArray[np.float64],
 ) -> int:
     """Solve ``(L + ridge I) x = rhs``, diagonally preconditioned, until the residual's norm is `enough`.
 
     L is the Laplacian of the graph whose edge e weighs ``edge[e]``. With ``ridge = 0`` the
-    right-hand side must sum to zero over every connected component.
+    right-hand side must sum to zero over every connected component. `work` holds `WORK` m numbers or more.
 
     Returns
     -------
@@ -155,7 +159,10 @@ def conjugate_gradients(
         Steps taken, or -1 if `most` were not enough; x is then the best so far.
     """
     m = len(x)
-    inverse = np.full(m, ridge)
+    inverse, r, p, q, flows = work[:m], work[m : 2 * m], work[2 * m : 3 * m], work[3 * m : 4 * m], work[4 * m : 5 * m]
+    for i in range(m):
+        inverse[i] = ridge
+        r[i] = rhs[i]
     for i in range(m):
         mine = edge[starts[i] : starts[i + 1]]
         inverse[i] += summed(mine)
@@ -166,7 +173,6 @@ def conjugate_gradients(
         else:
             for k in range(len(mine)):
                 inverse[np.uint64(high[starts[i] + k])] += mine[k]
-    r, p, q, flows = rhs.copy(), np.empty(m), np.empty(m), np.empty(m)
     norm, rho = 0.0, 0.0
     for i in range(m):
         inverse[i] = 1.0 / inverse[i] if inverse[i] > 0.0 else 0.0

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.aggregators.kernels.likelihood import conjugate_gradients, gradient_and_curvature
+from rankbench.aggregators.kernels.likelihood import gradient_and_curvature
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.complete import fast_rows
 from rankbench.aggregators.likelihood.refits import refitted
 from rankbench.counts.count import count_pairs
+from rankbench.kernels.laplacian import WORK, conjugate_gradients
 from rankbench.kinds.resamples import resamples_of
 
 
@@ -77,7 +78,7 @@ def test_conjugate_gradients_solve_the_system(graph: tuple[int, list[tuple[int, 
         matrix[[i, j], [i, j]] += weight
         matrix[i, j] -= weight
         matrix[j, i] -= weight
-    assert conjugate_gradients(*rows_of(pairs, m), edge, 0.5, rhs, 1e-12, 10 * m, x) >= 0
+    assert conjugate_gradients(*rows_of(pairs, m), edge, 0.5, rhs, 1e-12, 10 * m, np.empty(WORK * m), x) >= 0
     np.testing.assert_allclose(x, np.linalg.solve(matrix, rhs), atol=1e-9)
 
 

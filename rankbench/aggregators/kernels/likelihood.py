@@ -23,11 +23,12 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.kernels.laplacian import conjugate_gradients, consecutive, summed
+from rankbench.kernels.laplacian import WORK, conjugate_gradients, consecutive, summed
 
 __all__ = [
     "AT_MAXIMUM",
     "NEEDS_SOLUTION",
+    "NEWTON_WORK",
     "STUCK",
     "UNFINISHED",
     "centered",
@@ -43,6 +44,9 @@ _VECTOR = types.float64[::1]
 
 AT_MAXIMUM, NEEDS_SOLUTION, STUCK, UNFINISHED = 0, 1, 2, 3
 """What `newton` ends with: it came to rest; the next step has to be solved for; rounding stops it; too many steps."""
+
+NEWTON_WORK = WORK + 2
+"""Vectors of length m that `newton` needs, besides a number a pair."""
 
 _STEPS = 200
 _ROUNDING = 1e-15
@@ -162,6 +166,7 @@ def centered(vector: NDArray[np.float64], scale: NDArray[np.int32], sizes: NDArr
         _VECTOR,
         _VECTOR,
         _VECTOR,
+        _VECTOR,
     ),
     cache=True,
     nogil=True,
@@ -182,6 +187,7 @@ def newton(
     gradient: NDArray[np.float64],
     curvature: NDArray[np.float64],
     step: NDArray[np.float64],
+    work: NDArray[np.float64],
 ) -> tuple[int, float, int]:
     """Move `scores` to the maximum of the likelihood by Newton's method [EW94]_.
 
@@ -203,6 +209,8 @@ def newton(
         Where to start; on return where it ended.
     gradient, curvature, step : ndarray of float64, shapes (m,), (P,), (m,)
         At `scores` on return, where the step has to be solved for.
+    work : ndarray of float64
+        Room for ``NEWTON_WORK m + P`` numbers.
 
     Returns
     -------
@@ -214,7 +222,8 @@ def newton(
         Steps taken.
     """
     m = len(scores)
-    ahead, trial, spare = np.empty(m), np.empty(m), np.empty(len(judged))
+    ahead, trial, inner = work[:m], work[m : 2 * m], work[2 * m : NEWTON_WORK * m]
+    spare = work[NEWTON_WORK * m : NEWTON_WORK * m + len(judged)]
     if not solved:
         gradient_and_curvature(starts, high, judged, won, ridge, scores, gradient, curvature)
         centered(gradient, scale, sizes)
@@ -230,8 +239,8 @@ def newton(
             return AT_MAXIMUM, 0.0, iteration
         if not solved:
             # Solved loosely far away and ever more tightly near by: quadratic convergence.
-            enough = max(min(0.1, norm / first), 1e-12) * norm
-            if conjugate_gradients(starts, high, curvature, ridge, gradient, enough, patience, step) < 0:
+            enough = max(min(0.01, norm / first), 1e-12) * norm
+            if conjugate_gradients(starts, high, curvature, ridge, gradient, enough, patience, inner, step) < 0:
                 return NEEDS_SOLUTION, change, iteration
             centered(step, scale, sizes)
         solved = False
@@ -258,8 +267,11 @@ def newton(
             length *= 0.5
             if length < 1e-10:
                 return STUCK, change, iteration
-        scores[:] = trial
-        gradient[:] = ahead
-        curvature[:] = spare
+        # Loops: the first assignment of an array to a slice takes numba two seconds to compile.
+        for i in range(m):
+            scores[i] = trial[i]
+            gradient[i] = ahead[i]
+        for e in range(len(judged)):
+            curvature[e] = spare[e]
         norm = after
     return UNFINISHED, change, _STEPS

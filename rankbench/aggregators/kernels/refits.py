@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, item_sums, newton
+from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEWTON_WORK, item_sums, newton
 from rankbench.kernels.resamples import draw_cells
 
 __all__ = ["refit"]
@@ -109,6 +109,7 @@ def refit(
     m, pairs = len(center), len(high)
     forward, backward, judged, sums = np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(3 * pairs + 3)
     won, lost, gradient, step, curvature = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(pairs)
+    work = np.empty(NEWTON_WORK * m + pairs)
     for r in range(len(states)):
         sums[:] = 0.0
         draw_cells(states[r], units, unit_starts, unit_cells, unit_weights, sums)
@@ -116,14 +117,15 @@ def refit(
             forward[e] = sums[3 * e] + tie_share * sums[3 * e + 2]
             backward[e] = sums[3 * e + 1] + tie_share * sums[3 * e + 2]
             judged[e] = forward[e] + backward[e]
-        out[r] = center
+        for i in range(m):
+            out[r, i] = center[i]
         if ridge > 0.0 or _one_scale_each(starts, high, forward, backward, scale, len(sizes)):
             won[:] = 0.0
             lost[:] = 0.0
             item_sums(starts, high, forward, backward, won, lost)
             status, _, _ = newton(
                 starts, high, judged, won, lost, ridge, scale, sizes, 10 * m, tolerance, False, out[r], gradient,
-                curvature, step,
+                curvature, step, work,
             )  # fmt: skip
             if status == AT_MAXIMUM:
                 continue

@@ -9,7 +9,7 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.priorities import on_scale
-from rankbench.kernels.laplacian import conjugate_gradients, join, sum_pairs
+from rankbench.kernels.laplacian import WORK, conjugate_gradients, join, sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["thurstone_mosteller"]
@@ -53,5 +53,5 @@ def thurstone_mosteller(
             rhs[high[e]] -= log_odds
     size = math.sqrt((rhs * rhs).sum())
     # Exact arithmetic needs at most m steps; rounding on long paths a few times that.
-    conjugate_gradients(starts, high, ones, 0.0, rhs, 1e-14 * size, 10 * m, out)
+    conjugate_gradients(starts, high, ones, 0.0, rhs, 1e-14 * size, 10 * m, np.empty(WORK * m), out)
     _center(starts, high, out)

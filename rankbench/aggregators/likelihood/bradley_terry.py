@@ -121,7 +121,14 @@ def fit_bradley_terry(
     check_ridge(ridge)
     if not len(counts):
         raise InputError("there are no comparisons to fit")
-    from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEEDS_SOLUTION, UNFINISHED, item_sums, newton
+    from rankbench.aggregators.kernels.likelihood import (
+        AT_MAXIMUM,
+        NEEDS_SOLUTION,
+        NEWTON_WORK,
+        UNFINISHED,
+        item_sums,
+        newton,
+    )
 
     scales = connected(counts) if ridge > 0 else strongly_connected(counts, ties)
     inside = within(counts, scales, ridge)
@@ -133,11 +140,12 @@ def fit_bradley_terry(
     first = np.clip(np.log((won + 0.5) / (lost + 0.5)), -30, 30) if start is None else np.array(start, np.float64)
     scores = scales.centered(first)
     gradient, step, curvature = np.empty(counts.m), np.empty(counts.m), np.empty(len(judged))
+    work = np.empty(NEWTON_WORK * counts.m + len(judged))
     sizes, patience, solved, taken = scales.sizes.astype(np.float64), PATIENCE, False, 0
     while True:
         status, change, steps = newton(
             rows.starts, rows.high, judged, won, lost, ridge, scales.of, sizes, patience, tolerance, solved, scores,
-            gradient, curvature, step,
+            gradient, curvature, step, work,
         )  # fmt: skip
         taken += steps
         if status != NEEDS_SOLUTION or taken > _STEPS:

@@ -60,11 +60,13 @@ class Laplacian:
         ContenderDiverged
             The weights of some edges have vanished, so that the matrix is singular.
         """
-        from rankbench.kernels.laplacian import conjugate_gradients
+        from rankbench.kernels.laplacian import WORK, conjugate_gradients
 
         if not self.direct:
             x = np.empty(self.m)
-            steps = conjugate_gradients(self.starts, self.high, edge, self.ridge, rhs, enough, PATIENCE, x)
+            steps = conjugate_gradients(
+                self.starts, self.high, edge, self.ridge, rhs, enough, PATIENCE, np.empty(WORK * self.m), x
+            )
             if steps >= 0:
                 return self.balanced(x)
             self.direct = True
