@@ -42,6 +42,9 @@ BLOCKS = (
 )
 """Where a run's numbers come from: the log that it is given, its cells, its draws, and where blocks are judged."""
 
+AFTERWARDS = {"rankbench.kinds.claim", "rankbench.kinds.figure"}
+"""Kinds that are made of stored rows, when all blocks are computed: neither they nor what registers as one count."""
+
 NUMERICS = ("llvmlite", "numba", "numpy", "polars", "scipy")
 """Libraries whose version can change a number."""
 
@@ -143,9 +146,9 @@ def sources(package: Path) -> list[Path]:
 
     The rule: a source counts if it is compiled (stands in a folder ``kernels``), if computing
     a block can import it (`BLOCKS`, the modules that register our components, and what
-    these import in turn, inside of functions too), or if it is the face of a package with one that
-    counts. What shows, stores, analyzes or looks up what others compute is imported by none
-    of them: leaderboards, statistics and figures are made anew from stored rows each time.
+    these import in turn, inside of functions too; but for registered kinds of claims and figures), or if it is
+    the face of a package with one that counts. What shows, stores, analyzes or looks up what others compute is
+    imported by none of them: leaderboards, statistics and figures are made anew from stored rows each time.
     """
     modules = _modules(package)
     registered = [entry.module for name, entry in _entries() if name == OURSELVES]
@@ -153,12 +156,15 @@ def sources(package: Path) -> list[Path]:
     # Our public face hands names on to users: no code of ours takes its way through it.
     counted = {OURSELVES}
     left = [*BLOCKS, *registered, *compiled]
+    imported = {name: _imported(path.read_text(encoding="utf-8")) for name, path in modules.items()}
     while left:
         name = left.pop()
         if name in counted or name not in modules:
             continue
         counted.add(name)
-        left += [name.rpartition(".")[0], *_imported(modules[name].read_text(encoding="utf-8"))]
+        left += [name.rpartition(".")[0]]
+        after = AFTERWARDS | {part for part in imported[name] if AFTERWARDS & set(imported.get(part, ()))}
+        left += [part for part in imported[name] if part not in (after if name in registered else AFTERWARDS)]
     return sorted(modules[name] for name in counted if name in modules)
 
 
