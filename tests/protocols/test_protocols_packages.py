@@ -41,7 +41,7 @@ def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> rankbench.Result
         raise ContenderDiverged("no maximum")
 
     monkeypatch.setattr(WinRate, "packages", ("nowhere", "numpy", "click"))
-    monkeypatch.setattr(WinRate, "from_comparisons", missing)
+    monkeypatch.setattr(WinRate, "from_counts", missing)
     monkeypatch.setattr(Elo, "from_comparisons", diverging)
     (tmp_path / "borrowed.toml").write_text(SUITE)
     return rankbench.run(str(tmp_path / "borrowed.toml"), out=tmp_path / "out")
