@@ -197,10 +197,11 @@ def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
         return out
 
     whole = pairs.decisive + float(pairs.tied.sum()) + 3 * _PRIOR
+    hidden = _ROUNDING * float(np.abs(margins) @ (pairs.won + pairs.lost + pairs.tied) / 2 + 3 * _PRIOR / 2)
     even = math.log(2 * (float(pairs.tied.sum()) + _PRIOR) / (pairs.decisive + 2 * _PRIOR))
     at = np.array([0.0, even])
     now = terms(at)
-    if now[1] >= 0:
+    if now[1] >= -hidden:
         # As in `fit_link`; without margins nu is a ratio of counts.
         return 0.0, math.exp(even)
     for _ in range(_ROUNDS):
@@ -217,7 +218,8 @@ def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
             return float(at[0]) / unit, math.exp(at[1])
         moved = np.abs(next_at - at)
         at, now = next_at, found
-        if moved[0] <= _CLOSE * at[0] and moved[1] <= _CLOSE * max(1.0, abs(at[1])):
+        close = moved[0] <= _CLOSE * at[0] or abs(now[1]) <= hidden
+        if close and moved[1] <= _CLOSE * max(1.0, abs(at[1])):
             return float(at[0]) / unit, math.exp(at[1])
     raise ContenderDiverged("no link fits scores whose differences are of such different sizes")
 

@@ -207,6 +207,25 @@ def test_margins_of_very_different_sizes_get_a_finite_scale(link: str, far: floa
     assert np.isfinite(fit_link(pairs, link)).all()
 
 
+def test_every_coarse_log_has_a_tie_link() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(3000):
+        margins = rng.integers(-5, 6, 4) * 0.1
+        won, lost, tied = rng.integers(0, [[4], [4], [3]], (3, 4)).astype(float)
+        b, nu = fit_tie_link(PairOutcomes(margins, won, lost, tied, won + lost, won + lost + tied))
+        assert 0 <= b < np.inf
+        assert 0 < nu < np.inf
+
+
+def test_a_tie_link_whose_scale_rounding_hides_is_still_found() -> None:
+    # The large margin went either way as often: the best b is 1e-10 of its unit, and no step is relatively small.
+    won, lost, tied = np.array([[4.0, 5], [2, 5], [2, 3]])
+    pairs = PairOutcomes(np.array([6e-5, -2e5]), won, lost, tied, won + lost, won + lost + tied)
+    b, nu = fit_tie_link(pairs)
+    assert 0 <= b * 2e5 < 1e-6
+    assert nu == pytest.approx(2 * 6 / 18)
+
+
 def test_equal_scores_count_half() -> None:
     assert disagreement(outcomes([0.0, 1.0, -1.0, -2.0], [2, 1, 1, 1])) == pytest.approx((1 + 1 + 1) / 5)
     assert np.isnan(disagreement(outcomes([1.0], ties=[True])))
