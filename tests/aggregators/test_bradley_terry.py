@@ -90,3 +90,14 @@ def test_limit_is_the_centered_labels():
     error = np.sqrt(np.diag(covariance))
     assert np.all(np.abs(scores - centered + ridge * covariance @ centered) < 4.5 * error)
     assert error.max() < 0.02
+
+
+@pytest.mark.parametrize("ridge", [1e-8, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("m", [40, 150, 600])
+def test_scores_of_a_hard_sample_are_right_or_none(m, ridge):
+    """A long path, whose weights differ by a factor of a million, with a ridge that is tiny beside them."""
+    weights = 10.0 ** np.random.default_rng(m).uniform(0, 6, 2 * (m - 1))
+    low = np.arange(m - 1, dtype=np.int32)
+    sample = np.concatenate([low, low + 1]), np.concatenate([low + 1, low]), weights, m
+    scores = compiled(BradleyTerry(ridge=ridge), *sample)
+    assert np.isnan(scores).all() or np.abs(gradient(scores, ridge, *sample)).max() <= 1e-13 * weights.sum()

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.likelihood import NEWTON_WORK, item_sums, newton
+from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEWTON_WORK, item_sums, newton
 from rankbench.kernels.laplacian import sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
@@ -25,7 +25,10 @@ def bradley_terry(
     work: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Write the penalized maximum-likelihood scores to `out`; ``params = [ridge]``, positive."""
+    """Write the penalized maximum-likelihood scores to `out`; ``params = [ridge]``, positive.
+
+    nan where Newton's method does not come to rest, as with a ridge that is tiny beside the weights.
+    """
     k = len(winners)
     starts, high = np.zeros(m + 1, dtype=np.int64), np.empty(k, dtype=np.int32)
     # One allocation: samples are small, and each call is some microseconds.
@@ -46,7 +49,10 @@ def bradley_terry(
         scale[i] = won[i] + lost[i] == 0.0
         sizes[scale[i]] += 1.0
     sizes[1] = max(1.0, sizes[1])
-    newton(
+    status, _, _ = newton(
         starts, high[:pairs], judged, won, lost, params[0], scale, sizes, 10 * m, _TOLERANCE, False, out, gradient,
         curvature, step, of_items[4 * m :],
     )  # fmt: skip
+    if status != AT_MAXIMUM:
+        # Where it stopped may be anywhere.
+        out[:] = np.nan
