@@ -98,13 +98,20 @@ class BradleyTerry(Aggregator):
         return sandwich(BradleyTerryFit.at(counts, scores, self.ridge), counts if clusters is None else clusters)
 
     def replicates(self, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
-        """Return the scores of resamples, shape (B, m), each by a few Newton steps from those of the log."""
+        """Return the scores of resamples, shape (B, m), each by a few Newton steps from those of the log.
+
+        Without a ridge a resample in which a scale falls apart has none: its row is nan.
+        """
         from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
         from rankbench.aggregators.likelihood.refits import refitted
 
-        if not len(resamples.cells):
-            return super().replicates(scores, resamples)
-        return refitted(BradleyTerryFit.at(resamples.counts, scores, self.ridge), resamples)
+        if len(resamples.cells):
+            return refitted(BradleyTerryFit.at(resamples.counts, scores, self.ridge), resamples)
+        found = super().replicates(scores, resamples)
+        if self.ridge == 0:
+            whole = len(self.scales(resamples.counts))
+            found[[len(self.scales(counts)) > whole for counts in resamples]] = np.nan
+        return found
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form, O(k + m) memory; None without a ridge, where a sample may have no maximum."""

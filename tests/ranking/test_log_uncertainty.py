@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from rankbench.aggregators import BradleyTerry
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.covariance import covariance, sandwich
 from rankbench.aggregators.likelihood.refits import refitted
@@ -157,6 +158,19 @@ def test_resamples_without_a_maximum_have_no_scores() -> None:
     none = np.isnan(draws).any(axis=1)
     assert abs(none.mean() - ((2 / 3) ** 3 + (1 / 3) ** 3)) < 0.1
     assert np.isfinite(refitted(fit_bradley_terry(counts, ridge=1.0), resamples_of(counts, 50, 0))).all()
+
+
+def test_resamples_without_a_maximum_have_no_scores_where_outcomes_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rankbench.kinds.resamples._MOST_DRAWN", 0)
+    # The last item won once: in a third of the resamples and more it never does.
+    counts = count_pairs([0] * 50 + [1] * 40 + [0] * 40 + [2], [1] * 50 + [0] * 40 + [2] * 40 + [0])
+    plain, ridged = BradleyTerry(ridge=0), BradleyTerry(ridge=1)
+    drawn = resamples_of(counts, 400, 0)
+    found = plain.replicates(plain.from_counts(counts), drawn)
+    lost = np.array([not one.backward[(one.low == 0) & (one.high == 2)].any() for one in drawn])
+    assert abs(lost.mean() - (130 / 131) ** 131) < 0.1
+    np.testing.assert_array_equal(np.isnan(found), np.repeat(lost[:, None], 3, axis=1))
+    assert np.isfinite(ridged.replicates(ridged.from_counts(counts), drawn)).all()
 
 
 def test_scales_of_the_fit_stay_apart() -> None:
