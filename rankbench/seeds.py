@@ -35,7 +35,7 @@ def block_entropy(seed: int, fingerprint: str, n: int, repetition: int) -> tuple
 def resample_entropy(seed: int, units: int) -> tuple[int, ...]:
     """Return the entropy of the resamples of a log of so many judgments, judges, ballots or sessions.
 
-    Nothing else of the log decides them: one that says the same in other words (other rows, another
-    format, ballots with weights) has the same resamples, and so the same intervals.
+    Nothing else of the log decides how often its first unit is drawn, its second, and so on: not its format, nor what
+    its units say.
     """
     return (seed, units, RESAMPLES)

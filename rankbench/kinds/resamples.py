@@ -1,4 +1,4 @@
-"""Resamples of a log: the same ones for every method that ranks it ([ET93]_).
+"""Resamples of a log: the same ones for every method that ranks its counts ([ET93]_).
 
 References
 ----------
