@@ -44,7 +44,8 @@ class OwnLog(Protocol):
     always five runs, however many are asked for, as each of them is about another time.
 
     The metrics, all on held-out votes: ``disagreement``, the weighted share of decisive votes
-    that the scores order the other way, equal scores counting half; ``log-loss``, the mean of
+    that the scores order the other way, equal scores counting half (those that differ by less than 1e-12 of the largest
+    are equal: items of the same record differ by rounding); ``log-loss``, the mean of
     -log of the chance that was given to the winner of a decisive vote (nats);
     ``calibration``, the expected calibration error of these chances, which is 0 for chances of
     one half that tell nothing, so that it means something beside the log loss only; ``three-outcome-loss``, the

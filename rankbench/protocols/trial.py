@@ -36,6 +36,9 @@ __all__ = ["Trial", "judged"]
 SMALLEST = 1e-100
 """Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
 
+EQUAL = 1e-12
+"""Scores that are closer, beside the largest, count as equal: rounding sets items apart that have the same record."""
+
 _SHORT = 5.0
 """Seconds; loading compiled code takes less."""
 
@@ -153,9 +156,10 @@ class _Sides:
         margins = np.empty(len(self.won))
         begin = 0
         for of_part, (low, high) in zip(scores, self.items, strict=True):
-            np.subtract(of_part[low], of_part[high], out=margins[begin : begin + len(low)])
+            own = margins[begin : begin + len(low)]
+            np.subtract(of_part[low], of_part[high], out=own)
+            own[np.abs(own) < max(SMALLEST, EQUAL * float(np.abs(of_part).max()))] = 0.0
             begin += len(low)
-        margins[np.abs(margins) < SMALLEST] = 0.0
         return PairOutcomes(margins, self.won, self.lost, self.tied, self.decided, self.votes)
 
 

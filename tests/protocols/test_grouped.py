@@ -15,8 +15,11 @@ from rankbench.aggregators.elo import Elo
 from rankbench.aggregators.win_rate import WinRate
 from rankbench.counts.votes import Votes, all_ones
 from rankbench.errors import SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.plugin import manager
 from rankbench.protocols.folds import HeldOut, cut_groups, grouping_of, sizes_of
 from rankbench.protocols.grouped import group_votes, pack_grouped, pack_pairs, pairs_of, unpack_grouped
+from rankbench.protocols.links import disagreement
 from rankbench.protocols.trial import Trial, judged
 
 LOSSES = ("disagreement", "log-loss", "calibration", "three-outcome-loss")
@@ -110,7 +113,7 @@ def test_scores_come_from_the_votes_of_the_parts(log: Votes, kind: HeldOut, repe
     trial, (train, _, inner) = trials(log, kind, 7, repetition)
     for (learned, _), (inside, _) in zip(trial.cut.inner, inner, strict=True):
         expected = votewise.scores_of(WinRate(), log, train[inside])
-        np.testing.assert_allclose(trial.scores(WinRate(), learned), expected, rtol=1e-12)
+        np.testing.assert_allclose(trial.scores(WinRate(), learned), expected, rtol=1e-12, atol=1e-15)
     expected = votewise.scores_of(Elo(), log, train)
     np.testing.assert_array_equal(trial.scores(Elo(), tuple(range(trial.cut.tested))), expected)
 
@@ -154,3 +157,21 @@ def test_a_log_of_one_judge_has_no_groups_by_judge() -> None:
     one = Votes(log.items, log.winners, log.losers, log.ties, log.weights, np.zeros(100, np.int32), log.groups, None)
     with pytest.raises(SpecError, match="of one judge"):
         sizes_of(one, "judge")
+
+
+@pytest.mark.parametrize("method", ["pagerank", "thurstone-mosteller"])
+@pytest.mark.parametrize("seed", range(4))
+def test_items_of_the_same_record_have_equal_scores_whatever_their_names(method: str, seed: int) -> None:
+    """A few votes on many items: rounding sets apart what is equal, one way or the other by the order of the names."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 200, 250).astype(np.int32)
+    second = ((first + rng.integers(1, 200, 250)) % 200).astype(np.int32)
+    items, one = [f"{i:03d}" for i in range(200)], np.zeros(250, np.int32)
+    found = []
+    for names in (np.arange(200, dtype=np.int32), rng.permutation(200).astype(np.int32)):
+        votes = Votes(items, names[first], names[second], one > 0, np.ones(250), None, one, None)
+        grouped = group_votes(votes, "vote", *pairs_of(votes))
+        cut = cut_groups(grouped.sizes, 0, np.random.default_rng(1), np.random.default_rng(2))
+        outcomes = Trial(grouped, cut, items, lambda known=votes: known).tested(manager.get(Aggregator, method))
+        found.append((np.count_nonzero(outcomes.margins), disagreement(outcomes)))
+    assert found[0] == found[1]

@@ -20,6 +20,7 @@ from rankbench.protocols.folds import Cut
 FOLDS, INNER = 5, 3
 LINKS = ("logistic", "probit")
 SMALLEST = 1e-100
+EQUAL = 1e-12
 
 
 def groups_of(votes: Votes, grouping: str) -> NDArray[np.int64]:
@@ -317,7 +318,7 @@ def _choose(
 
 def _outcomes(scores: NDArray[np.float64], votes: Votes, rows: NDArray[np.int64]) -> Any:
     margins = scores[votes.winners[rows]] - scores[votes.losers[rows]]
-    margins[np.abs(margins) < SMALLEST] = 0.0
+    margins[np.abs(margins) < max(SMALLEST, EQUAL * np.abs(scores).max())] = 0.0
     return Outcomes(margins, votes.weights[rows], votes.ties[rows])
 
 
