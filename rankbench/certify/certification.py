@@ -157,12 +157,12 @@ class _Question:
         aggregated = None
         if aggregator is not None:
             by = get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator
-            if not (math.isinf(k) or (k == int(k) and 1 <= k <= 100)):
+            if not (k == math.inf or (1 <= k <= 100 and k == int(k))):
                 raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
             if by.structure != made.structure:
                 raise SpecError(f"surrogate {made} wants {made.structure}, aggregator {by} makes {by.structure}")
             aggregated = Aggregated(by, k)
-        elif not math.isinf(k):
+        elif k != math.inf:
             raise SpecError("k goes with an aggregator")
         if mu is not None:
             items = read_law(mu, items).items

@@ -25,7 +25,7 @@ from rankbench.certify.checking.law import (
     true_risk,
     weak_orders,
 )
-from rankbench.certify.checking.names import check_name
+from rankbench.certify.checking.names import check_keys, check_name
 from rankbench.certify.checking.numbers import Phi, Rejected, rationals, whole
 from rankbench.certify.checking.rules import TermSum, followed, merged, read_risk
 
@@ -73,10 +73,8 @@ def check_file(path: Path | str) -> Checked:
     OSError
         The file cannot be read.
     """
-    file = Path(path)
-    if file.stat().st_size > MOST_BYTES:
-        raise Rejected(f"a certificate has at most {MOST_BYTES:,} bytes, this file {file.stat().st_size:,}")
-    return check(file.read_bytes())
+    with Path(path).open("rb") as file:
+        return check(file.read(MOST_BYTES + 1))
 
 
 def check(content: bytes) -> Checked:
@@ -127,6 +125,8 @@ def _checked(cert: Any) -> Checked:
     if unknown := set(cert) - KEYS:
         raise Rejected(f"there is no key {sorted(unknown)[0][:40]!r}")
     verdict = cert["verdict"]
+    if cert["arithmetic"] not in ("exact", "interval", "numerical"):
+        raise Rejected("arithmetic is exact, interval or numerical")
     if verdict in UNPROVED:
         return Checked(verdict, False, ())
     m = whole(cert["items"], 2, 5, "items")
@@ -137,6 +137,7 @@ def _checked(cert: Any) -> Checked:
     if verdict not in POINTWISE:
         raise Rejected(f"there is no verdict {str(verdict)[:40]!r}")
     mu = law(cert["mu"], m)
+    check_keys(cert)
     if isinstance(mu[0][1], dict) and (why := in_class(cert["noise"], mean_graph(mu), m)):
         raise Rejected(f"mu is not in the noise class {cert['noise']}: {why}")
     risks = {levels: true_risk(cert["loss"], mu, levels) for levels in weak_orders(m)}
@@ -149,6 +150,8 @@ def _checked(cert: Any) -> Checked:
         raise Rejected("there are at most 4 phis")
     phis = [Phi(phi) for phi in cert["phis"]]
     risk, trusted = _risk(cert, m, mu, phis)
+    if cert["arithmetic"] == "exact" and (risk.entropy or any(phi.text for phi in phis)):
+        raise Rejected("it is not exact: expressions and entropies are evaluated in intervals")
     question = Question(m, phis, risk, right, wrong)
     alpha = rationals(cert["alpha"], m)
     value = check_point(question, cert, alpha)
@@ -185,7 +188,8 @@ def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, tuple[s
         for (_, s), (_, own) in zip(seen, sums, strict=True):
             if merged(m, [(Fraction(1), followed(rule, s, m, cert["loss"]))]) != merged(m, [(Fraction(1), own)]):
                 raise Rejected("the surrogate's terms are not those of its rule")
-    check_name(cert["surrogate"], cert["phis"])
+    named = check_name(cert["surrogate"], cert["phis"])
+    trusted += named if rule is not None else []
     if any(phi.text and phi.trusted for phi in phis):
         trusted.append("that the expression of phi is convex and not below its infimum")
     risk = merged(m, sums)
@@ -202,6 +206,11 @@ def _bag(law_: Any) -> list[tuple[str, Fraction]]:
     return sorted(total.items())
 
 
+def _printable(text: str) -> str:
+    """Return a text whose line ends, control characters and broken ones are written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Check the files that are named; 1 if one is rejected."""
     given = sys.argv[1:] if arguments is None else arguments
@@ -213,10 +222,11 @@ def main(arguments: list[str] | None = None) -> int:
         try:
             found = check_file(name)
         except (Rejected, OSError) as error:
-            print(f"{name}: rejected: {error}")
+            print(_printable(f"{name}: rejected: {error}"))
             code = 1
         else:
-            print(f"{name}: {found.verdict}: {'proved' if found.proved else 'claims nothing'}")
+            state = "proved" + " but for what is taken on trust" * bool(found.trusted)
+            print(_printable(f"{name}: {found.verdict}: {state if found.proved else 'claims nothing'}"))
             for what in found.trusted:
                 print(f"  taken on trust: {what}")
     return code

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -29,6 +31,11 @@ FEWEST, MOST = 2, 5
 
 MOST_STRUCTURES = 60
 """That a law may have: as many as a checker goes through within seconds."""
+
+MOST_BITS = 2000
+"""Of the common denominator of a law's numbers, so that a checker adds them within seconds."""
+
+_NUMBER = re.compile(r"-?[0-9]+(/[0-9]+|\.[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,9 @@ def law_from_json(written: object, items: int | None = None) -> Law:
         Anything else, numbers that are no rationals, weights that do not sum to exactly 1.
     """
     if isinstance(written, Mapping) and "mu" in written:
-        items = int(written.get("items", items or 0)) or None
+        items = written.get("items", items)
+        if items is not None and (isinstance(items, bool) or not isinstance(items, int)):
+            raise InputError(f"the number of items is {str(items)[:40]!r}; write a whole number from 2 to 5")
         written = written["mu"]
     if not isinstance(written, list | tuple) or not written:
         raise InputError('mu is a list of {"weight": "1/2", "structure": ...}')
@@ -137,7 +146,15 @@ def law_from_json(written: object, items: int | None = None) -> Law:
         raise InputError(f"the weights of mu sum to {total}, not to 1; write them as rationals, like 1/3")
     if len({isinstance(s, Mapping) for _, s in support}) != 1:
         raise InputError("mu has graphs and score vectors; it takes one kind")
+    if _common(support).bit_length() > MOST_BITS:
+        raise InputError(f"the numbers of mu have a common denominator of more than {MOST_BITS:,} bits; round them")
     return Law(m, support)
+
+
+def _common(support: tuple[tuple[Fraction, ExactScores | ExactGraph], ...]) -> int:
+    """Return the least common denominator of a law's numbers."""
+    values = [s.values() if isinstance(s, Mapping) else s for _, s in support]
+    return math.lcm(*(w.denominator for w, _ in support), *(x.denominator for own in values for x in own))
 
 
 def _entry(written: object, key: str) -> Any:
@@ -147,14 +164,16 @@ def _entry(written: object, key: str) -> Any:
 
 
 def _number(value: object) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | str | Fraction) or len(str(value)) > 30:
+    if isinstance(value, bool) or not isinstance(value, int | str | Fraction):
+        raise InputError(f'{str(value)[:40]!r} is no rational number; write 3, or "1/3" or "0.25" in quotes')
+    if isinstance(value, str) and (len(value) > 30 or not _NUMBER.fullmatch(value)):
         raise InputError(f'{str(value)[:40]!r} is no rational number; write 3, or "1/3" or "0.25" in quotes')
     try:
         number = Fraction(value)
-    except (ValueError, ZeroDivisionError):
+    except ZeroDivisionError:
         raise InputError(f'{value!r} is no rational number; write 3, or "1/3" or "0.25" in quotes') from None
     if abs(number) > 1000:
-        raise InputError(f"{value} is beyond 1000")
+        raise InputError("a number of mu is beyond 1000")
     return number
 
 
@@ -171,6 +190,8 @@ def _ends(edge: object, m: int) -> tuple[int, int]:
 def _structure(written: object, m: int) -> ExactScores | ExactGraph:
     if isinstance(written, Mapping):
         graph = {_ends(edge, m): _number(weight) for edge, weight in written.items()}
+        if len(graph) != len(written):
+            raise InputError("a graph has an edge twice")
         if any(weight <= 0 for weight in graph.values()):
             raise InputError("a weight of an edge is not above 0; leave edges out that there are not")
         return graph

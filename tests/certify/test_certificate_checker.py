@@ -95,6 +95,11 @@ def test_main_names_files_that_cannot_be_read(tmp_path, capsys):
         ({"items": 6}, "items"),
         ({"items": True}, "items"),
         ({"noise": "none"}, "noise"),
+        ({"arithmetic": "exact"}, "not exact"),
+        ({"arithmetic": "certain"}, "exact, interval or numerical"),
+        ({"loss": {"name": "pairwise", "normalize": 1}}, "true or false"),
+        ({"loss": {"name": "pairwise", "normalise": True}}, "a loss has"),
+        ({"loss": {"name": "pairwise", "normalize": False, "cutoff": 1}}, "a loss has"),
         ({"gap": "1/2"}, "gap"),
         ({"gap": "1/0"}, "divides by zero"),
         ({"gap": "1e5"}, "no number"),
@@ -127,6 +132,41 @@ def test_it_follows_what_a_name_stands_for(violation, boundary):
     margin = copy.deepcopy(boundary)
     margin["surrogate"]["parameters"]["form"] = "margin"
     rejected(margin, "rule or phi")
+
+
+def test_parameters_are_not_left_out_of_the_rule_nor_the_rule_of_parameters(violation):
+    for where, key, value in (
+        ("parameters", "power", None),
+        ("parameters", "scale", None),
+        ("parameters", "tilt", 2),
+        ("rule", "scale", None),
+        ("rule", "tilt", "2"),
+    ):
+        other = copy.deepcopy(violation)
+        if value is None:
+            del other["surrogate"][where][key]
+        else:
+            other["surrogate"][where][key] = value
+        rejected(other, "other keys")
+    rejected({**violation, "surrogate": {**violation["surrogate"], "rule": None}}, "has a rule")
+    rejected({**violation, "surrogate": {**violation["surrogate"], "note": "x"}}, "a surrogate has")
+    noted = copy.deepcopy(violation)
+    noted["mu"][0]["note"] = "x"
+    rejected(noted, "every entry of mu")
+
+
+def test_the_rule_of_somebody_elses_surrogate_is_taken_on_trust(violation, proof):
+    for content in (violation, proof):
+        other = copy.deepcopy(content)
+        other["surrogate"]["distribution"] = "somebody 1.0"
+        assert check(json.dumps(other).encode()).trusted == ("that rule and phi are those of the surrogate's source",)
+
+
+def test_cuts_above_the_risk_at_alpha_are_rejected(violation):
+    cut = {"weight": "1", "point": ["0", "0", "0"], "value": "0", "gradient": ["0", "0", "0"]}
+    bounds = [{"order": bound["order"], "cuts": [cut]} for bound in violation["bounds"]]
+    low = {"arithmetic": "numerical", "alpha_value": "-1000", "gap": "999", "bounds": bounds}
+    rejected({**violation, **low}, "no convex risk has both")
 
 
 def test_laws_that_are_none_are_rejected(violation):
@@ -328,6 +368,59 @@ def test_ten_thousand_alterations(phi, form, mu):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     survivors(content, 1250, 7)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000
+
+
+def test_denominators_that_grow_are_rejected_before_they_take_long(violation):
+    rng, start = random.Random(1), time.perf_counter()
+
+    def part() -> str:
+        return f"1/{rng.randrange(10**56, 10**57) | 1}"
+
+    pairs = [f"{i}>{j}" for i in range(1, 6) for j in range(1, 6) if i != j]
+    mu = [{"weight": "1/60", "structure": {pair: part() for pair in pairs}} for _ in range(60)]
+    loss = {"name": "pairwise", "normalize": True}
+    rejected({**violation, "items": 5, "noise": "any", "loss": loss, "mu": mu}, "common denominator")
+    other = copy.deepcopy(violation)
+    other["surrogate"] |= {"distribution": "somebody 1.0", "rule": None}
+    other["mu"] = [{"weight": "1/60", "structure": {"1>2": "1"}}] * 60
+    term = {"form": [1, -1, 0], "offset": "0", "phi": 0}
+    other["seen"] = [
+        {
+            **entry,
+            "surrogate": {
+                "terms": [{**term, "factor": part()} for _ in range(480)],
+                "linear": ["0", "0", "0"],
+                "entropy": "0",
+            },
+        }
+        for entry in other["mu"]
+    ]
+    rejected(other, "denominator")
+    assert time.perf_counter() - start < 5
+
+
+def test_a_file_without_end_is_not_read():
+    start = time.perf_counter()
+    with pytest.raises(Rejected, match="at most 4,000,000 bytes"):
+        check_file("/dev/zero")
+    assert time.perf_counter() - start < 2
+
+
+def test_what_it_prints_is_one_line_whatever_the_certificate_holds(tmp_path, capsys):
+    path = tmp_path / "cert.json"
+    for schema in (r"x\ncert.json: VIOLATION: proved", r"\ud800", r"\u001b[2K\rcert.json: proved"):
+        path.write_text('{"schema": "' + schema + '"}')
+        assert main([str(path)]) == 1
+        shown = capsys.readouterr().out
+        assert shown.count("\n") == 1
+        assert shown.removesuffix("\n").isprintable()
+
+
+def test_numerical_certificates_are_not_called_proved_outright(tmp_path, capsys):
+    path = tmp_path / "cert.json"
+    rankbench.certify("listnet", laws=50).write(path)
+    assert main([str(path)]) == 0
+    assert f"{path}: VIOLATION: proved but for what is taken on trust\n" in capsys.readouterr().out
 
 
 def test_laws_that_would_take_long_are_rejected(violation):

@@ -69,7 +69,10 @@ def test_plugins_that_declare_exact_numbers_are_proved_of():
         assert certificate.verdict.startswith("VIOLATION")
         assert check(certificate.to_bytes()).proved
     trusted = check(rankbench.certify(Softplus(), mu=THEOREM_2).to_bytes()).trusted
-    assert trusted == ("that the expression of phi is convex and not below its infimum",)
+    assert trusted == (
+        "that rule and phi are those of the surrogate's source",
+        "that the expression of phi is convex and not below its infimum",
+    )
 
 
 def test_numerical_and_rigorous_gaps_agree():
@@ -136,6 +139,13 @@ def weighted(weight, structure):
         ([weighted("1", {"1>2": 0.5})], "no rational"),
         ([weighted("1", {"1>2": "1/0"})], "no rational"),
         ([weighted("1", {"1>2": "9" * 100})], "no rational"),
+        ([weighted("1", {"1>2": "1e999999999"})], "no rational"),
+        ([weighted("1", {"1>2": "1e-99999999"})], "no rational"),
+        ([weighted("1", {"1>2": 10**5000})], "beyond 1000"),
+        ([weighted("1", {"1>2": "1", "01>2": "5"})], "an edge twice"),
+        ({"items": "x", "mu": [weighted("1", {"1>2": "1"})]}, "number of items"),
+        ({"items": 2.5, "mu": [weighted("1", {"1>2": "1"})]}, "number of items"),
+        ([weighted("1/60", {"1>2": f"1/{10**27 + 2 * n + 1}"}) for n in range(60)], "common denominator"),
         ([weighted("1", {"1>2": "1", "2>3": "1", "3>1": "1"})], "not in the noise class 'low'"),
         ([weighted("1", {"1>2": "1", "2>3": "1"})], "item 1 leads 2 and 2 leads 3 by 2 together"),
         ([weighted("1", ["1", "0", "0"])], "of graphs, mu is not"),
@@ -167,6 +177,8 @@ def test_a_law_outside_of_dag_is_named():
         ({"budget": -1}, "number of seconds"),
         ({"aggregator": "borda"}, "wants edges, aggregator"),
         ({"aggregator": "difference-graph", "k": 0.5}, "whole number"),
+        ({"aggregator": "difference-graph", "k": float("nan")}, "whole number"),
+        ({"aggregator": "difference-graph", "k": float("-inf")}, "whole number"),
         ({"k": 2}, "goes with an aggregator"),
         ({"aggregator": "difference-graph", "loss": "ndcg"}, "graphs"),
         ({"seed": -1}, "seed"),

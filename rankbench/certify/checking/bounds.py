@@ -16,6 +16,7 @@ from rankbench.certify.checking.numbers import (
     low,
     rational,
     rationals,
+    sized,
 )
 from rankbench.certify.checking.rules import TermSum
 
@@ -84,7 +85,7 @@ def _log_sum(alpha: list[Fraction]) -> Any:
 def _plus(total: Any, factor: Fraction, value: Any) -> Any:
     """Return ``total + factor * value``, exactly as long as all are exact."""
     if isinstance(total, Fraction) and isinstance(value, Fraction):
-        return total + factor * value
+        return sized(total + factor * value)
     total = interval(total) if isinstance(total, Fraction) else total
     value = interval(value) if isinstance(value, Fraction) else value
     return total + interval(factor) * value
@@ -135,7 +136,7 @@ def _bound(question: Question, bound: Any, cell: Levels | None) -> Any:
         slope, *between = rationals(written)
         total = _plus(total, factor, question.phis[phi].least(slope, between))
         total = _plus(total, -factor * offset, slope)
-        vector = [v + factor * slope * c for v, c in zip(vector, form, strict=True)]
+        vector = [sized(v + factor * slope * c) for v, c in zip(vector, form, strict=True)]
     if risk.entropy:
         shares = rationals(bound["shares"], question.m)
         total = _plus(total, risk.entropy, entropy(shares))
@@ -168,12 +169,12 @@ def check_numerical(m: int, cert: Any, right: list[Levels], wrong: list[Levels])
     if not cells or gap <= TOLERANCE:
         raise Rejected("a numerical gap must be above 0.000001")
     for cell in cells:
-        least = _of_cuts(m, by_name[named(cell)], cell)
+        least = _of_cuts(m, by_name[named(cell)], cell, alpha, value)
         if least - value < gap:
             raise Rejected(f"the gap to {named(cell)} is less than it says")
 
 
-def _of_cuts(m: int, bound: Any, cell: Levels) -> Fraction:
+def _of_cuts(m: int, bound: Any, cell: Levels, alpha: list[Fraction], at_alpha: Fraction) -> Fraction:
     weights, total, vector = Fraction(0), Fraction(0), [Fraction(0)] * m
     if not 1 <= len(bound["cuts"]) <= 50:
         raise Rejected("a bound has 1 to 50 cuts")
@@ -182,6 +183,10 @@ def _of_cuts(m: int, bound: Any, cell: Levels) -> Fraction:
         point, gradient = rationals(cut["point"], m), rationals(cut["gradient"], m)
         if weight < 0:
             raise Rejected("a weight of a cut is below 0")
+        if value + sum((g * (a - p) for g, a, p in zip(gradient, alpha, point, strict=True)), Fraction(0)) > (
+            at_alpha + TOLERANCE
+        ):
+            raise Rejected(f"a cut of {named(cell)} is above the risk at alpha: no convex risk has both")
         weights += weight
         total += weight * (value - sum((g * p for g, p in zip(gradient, point, strict=True)), Fraction(0)))
         vector = [v + weight * g for v, g in zip(vector, gradient, strict=True)]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from rankbench.certify.checking.names import check_name
+from rankbench.certify.checking.names import check_keys, check_name
 from rankbench.certify.checking.numbers import Phi, Rejected, rational, rationals
 
 __all__ = ["check_cells"]
@@ -38,10 +38,11 @@ def check_cells(cert: Any, m: int) -> tuple[str, ...]:
     if cert["arithmetic"] != "exact" or cert["loss"] != {"name": "pairwise", "normalize": False}:
         raise Rejected("classes are decided exactly, for the pairwise loss (10)")
     surrogate, aggregation = cert["surrogate"], cert["aggregation"]
-    rule, trusted = surrogate["rule"], ()
+    check_keys(cert)
+    rule = surrogate["rule"]
     if rule is None or rule["rule"] != "weighted" or rational(str(rule["power"])) != 1:
         raise Rejected("classes are decided for surrogates that are linear in the structure")
-    check_name(surrogate, cert["phis"])
+    trusted = check_name(surrogate, cert["phis"])
     if len(cert["phis"]) != 1:
         raise Rejected("there is one phi")
     phi = Phi(cert["phis"][0])
@@ -70,7 +71,7 @@ def check_cells(cert: Any, m: int) -> tuple[str, ...]:
         count += 1
     if count != len(proofs):
         raise Rejected("there are proofs for cells that there are not")
-    return trusted
+    return tuple(trusted)
 
 
 def _check_farkas(cell: Cell, multipliers: list[Fraction]) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from math import comb, factorial
+from math import comb, factorial, lcm
 from typing import Any, TypeAlias
 
-from rankbench.certify.checking.numbers import FARTHEST, Rejected, rational, rationals, whole
+from rankbench.certify.checking.numbers import FARTHEST, Rejected, rational, rationals, sized, whole
 
 __all__ = [
     "LARGEST_SEEN",
@@ -38,6 +39,9 @@ LARGEST_LAW = 60
 
 LARGEST_SEEN = 400
 """Structures that aggregation may make of it."""
+
+MOST_BITS = 2000
+"""Of the common denominator of a law's numbers."""
 
 MOST_DRAWS = 20_000
 """Judgments in all ways to draw k of mu, whatever their order."""
@@ -74,12 +78,9 @@ def structure(written: object, m: int) -> Structure:
         raise Rejected("a structure is a list of scores, or an object of edges")
     graph: Graph = {}
     for edge, weight in written.items():
-        ends = edge.split(">")
-        if len(ends) != 2 or any(not (e.isascii() and e.isdigit() and 1 <= int(e[:3]) <= m) for e in ends):
+        if not re.fullmatch("[1-9]>[1-9]", edge) or max(int(edge[0]), int(edge[2])) > m or edge[0] == edge[2]:
             raise Rejected(f"{edge[:40]!r} is no edge between two of {m} items")
-        i, j = (int(e) - 1 for e in ends)
-        if i == j or (i, j) in graph:
-            raise Rejected(f"{edge[:40]!r} is a loop, or there twice")
+        i, j = int(edge[0]) - 1, int(edge[2]) - 1
         graph[i, j] = rational(weight)
         if not 0 < graph[i, j] <= FARTHEST:
             raise Rejected(f"the weight of {edge!r} is not above 0 and at most {FARTHEST}")
@@ -90,11 +91,17 @@ def law(written: object, m: int, most: int = LARGEST_LAW) -> list[tuple[Fraction
     """Read a distribution: weights above 0 whose sum is exactly 1, structures of one kind."""
     if not isinstance(written, list) or not 1 <= len(written) <= most:
         raise Rejected(f"mu has 1 to {most} structures")
-    found = []
+    found, common = [], 1
+    keys = {"weight", "structure"} if most == LARGEST_LAW else {"weight", "structure", "surrogate"}
     for entry in written:
-        if not isinstance(entry, dict) or not {"weight", "structure"} <= set(entry):
+        if not isinstance(entry, dict) or set(entry) != keys:
             raise Rejected("every entry of mu has a weight and a structure")
         found.append((rational(entry["weight"]), structure(entry["structure"], m)))
+        weight, own = found[-1]
+        for number in (weight, *(own.values() if isinstance(own, dict) else own)):
+            common = lcm(common, number.denominator)
+            if common.bit_length() > MOST_BITS:
+                raise Rejected(f"the numbers of mu have a common denominator of more than {MOST_BITS:,} bits")
     if any(weight <= 0 for weight, _ in found):
         raise Rejected("a weight of mu is not above 0")
     total = sum(weight for weight, _ in found)
@@ -138,7 +145,10 @@ def _pairs(m: int) -> list[tuple[int, int]]:
 
 def true_risk(loss: Mapping[str, Any], mu: list[tuple[Fraction, Structure]], levels: Levels) -> Fraction:
     """Return the expected loss of scores that order items so, exactly."""
-    return sum((weight * _loss(loss, s, levels) for weight, s in mu), Fraction(0))
+    total = Fraction(0)
+    for weight, s in mu:
+        total = sized(total + weight * _loss(loss, s, levels))
+    return total
 
 
 def _loss(loss: Mapping[str, Any], s: Structure, levels: Levels) -> Fraction:

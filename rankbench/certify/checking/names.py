@@ -7,7 +7,7 @@ from typing import Any
 
 from rankbench.certify.checking.numbers import Rejected, high, interval, low, rational, rationals
 
-__all__ = ["check_name"]
+__all__ = ["check_keys", "check_name"]
 
 SQUARE = {"pieces": [{"coefficients": ["0", "0", "1"]}]}
 LOGISTIC = {"expression": "log(1 + exp(-t))", "infimum": "0"}
@@ -25,19 +25,69 @@ PAIRWISE: dict[str, dict[str, Any]] = {
 PUSHES = {"logistic": LOGISTIC, "exponential": EXPONENTIAL, "squared-hinge": SQUARED_HINGE}
 
 
-def check_name(surrogate: Any, phis: Any) -> None:
-    """Compare the rule and phi of a built-in surrogate with its name and parameters."""
+DISCOUNTED = {"gain", "discount", "cutoff"}
+
+PARAMETERS: dict[str, set[str]] = {
+    **{name: {"form", "power", "scale"} for name in PAIRWISE},
+    "order-preserving": {*DISCOUNTED, "phi"},
+    "order-preserving-as-printed": {*DISCOUNTED, "phi"},
+    "order-preserving-err": {"gain", "top", "phi"},
+    "regression": {*DISCOUNTED, "normalize"},
+    "linear": {"nu"},
+    "linear-power": {"nu", "power"},
+    "cross-entropy": DISCOUNTED,
+}
+"""All parameters of the surrogates that state themselves exactly."""
+
+RULES: dict[str, set[str]] = {
+    **{rule: {"power", "scale"} for rule in ("weighted", "margin")},
+    **{rule: {"gain", "discounts"} for rule in ("pushes", "pushes-turned", "cross-entropy")},
+    **{rule: {"gain", "discounts"} for rule in ("squares-of-gains", "squares-of-shares")},
+    "pushes-of-satisfaction": {"top"},
+    "squares": {"nu"},
+    "power": {"nu", "power"},
+}
+"""What these say of their rule."""
+
+LOSSES = {"pairwise": {"normalize"}, "ndcg": {"gain", "discounts"}, "err": {"top", "discounts"}}
+
+
+def check_keys(cert: Any) -> None:
+    """Refuse keys of the loss, surrogate and aggregation that the checker does not know, and would pass over."""
+    loss, aggregation = cert["loss"], cert["aggregation"]
+    if set(loss) != {"name", *LOSSES.get(str(loss["name"]), ())}:
+        raise Rejected(f"a loss has a name, which is one of {', '.join(LOSSES)}, and its tables")
+    if loss["name"] == "pairwise" and not isinstance(loss["normalize"], bool):
+        raise Rejected("normalize is true or false")
+    if set(cert["surrogate"]) != {"name", "parameters", "distribution", "source_sha256", "rule"}:
+        raise Rejected("a surrogate has name, parameters, distribution, source_sha256 and rule")
+    if aggregation is not None and set(aggregation) != {"name", "k"}:
+        raise Rejected("an aggregation has name and k")
+
+
+def check_name(surrogate: Any, phis: Any) -> list[str]:
+    """Compare the rule and phi of a built-in surrogate with its name and parameters.
+
+    Returns what is taken on trust: that those of other distributions are what their source computes.
+    """
     if not str(surrogate["distribution"]).startswith("rankbench "):
-        return
+        return ["that rule and phi are those of the surrogate's source"]
     name, parameters, rule = surrogate["name"], surrogate["parameters"], surrogate["rule"]
+    if rule is None:
+        raise Rejected("a surrogate of rankbench has a rule")
     kind, phi = _expected(name, parameters, rule)
     if rule["rule"] != kind or (phis and phis != [phi]) or (phi is not None and len(phis) > 1):
         raise Rejected(f"rule or phi is not that of {str(name)[:40]}")
     if "discounts" in rule:
         _check_table(rationals(rule["discounts"]), str(parameters["discount"]), str(parameters["cutoff"]))
-    for key in ("gain", "top", "nu", "power", "scale"):
-        if key in rule and key in parameters and not _same(rule[key], parameters[key]):
+    if set(rule) != {"rule", *RULES[kind]} or set(parameters) != PARAMETERS[name]:
+        raise Rejected(f"rule or parameters have other keys than those of {str(name)[:40]}")
+    if parameters.get("gain") != "exp2" and name == "order-preserving-err":
+        raise Rejected("satisfaction has the gain exp2")
+    for key in RULES[kind] - {"discounts"}:
+        if not _same(rule[key], parameters[key]):
             raise Rejected(f"the rule's {key} is not that of the surrogate's parameters")
+    return []
 
 
 def _same(a: object, b: object) -> bool:

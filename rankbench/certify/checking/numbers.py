@@ -19,6 +19,7 @@ __all__ = [
     "low",
     "rational",
     "rationals",
+    "sized",
     "whole",
 ]
 
@@ -27,6 +28,9 @@ PRECISION = 128
 
 LONGEST = 60
 """Characters of a number."""
+
+MOST_BITS = 8000
+"""Of the denominator of a sum."""
 
 FARTHEST = 1000
 """Largest argument of an expression, largest score and largest weight, in absolute value."""
@@ -59,6 +63,13 @@ def rationals(value: object, count: int | None = None) -> list[Fraction]:
     if not isinstance(value, list) or len(value) > 5000 or (count is not None and len(value) != count):
         raise Rejected(f"a list of {count if count is not None else 'at most 5000'} numbers was expected")
     return [rational(entry) for entry in value]
+
+
+def sized(number: Fraction) -> Fraction:
+    """Return a sum, unless its denominator has grown so long that adding to it takes long."""
+    if number.denominator.bit_length() > MOST_BITS:
+        raise Rejected(f"a sum has a denominator of more than {MOST_BITS:,} bits")
+    return number
 
 
 def whole(value: object, least: int, most: int, what: str) -> int:

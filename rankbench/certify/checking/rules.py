@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from rankbench.certify.checking.law import Graph, Structure, gains, net_weights, satisfied
-from rankbench.certify.checking.numbers import Rejected, rational, rationals, whole
+from rankbench.certify.checking.numbers import Rejected, rational, rationals, sized, whole
 
 __all__ = ["Term", "TermSum", "followed", "merged", "read_risk"]
 
@@ -60,9 +60,9 @@ def merged(m: int, law: list[tuple[Fraction, TermSum]]) -> TermSum:
         for phi, form, offset, factor in risk.terms:
             if factor:
                 key = (phi, form, offset)
-                factors[key] = factors.get(key, Fraction(0)) + weight * factor
-        linear = [a + weight * b for a, b in zip(linear, risk.linear, strict=True)]
-        entropy += weight * risk.entropy
+                factors[key] = sized(factors.get(key, Fraction(0)) + weight * factor)
+        linear = [sized(a + weight * b) for a, b in zip(linear, risk.linear, strict=True)]
+        entropy = sized(entropy + weight * risk.entropy)
     return TermSum(tuple(Term(*key, factors[key]) for key in sorted(factors)), tuple(linear), entropy)
 
 
