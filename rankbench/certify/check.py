@@ -22,8 +22,7 @@ from rankbench.certify.checking.law import (
     in_class,
     law,
     mean_graph,
-    true_risk,
-    weak_orders,
+    true_risks,
 )
 from rankbench.certify.checking.names import check_keys, check_name
 from rankbench.certify.checking.numbers import Phi, Rejected, rationals, whole
@@ -140,7 +139,7 @@ def _checked(cert: Any) -> Checked:
     check_keys(cert)
     if isinstance(mu[0][1], dict) and (why := in_class(cert["noise"], mean_graph(mu), m)):
         raise Rejected(f"mu is not in the noise class {cert['noise']}: {why}")
-    risks = {levels: true_risk(cert["loss"], mu, levels) for levels in weak_orders(m)}
+    risks = true_risks(cert["loss"], mu, m)
     least = min(risks.values())
     right = [levels for levels, risk in risks.items() if risk == least]
     wrong = [levels for levels, risk in risks.items() if risk > least]

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankbench.certify.checking.law import law, true_risk
+from rankbench.certify.checking.law import law, true_risks
 from rankbench.certify.floats import float_risk
 from rankbench.certify.newton import on_cone
 from rankbench.certify.piecewise import least_on_cone
@@ -35,7 +35,8 @@ def order_risks(content: Mapping[str, Any]) -> list[OrderRisks]:
     """
     m, mu = content["items"], law(content["mu"], content["items"])
     orders = list(itertools.permutations(range(m)))
-    true = [true_risk(content["loss"], mu, tuple((i,) for i in order)) for order in orders]
+    risks = true_risks(content["loss"], mu, m)
+    true = [risks[tuple((i,) for i in order)] for order in orders]
     least = min(true)
     rows = []
     for order, risk in zip(orders, true, strict=True):

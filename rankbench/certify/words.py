@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from rankbench.certify.checking.bounds import maximal
 from rankbench.certify.checking.law import law as checked_law
-from rankbench.certify.checking.law import named, true_risk, weak_orders
+from rankbench.certify.checking.law import named, true_risks
 from rankbench.certify.laws import Law, law_from_json, leads
 
 __all__ = [
@@ -124,7 +124,7 @@ def _law_in_words(law: Law) -> str:
 def right_orders(content: Content) -> list[str]:
     """Return the orders of least true risk, at most six, as in ``1>2>3``."""
     mu, m = checked_law(content["mu"], content["items"]), content["items"]
-    risks = {levels: true_risk(content["loss"], mu, levels) for levels in weak_orders(m)}
+    risks = true_risks(content["loss"], mu, m)
     least = min(risks.values())
     found = [named(levels) for levels in maximal([levels for levels, risk in risks.items() if risk == least])]
     return found if len(found) <= 6 else [*found[:6], f"and {len(found) - 6} more"]

@@ -61,10 +61,11 @@ def read_law(mu: object, items: int) -> Law:
     if isinstance(mu, str | Path):
         file = Path(mu)
         try:
-            size = file.stat().st_size
-            if size > 1_000_000:
-                raise InputError(f"{file} has {size:,} bytes; a mu has at most 1,000,000")
-            written = json.loads(file.read_text(encoding="utf-8"))
+            with file.open("rb") as opened:
+                content = opened.read(1_000_001)
+            if len(content) > 1_000_000:
+                raise InputError(f"{file} has more than 1,000,000 bytes, which is the most of a mu")
+            written = json.loads(content.decode("utf-8"))
         except OSError as error:
             raise InputError(f"{file}: {error.strerror}") from None
         except (ValueError, RecursionError) as error:

@@ -128,6 +128,7 @@ def weighted(weight, structure):
     [
         ([], "list"),
         ("nothing.json", "No such file"),
+        ("/dev/zero", "more than 1,000,000 bytes"),
         ([{"weight": "1"}], "'structure'"),
         ([weighted("1/2", {"1>2": "1"})], "sum to 1/2, not to 1"),
         ([weighted("1/2", {"1>2": "1"}), weighted("1/2", ["1", "0", "0"])], "one kind"),

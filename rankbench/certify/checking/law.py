@@ -25,7 +25,7 @@ __all__ = [
     "net_weights",
     "satisfied",
     "structure",
-    "true_risk",
+    "true_risks",
     "weak_orders",
 ]
 
@@ -143,8 +143,21 @@ def _pairs(m: int) -> list[tuple[int, int]]:
     return list(itertools.permutations(range(m), 2))
 
 
-def true_risk(loss: Mapping[str, Any], mu: list[tuple[Fraction, Structure]], levels: Levels) -> Fraction:
-    """Return the expected loss of scores that order items so, exactly."""
+def true_risks(loss: Mapping[str, Any], mu: list[tuple[Fraction, Structure]], m: int) -> dict[Levels, Fraction]:
+    """Return the expected loss of scores for every weak order that they make of items, exactly."""
+    if loss.get("name") == "pairwise":
+        return {levels: _risk(loss, mu, levels) for levels in weak_orders(m)}
+    strict = {order: _risk(loss, mu, tuple((i,) for i in order)) for order in itertools.permutations(range(m))}
+    found = {}
+    for levels in weak_orders(m):
+        # A tie's risk is the mean over all orders that break it.
+        parts = itertools.product(*(itertools.permutations(level) for level in levels))
+        broken = [strict[tuple(i for part in ways for i in part)] for ways in parts]
+        found[levels] = sum(broken, Fraction(0)) / len(broken)
+    return found
+
+
+def _risk(loss: Mapping[str, Any], mu: list[tuple[Fraction, Structure]], levels: Levels) -> Fraction:
     total = Fraction(0)
     for weight, s in mu:
         total = sized(total + weight * _loss(loss, s, levels))
@@ -164,16 +177,16 @@ def _loss(loss: Mapping[str, Any], s: Structure, levels: Levels) -> Fraction:
         return sum(charged, Fraction(0)) / whole_weight if whole_weight else Fraction(0)
     if not isinstance(s, list):
         raise Rejected("this loss is of scores")
-    table = _table(loss, m)
+    table, order = _table(loss, m), tuple(level[0] for level in levels)
     if name == "ndcg":
         gained = gains(str(loss.get("gain")), s)
         best = sum(g * d for g, d in zip(sorted(gained, reverse=True), table, strict=True))
         if best <= 0 or not any(s):
             return Fraction(0)
-        return 1 - _by_ties(levels, lambda order: sum(gained[i] * d for i, d in zip(order, table, strict=True))) / best
+        return 1 - sum((gained[i] * d for i, d in zip(order, table, strict=True)), Fraction(0)) / best
     if name == "err":
         chance = satisfied(loss.get("top"), s)
-        return 1 - _by_ties(levels, lambda order: _cascade(chance, table, order))
+        return 1 - _cascade(chance, table, order)
     raise Rejected(f"there is no loss {str(name)[:40]!r}")
 
 
@@ -190,16 +203,6 @@ def _cascade(chance: list[Fraction], table: list[Fraction], order: tuple[int, ..
         found += d * chance[i] * seen
         seen *= 1 - chance[i]
     return found
-
-
-def _by_ties(levels: Levels, earned: Any) -> Fraction:
-    """Return the mean over all orders that break the ties."""
-    total, count = Fraction(0), 1
-    for level in levels:
-        count *= factorial(len(level))
-    for parts in itertools.product(*(itertools.permutations(level) for level in levels)):
-        total += earned(tuple(i for part in parts for i in part))
-    return total / count
 
 
 def gains(name: str, s: list[Fraction]) -> list[Fraction]:
