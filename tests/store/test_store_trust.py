@@ -1,0 +1,271 @@
+"""The journal: nothing lost, nothing trusted."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+from small_journals import KEY, begin, done, member
+
+from rankbench.errors import StoreError
+from rankbench.kinds.cell import BlockResult, CellResult, Curve
+from rankbench.store.file import FILE
+from rankbench.store.journal import Journal
+from rankbench.store.store import LOCK, Store
+
+
+def test_locked_for_others_in_this_process_and_in_another(tmp_path: Path) -> None:
+    code = f"from rankbench.store.store import Store; Store.open({str(tmp_path)!r})"
+    with Store.open(tmp_path):
+        with pytest.raises(StoreError, match="another run"):
+            Store.open(tmp_path)
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert "another run is writing here" in other.stderr
+    Store.open(tmp_path).close()
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_reader_does_not_need_the_lock(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        with Journal(tmp_path) as journal:
+            store.commit(BlockResult(KEY, [done("c")], 1.0))
+            assert journal.progress() == (0, 1)  # it is of the moment when it was opened
+            assert journal.losses("c", "ndcg", "design") is None
+        with Journal(tmp_path) as journal:
+            assert journal.progress() == (1, 1)
+
+
+def test_no_journal(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no journal"):
+        Journal(tmp_path)
+    assert not list(tmp_path.iterdir())
+    with Store.open(tmp_path) as store, pytest.raises(StoreError, match="empty"):
+        store.record()
+
+
+def test_not_a_database(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(b"certainly no SQLite file\n" * 100)
+    with pytest.raises(StoreError, match="move it away"):
+        Store.open(tmp_path)
+    assert (tmp_path / FILE).read_bytes().startswith(b"certainly")
+    with pytest.raises(StoreError):  # the lock was released: the same error again
+        Store.open(tmp_path)
+
+
+def test_somebody_elses_database(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(StoreError, match="not a journal of rankbench"):
+        Store.open(tmp_path)
+
+
+def test_another_version(tmp_path: Path) -> None:
+    Store.open(tmp_path).close()
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(StoreError, match="version 99"):
+        Store.open(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE losses SET data = zeroblob(length(data)) WHERE split = 'heldout'",
+        "UPDATE cells SET status = 'diverged'",
+        "DELETE FROM losses WHERE split = 'design'",
+        "UPDATE blocks SET repetition = 3",
+        "UPDATE curves SET steps = data",
+        "UPDATE suite SET json = replace(json, '200', '210')",
+        "UPDATE suite SET members = ''",
+        "UPDATE members SET spec = 'erm:draws=5100'",
+        "UPDATE members SET cell = 'd'",
+        "DELETE FROM members",
+        "UPDATE head SET digest = plan",
+        "UPDATE head SET blocks = 2",
+    ],
+)
+def test_whatever_changed_is_detected(tmp_path: Path, change: str) -> None:
+    curve = Curve(np.array([1, 10]), np.array([0.1, 0.2]))
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [done("c", curves={"gap": curve})], 1.0))
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        assert connection.execute(change).rowcount
+    connection.close()
+    table = change.split()[2 if change.startswith("DELETE") else 1]
+    named = "blocks" if change == "DELETE FROM losses WHERE split = 'design'" else table
+    for opened in (Store.open, Journal):
+        with pytest.raises(StoreError, match=rf"{FILE}: table {named}: .*digest differs.*run again"):
+            opened(tmp_path)
+
+
+@pytest.mark.parametrize("lost", ["suite", "head"])
+def test_a_lost_row_is_detected(tmp_path: Path, lost: str) -> None:
+    synthetic.write(tmp_path, [synthetic.small()])
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute(f"DELETE FROM {lost}")
+    connection.close()
+    for opened in (Store.open, Journal):
+        with pytest.raises(StoreError, match=f"table {lost}: it has 0 rows, not one"):
+            opened(tmp_path)
+
+
+def test_the_last_blocks_are_missed(tmp_path: Path) -> None:
+    """All rows of a block and the block itself are gone: what is left agrees with itself."""
+    synthetic.write(tmp_path, [synthetic.small()])
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        for table in ("cells", "losses", "curves", "blocks"):
+            connection.execute(f"DELETE FROM {table} WHERE block = (SELECT max(block) FROM blocks)")
+    connection.close()
+    with pytest.raises(StoreError, match="table head: it says that there are 12 blocks, and there are 11"):
+        Journal(tmp_path)
+
+
+def test_what_is_read_is_looked_at_again(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [done("c", curves={"gap": Curve(np.array([1, 10]), np.zeros(2))})], 1.0))
+    with Journal(tmp_path) as journal:
+        with sqlite3.connect(tmp_path / FILE) as connection:
+            connection.execute("UPDATE losses SET data = zeroblob(length(data)), metric = 'err'")
+            connection.execute("DELETE FROM curves")
+        connection.close()
+        with pytest.raises(StoreError, match="table losses: row 1 is not what was stored: its digest differs"):
+            journal.losses("c", "ndcg", "design")
+        with pytest.raises(StoreError, match="table curves: row 1 is not what was stored"):
+            journal.curves("c")
+
+
+def test_a_journal_has_no_index_that_could_lead_astray(tmp_path: Path) -> None:
+    Store.open(tmp_path).close()
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        kinds = connection.execute("SELECT DISTINCT type FROM sqlite_master").fetchall()
+    connection.close()
+    assert kinds == [("table",)]
+
+
+def test_a_cell_twice_in_a_block_is_refused(tmp_path: Path) -> None:
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        with pytest.raises(StoreError, match="cell c: the block has it 2 times"):
+            store.commit(BlockResult(KEY, [done("c"), done("c", 0.25)], 1.0))
+        assert store.known(["c"]) == set()
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "INSERT INTO cells VALUES (99, 'd', 'done', '', 0.0, '{}', '')",
+        "INSERT INTO losses SELECT 99, cell, metric, split, zeroblob(length(data)), seal FROM losses",
+        "INSERT INTO curves SELECT 99, cell, metric, steps, data, seal FROM curves",
+        "DELETE FROM blocks",
+    ],
+)
+def test_rows_without_their_block_are_detected(tmp_path: Path, added: str) -> None:
+    curve = Curve(np.array([1, 10]), np.array([0.1, 0.2]))
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [done("c", curves={"gap": curve})], 1.0))
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        assert connection.execute(added).rowcount
+    connection.close()
+    for opened in (Store.open, Journal):
+        with pytest.raises(StoreError, match="and the block is not; the journal is damaged"):
+            opened(tmp_path)
+
+
+def test_a_torn_file_is_detected(tmp_path: Path) -> None:
+    synthetic.write(tmp_path, [synthetic.small()])
+    path = tmp_path / FILE
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 4096] = b"\xff" * 4096
+    path.write_bytes(bytes(data))
+    with pytest.raises(StoreError):
+        Store.open(tmp_path)
+
+
+WRITER = """
+import sys
+sys.path[:0] = {tests!r}
+import test_store as t
+from rankbench.kinds.cell import BlockKey, BlockResult
+from rankbench.store.store import LOCK, Store
+with Store.open({folder!r}) as store:
+    t.begin(store, *[t.member(f"{{i}}-{{j}}", f"{{i}}-{{j}}") for i in range(5000) for j in range(3)])
+    for i in range(5000):
+        cells = [t.done(f"{{i}}-{{j}}", i / 5000) for j in range(3)]
+        store.commit(BlockResult(BlockKey("btl", "web10k-like", 100, i, 7), cells, 0.0))
+        print(i, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX thing")
+@pytest.mark.parametrize("wait", [0.0, 0.013, 0.031])
+def test_kill_9_loses_at_most_the_block_in_flight(tmp_path: Path, wait: float) -> None:
+    code = WRITER.format(tests=[str(folder) for folder in Path(__file__).parents[:2]], folder=str(tmp_path))
+    writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    for _ in range(5):
+        writer.stdout.readline()
+    time.sleep(wait)
+    writer.send_signal(signal.SIGKILL)
+    reported = [line for line in writer.stdout.read().split("\n") if line]
+    writer.wait()
+    last = int(reported[-1]) if reported else 4
+    with Store.open(tmp_path) as store:  # the lock died with its holder; every digest holds
+        cells = {int(cell.split("-")[0]) for cell in store.cells()}
+        assert set(range(last + 1)) <= cells <= set(range(last + 2))
+        assert len(store.cells()) == 3 * len(cells)
+        store.commit(BlockResult(KEY, [done("new")], 0.0))
+
+
+def test_size_of_a_big_run_stays_manageable(tmp_path: Path) -> None:
+    queries = {"design": 500, "heldout": 500}
+    plan = synthetic.Plan("e", [], n=(100,), repetitions=1)
+    rng = np.random.default_rng(0)
+    with Store.open(tmp_path) as store:
+        store.begin(synthetic.record([plan], queries), [])
+        for block in range(2):
+            cells = [
+                CellResult(f"{block}-{c}", "done", losses={("ndcg", s): rng.random(500) for s in ("design", "heldout")})
+                for c in range(50)
+            ]
+            store.commit(BlockResult(KEY, cells, 0.0))
+    assert (tmp_path / FILE).stat().st_size * 100 <= 150e6  # 200 blocks
+
+
+@pytest.mark.parametrize("name", ["leaderboard.md", "run.json", "figures/mine.png"])
+def test_files_of_a_folder_that_was_no_run_s_are_not_written_over(tmp_path: Path, name: str) -> None:
+    own = tmp_path / "out" / name
+    own.parent.mkdir(parents=True)
+    own.write_bytes(b"mine")
+    (tmp_path / "out" / "notes.txt").write_bytes(b"mine too")
+    with pytest.raises(StoreError, match=rf"no journal of a run.*{name}, which would be lost"):
+        Store.open(tmp_path / "out")
+    assert own.read_bytes() == b"mine"
+    assert not (tmp_path / "out" / LOCK).exists()
+    own.unlink()
+    Store.open(tmp_path / "out").close()
+    own.write_bytes(b"of the run")
+    Store.open(tmp_path / "out").close()
+
+
+def test_a_folder_that_is_removed_while_a_run_writes(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with Store.open(folder) as store:
+        begin(store, member("c"))
+        shutil.rmtree(folder)
+        with pytest.raises(StoreError, match=r"it is gone: its folder was removed or moved") as said:
+            store.commit(BlockResult(KEY, [done("c")], 1.0))
+        assert "is kept" not in str(said.value)
