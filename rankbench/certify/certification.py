@@ -154,6 +154,11 @@ class _Question:
             raise SpecError(f"2 to 5 items can be certified, not {items}")
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise SpecError(f"a seed is a whole number, 0 or more, not {seed!r}")
+        if noise != "any" and getattr(judged, "normalize", False):
+            raise SpecError(
+                f"{noise} noise is a condition on the mean of the graphs as they are, which {judged} weighs anew; take "
+                "--noise any, or the loss without normalize"
+            )
         aggregated = None
         if aggregator is not None:
             by = get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator

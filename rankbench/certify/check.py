@@ -137,6 +137,10 @@ def _checked(cert: Any) -> Checked:
         raise Rejected(f"there is no verdict {str(verdict)[:40]!r}")
     mu = law(cert["mu"], m)
     check_keys(cert)
+    if cert["noise"] != "any" and cert["loss"].get("normalize") is True:
+        raise Rejected(
+            "low and dag are conditions on the mean of graphs as they are, which a normalized loss weighs anew"
+        )
     if isinstance(mu[0][1], dict) and (why := in_class(cert["noise"], mean_graph(mu), m)):
         raise Rejected(f"mu is not in the noise class {cert['noise']}: {why}")
     risks = true_risks(cert["loss"], mu, m)

@@ -99,6 +99,7 @@ def test_main_names_files_that_cannot_be_read(tmp_path, capsys):
         ({"arithmetic": "exact"}, "not exact"),
         ({"arithmetic": "certain"}, "exact, interval or numerical"),
         ({"loss": {"name": "pairwise", "normalize": 1}}, "true or false"),
+        ({"loss": {"name": "pairwise", "normalize": True}}, "weighs anew"),
         ({"loss": {"name": "pairwise", "normalise": True}}, "a loss has"),
         ({"loss": {"name": "pairwise", "normalize": False, "cutoff": 1}}, "a loss has"),
         ({"gap": "1/2"}, "gap"),
