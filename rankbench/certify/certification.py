@@ -6,44 +6,37 @@ import itertools
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import rankbench
+from rankbench.certify.asked import Asked
 from rankbench.certify.certificate import Certificate
 from rankbench.certify.check import SCHEMA
-from rankbench.certify.classes import ClassDecision, decidable, decide_class
+from rankbench.certify.classes import ClassDecision, decide_class
 from rankbench.certify.floats import float_risk
 from rankbench.certify.laws import Law, NoiseClass, why_not_in_class
 from rankbench.certify.newton import on_cone, somewhere
 from rankbench.certify.numerical import NumericalFinding, decide_numerically, lowest
 from rankbench.certify.pointwise import PointFinding, decide_at
-from rankbench.certify.probe import probe, risk_of
+from rankbench.certify.probe import risk_of
 from rankbench.certify.screen import suspicious
 from rankbench.certify.search import draws, in_two_graphs, small_graphs, smaller, widened
 from rankbench.certify.seen import (
-    EXACT_AGGREGATORS,
-    Aggregated,
     ExactRisk,
-    exact_risk,
     parts_to_json,
     phi_to_json,
     risk_to_json,
     seen_law,
 )
-from rankbench.certify.truth import Order, TrueLoss, orders_of, true_loss
+from rankbench.certify.truth import Order, orders_of
 from rankbench.certify.writing import checked, linear_pieces, order_of, read_law, seconds_of, written_surrogate
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.surrogate import PairwiseSurrogate, Surrogate
-from rankbench.plugin.manager import get
 
-__all__ = ["SHORT_LOSSES", "certify"]
-
-SHORT_LOSSES = {"pairwise": "pairwise-disagreement", "ndcg": "ndcg", "err": "err", "precision": "precision:k=1"}
-"""Losses by a short name: precision is that of the first item."""
+__all__ = ["certify"]
 
 EDGE = 1e-9
 """What stands for the gap of an equality, which is a violation too."""
@@ -125,67 +118,15 @@ def certify(
     return _Question.of(surrogate, loss, noise, items, aggregator, k, mu, seed).answer(seconds_of(budget), laws, mu)
 
 
-@dataclass(frozen=True)
-class _Question:
-    surrogate: Surrogate
-    loss: TrueLoss
-    noise: NoiseClass
-    items: int
-    aggregated: Aggregated | None
-    seed: int
-
-    @classmethod
-    def of(
-        cls,
-        surrogate: Surrogate | str,
-        loss: Loss | str,
-        noise: NoiseClass,
-        items: int,
-        aggregator: Aggregator | str | None,
-        k: float,
-        mu: object,
-        seed: int,
-    ) -> _Question:
-        made = get(Surrogate, surrogate) if isinstance(surrogate, str) else surrogate
-        judged = get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss
-        if noise not in get_args(NoiseClass):
-            raise SpecError(f"noise is low, dag or any, not {noise!r}")
-        if isinstance(items, bool) or not isinstance(items, int) or not 2 <= items <= 5:
-            raise SpecError(f"2 to 5 items can be certified, not {items}")
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise SpecError(f"a seed is a whole number, 0 or more, not {seed!r}")
-        if noise != "any" and getattr(judged, "normalize", False):
-            raise SpecError(
-                f"{noise} noise is a condition on the mean of the graphs as they are, which {judged} weighs anew; take "
-                "--noise any, or the loss without normalize"
-            )
-        aggregated = None
-        if aggregator is not None:
-            by = get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator
-            if not (k == math.inf or (1 <= k <= 100 and k == int(k))):
-                raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
-            if by.structure != made.structure:
-                raise SpecError(f"surrogate {made} wants {made.structure}, aggregator {by} makes {by.structure}")
-            aggregated = Aggregated(by, k)
-        elif k != math.inf:
-            raise SpecError("k goes with an aggregator")
-        if mu is not None:
-            items = read_law(mu, items).items
-        return cls(made, true_loss(judged, items), noise, items, aggregated, seed)
+class _Question(Asked):
+    """What is asked, and how it is answered."""
 
     def answer(self, seconds: float, laws: int | None, mu: object) -> Certificate:
         """Decide the law that is given, or search."""
-        if self.aggregated is not None and not self.loss.graphs:
-            raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
-        self._probe()
+        self.probe()
         if mu is not None:
             return self._given(read_law(mu, self.items))
         return self._search(time.monotonic() + seconds, seconds, laws)
-
-    def _probe(self) -> None:
-        some = draws(self.loss.graphs, self.noise, self.items, 12345)
-        taken = [next(some) for _ in range(3)]
-        probe(self.surrogate, [seen_law(law, self.aggregated) for law in taken], self.loss)
 
     def _given(self, law: Law) -> Certificate:
         if law.of_graphs != self.loss.graphs:
@@ -201,27 +142,18 @@ class _Question:
     def _decide(self, law: Law) -> tuple[PointFinding | NumericalFinding, ExactRisk | None]:
         right, wrong, _ = orders_of(self.loss, law)
         seen = seen_law(law, self.aggregated)
-        exact = self._exact(seen)
+        exact = self.exact(seen)
         if exact is not None:
             return decide_at(exact.risk, right, wrong), exact
         risk = risk_of(self.surrogate, seen, self.loss)
-        return decide_numerically(risk, self.items, self._shift_invariant, right, wrong), None
-
-    @property
-    def _shift_invariant(self) -> bool:
-        return "shift-invariant" in self.surrogate.properties
-
-    def _exact(self, seen: Law) -> ExactRisk | None:
-        if self.aggregated is not None and self.aggregated.aggregator.name not in EXACT_AGGREGATORS:
-            return None
-        return exact_risk(self.surrogate, seen, self.loss)
+        return decide_numerically(risk, self.items, self.shift_invariant, right, wrong), None
 
     def _judge(self, law: Law) -> float:
         """Return by how much wrong orders win under a law; 0 or less: they do not. In double precision."""
         right, wrong, _ = orders_of(self.loss, law)
         if not wrong:
             return -1.0
-        exact = self._exact(seen_law(law, self.aggregated))
+        exact = self.exact(seen_law(law, self.aggregated))
         if exact is None or linear_pieces(exact):
             finding, _ = self._decide(law)
             if finding.verdict == "VIOLATION_BOUNDARY":
@@ -241,17 +173,17 @@ class _Question:
     def _screened(self, law: Law, right: list[Order]) -> bool:
         """Return whether the least point anywhere may be in a wrong order: cheap, in double precision."""
         seen = seen_law(law, self.aggregated)
-        exact = self._exact(seen)
+        exact = self.exact(seen)
         if exact is None:
             return (
-                order_of(lowest(risk_of(self.surrogate, seen, self.loss), self.items, self._shift_invariant))
+                order_of(lowest(risk_of(self.surrogate, seen, self.loss), self.items, self.shift_invariant))
                 not in right
             )
         return linear_pieces(exact) or order_of(somewhere(float_risk(exact.risk), self.items)) not in right
 
     def _search(self, deadline: float, seconds: float, laws: int | None) -> Certificate:
         decision: ClassDecision | None = None
-        if self._decidable():
+        if self.decidable():
             decision = self._decided(deadline)
             if decision.mean is None and not decision.left:
                 return self._consistent(decision)
@@ -304,7 +236,7 @@ class _Question:
 
     def _smallest(self, law: Law, merge: bool) -> Law:
         """Return a law with a violation that a person can follow: one of few edges, or one made of `law`."""
-        exact = self._exact(seen_law(law, self.aggregated))
+        exact = self.exact(seen_law(law, self.aggregated))
         if self.loss.graphs and self.items > 2 and exact is not None and not linear_pieces(exact):
             for one in self._suspects(small_graphs(self.noise, self.items)):
                 if self._judge(one) > CLEAR:
@@ -315,7 +247,7 @@ class _Question:
         """Return the laws that a screen of many at once takes for violations."""
         rest = iter(laws)
         while batch := list(itertools.islice(rest, BATCH)):
-            exact = [self._exact(seen_law(law, self.aggregated)) for law in batch]
+            exact = [self.exact(seen_law(law, self.aggregated)) for law in batch]
             known = [one for one in exact if one is not None and one.risk.terms]
             pairs = all(sum(term.coefficients) == 0 for one in known for term in one.risk.terms)
             if len(known) < len(batch) or not pairs or len({one.phis for one in known}) != 1 or self.noise == "any":
@@ -324,16 +256,6 @@ class _Question:
             for law, suspected in zip(batch, suspicious(batch, known), strict=True):
                 if suspected:
                     yield law
-
-    def _decidable(self) -> bool:
-        if not (self.loss.graphs and isinstance(self.surrogate, PairwiseSurrogate)):
-            return False
-        name = "" if self.aggregated is None else self.aggregated.aggregator.name
-        whole = self.aggregated is None or math.isinf(self.aggregated.k) or name == "average-adjacency"
-        plain = not getattr(self.loss.loss, "normalize", False)
-        rule = self.surrogate.exact_rule() or {}
-        linear = self.surrogate.linear and rule.get("rule") == "weighted" and rule.get("power") == 1
-        return whole and plain and decidable(self.surrogate.exact_phi(), linear, name, self.items)
 
     def _decided(self, deadline: float) -> ClassDecision:
         phi = self.surrogate.exact_phi()  # type: ignore[attr-defined]
@@ -352,7 +274,7 @@ class _Question:
 
     def _claims_nothing(self, verdict: str, searched: dict[str, Any]) -> Certificate:
         seen = seen_law(next(draws(self.loss.graphs, self.noise, self.items, 0)), self.aggregated)
-        arithmetic = "numerical" if self._exact(seen) is None else "interval"
+        arithmetic = "numerical" if self.exact(seen) is None else "interval"
         return Certificate({**self._frame(verdict, arithmetic), "searched": searched})
 
     def _certificate(

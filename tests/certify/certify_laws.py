@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy.optimize import minimize
+
+from rankbench.certify.check import Rejected, check
 
 THEOREM_2 = [
     {"weight": "1/2", "structure": {"1>2": "1", "1>3": "3"}},
@@ -88,3 +92,9 @@ def margin(risk: Callable[[Any], float], right: list, wrong: list) -> float:
 def as_json(certificate: Any) -> Mapping[str, Any]:
     """Return the certificate's content."""
     return certificate.content
+
+
+def refused(content: object, why: str = ".") -> None:
+    """Assert that the checker rejects a certificate, and says why."""
+    with pytest.raises(Rejected, match=why):
+        check(json.dumps(content).encode())

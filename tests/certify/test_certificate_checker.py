@@ -12,10 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from certify_laws import PHIS, THEOREM_2, THEOREM_3, disagreement, least, pairwise_risk, sides
+from certify_laws import PHIS, THEOREM_2, THEOREM_3, disagreement, least, pairwise_risk, refused, sides
 
 import rankbench
-from rankbench.certify.check import Rejected, check, check_file, main
+from rankbench.certify.check import Rejected, check, main
 from rankbench.certify.checking.law import true_risks
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,11 +34,6 @@ def boundary() -> dict:
 @pytest.fixture(scope="module")
 def proof() -> dict:
     return rankbench.certify("pairwise-hinge", aggregator="difference-graph", noise="dag").content
-
-
-def rejected(content: object, why: str = ".") -> None:
-    with pytest.raises(Rejected, match=why):
-        check(json.dumps(content).encode())
 
 
 def test_it_imports_the_standard_library_and_mpmath_alone():
@@ -121,19 +116,19 @@ def test_main_names_files_that_cannot_be_read(tmp_path, capsys):
         ({"loss": {"name": "ndcg", "gain": "exp2", "discounts": ["1", "1", "1"]}}, "of scores"),
     ],
 )
-def test_what_is_changed_is_rejected(violation, change, why):
-    rejected({**violation, **change}, why)
+def test_what_is_changed_is_refused(violation, change, why):
+    refused({**violation, **change}, why)
 
 
 def test_it_follows_what_a_name_stands_for(violation, boundary):
     other = copy.deepcopy(violation)
     other["surrogate"]["name"] = "pairwise-exponential"
-    rejected(other, "not that of pairwise-exponential")
+    refused(other, "not that of pairwise-exponential")
     other["surrogate"]["name"] = "pairwise-nothing"
-    rejected(other, "no surrogate")
+    refused(other, "no surrogate")
     margin = copy.deepcopy(boundary)
     margin["surrogate"]["parameters"]["form"] = "margin"
-    rejected(margin, "rule or phi")
+    refused(margin, "rule or phi")
 
 
 def test_parameters_are_not_left_out_of_the_rule_nor_the_rule_of_parameters(violation):
@@ -149,12 +144,12 @@ def test_parameters_are_not_left_out_of_the_rule_nor_the_rule_of_parameters(viol
             del other["surrogate"][where][key]
         else:
             other["surrogate"][where][key] = value
-        rejected(other, "other keys")
-    rejected({**violation, "surrogate": {**violation["surrogate"], "rule": None}}, "has a rule")
-    rejected({**violation, "surrogate": {**violation["surrogate"], "note": "x"}}, "a surrogate has")
+        refused(other, "other keys")
+    refused({**violation, "surrogate": {**violation["surrogate"], "rule": None}}, "has a rule")
+    refused({**violation, "surrogate": {**violation["surrogate"], "note": "x"}}, "a surrogate has")
     noted = copy.deepcopy(violation)
     noted["mu"][0]["note"] = "x"
-    rejected(noted, "every entry of mu")
+    refused(noted, "every entry of mu")
 
 
 def test_the_rule_of_somebody_elses_surrogate_is_taken_on_trust(violation, proof):
@@ -164,21 +159,21 @@ def test_the_rule_of_somebody_elses_surrogate_is_taken_on_trust(violation, proof
         assert check(json.dumps(other).encode()).trusted == ("that rule and phi are those of the surrogate's source",)
 
 
-def test_cuts_above_the_risk_at_alpha_are_rejected(violation):
+def test_cuts_above_the_risk_at_alpha_are_refused(violation):
     cut = {"weight": "1", "point": ["0", "0", "0"], "value": "0", "gradient": ["0", "0", "0"]}
     bounds = [{"order": bound["order"], "cuts": [cut]} for bound in violation["bounds"]]
     low = {"arithmetic": "numerical", "alpha_value": "-1000", "gap": "999", "bounds": bounds}
-    rejected({**violation, **low}, "no convex risk has both")
+    refused({**violation, **low}, "no convex risk has both")
 
 
-def test_laws_that_are_none_are_rejected(violation):
+def test_laws_that_are_none_are_refused(violation):
     for weight, why in (("1/3", "sum to"), ("0", "not above 0"), ("-1/2", "not above 0"), ("2/4x", "no number")):
         other = copy.deepcopy(violation)
         other["mu"][0]["weight"] = weight
-        rejected(other, why)
+        refused(other, why)
     noisy = copy.deepcopy(violation)
     noisy["mu"][0]["structure"]["1>3"] = "3/2"
-    rejected(noisy, "not low-noise")
+    refused(noisy, "not low-noise")
 
 
 def test_an_equality_must_be_one(boundary):
@@ -188,88 +183,21 @@ def test_an_equality_must_be_one(boundary):
             other["bounds"][0]["order"] = value
         else:
             other["bounds"][0]["slopes"][0] = [value]
-        rejected(other)
+        refused(other)
 
 
 def test_every_cell_needs_its_proof(proof):
     for at in range(len(proof["cells"]["proofs"])):
         other = copy.deepcopy(proof)
         del other["cells"]["proofs"][at]
-        rejected(other, "no proof for")
+        refused(other, "no proof for")
     other = copy.deepcopy(proof)
     other["cells"]["proofs"][0]["multipliers"] = ["0"] * len(proof["cells"]["proofs"][0]["multipliers"])
-    rejected(other, "no solution")
+    refused(other, "no solution")
     other = {**proof, "noise": "any"}
-    rejected(other, "not those of a class")
+    refused(other, "not those of a class")
     assert check(json.dumps({**proof, "noise": "low"}).encode()).proved
-    rejected({**proof, "aggregation": None})
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{",
-        b"null",
-        b"[]",
-        b"\xff\xfe",
-        b"[" * 100_000,
-        b'{"schema": "rankbench-certificate/1", "schema": "rankbench-certificate/1"}',
-        b'{"schema": "rankbench-certificate/1", "items": 3.0}',
-        b'{"schema": "rankbench-certificate/1", "items": ' + b"9" * 1_000_000 + b"}",
-        b'{"schema": "rankbench-certificate/1", "gap": NaN}',
-    ],
-)
-def test_rubbish_is_rejected_at_once(content):
-    start = time.perf_counter()
-    with pytest.raises(Rejected):
-        check(content)
-    assert time.perf_counter() - start < 2
-
-
-def test_numbers_of_a_million_digits_are_rejected_at_once(violation):
-    start = time.perf_counter()
-    for text in ("9" * 1_000_000, "1/" + "9" * 1_000_000, "0." + "9" * 1_000_000):
-        rejected({**violation, "gap": text}, "no number")
-        other = copy.deepcopy(violation)
-        other["bounds"][0]["slopes"][0][0] = text
-        rejected(other, "no number")
-    assert time.perf_counter() - start < 2
-
-
-def test_a_file_of_100_mb_is_not_read(tmp_path):
-    path = tmp_path / "large.json"
-    with path.open("wb") as file:
-        file.truncate(100_000_000)
-    start = time.perf_counter()
-    with pytest.raises(Rejected, match="at most 4,000,000 bytes"):
-        check_file(path)
-    assert time.perf_counter() - start < 0.1
-
-
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "exp(exp(exp(exp(-t))))",
-        "exp(t) ** 64 ** 64",
-        "10 ** 1000000000",
-        "log(0)",
-        "(t - t) / (t - t)",
-        "abs(abs(abs(t)))",
-        "max(t, -t)",
-        "-".join(["t"] * 60),
-        "t" * 300,
-        "lambda: t",
-        "'a' * 1000000000",
-    ],
-)
-def test_expressions_do_not_make_it_slow(violation, expression):
-    other = copy.deepcopy(violation)
-    other["surrogate"]["distribution"] = "somebody 1.0"
-    other["phis"] = [{"expression": expression, "infimum": "0"}]
-    start = time.perf_counter()
-    rejected(other)
-    assert time.perf_counter() - start < 10
+    refused({**proof, "aggregation": None})
 
 
 def leaves(value: object, path: tuple = ()) -> list[tuple]:
@@ -355,7 +283,7 @@ def survivors(content: dict, count: int, seed: int) -> int:
     return accepted
 
 
-def test_alterations_that_make_the_claim_false_are_rejected(violation):
+def test_alterations_that_make_the_claim_false_are_refused(violation):
     survivors(violation, 300, 1)
     survivors(rankbench.certify("pairwise-squared-hinge:form=margin", mu=THEOREM_3).content, 200, 2)
 
@@ -372,43 +300,6 @@ def test_ten_thousand_alterations(phi, form, mu):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000
 
 
-def test_denominators_that_grow_are_rejected_before_they_take_long(violation):
-    rng, start = random.Random(1), time.perf_counter()
-
-    def part() -> str:
-        return f"1/{rng.randrange(10**56, 10**57) | 1}"
-
-    pairs = [f"{i}>{j}" for i in range(1, 6) for j in range(1, 6) if i != j]
-    mu = [{"weight": "1/60", "structure": {pair: part() for pair in pairs}} for _ in range(60)]
-    loss = {"name": "pairwise", "normalize": True}
-    rejected({**violation, "items": 5, "noise": "any", "loss": loss, "mu": mu}, "common denominator")
-    other = copy.deepcopy(violation)
-    other["surrogate"] |= {"distribution": "somebody 1.0", "rule": None}
-    other["mu"] = [{"weight": "1/60", "structure": {"1>2": "1"}}] * 60
-    term = {"form": [1, -1, 0], "offset": "0", "phi": 0}
-    other["seen"] = [
-        {
-            **entry,
-            "surrogate": {
-                "terms": [{**term, "factor": part()} for _ in range(480)],
-                "linear": ["0", "0", "0"],
-                "entropy": "0",
-            },
-        }
-        for entry in other["mu"]
-    ]
-    rejected(other, "denominator")
-    assert time.perf_counter() - start < 10
-
-
-def test_true_risks_of_five_items_with_long_discounts_are_done_in_seconds(violation):
-    rng, start = random.Random(1), time.perf_counter()
-    table = [f"1/{n}" for n in sorted(rng.randrange(10**56, 10**57) for _ in range(5))]
-    mu = [{"weight": "1/60", "structure": [str(rng.randrange(90)) for _ in range(5)]} for _ in range(60)]
-    rejected({**violation, "items": 5, "loss": {"name": "err", "top": 97, "discounts": table}, "mu": mu})
-    assert time.perf_counter() - start < 10
-
-
 def test_the_risk_of_ties_is_the_mean_over_the_orders_that_break_them():
     table = [Fraction(1), Fraction(1, 2), Fraction(1, 5)]
     loss = {"name": "ndcg", "gain": "identity", "discounts": ["1", "1/2", "1/5"]}
@@ -418,13 +309,6 @@ def test_the_risk_of_ties_is_the_mean_over_the_orders_that_break_them():
     assert risks[(0,), (2,), (1,)] == 0
     assert risks[(1,), (0, 2)] == 1 - (scores[0] + scores[2]) * (table[1] + table[2]) / 2 / best
     assert risks[((0, 1, 2),)] == 1 - sum(scores) * sum(table) / 3 / best
-
-
-def test_a_file_without_end_is_not_read():
-    start = time.perf_counter()
-    with pytest.raises(Rejected, match="at most 4,000,000 bytes"):
-        check_file("/dev/zero")
-    assert time.perf_counter() - start < 2
 
 
 def test_what_it_prints_is_one_line_whatever_the_certificate_holds(tmp_path, capsys):
@@ -442,14 +326,3 @@ def test_numerical_certificates_are_not_called_proved_outright(tmp_path, capsys)
     rankbench.certify("listnet", laws=50).write(path)
     assert main([str(path)]) == 0
     assert f"{path}: VIOLATION: proved but for what is taken on trust\n" in capsys.readouterr().out
-
-
-def test_laws_that_would_take_long_are_rejected(violation):
-    many = [{"weight": "1/60", "structure": {"1>2": "1"}} for _ in range(60)]
-    start = time.perf_counter()
-    rejected({**violation, "mu": many, "aggregation": {"name": "average-adjacency", "k": 100}}, "too many ways")
-    rejected({**violation, "mu": [*many, *many]}, "1 to 60")
-    bounds = [{**violation["bounds"][0], "order": str(at)} for at in range(10_000)]
-    rejected({**violation, "bounds": bounds}, "too many slopes")
-    rejected({**violation, "phis": violation["phis"] * 100}, "at most 4")
-    assert time.perf_counter() - start < 10

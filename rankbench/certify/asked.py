@@ -1,0 +1,135 @@
+"""What is asked of `rankbench.certify`: names made components, and what does not go together refused."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self, get_args
+
+from rankbench.certify.classes import decidable
+from rankbench.certify.laws import Law, NoiseClass
+from rankbench.certify.probe import probe
+from rankbench.certify.search import draws
+from rankbench.certify.seen import EXACT_AGGREGATORS, Aggregated, ExactRisk, exact_risk, seen_law
+from rankbench.certify.truth import TrueLoss, true_loss
+from rankbench.certify.writing import read_law
+from rankbench.errors import SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.surrogate import PairwiseSurrogate, Surrogate
+from rankbench.plugin.manager import get
+
+__all__ = ["SHORT_LOSSES", "Asked"]
+
+SHORT_LOSSES = {"pairwise": "pairwise-disagreement", "ndcg": "ndcg", "err": "err", "precision": "precision:k=1"}
+"""Losses by a short name: precision is that of the first item."""
+
+PROBED = 3
+"""Laws on which a surrogate is looked at before anything is proved of it."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question: whether a surrogate is consistent for a loss, in a class of noise.
+
+    Attributes
+    ----------
+    surrogate : Surrogate
+    loss : TrueLoss
+    noise : {"low", "dag", "any"}
+    items : int
+        2 to 5.
+    aggregated : Aggregated, optional
+    seed : int
+        Of the search.
+    """
+
+    surrogate: Surrogate
+    loss: TrueLoss
+    noise: NoiseClass
+    items: int
+    aggregated: Aggregated | None
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        surrogate: Surrogate | str,
+        loss: Loss | str,
+        noise: NoiseClass,
+        items: int,
+        aggregator: Aggregator | str | None,
+        k: float,
+        mu: object,
+        seed: int,
+    ) -> Self:
+        """Return the question that names and values stand for; parameters as `rankbench.certify` has them.
+
+        Raises
+        ------
+        SpecError
+            Names or parameters that are not, or do not go together.
+        InputError
+            A mu that is no distribution.
+        """
+        made = get(Surrogate, surrogate) if isinstance(surrogate, str) else surrogate
+        judged = get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss
+        if noise not in get_args(NoiseClass):
+            raise SpecError(f"noise is low, dag or any, not {noise!r}")
+        if isinstance(items, bool) or not isinstance(items, int) or not 2 <= items <= 5:
+            raise SpecError(f"2 to 5 items can be certified, not {items}")
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise SpecError(f"a seed is a whole number, 0 or more, not {seed!r}")
+        if noise != "any" and getattr(judged, "normalize", False):
+            raise SpecError(
+                f"{noise} noise is a condition on the mean of the graphs as they are, which {judged} weighs anew; take "
+                "--noise any, or the loss without normalize"
+            )
+        aggregated = _aggregated(made, aggregator, k)
+        if mu is not None:
+            items = read_law(mu, items).items
+        truth = true_loss(judged, items)
+        if aggregated is not None and not truth.graphs:
+            raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
+        return cls(made, truth, noise, items, aggregated, seed)
+
+    @property
+    def shift_invariant(self) -> bool:
+        """Whether the surrogate declares that only differences of scores matter."""
+        return "shift-invariant" in self.surrogate.properties
+
+    def probe(self) -> None:
+        """Refuse a surrogate that breaks its promises, see `rankbench.certify.probe.probe`."""
+        some = draws(self.loss.graphs, self.noise, self.items, 12345)
+        taken = [next(some) for _ in range(PROBED)]
+        probe(self.surrogate, [seen_law(law, self.aggregated) for law in taken], self.loss)
+
+    def exact(self, seen: Law) -> ExactRisk | None:
+        """Return the surrogate's risk in exact numbers, of what it sees; None if it does not state itself so."""
+        if self.aggregated is not None and self.aggregated.aggregator.name not in EXACT_AGGREGATORS:
+            return None
+        return exact_risk(self.surrogate, seen, self.loss)
+
+    def decidable(self) -> bool:
+        """Return whether the whole class can be decided, see `rankbench.certify.classes`."""
+        if not (self.loss.graphs and isinstance(self.surrogate, PairwiseSurrogate)):
+            return False
+        name = "" if self.aggregated is None else self.aggregated.aggregator.name
+        whole = self.aggregated is None or math.isinf(self.aggregated.k) or name == "average-adjacency"
+        plain = not getattr(self.loss.loss, "normalize", False)
+        rule = self.surrogate.exact_rule() or {}
+        linear = self.surrogate.linear and rule.get("rule") == "weighted" and rule.get("power") == 1
+        return whole and plain and decidable(self.surrogate.exact_phi(), linear, name, self.items)
+
+
+def _aggregated(surrogate: Surrogate, aggregator: Aggregator | str | None, k: float) -> Aggregated | None:
+    if aggregator is None:
+        if k != math.inf:
+            raise SpecError("k goes with an aggregator")
+        return None
+    by = get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator
+    if not (k == math.inf or (1 <= k <= 100 and k == int(k))):
+        raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
+    if by.structure != surrogate.structure:
+        raise SpecError(f"surrogate {surrogate} wants {surrogate.structure}, aggregator {by} makes {by.structure}")
+    return Aggregated(by, k)

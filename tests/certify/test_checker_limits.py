@@ -1,0 +1,140 @@
+"""What makes the checker neither slow nor large: rubbish, long numbers, large files, laws and sums without end."""
+
+from __future__ import annotations
+
+import copy
+import random
+import time
+
+import pytest
+from certify_laws import THEOREM_2, refused
+
+import rankbench
+from rankbench.certify.check import Rejected, check, check_file
+
+
+@pytest.fixture(scope="module")
+def violation() -> dict:
+    return rankbench.certify("pairwise-logistic", mu=THEOREM_2).content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"schema": "rankbench-certificate/1", "schema": "rankbench-certificate/1"}',
+        b'{"schema": "rankbench-certificate/1", "items": 3.0}',
+        b'{"schema": "rankbench-certificate/1", "items": ' + b"9" * 1_000_000 + b"}",
+        b'{"schema": "rankbench-certificate/1", "gap": NaN}',
+    ],
+)
+def test_rubbish_is_rejected_at_once(content):
+    start = time.perf_counter()
+    with pytest.raises(Rejected):
+        check(content)
+    assert time.perf_counter() - start < 2
+
+
+def test_numbers_of_a_million_digits_are_rejected_at_once(violation):
+    start = time.perf_counter()
+    for text in ("9" * 1_000_000, "1/" + "9" * 1_000_000, "0." + "9" * 1_000_000):
+        refused({**violation, "gap": text}, "no number")
+        other = copy.deepcopy(violation)
+        other["bounds"][0]["slopes"][0][0] = text
+        refused(other, "no number")
+    assert time.perf_counter() - start < 2
+
+
+def test_a_file_of_100_mb_is_not_read(tmp_path):
+    path = tmp_path / "large.json"
+    with path.open("wb") as file:
+        file.truncate(100_000_000)
+    start = time.perf_counter()
+    with pytest.raises(Rejected, match="at most 4,000,000 bytes"):
+        check_file(path)
+    assert time.perf_counter() - start < 0.1
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "exp(exp(exp(exp(-t))))",
+        "exp(t) ** 64 ** 64",
+        "10 ** 1000000000",
+        "log(0)",
+        "(t - t) / (t - t)",
+        "abs(abs(abs(t)))",
+        "max(t, -t)",
+        "-".join(["t"] * 60),
+        "t" * 300,
+        "lambda: t",
+        "'a' * 1000000000",
+    ],
+)
+def test_expressions_do_not_make_it_slow(violation, expression):
+    other = copy.deepcopy(violation)
+    other["surrogate"]["distribution"] = "somebody 1.0"
+    other["phis"] = [{"expression": expression, "infimum": "0"}]
+    start = time.perf_counter()
+    refused(other)
+    assert time.perf_counter() - start < 10
+
+
+def test_denominators_that_grow_are_rejected_before_they_take_long(violation):
+    rng, start = random.Random(1), time.perf_counter()
+
+    def part() -> str:
+        return f"1/{rng.randrange(10**56, 10**57) | 1}"
+
+    pairs = [f"{i}>{j}" for i in range(1, 6) for j in range(1, 6) if i != j]
+    mu = [{"weight": "1/60", "structure": {pair: part() for pair in pairs}} for _ in range(60)]
+    loss = {"name": "pairwise", "normalize": True}
+    refused({**violation, "items": 5, "noise": "any", "loss": loss, "mu": mu}, "common denominator")
+    other = copy.deepcopy(violation)
+    other["surrogate"] |= {"distribution": "somebody 1.0", "rule": None}
+    other["mu"] = [{"weight": "1/60", "structure": {"1>2": "1"}}] * 60
+    term = {"form": [1, -1, 0], "offset": "0", "phi": 0}
+    other["seen"] = [
+        {
+            **entry,
+            "surrogate": {
+                "terms": [{**term, "factor": part()} for _ in range(480)],
+                "linear": ["0", "0", "0"],
+                "entropy": "0",
+            },
+        }
+        for entry in other["mu"]
+    ]
+    refused(other, "denominator")
+    assert time.perf_counter() - start < 10
+
+
+def test_true_risks_of_five_items_with_long_discounts_are_done_in_seconds(violation):
+    rng, start = random.Random(1), time.perf_counter()
+    table = [f"1/{n}" for n in sorted(rng.randrange(10**56, 10**57) for _ in range(5))]
+    mu = [{"weight": "1/60", "structure": [str(rng.randrange(90)) for _ in range(5)]} for _ in range(60)]
+    refused({**violation, "items": 5, "loss": {"name": "err", "top": 97, "discounts": table}, "mu": mu})
+    assert time.perf_counter() - start < 10
+
+
+def test_a_file_without_end_is_not_read():
+    start = time.perf_counter()
+    with pytest.raises(Rejected, match="at most 4,000,000 bytes"):
+        check_file("/dev/zero")
+    assert time.perf_counter() - start < 2
+
+
+def test_laws_that_would_take_long_are_refused(violation):
+    many = [{"weight": "1/60", "structure": {"1>2": "1"}} for _ in range(60)]
+    start = time.perf_counter()
+    refused({**violation, "mu": many, "aggregation": {"name": "average-adjacency", "k": 100}}, "too many ways")
+    refused({**violation, "mu": [*many, *many]}, "1 to 60")
+    bounds = [{**violation["bounds"][0], "order": str(at)} for at in range(10_000)]
+    refused({**violation, "bounds": bounds}, "too many slopes")
+    refused({**violation, "phis": violation["phis"] * 100}, "at most 4")
+    assert time.perf_counter() - start < 10
