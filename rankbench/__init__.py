@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rankbench.certify.certificate import Certificate
     from rankbench.certify.certification import certify
     from rankbench.component import Component
-    from rankbench.counts.dataset import log_file
-    from rankbench.counts.source import scan
+    from rankbench.counts.log_file import log_file
+    from rankbench.counts.log_source import scan
     from rankbench.kinds.aggregator import Aggregator
     from rankbench.kinds.claim import ClaimKind
     from rankbench.kinds.counts import PairCounts
@@ -116,11 +116,11 @@ _HOMES = {
     "aggregate": "rankbench.ranking.aggregate",
     "get": "rankbench.plugin.manager",
     "hookimpl": "rankbench.plugin.hookspecs",
-    "log_file": "rankbench.counts.dataset",
+    "log_file": "rankbench.counts.log_file",
     "reference": "rankbench.plugin.resolve",
     "report": "rankbench.api",
     "run": "rankbench.api",
-    "scan": "rankbench.counts.source",
+    "scan": "rankbench.counts.log_source",
 }
 
 

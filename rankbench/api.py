@@ -15,10 +15,10 @@ from rankbench.kinds.cell import FAILURES, BlockResult
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import BlockTask
 from rankbench.kinds.suite import Suite
-from rankbench.reports.notices import Notice
 from rankbench.reports.partial import partial
 from rankbench.reports.report import Report
 from rankbench.reports.report import report as make_report
+from rankbench.reports.run_notices import Notice
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare
@@ -28,7 +28,7 @@ from rankbench.runner.room import check_room
 from rankbench.runtime import prepare as settle
 from rankbench.store.files import write_facts
 from rankbench.store.store import Store
-from rankbench.suites.load import load_suite
+from rankbench.suites.suite_files import load_suite
 
 if TYPE_CHECKING:
     import polars as pl
@@ -261,7 +261,7 @@ def run(
 
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
     """Return whether a protocol, loss or contender is not built in: it may hang, or take its process down."""
-    from rankbench.runner.deaths import placed
+    from rankbench.runner.processes import placed
 
     return bool(placed(tasks, made.sources).foreign)
 

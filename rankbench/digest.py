@@ -34,7 +34,7 @@ PACKAGE = Path(__file__).resolve().parent
 OURSELVES = "rankbench"
 
 BLOCKS = (
-    "rankbench.counts.dataset",
+    "rankbench.counts.log_file",
     "rankbench.runner.plan",
     "rankbench.runner.prepare",
     "rankbench.runner.executors",

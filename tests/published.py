@@ -16,7 +16,7 @@ from rankbench.plugin import manager
 from rankbench.runner.plan import fitting, metric
 from rankbench.store.records import Member
 from rankbench.store.store import Store
-from rankbench.suites.load import load_suite
+from rankbench.suites.suite_files import load_suite
 
 UNITS = ("a", "b", "c", "d", "e", "f")
 STEPS = np.array([1, 10, 100, 1000])

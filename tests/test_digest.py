@@ -71,7 +71,7 @@ def test_an_edited_or_added_helper_changes_it_and_taking_it_back_restores_it(tak
 def test_what_comes_after_computing_does_not_change_it(taken):
     before = taken()
     append(taken.copy / "cli" / "list.py")
-    append(taken.copy / "plugin" / "describe.py")
+    append(taken.copy / "plugin" / "component_description.py")
     append(taken.copy / "runner" / "environment.py")
     append(taken.copy / "store" / "store.py")
     (taken.copy / "cli" / "new.py").write_text("")
@@ -191,7 +191,13 @@ def test_the_sources_are_those_that_compute():
     assert {"spec.py", "kernels/signatures.py", "methods/erm/erm.py", "kinds/cell.py", "models/linear.py"} <= found
     after = ("cli/", "reports/figures/", "scaffold/", "testing/")
     assert not [path for path in found if path.startswith(after)]
-    shows = {"runner/environment.py", "runner/progress.py", "store/store.py", "reports/report.py", "plugin/describe.py"}
+    shows = {
+        "runner/environment.py",
+        "runner/progress.py",
+        "store/store.py",
+        "reports/report.py",
+        "plugin/component_description.py",
+    }
     assert not shows & found
     # Compiled code counts, whoever calls it. Notes on judges use Holm's.
     analyzes = {path for path in found if path.startswith("stats/")}

@@ -18,7 +18,7 @@ from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.methods.erm.erm import ERM
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import KINDS, base_of
-from rankbench.suites.load import read_suite
+from rankbench.suites.suite_files import read_suite
 from rankbench.typed import Typed
 
 PLAIN = {bool: "true or false", int: "a number", float: "a number"}

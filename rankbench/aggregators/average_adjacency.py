@@ -52,7 +52,7 @@ class AverageAdjacency(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form (`EDGES`); its scratch memory is a table of m x m places."""
         from rankbench.aggregators.kernels.edges import average_adjacency
-        from rankbench.aggregators.kernels.tables import table_size
+        from rankbench.aggregators.kernels.pair_table import table_size
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(average_adjacency, work=table_size)

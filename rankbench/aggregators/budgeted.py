@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.pairs import item_sums
+from rankbench.aggregators.pair_sums import item_sums
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 
@@ -65,8 +65,8 @@ class Budgeted(Aggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m weights."""
+        from rankbench.aggregators.kernels.pair_table import table_size
         from rankbench.aggregators.kernels.rates import budgeted
-        from rankbench.aggregators.kernels.tables import table_size
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(budgeted, work=table_size)

@@ -56,7 +56,7 @@ class Cascade(SelectionAggregator):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.clicks import cascade
+        from rankbench.aggregators.kernels.click_rates import cascade
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(cascade, np.array([self.smoothing]))

@@ -46,7 +46,7 @@ class ClickThroughRate(SelectionAggregator):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.clicks import click_through_rate
+        from rankbench.aggregators.kernels.click_rates import click_through_rate
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(click_through_rate, np.array([self.smoothing]))

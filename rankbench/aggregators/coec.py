@@ -55,7 +55,7 @@ class COEC(SelectionAggregator):
 
     def selection_kernel(self) -> Kernel:
         """Return the compiled form."""
-        from rankbench.aggregators.kernels.clicks import coec
+        from rankbench.aggregators.kernels.click_rates import coec
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(coec, np.array([self.smoothing]))

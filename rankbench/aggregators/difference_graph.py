@@ -62,7 +62,7 @@ class DifferenceGraph(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form (`EDGES`); its scratch memory is a table of m x m weights."""
         from rankbench.aggregators.kernels.edges import difference_graph
-        from rankbench.aggregators.kernels.tables import table_size
+        from rankbench.aggregators.kernels.pair_table import table_size
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(difference_graph, work=table_size)

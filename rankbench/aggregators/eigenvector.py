@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import log_odds
+from rankbench.aggregators.pair_sums import log_odds
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
 from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
@@ -85,7 +85,7 @@ class Eigenvector(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form, by power iteration; its scratch memory is the matrix."""
         from rankbench.aggregators.kernels.eigenvector import eigenvector
-        from rankbench.aggregators.kernels.tables import table_size
+        from rankbench.aggregators.kernels.pair_table import table_size
         from rankbench.kernels.signatures import Kernel
 
         joint, log = float(self.frequencies == "joint"), float(self.scale == "log")

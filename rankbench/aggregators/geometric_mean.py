@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import item_sums, log_odds
+from rankbench.aggregators.pair_sums import item_sums, log_odds
 from rankbench.aggregators.priorities import Scale, on_scale
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
@@ -71,7 +71,7 @@ class GeometricMean(Aggregator):
         """Return the compiled form; its scratch memory is a table of m x m counts."""
         from rankbench.aggregators.kernels.eigenvector import geometric_mean
         from rankbench.aggregators.kernels.mean_log_odds import parameters
-        from rankbench.aggregators.kernels.tables import table_size
+        from rankbench.aggregators.kernels.pair_table import table_size
         from rankbench.kernels.signatures import Kernel
 
         odds = parameters(self.smoothing, joint=self.frequencies == "joint")

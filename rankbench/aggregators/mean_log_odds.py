@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import item_sums, log_odds
+from rankbench.aggregators.pair_sums import item_sums, log_odds
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 
@@ -59,7 +59,7 @@ class MeanLogOdds(Aggregator):
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m counts."""
         from rankbench.aggregators.kernels.mean_log_odds import mean_log_odds, parameters
-        from rankbench.aggregators.kernels.tables import table_size
+        from rankbench.aggregators.kernels.pair_table import table_size
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(mean_log_odds, parameters(self.smoothing, joint=self.frequencies == "joint"), table_size)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.pairs import won_and_lost
+from rankbench.aggregators.pair_sums import won_and_lost
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 

@@ -90,8 +90,8 @@ class RankCentrality(Aggregator):
 
     def kernel(self) -> Kernel:
         """Return the compiled form; its scratch memory is a table of m x m rates."""
+        from rankbench.aggregators.kernels.pair_table import table_size
         from rankbench.aggregators.kernels.rank_centrality import rank_centrality
-        from rankbench.aggregators.kernels.tables import table_size
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(rank_centrality, np.array([self.smoothing, float(self.scale == "log")]), table_size)

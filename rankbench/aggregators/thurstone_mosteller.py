@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.pairs import item_sums, log_odds
+from rankbench.aggregators.pair_sums import item_sums, log_odds
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 
@@ -47,7 +47,7 @@ class ThurstoneMosteller(Aggregator):
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the least-squares scores, shape (m,), by linear systems in the graph of the observed pairs."""
-        from rankbench.aggregators.likelihood.laplacian import Laplacian
+        from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 
         odds = log_odds(counts, self.smoothing)
         rhs = item_sums(counts, odds)

@@ -67,7 +67,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb; turn what goes wrong on purpose into a message and an exit code."""
-        from rankbench.cli.tables import visible
+        from rankbench.cli.output import visible
         from rankbench.errors import RankbenchError
         from rankbench.runtime import settle_blas
 

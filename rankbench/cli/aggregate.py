@@ -76,7 +76,7 @@ def aggregate(
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    from rankbench.cli.tables import visible
+    from rankbench.cli.output import visible
     from rankbench.errors import SpecError
     from rankbench.ranking import aggregate as engine
 
@@ -106,7 +106,7 @@ def aggregate(
 
 def _show(found: Aggregation, form: Shown, out: Path | None) -> None:
     from rankbench.cli.formats import encoded, score_cells
-    from rankbench.cli.tables import print_table
+    from rankbench.cli.output import print_table
     from rankbench.store.files import replace_file
 
     if form == "table":

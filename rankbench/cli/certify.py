@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.tables import print_json
+from rankbench.cli.output import print_json
 
 if TYPE_CHECKING:
     from rankbench.certify.laws import NoiseClass

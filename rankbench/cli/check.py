@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.tables import print_json, print_table
+from rankbench.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
     from rankbench.testing import CheckResult

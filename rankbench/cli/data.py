@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankbench.cli.tables import print_json, print_table
+from rankbench.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
     from rankbench.data.cards import Card
@@ -126,7 +126,7 @@ def verify(name: str | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     """Tell what is in a file, a folder of shards, or a data set."""
-    from rankbench.counts.source import open_source
+    from rankbench.counts.log_source import open_source
     from rankbench.describe.describe import describe as summarize
 
     source = open_source(table, columns=columns, reader=reader)
@@ -145,7 +145,7 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Replace DST if it is a folder of shards.")
 def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool) -> None:
     """Stream a file of any size to a folder of Parquet shards."""
-    from rankbench.counts.source import reader_for
+    from rankbench.counts.log_source import reader_for
     from rankbench.data.convert import convert as run
 
     terminal = sys.stderr.isatty()

@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from rankbench.cli.tables import print_json, print_table
+from rankbench.cli.output import print_json, print_table
 
 __all__ = ["env"]
 

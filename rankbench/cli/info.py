@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.tables import print_json, print_table, visible
+from rankbench.cli.output import print_json, print_table, visible
 
 if TYPE_CHECKING:
-    from rankbench.plugin.describe import Description
-    from rankbench.suites.describe import SuiteDescription
+    from rankbench.plugin.component_description import Description
+    from rankbench.suites.suite_description import SuiteDescription
 
 __all__ = ["info"]
 
@@ -22,9 +22,9 @@ __all__ = ["info"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(name: str, kind: str | None, as_json: bool) -> None:
     """Describe a component or a suite."""
-    from rankbench.plugin.describe import describe
+    from rankbench.plugin.component_description import describe
     from rankbench.plugin.kinds import SUITE
-    from rankbench.suites.describe import describe_suite
+    from rankbench.suites.suite_description import describe_suite
 
     chosen = _kind(name, kind)
     if chosen == SUITE:

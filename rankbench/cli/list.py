@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from rankbench.cli.tables import print_json, print_table
+from rankbench.cli.output import print_json, print_table
 
 __all__ = ["list_components"]
 
@@ -23,7 +23,7 @@ def list_components(kind: str | None, as_json: bool) -> None:
     KIND is one of aggregator, surrogate, loss, optimizer, model, method, protocol, reader,
     dataset, table, claim, figure and suite, in the singular or the plural; all of them if it is left out.
     """
-    from rankbench.plugin.describe import describe
+    from rankbench.plugin.component_description import describe
     from rankbench.plugin.kinds import KINDS, SUITE, kind_of
     from rankbench.plugin.manager import names
 
@@ -65,7 +65,7 @@ def _suites() -> list[dict[str, str]]:
     from rankbench.errors import RankbenchError
     from rankbench.plugin.kinds import SUITE
     from rankbench.plugin.manager import names
-    from rankbench.suites.describe import describe_suite
+    from rankbench.suites.suite_description import describe_suite
 
     listed = []
     for name in names(SUITE):

@@ -7,7 +7,7 @@ from collections import Counter
 
 import click
 
-from rankbench.cli.logs import log_options, with_log
+from rankbench.cli.log_options import log_options, with_log
 
 __all__ = ["plan"]
 
@@ -37,7 +37,7 @@ def plan(
 ) -> None:
     """Show what a run would do, without doing it."""
     from rankbench import api
-    from rankbench.cli.tables import print_table, visible
+    from rankbench.cli.output import print_table, visible
     from rankbench.runner.estimate import estimated_seconds, in_words
 
     chosen, data = with_log(suite, dataset, log, columns, reader)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import click
 
-from rankbench.cli.tables import print_json, print_table
+from rankbench.cli.output import print_json, print_table
 from rankbench.cli.verbs import offered, verbs
 
 __all__ = ["plugins"]

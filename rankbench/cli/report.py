@@ -20,7 +20,7 @@ def report(directory: Path) -> None:
     """
     from rich.console import Console
 
-    from rankbench.cli.notices import print_notices
+    from rankbench.cli.terminal_notices import print_notices
     from rankbench.reports.report import report as write
 
     made = write(directory)

@@ -8,7 +8,7 @@ from typing import Literal
 
 import click
 
-from rankbench.cli.logs import log_options, with_log
+from rankbench.cli.log_options import log_options, with_log
 
 __all__ = ["run"]
 
@@ -65,7 +65,7 @@ def run(
     from rich.console import Console
 
     from rankbench import api
-    from rankbench.cli.notices import print_notices
+    from rankbench.cli.terminal_notices import print_notices
     from rankbench.reports.summary import summary
     from rankbench.runner.progress import Bar, Warnings
     from rankbench.runtime import available_cores

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rankbench.counts.runs import Run, merged
-from rankbench.counts.tables import ROWS, Half, Piece, only_tables
+from rankbench.counts.thread_tables import ROWS, Half, Piece, only_tables
 from rankbench.data.tables.weights import check_weights
 from rankbench.errors import InputError
 from rankbench.kinds.counts import PairCounts

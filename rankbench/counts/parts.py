@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rankbench.counts.codes import Labels
 from rankbench.counts.count import pair_counts
 from rankbench.counts.runs import Run, merged
-from rankbench.counts.tables import ROWS
+from rankbench.counts.thread_tables import ROWS
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 __all__ = ["PART", "Part", "Said", "Tree", "counts_of", "joined", "pairs_of"]

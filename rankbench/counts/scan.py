@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from rankbench.counts.clusters import Cells, cluster_counts, compacted, packed
 from rankbench.counts.codes import CategoryCodes, Codes, codes_for
 from rankbench.counts.count import Counter, no_flags, no_weights, pair_counts
-from rankbench.counts.parquet import ParquetLog, is_parquet, parquet_log
+from rankbench.counts.log_source import Log
+from rankbench.counts.parquet_log import ParquetLog, is_parquet, parquet_log
 from rankbench.counts.parts import PART, Part, Said, Tree, counts_of, joined, pairs_of
 from rankbench.counts.runs import Run, relabelled
-from rankbench.counts.source import Log
 from rankbench.counts.stream import LogStream, log_schema, streamed
-from rankbench.counts.tables import ROWS, Piece
+from rankbench.counts.thread_tables import ROWS, Piece
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.counts import ClusterCounts, PairCounts

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from rankbench.counts.codes import FixedCodes, OutOfRange, codes_for
-from rankbench.counts.parquet import ParquetLog, Rows, parquet_log
+from rankbench.counts.parquet_log import ParquetLog, Rows, parquet_log
 from rankbench.counts.parts import PART, Part, Tree, counts_of, joined, pairs_of
 from rankbench.counts.scan import parts
 from rankbench.counts.stream import log_schema
@@ -96,7 +96,7 @@ def count_parts_on_cluster(
     judge : str, optional
         Column by which to count apart.
     numbered : bool
-        Whether that is the column `rankbench.counts.parquet.ROW`, to be added.
+        Whether that is the column `rankbench.counts.parquet_log.ROW`, to be added.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.counts.codes import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
 from rankbench.counts.count import no_flags, no_weights
-from rankbench.counts.tables import ROWS, Piece
+from rankbench.counts.thread_tables import ROWS, Piece
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import UNREADABLE
 from rankbench.text import shown

@@ -63,7 +63,7 @@ def _(kind: ItemTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
 
 @_summary.register
 def _(kind: ComparisonTable, table: pl.LazyFrame, path: Path | None) -> TableSummary:
-    from rankbench.describe.votes import describe_votes
+    from rankbench.describe.comparisons import describe_votes
 
     return describe_votes(table, path=path)
 

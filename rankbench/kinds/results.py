@@ -12,7 +12,7 @@ from rankbench.kinds.cell import Layout, Split
 from rankbench.kinds.metric import Metric
 
 if TYPE_CHECKING:
-    from rankbench.stats.draws import MeanIntervals
+    from rankbench.stats.draw_intervals import MeanIntervals
 
 __all__ = ["ArmResults", "CurveIntervals", "ExperimentResults", "RaceResults"]
 

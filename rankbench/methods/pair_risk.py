@@ -14,7 +14,7 @@ from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.kinds.optimizer import Fit
 from rankbench.kinds.queries import Queries
 from rankbench.models.linear import LinearModel
-from rankbench.optimizers.guard import finite
+from rankbench.optimizers.finite import finite
 from rankbench.optimizers.hinge_dual import HingeRisk
 from rankbench.optimizers.newton import Newton
 from rankbench.optimizers.problems import Gram, PairwiseProblem

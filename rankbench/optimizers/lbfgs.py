@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.kinds.optimizer import Fit, Problem, Solver
-from rankbench.optimizers.guard import finite
+from rankbench.optimizers.finite import finite
 
 __all__ = ["LBFGS"]
 

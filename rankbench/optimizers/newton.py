@@ -10,7 +10,7 @@ from pydantic import Field
 
 from rankbench.component import Property
 from rankbench.kinds.optimizer import Fit, Problem, Solver
-from rankbench.optimizers.guard import finite
+from rankbench.optimizers.finite import finite
 
 __all__ = ["Newton"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.queries import Comparisons
 from rankbench.kinds.surrogate import PairwiseSurrogate
-from rankbench.optimizers.differences import PairDifferences
-from rankbench.optimizers.pairs import BlockPairs
+from rankbench.optimizers.pair_counts import BlockPairs
+from rankbench.optimizers.pair_differences import PairDifferences
 
 __all__ = ["Gram", "PairwiseProblem", "QuadraticProblem"]
 
@@ -169,7 +169,7 @@ class PairwiseProblem:
 
     def value_and_gradient(self, theta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return the objective and its gradient, shape (d,)."""
-        from rankbench.optimizers.kernels.pairs import margins, scatter
+        from rankbench.optimizers.kernels.pair_counts import margins, scatter
 
         tails, heads, shares = self.pairs.tails, self.pairs.heads, self.shares
         value = 0.5 * self.l2 * float(theta @ theta)
@@ -228,7 +228,7 @@ class PairwiseProblem:
         return curved + self.l2 * np.eye(d)
 
     def _gram_of_queries(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        from rankbench.optimizers.kernels.pairs import laplacian, margins
+        from rankbench.optimizers.kernels.pair_counts import laplacian, margins
 
         pairs = self.pairs
         alpha = self.x @ theta

@@ -12,7 +12,7 @@ from pydantic import Field
 from rankbench.component import Property
 from rankbench.kinds.optimizer import Fit, Problem, Solver
 from rankbench.kinds.penalty import Penalty, PenaltyName
-from rankbench.optimizers.guard import finite
+from rankbench.optimizers.finite import finite
 from rankbench.optimizers.penalized import PenalizedProblem
 
 __all__ = ["Proximal"]

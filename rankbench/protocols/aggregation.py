@@ -23,8 +23,8 @@ from rankbench.kinds.queries import Comparisons, Orders
 from rankbench.kinds.structures import structure_of
 from rankbench.plugin import manager
 from rankbench.protocols.agreement import misordered, regret, rmse
-from rankbench.protocols.cells import own_cells
 from rankbench.protocols.isolation import is_ours, lent_judgments
+from rankbench.protocols.ownership import own_cells
 from rankbench.seeds import JUDGMENTS
 
 __all__ = ["AggregationTrial"]

@@ -26,7 +26,7 @@ from rankbench.kinds.queries import Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm.erm import ERM
 from rankbench.plugin import manager
-from rankbench.protocols.cells import own_cells, trusted
+from rankbench.protocols.ownership import own_cells, trusted
 from rankbench.seeds import block_entropy, draw_entropy
 from rankbench.spec import Spec, parse
 

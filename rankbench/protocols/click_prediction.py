@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.data.tables.selections.clicks import OffList, Several
 from rankbench.data.tables.selections.load import SelectionLog, load_selections, take_selections
+from rankbench.data.tables.selections.several_clicks import OffList, Several
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.guard import ContenderFailed, failed, guarded
@@ -20,9 +20,9 @@ from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Selections
 from rankbench.kinds.selection_aggregator import SelectionAggregator, topmost
 from rankbench.plugin import manager
+from rankbench.protocols.few_sessions import few_sessions
 from rankbench.protocols.isolation import lent_judgments
-from rankbench.protocols.selections import few_sessions
-from rankbench.protocols.votes import unchanged
+from rankbench.protocols.log_votes import unchanged
 from rankbench.returned import numbers
 from rankbench.seeds import block_entropy, draw_entropy
 
@@ -54,7 +54,7 @@ class ClickPrediction(Protocol):
     part, and with a single query nothing says how other sessions would go.
 
     A session is one selection: `several` and
-    `off-list` say what becomes of the others, see `rankbench.data.tables.selections.clicks`. The policies
+    `off-list` say what becomes of the others, see `rankbench.data.tables.selections.several_clicks`. The policies
     apply to the held-out sessions too, so losses under different ones cannot be compared.
     """
 

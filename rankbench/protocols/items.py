@@ -22,12 +22,12 @@ from rankbench.kinds.metric import RIDGE, Fact, Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Orders
 from rankbench.plugin import manager
+from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
-from rankbench.protocols.votes import misfit_of, unchanged, unpack_votes, votes_of
 from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin
 from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, chosen_intervals, facts_of
 from rankbench.ranking.lists import Ballots
-from rankbench.ranking.load import counted_votes, pooled_ballots
+from rankbench.ranking.log_loading import counted_votes, pooled_ballots
 from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
 from rankbench.ranking.rank import RESAMPLES, rank
 from rankbench.ranking.ranking import ItemRanking
@@ -65,7 +65,7 @@ class Items(Protocol):
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a log")
         log = votes_of(dataset)
-        from rankbench.counts.source import LogSource
+        from rankbench.counts.log_source import LogSource
 
         source = LogSource(str(dataset), None, table_kind(dataset.table), dataset.scan()).judged()
         ranked: CountedVotes | Ballots

@@ -18,7 +18,7 @@ from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.kinds.queries import Queries
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.erm.erm import ERM
-from rankbench.methods.erm.features import feature_matrix
+from rankbench.methods.erm.feature_matrix import feature_matrix
 from rankbench.plugin import manager
 from rankbench.protocols.isolation import is_ours, lent, lent_block, problem_with
 from rankbench.returned import numbers

@@ -20,8 +20,8 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, cut_groups
 from rankbench.protocols.grouped import unpack_grouped
+from rankbench.protocols.log_votes import misfit_of, unpack_items, unpack_votes, votes_of
 from rankbench.protocols.trial import Trial, judged
-from rankbench.protocols.votes import misfit_of, unpack_items, unpack_votes, votes_of
 
 __all__ = ["OwnLog"]
 
@@ -135,7 +135,7 @@ class OwnLog(Protocol):
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Fit every contender to the training votes and judge it on the others."""
         from rankbench.kinds.guard import failed, guarded
-        from rankbench.protocols.cells import points
+        from rankbench.protocols.ownership import points
 
         try:
             trial = self._trial(prepared, task.key)
@@ -169,7 +169,7 @@ class OwnLog(Protocol):
     def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
         """Return how long each contender takes, from one point of its grid on one inner fold; ours alone are tried."""
         from rankbench.kinds.guard import guarded
-        from rankbench.protocols.cells import own_cells, points
+        from rankbench.protocols.ownership import own_cells, points
 
         found = {}
         trial = guarded(lambda: self._trial(prepared, task.key))

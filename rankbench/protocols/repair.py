@@ -18,10 +18,10 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-from rankbench.protocols.cells import own_cells
 from rankbench.protocols.judging import answer, fit, judge, method_of
+from rankbench.protocols.ownership import own_cells
 from rankbench.seeds import JUDGMENTS, block_entropy
-from rankbench.theory.populations import Noise, Population, draw_populations, paper_populations
+from rankbench.theory.noise_populations import Noise, Population, draw_populations, paper_populations
 
 __all__ = ["Repair"]
 
@@ -153,7 +153,7 @@ def _queries(prepared: Prepared) -> Queries:
 
 def _draw(populations: list[Population], n: int, entropy: tuple[int, ...]) -> Comparisons:
     from rankbench.kernels.random import seed_state
-    from rankbench.theory.kernels.votes import draw_votes
+    from rankbench.theory.kernels.drawn_votes import draw_votes
 
     winners, losers = (np.empty(n * len(populations), dtype=np.int32) for _ in range(2))
     for q, population in enumerate(populations):

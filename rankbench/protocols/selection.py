@@ -18,9 +18,9 @@ from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.losses.evaluate import Structures
 from rankbench.plugin import manager
+from rankbench.protocols.few_sessions import few_sessions
 from rankbench.protocols.isolation import lent_judgments
 from rankbench.protocols.judging import losses_of
-from rankbench.protocols.selections import few_sessions
 from rankbench.returned import numbers
 from rankbench.seeds import draw_entropy
 

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from rankbench.component import Component
 from rankbench.data.movielens.features import Centering, Leakage, raw_features, standardized
-from rankbench.data.movielens.pairs import RatedPairs, draw_pairs
+from rankbench.data.movielens.rated_pairs import RatedPairs, draw_pairs
 from rankbench.data.movielens.ratings import Ratings
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.cell import CellResult, Split
@@ -25,9 +25,9 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Queries
 from rankbench.methods.pair_risk import PairRisk
-from rankbench.protocols.cells import points
 from rankbench.protocols.isolation import lent
 from rankbench.protocols.judging import answer, fit
+from rankbench.protocols.ownership import points
 from rankbench.returned import numbers
 from rankbench.seeds import block_entropy, draw_entropy
 
@@ -140,7 +140,7 @@ class Table1(Protocol):
 
     def _run(self, ratings: Ratings, fingerprint: str, seed: int, repetition: int) -> dict[str, NDArray[np.generic]]:
         """Compute one rotation: its rows in order, their features, where its parts begin."""
-        from rankbench.data.movielens.kernels.draws import deal
+        from rankbench.data.movielens.kernels.rating_draws import deal
         from rankbench.kernels.random import seed_state
 
         partition, rotation = divmod(repetition, FOLDS)

@@ -19,7 +19,7 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.methods.log_odds import LogOddsRegression
 from rankbench.plugin import manager
-from rankbench.protocols.cells import own_cells
+from rankbench.protocols.ownership import own_cells
 from rankbench.seeds import JUDGMENTS
 
 __all__ = ["UStatistics"]

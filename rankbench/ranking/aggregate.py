@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from rankbench.counts.source import Log, LogSource, open_source
+from rankbench.counts.log_source import Log, LogSource, open_source
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.recognize import default_of, not_judged
@@ -18,7 +18,7 @@ from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.ranking.certainty import ridge_of, shrunk
 from rankbench.ranking.intervals import Intervals
-from rankbench.ranking.load import load_log
+from rankbench.ranking.log_loading import load_log
 from rankbench.ranking.rank import RESAMPLES, rank
 from rankbench.ranking.ranking import ItemRanking
 from rankbench.seeds import LOG_SEED

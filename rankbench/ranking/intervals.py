@@ -9,7 +9,7 @@ from rankbench.errors import SpecError
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.counts.source import LogSource
+    from rankbench.counts.log_source import LogSource
     from rankbench.kinds.aggregator import Aggregator
 
 __all__ = ["MOST_CELLS", "Intervals", "LogFacts", "by_judge", "check_cells", "chosen_intervals", "facts_of"]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from rankbench.counts.units import Units, units_of_lists, units_of_voters
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.orders.load import load_orders
-from rankbench.data.tables.selections.clicks import OffList, Several
 from rankbench.data.tables.selections.load import load_selections, take_selections
+from rankbench.data.tables.selections.several_clicks import OffList, Several
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.queries import Orders, Selections, Unranked
@@ -179,7 +179,7 @@ def load_sessions(frame: pl.LazyFrame, *, several: Several = "first", off_list: 
     frame : LazyFrame
         Selections in the schema, of one query.
     several, off_list
-        See `rankbench.data.tables.selections.clicks`.
+        See `rankbench.data.tables.selections.several_clicks`.
 
     Raises
     ------

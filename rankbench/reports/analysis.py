@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankbench.kinds.figure import Cast
-from rankbench.reports.claims import Answer, answers
+from rankbench.reports.claim_answers import Answer, answers
 from rankbench.reports.figures import casts_of
 from rankbench.reports.sample import Sampler
 from rankbench.reports.standings import Standing, standings

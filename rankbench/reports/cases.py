@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.differences import differences_of
+from rankbench.reports.contender_differences import differences_of
 from rankbench.reports.evaluations import Evaluation, evaluation_of, last_race
 from rankbench.runtime import one_blas_thread
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from rankbench.reports.analysis import Section
-from rankbench.reports.differences import Differences
+from rankbench.reports.contender_differences import Differences
 from rankbench.reports.sample import Race
 from rankbench.reports.standings import Standing, best_first
 from rankbench.stats.contrasts import FEWEST

@@ -9,7 +9,7 @@ from rankbench.kinds.cell import SPLITS, Split
 from rankbench.kinds.suite import Claim
 from rankbench.plugin.suite_kinds import claim_kind
 from rankbench.reports.analysis import Analysis
-from rankbench.reports.claims import Answer, Finding
+from rankbench.reports.claim_answers import Answer, Finding
 from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Heading, Node, Paragraph
 from rankbench.store.records import SourceRecord
 from rankbench.text import interval, markdown, number, numbered, sentence

@@ -12,8 +12,8 @@ from rankbench.reports.document.markdown import markdown_of
 from rankbench.reports.figures import assign, draw
 from rankbench.reports.leaderboard import leaderboard
 from rankbench.reports.leaderboard_csv import leaderboard_csv
-from rankbench.reports.notices import Notice, notices
 from rankbench.reports.recommendation import recommendations
+from rankbench.reports.run_notices import Notice, notices
 from rankbench.reports.standings import Standing
 from rankbench.reports.units_csv import units_csv
 from rankbench.store.export import parquet_bytes, results_frame

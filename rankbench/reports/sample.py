@@ -23,7 +23,7 @@ from rankbench.kinds.metric import Fact
 from rankbench.kinds.suite import Experiment
 from rankbench.stats.bootstrap import ARRAYS, REPLICATES, TOGETHER, Crossed, crossed, joined
 from rankbench.stats.corrected_t import widened, widening
-from rankbench.stats.draws import MeanIntervals, mean_intervals
+from rankbench.stats.draw_intervals import MeanIntervals, mean_intervals
 from rankbench.store.contents import StoredCell
 from rankbench.store.journal import Journal
 from rankbench.store.records import Member, SuiteRecord

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rankbench.kinds.cell import Layout, Split
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.results import CurveIntervals
-from rankbench.reports.curves import curve_steps, curve_values
+from rankbench.reports.curve_steps import curve_steps, curve_values
 from rankbench.reports.sample import Arm, Race, Sampler
-from rankbench.stats.draws import MeanIntervals, mean_intervals
+from rankbench.stats.draw_intervals import MeanIntervals, mean_intervals
 
 __all__ = ["View"]
 

@@ -21,10 +21,10 @@ from rankbench.errors import ExecutorError
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import run_block, vetted
-from rankbench.runner.deaths import Dead, apart, failed, placed
 from rankbench.runner.executors import LIMIT, warm_up_all
 from rankbench.runner.foreign import PAUSE
 from rankbench.runner.lending import Lender, lender
+from rankbench.runner.processes import Dead, apart, failed, placed
 from rankbench.runner.remote import Remote
 from rankbench.runner.share import write_shared
 from rankbench.runner.wire import result_from_bytes, result_to_bytes, task_from_json, task_to_json

@@ -20,7 +20,7 @@ from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.guard import alone, guarded, reason
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import run_block
-from rankbench.runner.deaths import Dead
+from rankbench.runner.processes import Dead
 from rankbench.runner.share import open_shared
 
 __all__ = ["Crew"]

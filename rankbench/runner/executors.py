@@ -14,8 +14,8 @@ from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.protocols.isolation import is_ours
 from rankbench.runner.blocks import run_block
 from rankbench.runner.crew import Crew
-from rankbench.runner.deaths import Dead, apart, failed, placed
 from rankbench.runner.foreign import run_foreign
+from rankbench.runner.processes import Dead, apart, failed, placed
 from rankbench.runner.share import shared
 
 __all__ = ["LIMIT", "run_here", "run_in_pool", "warm_up_all"]

@@ -10,8 +10,8 @@ from functools import partial
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import vetted
-from rankbench.runner.deaths import Dead, apart, failed
 from rankbench.runner.lending import lender
+from rankbench.runner.processes import Dead, apart, failed
 from rankbench.runner.remote import Remote
 from rankbench.runner.share import write_shared
 

@@ -10,7 +10,7 @@ from rankbench.digest import blas_cores, code_digest, cpu_class, version
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.metric import Metric
 from rankbench.plugin import manager
-from rankbench.protocols.cells import points
+from rankbench.protocols.ownership import points
 from rankbench.runner.plan import Planned
 
 __all__ = ["LIBRARIES", "run_facts", "suite_record"]

@@ -23,8 +23,8 @@ from typing import IO
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.guard import printable
 from rankbench.kinds.protocol import BlockTask
-from rankbench.runner.deaths import Dead
 from rankbench.runner.lending import Lender, lender
+from rankbench.runner.processes import Dead
 from rankbench.runner.wire import result_from_bytes, task_from_json, task_to_json
 
 __all__ = ["MOST", "Remote", "main"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
+from rankbench.scaffold.new_suite import write_suite
 from rankbench.scaffold.plugin import COMPILED_KINDS, PLUGIN_KINDS, of_this_python, write_plugin
-from rankbench.scaffold.suite import write_suite
 
 __all__ = ["COMPILED_KINDS", "PLUGIN_KINDS", "of_this_python", "write_plugin", "write_suite"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from rankbench.errors import SpecError, nearest
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import KINDS, SUITE, plural_of
-from rankbench.scaffold.names import Names
+from rankbench.scaffold.plugin_names import Names
 from rankbench.scaffold.templates import filled, write_all
 
 __all__ = ["COMPILED_KINDS", "PLUGIN_KINDS", "of_this_python", "write_plugin"]

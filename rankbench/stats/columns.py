@@ -83,7 +83,7 @@ class _Differences:
 
     def variances(self) -> NDArray[np.float64]:
         """Return each difference's variance, shape (P,)."""
-        from rankbench.stats.kernels.differences import variances
+        from rankbench.stats.kernels.column_differences import variances
 
         found = np.empty(self.count)
         variances(np.ascontiguousarray(self.of), found)
@@ -91,7 +91,7 @@ class _Differences:
 
     def largest(self, centre: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return each row's largest studentized deviation, shape (N,)."""
-        from rankbench.stats.kernels.differences import largest
+        from rankbench.stats.kernels.column_differences import largest
 
         found = np.empty(self.rows)
         largest(np.ascontiguousarray(self.of), centre, scale, found)

@@ -8,7 +8,7 @@ file that can be copied.
 Everything is under a digest (`rankbench.store.seals`): each row of results has one of its own,
 each block one of its rows' digests and of the block before it, and the only row of ``head`` says
 what the last block's is, and the plan's. All of them are looked at when the file is opened, and a
-row's again when it is read. What no row is part of may be damaged (`rankbench.store.repair`).
+row's again when it is read. What no row is part of may be damaged (`rankbench.store.journal_repair`).
 There is no index, which could lead to other rows than the table holds: what was found while
 checking is remembered by its place. To open a journal of 83 MB takes half a second, a tenth of it
 for pages that hold no row; one that must be copied or repaired takes 1.8 s.
@@ -28,8 +28,8 @@ from rankbench.errors import StoreError
 from rankbench.kinds.cell import Curve, Split
 from rankbench.store.contents import COLUMNS, Contents, Place, StoredCell, read_contents
 from rankbench.store.file import MOVE, JournalFile
+from rankbench.store.journal_repair import copied, is_sound, repaired
 from rankbench.store.records import Member, SuiteRecord
-from rankbench.store.repair import copied, is_sound, repaired
 from rankbench.store.seals import sealed
 
 __all__ = ["Journal"]

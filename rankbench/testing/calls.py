@@ -19,8 +19,8 @@ from rankbench.kinds.penalty import Penalty
 from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import samples
-from rankbench.testing.problems import problems
-from rankbench.testing.results import CheckSkipped
+from rankbench.testing.check_results import CheckSkipped
+from rankbench.testing.small_problems import problems
 from rankbench.testing.subjects import Subject
 
 __all__ = ["CALLED", "Call", "calls", "copied", "edge_calls", "outputs"]
@@ -258,7 +258,7 @@ def _method(it: Method, label: str, design: Queries, said: Comparisons, entropy:
 def fitted_scores(fitted: Any, queries: Queries) -> NDArray[np.float64]:
     """Return a method's scores of items, shape (N,), by the way that it offers."""
     from rankbench.protocols.isolation import problem_with
-    from rankbench.testing.results import CheckFailed
+    from rankbench.testing.check_results import CheckFailed
 
     if trouble := problem_with(fitted):
         raise CheckFailed(trouble)

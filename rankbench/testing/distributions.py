@@ -15,9 +15,9 @@ from rankbench.plugin.kinds import KINDS, SUITE, kind_of
 from rankbench.plugin.loading import OURSELVES
 from rankbench.scaffold import of_this_python
 from rankbench.spec import parse
+from rankbench.testing.check_results import CheckResult
 from rankbench.testing.isolated import Isolated, Lost, labelled
-from rankbench.testing.results import CheckResult
-from rankbench.testing.run import unexecuted
+from rankbench.testing.run_checks import unexecuted
 
 __all__ = ["check_named", "distributions"]
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from rankbench.plugin.kinds import KINDS, SUITE, base_of
 from rankbench.plugin.loading import OURSELVES, load
-from rankbench.testing.results import CheckResult
+from rankbench.testing.check_results import CheckResult
 
 __all__ = ["Isolated", "Lost", "Survey", "labelled"]
 
@@ -144,7 +144,7 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
     from rankbench.errors import RankbenchError
     from rankbench.plugin import manager
     from rankbench.testing.catalog import named
-    from rankbench.testing.run import run_check
+    from rankbench.testing.run_checks import run_check
     from rankbench.testing.subjects import subject_of
 
     try:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.loss import Loss
-from rankbench.testing.results import CheckFailed
+from rankbench.testing.check_results import CheckFailed
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import samples
-from rankbench.testing.results import CheckSkipped
+from rankbench.testing.check_results import CheckSkipped
 from rankbench.testing.subjects import Subject
 
 __all__ = ["Objective", "objectives"]

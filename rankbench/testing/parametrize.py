@@ -8,7 +8,7 @@ from typing import Any
 
 from rankbench.component import Component
 from rankbench.testing.catalog import checks_for
-from rankbench.testing.run import run_check, validated
+from rankbench.testing.run_checks import run_check, validated
 from rankbench.testing.subjects import subject_of
 
 __all__ = ["parametrize_with_checks"]

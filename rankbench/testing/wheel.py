@@ -22,9 +22,9 @@ from urllib.request import url2pathname
 from rankbench.errors import InputError, SpecError, closest
 from rankbench.plugin.blocked import normalized
 from rankbench.scaffold import of_this_python
+from rankbench.testing.check_results import CheckResult
 from rankbench.testing.distributions import distributions
-from rankbench.testing.environment import Installation
-from rankbench.testing.results import CheckResult
+from rankbench.testing.installation import Installation
 
 __all__ = ["check_wheel"]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from rankbench.aggregators.likelihood import laplacian
+from rankbench.aggregators.likelihood import laplacian_system
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.counts.count import count_pairs
 from rankbench.errors import InputError
@@ -105,7 +105,7 @@ def test_ties_are_half_wins_or_nothing() -> None:
 
 @pytest.mark.parametrize("dense", [True, False])
 def test_a_long_path_is_solved_directly(monkeypatch: pytest.MonkeyPatch, dense: bool) -> None:
-    monkeypatch.setattr(laplacian, "DENSE_SYSTEM", 1500 if dense else 0)
+    monkeypatch.setattr(laplacian_system, "DENSE_SYSTEM", 1500 if dense else 0)
     m = 300
     i = np.arange(m - 1)
     wins = 1 + i % 3

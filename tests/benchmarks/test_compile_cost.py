@@ -13,7 +13,7 @@ from numba import njit
 from test_lockstep_speed import NOTHING, STEP, block, contenders, lockstep
 
 from rankbench.kernels.signatures import PHI, Kernel
-from rankbench.methods.erm.kernels import columns, targets
+from rankbench.methods.erm.kernels import contender_columns, targets
 from rankbench.methods.erm.kernels import lockstep as loop
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.plugin import manager
@@ -58,7 +58,7 @@ def compiled() -> dict[str, int]:
     """Return how many forms of each of the runner's functions have been compiled."""
     return {
         f"{module.__name__}.{name}": len(value.signatures)
-        for module in (loop, columns, targets)
+        for module in (loop, contender_columns, targets)
         for name, value in vars(module).items()
         if hasattr(value, "signatures")
     }

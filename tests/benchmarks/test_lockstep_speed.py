@@ -20,9 +20,9 @@ from rankbench.kernels.random import seed_state
 from rankbench.kinds.method import Block, Method
 from rankbench.kinds.queries import Queries
 from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
 from rankbench.methods.erm.erm import ERM
 from rankbench.methods.erm.lockstep import Lockstep
-from rankbench.methods.erm.tables import TargetPlan, judged_arrays
 from rankbench.plugin.manager import get
 
 QUERIES, M, D, N = 100, 100, 136, 160_000

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from rankbench import api
-from rankbench.reports.notices import Notice
+from rankbench.reports.run_notices import Notice
 from rankbench.runner.plan import Planned
 
 

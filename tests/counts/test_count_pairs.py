@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rankbench.counts import tables
+from rankbench.counts import thread_tables
 from rankbench.counts.count import count_pairs
 from rankbench.counts.scan import count_log
-from rankbench.counts.tables import ROWS
+from rankbench.counts.thread_tables import ROWS
 from rankbench.errors import InputError
 from rankbench.kinds.counts import PairCounts
 
@@ -46,14 +46,14 @@ def draw(
 @pytest.fixture(params=["tables", "runs"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Count in tables of all pairs, or in sorted runs; chunks of 64 rows, so that there are many."""
-    monkeypatch.setattr(tables, "ROWS", 64)
+    monkeypatch.setattr(thread_tables, "ROWS", 64)
     monkeypatch.setattr("rankbench.counts.count.ROWS", 64)
     for module in ("scan", "stream"):
         monkeypatch.setattr(f"rankbench.counts.{module}.ROWS", 64)
-    monkeypatch.setattr(tables, "BUFFER", 128)
-    monkeypatch.setattr(tables, "FEWEST", 2)
+    monkeypatch.setattr(thread_tables, "BUFFER", 128)
+    monkeypatch.setattr(thread_tables, "FEWEST", 2)
     if request.param == "runs":
-        monkeypatch.setattr(tables, "DENSE_ITEMS", 4)
+        monkeypatch.setattr(thread_tables, "DENSE_ITEMS", 4)
     return str(request.param)
 
 
@@ -82,8 +82,8 @@ def test_any_size(seed: int, n: int, m: int) -> None:
     expected = naive(winners, losers, weights, ties)
     assert as_dictionary(count_pairs(winners, losers, weights=weights, ties=ties, m=m)) == expected
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "DENSE_ITEMS", 0)
-        patch.setattr(tables, "BUFFER", tables.ROWS)
+        patch.setattr(thread_tables, "DENSE_ITEMS", 0)
+        patch.setattr(thread_tables, "BUFFER", thread_tables.ROWS)
         assert as_dictionary(count_pairs(winners, losers, weights=weights, ties=ties, m=m)) == expected
 
 
@@ -227,8 +227,8 @@ def test_the_first_of_several_bad_rows_is_named_and_nothing_unpacked_is_sorted(
 ) -> None:
     for module in ("count", "scan", "stream"):
         monkeypatch.setattr(f"rankbench.counts.{module}.ROWS", 64)
-    monkeypatch.setattr(tables, "BUFFER", 8 * 64)
-    monkeypatch.setattr(tables, "DENSE_ITEMS", 40)
+    monkeypatch.setattr(thread_tables, "BUFFER", 8 * 64)
+    monkeypatch.setattr(thread_tables, "DENSE_ITEMS", 40)
     rng = np.random.default_rng(m)
     for first in (3, 64 * 5 + 1, 64 * 14 + 6):
         winners = rng.integers(0, m, 64 * 40).astype(np.int32)

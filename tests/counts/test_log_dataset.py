@@ -14,8 +14,8 @@ import pytest
 import rankbench
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.protocol import Prepared
-from rankbench.protocols import votes as protocol_votes
-from rankbench.protocols.votes import votes_of
+from rankbench.protocols import log_votes as protocol_votes
+from rankbench.protocols.log_votes import votes_of
 from rankbench.runner.prepare import protocol_of
 from rankbench.runner.share import open_shared, shared
 

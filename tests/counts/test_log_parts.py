@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.counts import parquet, scan
+from rankbench.counts import parquet_log, scan
 from rankbench.counts.parts import Tree
 from rankbench.counts.scan import count_log, count_log_clusters
-from rankbench.counts.tables import ROWS
+from rankbench.counts.thread_tables import ROWS
 from rankbench.data.convert import convert
 from rankbench.errors import InputError
 from rankbench.kinds.counts import ClusterCounts, PairCounts
@@ -206,8 +206,8 @@ def test_any_rows_of_any_files_can_be_cut_out(tmp_path_factory: pytest.TempPathF
     for k, (begin, end) in enumerate([(0, 3), (3, 250), (250, 251), (251, 500)]):
         path = folder / f"{k}.parquet"
         log.slice(begin, end - begin).write_parquet(path, row_group_size=50)
-        files.append(parquet.ParquetFile(path, end - begin, path.stat().st_size))
-    rows = parquet.ParquetLog(folder, tuple(files)).cut(first, count)
+        files.append(parquet_log.ParquetFile(path, end - begin, path.stat().st_size))
+    rows = parquet_log.ParquetLog(folder, tuple(files)).cut(first, count)
     assert rows.unreadable() is None
     assert rows.frame().collect().equals(log.slice(first, count))
     assert rows.numbered().collect()["row"].to_list() == list(range(first, min(first + count, 500)))

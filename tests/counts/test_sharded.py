@@ -19,7 +19,7 @@ import rankbench
 from rankbench.cli import main
 from rankbench.counts.scan import count_log, count_log_clusters
 from rankbench.counts.sharded import count_log_clusters_on_cluster, count_log_on_cluster
-from rankbench.counts.tables import ROWS
+from rankbench.counts.thread_tables import ROWS
 from rankbench.data.convert import convert
 from rankbench.errors import ExecutorError, InputError, SpecError
 from rankbench.kinds.counts import ClusterCounts, PairCounts
@@ -214,7 +214,7 @@ def test_a_bad_row_is_named_as_locally(cluster: Cluster, shards: Path, tmp_path:
 def test_workers_that_do_not_see_the_log_are_named(
     cluster: Cluster, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rankbench.counts.parquet import ParquetLog, Rows
+    from rankbench.counts.parquet_log import ParquetLog, Rows
 
     cut = ParquetLog.cut
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rankbench.data.readers.csv import CsvReader
 from rankbench.data.readers.csv_lines import blank_end, check_lines
-from rankbench.data.readers.text import chunks
+from rankbench.data.readers.text_lines import chunks
 from rankbench.errors import InputError
 
 

@@ -7,8 +7,8 @@ import re
 import polars as pl
 import pytest
 
+from rankbench.counts.log_source import open_source
 from rankbench.counts.scan import count_log
-from rankbench.counts.source import open_source
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError
 from rankbench.kinds.table_check import RawTable

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from rankbench.data.readers import letor_lines, text
+from rankbench.data.readers import letor_lines, text_lines
 from rankbench.data.readers.kernels import letor as kernel
 from rankbench.data.readers.letor import LetorReader
 from rankbench.errors import InputError
@@ -131,7 +131,7 @@ def test_chunks_do_not_show(tmp_path, monkeypatch, size):
     path = tmp_path / "log.txt"
     path.write_text("".join(f"{i % 3} qid:q{i // 7} 1:{i} 2:{-i}\n" for i in range(70)))
     whole = LetorReader().scan(path).collect()
-    monkeypatch.setattr(letor_lines, "chunks", lambda p: text.chunks(p, size))
+    monkeypatch.setattr(letor_lines, "chunks", lambda p: text_lines.chunks(p, size))
     assert LetorReader().scan(path).collect().equals(whole)
     assert whole["x"].to_numpy()[:, 0].tolist() == list(range(70))
 
@@ -235,11 +235,11 @@ def test_bytes_that_are_not_utf8(tmp_path):
 
 
 def test_one_endless_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "_LONGEST_LINE", 1 << 10)
+    monkeypatch.setattr(text_lines, "_LONGEST_LINE", 1 << 10)
     path = tmp_path / "log.txt"
     path.write_bytes(b"1 qid:1 1:1\n" + b"1" * 5000)
     with pytest.raises(InputError, match="longer than"):
-        list(text.chunks(path, 256))
+        list(text_lines.chunks(path, 256))
 
 
 def test_a_missing_file_names_the_nearest(tmp_path):

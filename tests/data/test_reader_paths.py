@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import rankbench
 from rankbench.cli import main
-from rankbench.counts.source import open_source
+from rankbench.counts.log_source import open_source
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError
 from rankbench.kinds.reader import existing

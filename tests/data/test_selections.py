@@ -5,8 +5,8 @@ from data_paths import needs, real
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.data.tables.selections.clicks import reduce_clicks
 from rankbench.data.tables.selections.load import load_selections, take_selections
+from rankbench.data.tables.selections.several_clicks import reduce_clicks
 from rankbench.data.tables.validate import validate
 from rankbench.errors import InputError
 from rankbench.kinds.dataset import Dataset

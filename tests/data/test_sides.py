@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankbench.counts.source import open_source
+from rankbench.counts.log_source import open_source
 from rankbench.data.readers.csv import CsvReader
 from rankbench.errors import InputError
 from rankbench.ranking.aggregate import aggregate

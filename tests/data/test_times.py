@@ -17,9 +17,9 @@ from rankbench.counts.votes import Votes, load_votes
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.csv import CsvReader
-from rankbench.data.tables.comparisons.columns import guess, parse_columns
+from rankbench.data.tables.comparisons.column_meanings import guess, parse_columns
 from rankbench.data.tables.validate import validate
-from rankbench.describe.votes import describe_votes
+from rankbench.describe.comparisons import describe_votes
 from rankbench.errors import InputError
 from rankbench.protocols.folds import cut_groups, grouping_of, sizes_of
 

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.counts.source import open_source
+from rankbench.counts.log_source import open_source
 from rankbench.counts.votes import load_votes
 from rankbench.data.tables.validate import validate
 from rankbench.describe.describe import describe

@@ -14,8 +14,8 @@ from scipy.stats import binom, binomtest
 from rankbench.counts.count import count_pairs
 from rankbench.data.tables.validate import validate
 from rankbench.describe import judges, majority
+from rankbench.describe.comparisons import describe_votes
 from rankbench.describe.lookalikes import lookalikes, odd, skeleton
-from rankbench.describe.votes import describe_votes
 
 VOTES = st.lists(
     st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda v: v[0] != v[1]), min_size=1, max_size=60

@@ -80,7 +80,7 @@ def originals(kind: str) -> dict[str, bytes]:
 
 def read(kind: str, path: Path) -> None:
     from rankbench.data.readers.choose import choose_reader
-    from rankbench.suites.load import read_suite
+    from rankbench.suites.suite_files import read_suite
 
     if kind == "suites":
         read_suite(path)

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-import rankbench.optimizers.differences as differences_module
+import rankbench.optimizers.pair_differences as differences_module
 from rankbench import get
 from rankbench.errors import SpecError
 from rankbench.kinds.method import Method
-from rankbench.optimizers.differences import PairDifferences
 from rankbench.optimizers.hinge_dual import HingeDual, HingeRisk
+from rankbench.optimizers.pair_differences import PairDifferences
 from rankbench.optimizers.problems import PairwiseProblem
 from rankbench.surrogates.pairwise_hinge import PairwiseHinge
 from rankbench.surrogates.pairwise_logistic import PairwiseLogistic

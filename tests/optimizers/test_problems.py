@@ -10,8 +10,8 @@ from rankbench.component import Component
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.queries import Comparisons
 from rankbench.kinds.surrogate import PairwiseSurrogate
-from rankbench.optimizers.differences import PairDifferences
-from rankbench.optimizers.pairs import BlockPairs
+from rankbench.optimizers.pair_counts import BlockPairs
+from rankbench.optimizers.pair_differences import PairDifferences
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.surrogates import PairwiseLogistic, PairwiseSquared
 

@@ -7,7 +7,7 @@ from sklearn.linear_model import Ridge
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.optimizers import LBFGS, Newton
-from rankbench.optimizers.scores import ScoreProblem
+from rankbench.optimizers.score_problem import ScoreProblem
 from rankbench.surrogates import CrossEntropy, LinearPower, ListNet, OrderPreserving, OrderPreservingERR, Regression
 
 SURROGATES = [

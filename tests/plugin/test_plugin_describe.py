@@ -18,7 +18,7 @@ from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.losses import NDCG
 from rankbench.models.linear import LinearModel
 from rankbench.plugin import manager
-from rankbench.plugin.describe import compiled, describe, parameters, plain
+from rankbench.plugin.component_description import compiled, describe, parameters, plain
 from rankbench.plugin.loading import load
 from rankbench.plugin.resolve import reference
 

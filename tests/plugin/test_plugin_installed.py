@@ -154,7 +154,7 @@ def test_strict_mode_ends_with_an_error(rankbench):
 def test_nothing_of_this_imports_numba_or_polars(site):
     program = (
         "import sys; from rankbench.plugin import manager; manager.statuses(); "
-        "from rankbench.plugin.describe import describe; from rankbench.plugin.kinds import KINDS; "
+        "from rankbench.plugin.component_description import describe; from rankbench.plugin.kinds import KINDS; "
         "[describe(kind, name) for kind in KINDS for name in manager.names(kind)]; "
         "print({'numba', 'polars'} & sys.modules.keys())"
     )

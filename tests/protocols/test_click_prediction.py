@@ -12,8 +12,8 @@ from click_blocks import execute
 import rankbench
 from rankbench.aggregators import Borda, Cascade, ClickModel, SelectionAggregator
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
-from rankbench.data.tables.selections.clicks import reduce_clicks
 from rankbench.data.tables.selections.load import load_selections, take_selections
+from rankbench.data.tables.selections.several_clicks import reduce_clicks
 from rankbench.data.tables.validate import validate
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.cell import problem_with

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.counts.dataset import log_file
+from rankbench.counts.log_file import log_file
 from rankbench.kinds.cell import RANKING, BlockKey
 from rankbench.kinds.protocol import BlockTask
 from rankbench.protocols.items import Items

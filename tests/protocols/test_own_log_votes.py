@@ -17,8 +17,8 @@ from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.protocols import own_log
 from rankbench.protocols.items import Items
+from rankbench.protocols.log_votes import pack_votes, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
-from rankbench.protocols.votes import pack_votes, unpack_votes, votes_of
 
 
 def test_no_votes(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from rankbench.protocols import theory
 from rankbench.protocols.repair import ROUNDING, Repair
 from rankbench.protocols.theory import Theory
 from rankbench.theory.consistency import consistency
-from rankbench.theory.populations import draw_populations
+from rankbench.theory.noise_populations import draw_populations
 from rankbench.theory.settings import GRAPHS
 
 

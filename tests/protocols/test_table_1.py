@@ -18,7 +18,7 @@ from rankbench.kinds.method import Fitted, Method
 from rankbench.kinds.protocol import BlockTask
 from rankbench.protocols.table_1 import Table1
 from rankbench.stats.corrected_t import widening
-from rankbench.suites.load import load_suite
+from rankbench.suites.suite_files import load_suite
 
 SMALL = "movielens-like:users=80,movies=120,ratings=4000,seed=3"
 DATA = os.environ.get("RANKBENCH_DATA", "")

@@ -8,11 +8,11 @@ import pytest
 
 import rankbench
 from rankbench.aggregators import BradleyTerry, Elo
-from rankbench.counts.source import LogSource, open_source
+from rankbench.counts.log_source import LogSource, open_source
 from rankbench.errors import SpecError
 from rankbench.ranking import intervals as kinds
 from rankbench.ranking.intervals import by_judge, check_cells, chosen_intervals, facts_of
-from rankbench.ranking.load import load_log
+from rankbench.ranking.log_loading import load_log
 
 
 def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:

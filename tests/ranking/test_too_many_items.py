@@ -11,7 +11,7 @@ import pytest
 from ranked_logs import rank_items
 
 import rankbench
-from rankbench.counts.dataset import log_file
+from rankbench.counts.log_file import log_file
 from rankbench.counts.votes import Votes, load_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import MOST_DENSE, Aggregator

@@ -14,7 +14,7 @@ import pytest
 
 from rankbench.errors import SpecError
 from rankbench.scaffold import write_plugin
-from rankbench.suites.load import load_suite
+from rankbench.suites.suite_files import load_suite
 
 SUITE = """
 name = "brought"

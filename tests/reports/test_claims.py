@@ -11,7 +11,7 @@ import pytest
 import synthetic
 from synthetic import Contender, Plan
 
-from rankbench.reports.claims import Answer, answers
+from rankbench.reports.claim_answers import Answer, answers
 from rankbench.reports.sample import Sampler
 from rankbench.store.journal import Journal
 

@@ -29,7 +29,7 @@ from rankbench.store.journal import Journal
 from rankbench.suites.figures import curves
 from rankbench.suites.figures.curves import Curves
 from rankbench.suites.figures.lines import line_names, lines, parameter_value
-from rankbench.suites.load import read_suite
+from rankbench.suites.suite_files import read_suite
 
 
 def drawn(sampler: Sampler, figure: Figure) -> Canvas:

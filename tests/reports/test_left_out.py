@@ -10,8 +10,8 @@ import synthetic
 
 from rankbench.kinds.figure import Cast
 from rankbench.reports.figures import casts_of
-from rankbench.reports.notices import Notice
 from rankbench.reports.report import report
+from rankbench.reports.run_notices import Notice
 from rankbench.reports.sample import Sampler
 from rankbench.store.journal import Journal
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rankbench.reports.cases import Case
-from rankbench.reports.differences import Differences
+from rankbench.reports.contender_differences import Differences
 from rankbench.reports.evaluations import Evaluation
 from rankbench.reports.recommendation import said
 from rankbench.reports.standings import Standing

@@ -172,16 +172,16 @@ def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pyt
     from rankbench.kinds.cell import BlockKey
     from rankbench.kinds.protocol import BlockTask
     from rankbench.protocols.btl import BTL
-    from rankbench.runner import deaths
+    from rankbench.runner import processes
 
     inside = {"erm": set(), "one": {"a"}, "two": {"b"}, "both": {"a"}, "ndcg": set(), "own": {"c"}}
-    monkeypatch.setattr(deaths, "points", lambda kind, text: [text])
-    monkeypatch.setattr(deaths, "strangers", lambda it: inside.get(it, set()))
+    monkeypatch.setattr(processes, "points", lambda kind, text: [text])
+    monkeypatch.setattr(processes, "strangers", lambda it: inside.get(it, set()))
     cells = {"1": "one", "2": "erm", "3": "two", "4": "both", "5": "erm"}
     task = BlockTask(BlockKey("btl", "", 1, 0, 0), 0, ("ndcg",), cells)
-    ours, foreign = deaths.grouped([task], [BTL()])
+    ours, foreign = processes.grouped([task], [BTL()])
     assert [list(part.cells) for part in ours] == [["2", "5"]]
     assert [list(part.cells) for part in foreign] == [["1", "4"], ["3"]]
-    ours, foreign = deaths.grouped([replace(task, losses=("ndcg", "own"))], [BTL()])
+    ours, foreign = processes.grouped([replace(task, losses=("ndcg", "own"))], [BTL()])
     assert ours == []
     assert [list(part.cells) for part in foreign] == [["1", "4"], ["2", "5"], ["3"]]

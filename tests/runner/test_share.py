@@ -14,8 +14,8 @@ import rankbench
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.protocol import BlockTask, Prepared, pack
-from rankbench.runner.deaths import placed
 from rankbench.runner.prepare import protocol_of
+from rankbench.runner.processes import placed
 from rankbench.runner.share import open_shared, shared, spec_of
 
 
@@ -125,13 +125,13 @@ def test_a_population_that_is_an_object_is_asked_in_one_process_whatever_the_wor
 
 
 def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankbench.runner import deaths
+    from rankbench.runner import processes
 
     own = OwnClicks(queries=4, items=6, shown=5)
     protocol = protocol_of("selection")
     task = BlockTask(BlockKey("selection", "", 1, 0, 0), 0, (), {"1": "theirs", "2": "ours"})
-    monkeypatch.setattr(deaths, "points", lambda kind, text: [text])
-    monkeypatch.setattr(deaths, "strangers", lambda part: {"them"} if part == "theirs" else set())
+    monkeypatch.setattr(processes, "points", lambda kind, text: [text])
+    monkeypatch.setattr(processes, "strangers", lambda part: {"them"} if part == "theirs" else set())
     places: Any = placed([task], [Prepared(protocol, own, "", {})])
     assert [list(part.cells) for part in places.here] == [["2"]]
     assert not places.ours

@@ -18,7 +18,7 @@ from rankbench.errors import InputError, SpecError
 from rankbench.plugin.loading import load
 from rankbench.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_plugin, write_suite
 from rankbench.scaffold.templates import write_all
-from rankbench.suites.load import load_suite
+from rankbench.suites.suite_files import load_suite
 from rankbench.testing import check_component
 
 ROOT = Path(__file__).resolve().parents[2]

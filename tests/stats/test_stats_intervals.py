@@ -15,7 +15,7 @@ from rankbench.stats.bootstrap import crossed
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws, pairs
 from rankbench.stats.corrected_t import widened, widening
 from rankbench.stats.critical import VarianceSources
-from rankbench.stats.draws import mean_intervals
+from rankbench.stats.draw_intervals import mean_intervals
 from rankbench.stats.equivalence import equivalent, not_equivalent
 from rankbench.stats.ranks import rank_ranges
 from rankbench.stats.simultaneous import Intervals, simultaneous

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankbench.errors import InputError, SpecError
-from rankbench.suites.load import load_suite
+from rankbench.suites.suite_files import load_suite
 
 TOP = 'name = "own"\ntitle = "Own"\n'
 EXPERIMENT = """

@@ -10,7 +10,7 @@ import pytest
 from rankbench import api
 from rankbench.plugin import manager
 from rankbench.runner.prepare import dataset_of, protocol_of
-from rankbench.suites.load import load_suite, read_suite
+from rankbench.suites.suite_files import load_suite, read_suite
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "suites.md"
 FEW = "movielens-like:users=200,movies=300,ratings=12000"

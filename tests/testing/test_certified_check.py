@@ -9,7 +9,7 @@ import pytest
 
 import rankbench
 from rankbench.testing.catalog import named
-from rankbench.testing.run import run_check
+from rankbench.testing.run_checks import run_check
 from rankbench.testing.subjects import subject_of
 
 

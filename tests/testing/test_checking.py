@@ -9,9 +9,9 @@ import rankbench
 from rankbench.errors import SpecError
 from rankbench.testing import CheckResult, check_component, checks_for, parametrize_with_checks, summary
 from rankbench.testing.catalog import Check, all_checks
+from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.kernelcalls import Guarded
-from rankbench.testing.results import CheckFailed
-from rankbench.testing.run import run_check, unexecuted
+from rankbench.testing.run_checks import run_check, unexecuted
 from rankbench.testing.state import State
 from rankbench.testing.subjects import subject_of
 

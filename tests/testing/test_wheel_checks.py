@@ -13,7 +13,7 @@ import pytest
 from rankbench.errors import InputError, SpecError
 from rankbench.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_plugin
 from rankbench.testing import wheel as wheels
-from rankbench.testing.environment import Installation
+from rankbench.testing.installation import Installation
 from rankbench.testing.wheel import check_wheel
 
 pytest.importorskip("hatchling", reason="the build backend is part of requirements/dev.txt")

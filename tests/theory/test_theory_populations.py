@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rankbench.kernels.random import seed_state
 from rankbench.theory.graphs import difference_graph, is_acyclic, is_low_noise
-from rankbench.theory.kernels.votes import draw_votes
-from rankbench.theory.populations import draw_populations, paper_populations
+from rankbench.theory.kernels.drawn_votes import draw_votes
+from rankbench.theory.noise_populations import draw_populations, paper_populations
 from rankbench.theory.settings import GRAPHS
 
 

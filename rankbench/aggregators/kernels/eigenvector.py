@@ -9,8 +9,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.mean_log_odds import mean_log_odds
+from rankbench.aggregators.kernels.pair_table import add_up
 from rankbench.aggregators.kernels.priorities import on_scale
-from rankbench.aggregators.kernels.tables import add_up
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["eigenvector", "geometric_mean"]

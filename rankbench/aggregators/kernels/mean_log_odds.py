@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.tables import add_up, take
+from rankbench.aggregators.kernels.pair_table import add_up, take
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["mean_log_odds", "parameters"]

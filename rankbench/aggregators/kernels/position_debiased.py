@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.clicks import ratios
+from rankbench.aggregators.kernels.click_rates import ratios
 from rankbench.kernels.signatures import SELECT
 
 __all__ = ["position_debiased"]

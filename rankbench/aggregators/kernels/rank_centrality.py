@@ -19,8 +19,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.aggregators.kernels.pair_table import add_up
 from rankbench.aggregators.kernels.priorities import on_scale
-from rankbench.aggregators.kernels.tables import add_up
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["rank_centrality"]

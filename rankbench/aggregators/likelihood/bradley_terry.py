@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.likelihood.complete import fast_rows
-from rankbench.aggregators.likelihood.laplacian import PATIENCE, Laplacian
+from rankbench.aggregators.likelihood.laplacian_system import PATIENCE, Laplacian
+from rankbench.aggregators.likelihood.padded_rows import fast_rows
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.counts import PairCounts, TieRule
 from rankbench.kinds.scales import Scales, connected, strongly_connected, within

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
-from rankbench.aggregators.likelihood.laplacian import Laplacian
+from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import InputError
 from rankbench.kinds.aggregator import MOST_DENSE
 from rankbench.kinds.counts import ClusterCounts, PairCounts

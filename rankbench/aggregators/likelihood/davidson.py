@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.bradley_terry import check_ridge, fit_bradley_terry
-from rankbench.aggregators.likelihood.laplacian import Laplacian
+from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.scales import Scales, connected, strongly_connected, within

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
-from rankbench.aggregators.likelihood.complete import fast_rows
+from rankbench.aggregators.likelihood.padded_rows import fast_rows
 from rankbench.errors import InputError
 from rankbench.kinds.resamples import Resamples
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from rankbench.data.readers.text import head
+from rankbench.data.readers.text_lines import head
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader, existing
 from rankbench.plugin.manager import component_class, names

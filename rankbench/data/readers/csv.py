@@ -55,7 +55,7 @@ class CsvReader(Reader):
         import polars as pl
 
         from rankbench.data.readers.csv_lines import blank_end, check_lines
-        from rankbench.data.readers.text import chunks
+        from rankbench.data.readers.text_lines import chunks
         from rankbench.data.tables.checks import checked
 
         existing(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rankbench.data.readers.text import chunks, lines
+from rankbench.data.readers.text_lines import chunks, lines
 from rankbench.errors import InputError
 
 __all__ = ["blank_end", "check_lines"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankbench.data.readers.text import lines
+from rankbench.data.readers.text_lines import lines
 from rankbench.errors import InputError
 from rankbench.text import shown
 

@@ -66,8 +66,8 @@ class LetorReader(Reader):
         """Return the items; see `Reader.scan`. Counts the features at once unless d is given."""
         from polars.io.plugins import register_io_source
 
+        from rankbench.data.readers.frame_source import io_source
         from rankbench.data.readers.letor_lines import LetorFile
-        from rankbench.data.readers.source import io_source
 
         file = LetorFile(existing(path), self.d, self.zero_based, self.allow_single)
         return register_io_source(io_source(file.batches), schema=file.schema())

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rankbench.data.readers.groups import Groups, alone, find_groups
 from rankbench.data.readers.kernels import letor as kernel
-from rankbench.data.readers.text import Chunk, chunks
+from rankbench.data.readers.text_lines import Chunk, chunks
 from rankbench.data.tables.items.schema import items_schema
 from rankbench.errors import InputError
 from rankbench.text import shown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.readers.text import lines
+from rankbench.data.readers.text_lines import lines
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader, existing
 from rankbench.text import shown

@@ -52,7 +52,7 @@ class NdjsonReader(Reader):
         """Return the table; see `Reader.scan`."""
         import polars as pl
 
-        from rankbench.data.readers.text import head, unmarked
+        from rankbench.data.readers.text_lines import head, unmarked
         from rankbench.data.tables.checks import checked
 
         # Polars takes a byte-order mark for a part of the first object.
@@ -67,7 +67,7 @@ class NdjsonReader(Reader):
 
 def _check_lines(path: Path) -> None:
     """Raise for the first line that is not a JSON object; Polars does not say where it is."""
-    from rankbench.data.readers.text import lines
+    from rankbench.data.readers.text_lines import lines
 
     empty = True
     for row, line in lines(path):
@@ -96,7 +96,7 @@ def _check_keys(path: Path) -> None:
     """
     import polars as pl
 
-    from rankbench.data.readers.text import chunks
+    from rankbench.data.readers.text_lines import chunks
 
     for chunk in chunks(path):
         texts = pl.Series(chunk.data.decode("utf-8").split("\n"), dtype=pl.String)

@@ -54,7 +54,7 @@ class PreflibReader(Reader):
         """Return the orders; see `Reader.scan`."""
         from polars.io.plugins import register_io_source
 
-        from rankbench.data.readers.source import io_source
+        from rankbench.data.readers.frame_source import io_source
         from rankbench.data.tables.orders.schema import orders_schema
 
         existing(path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.readers.text import lines
+from rankbench.data.readers.text_lines import lines
 from rankbench.data.tables.orders.schema import orders_schema
 from rankbench.errors import InputError
 from rankbench.text import shown

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.data.tables.selections.clicks import OffList, Several
+from rankbench.data.tables.selections.several_clicks import OffList, Several
 from rankbench.kinds.reader import Reader, existing
 from rankbench.text import shown
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.data.readers.text import Chunk
+    from rankbench.data.readers.text_lines import Chunk
 
 __all__ = ["YandexReader"]
 
@@ -61,7 +61,7 @@ class YandexReader(Reader):
         """Return the selections; see `Reader.scan`."""
         from polars.io.plugins import register_io_source
 
-        from rankbench.data.readers.source import io_source
+        from rankbench.data.readers.frame_source import io_source
         from rankbench.data.tables.selections.schema import selections_schema
 
         existing(path)
@@ -71,9 +71,9 @@ class YandexReader(Reader):
         """Yield the selections in pieces of bounded size."""
         import polars as pl
 
-        from rankbench.data.readers.text import chunks
-        from rankbench.data.tables.selections.clicks import reduce_clicks
+        from rankbench.data.readers.text_lines import chunks
         from rankbench.data.tables.selections.schema import selections_schema
+        from rankbench.data.tables.selections.several_clicks import reduce_clicks
         from rankbench.errors import InputError
 
         schema = selections_schema(part=False)

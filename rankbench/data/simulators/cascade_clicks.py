@@ -119,7 +119,7 @@ class CascadeClicks(ClickPopulation):
 
     def draw(self, n: int, entropy: Sequence[int]) -> Selections:
         """Draw n sessions; see `ClickPopulation.draw`."""
-        from rankbench.data.simulators.kernels.clicks import draw, group
+        from rankbench.data.simulators.kernels.cascade_clicks import draw, group
         from rankbench.kernels.random import seed_state
 
         length = self.length

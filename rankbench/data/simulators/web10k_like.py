@@ -77,7 +77,7 @@ class Web10kLike(Dataset):
         """Return the items as a stream: queries are generated as they are read."""
         from polars.io.plugins import register_io_source
 
-        from rankbench.data.readers.source import io_source
+        from rankbench.data.readers.frame_source import io_source
         from rankbench.data.tables.items.schema import items_schema
 
         schema = items_schema(self.features)

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from rankbench.data.readers.source import io_source
+from rankbench.data.readers.frame_source import io_source
 from rankbench.data.tables.recognize import clear, table_kinds, table_of
 from rankbench.kinds.table import TableKind
 from rankbench.kinds.table_check import RawTable
@@ -45,7 +45,7 @@ def checked(
         Called when Polars cannot read the file; raises an error that knows the place.
     columns : str
         What columns of votes mean, where they have not the usual names: see
-        `rankbench.data.tables.comparisons.columns.parse_columns`.
+        `rankbench.data.tables.comparisons.column_meanings.parse_columns`.
 
     Raises
     ------

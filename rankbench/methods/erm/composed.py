@@ -19,9 +19,10 @@ from rankbench.kinds.method import Block, Fitted
 from rankbench.kinds.optimizer import Fit, Problem, Solver, StepOptimizer
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.features import feature_matrix, stored_features
+from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
+from rankbench.methods.erm.feature_matrix import feature_matrix, stored_features
 from rankbench.methods.erm.interpreted import Interpreted, is_compiled
-from rankbench.methods.erm.kernels.columns import WINDOW, Path
+from rankbench.methods.erm.kernels.contender_columns import WINDOW, Path
 from rankbench.methods.erm.lockstep import Lockstep, record_steps
 from rankbench.methods.erm.risk import (
     MeanTarget,
@@ -33,10 +34,9 @@ from rankbench.methods.erm.risk import (
     single_target,
     tiled_product,
 )
-from rankbench.methods.erm.tables import TargetPlan, judged_arrays
 from rankbench.optimizers.penalized import PenalizedProblem
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
-from rankbench.optimizers.scores import ScoreProblem
+from rankbench.optimizers.score_problem import ScoreProblem
 from rankbench.returned import numbers
 from rankbench.seeds import STREAM
 

@@ -14,11 +14,11 @@ from rankbench.kinds.method import Block
 from rankbench.kinds.optimizer import StepOptimizer
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.kernels.columns import WINDOW, Path
+from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, scratch_for
+from rankbench.methods.erm.kernels.contender_columns import WINDOW, Path
 from rankbench.methods.erm.kernels.sampling import Judged
 from rankbench.methods.erm.kernels.targets import draw_sample
 from rankbench.methods.erm.lockstep import FEWEST, FRESH, unaveraged
-from rankbench.methods.erm.tables import TargetPlan, as_order, scratch_for
 
 __all__ = ["Interpreted", "is_compiled"]
 

@@ -12,11 +12,11 @@ from rankbench.kernels.signatures import EDGES, GRADIENT, PHI, STEP, WEIGH, Kern
 from rankbench.kinds.optimizer import StepOptimizer
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.kernels.columns import TILE, WINDOW, ContenderColumns, Path
+from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, compiled, packed
+from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, Path
 from rankbench.methods.erm.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
 from rankbench.methods.erm.kernels.sampling import Judged
 from rankbench.methods.erm.kernels.targets import Scratch, TargetTable, accumulate, single_targets, top_up
-from rankbench.methods.erm.tables import TargetPlan, as_order, compiled, packed
 
 __all__ = ["FEWEST", "FRESH", "Lockstep", "record_steps", "unaveraged"]
 

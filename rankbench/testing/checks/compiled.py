@@ -8,11 +8,11 @@ import numpy as np
 
 from rankbench.kinds.penalty import Penalty, PenaltyName
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
-from rankbench.plugin.describe import compiled
+from rankbench.plugin.component_description import compiled
 from rankbench.testing import kernelcalls, samples
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.close import apart
-from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
 TOLERANCE = 1e-7

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.checks.gradients import tangent
 from rankbench.testing.objectives import objectives
-from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
 CHORDS = 200

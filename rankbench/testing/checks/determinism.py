@@ -9,8 +9,8 @@ import numpy as np
 
 from rankbench.testing.calls import CALLED, calls, outputs
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.close import same
-from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.state import State
 from rankbench.testing.subjects import Subject
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rankbench.component import Property
 from rankbench.plugin.kinds import KINDS
 from rankbench.testing.catalog import check
-from rankbench.testing.results import CheckFailed
+from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.subjects import Subject
 
 

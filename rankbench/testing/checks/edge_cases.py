@@ -7,8 +7,8 @@ import warnings
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.testing.calls import CALLED, edge_calls
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.checks.outputs import well_formed
-from rankbench.testing.results import CheckFailed
 from rankbench.testing.subjects import Subject
 from rankbench.text import said
 

@@ -14,9 +14,9 @@ from rankbench.kinds.figure import Drawing
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.results import CurveIntervals
 from rankbench.kinds.suite import Figure
-from rankbench.stats.draws import MeanIntervals, mean_intervals
+from rankbench.stats.draw_intervals import MeanIntervals, mean_intervals
 from rankbench.testing.catalog import check
-from rankbench.testing.results import CheckFailed
+from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.subjects import Subject
 
 _LABELS = ("one", "two", "three")

@@ -6,8 +6,8 @@ import numpy as np
 
 from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.objectives import Objective, objectives
-from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
 STEP = 1e-5

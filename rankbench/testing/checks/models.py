@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.close import apart
-from rankbench.testing.results import CheckFailed
 from rankbench.testing.subjects import Subject
 
 

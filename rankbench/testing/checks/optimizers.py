@@ -11,8 +11,8 @@ from rankbench.errors import RankbenchError
 from rankbench.kinds.optimizer import Fit, Problem, Solver, StepOptimizer
 from rankbench.kinds.penalty import Penalty
 from rankbench.testing.catalog import check
-from rankbench.testing.problems import L2, problems, quadratic
-from rankbench.testing.results import CheckFailed, CheckSkipped
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
+from rankbench.testing.small_problems import L2, problems, quadratic
 from rankbench.testing.subjects import Subject
 
 STEPS = 2000

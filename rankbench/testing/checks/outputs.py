@@ -6,7 +6,7 @@ import numpy as np
 
 from rankbench.testing.calls import CALLED, Call, calls, outputs
 from rankbench.testing.catalog import check
-from rankbench.testing.results import CheckFailed, CheckSkipped
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
 SLACK = 1e-9

@@ -12,7 +12,7 @@ from rankbench.errors import RankbenchError, SpecError
 from rankbench.plugin.kinds import KINDS
 from rankbench.spec import Spec, parse
 from rankbench.testing.catalog import check
-from rankbench.testing.results import CheckFailed, CheckSkipped
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 from rankbench.text import said
 

@@ -7,8 +7,8 @@ import pickle
 from rankbench.plugin.kinds import KINDS
 from rankbench.testing.calls import CALLED, calls, outputs
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.close import same
-from rankbench.testing.results import CheckFailed
 from rankbench.testing.subjects import Subject
 from rankbench.text import said
 

@@ -8,7 +8,7 @@ from rankbench.kinds.metric import Metric
 from rankbench.plugin.kinds import KINDS
 from rankbench.plugin.manager import names
 from rankbench.testing.catalog import check
-from rankbench.testing.results import CheckFailed
+from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.subjects import Subject
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from rankbench.kinds.optimizer import StepOptimizer
 from rankbench.testing.calls import CALLED, calls, copied
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.close import same
-from rankbench.testing.results import CheckFailed
 from rankbench.testing.subjects import Subject
 
 

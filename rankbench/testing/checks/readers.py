@@ -12,7 +12,7 @@ import numpy as np
 
 from rankbench.errors import InputError
 from rankbench.testing.catalog import check
-from rankbench.testing.results import CheckFailed, CheckSkipped
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 from rankbench.text import said
 

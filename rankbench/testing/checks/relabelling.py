@@ -11,8 +11,8 @@ from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.calls import fitted_scores
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.close import apart
-from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
 TOLERANCE = 1e-7

@@ -6,9 +6,9 @@ import numpy as np
 
 from rankbench.testing import samples
 from rankbench.testing.catalog import check
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.close import apart
 from rankbench.testing.objectives import objectives
-from rankbench.testing.results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
 SHIFTS = (0.5, -3.0, 8.0)

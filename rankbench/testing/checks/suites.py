@@ -6,9 +6,9 @@ from rankbench.errors import RankbenchError, SpecError
 from rankbench.kinds.suite import Experiment, Suite
 from rankbench.runner.plan import fitting, metric
 from rankbench.runner.prepare import dataset_of, protocol_of
-from rankbench.suites.load import load_suite, read_suite
+from rankbench.suites.suite_files import load_suite, read_suite
 from rankbench.testing.catalog import check
-from rankbench.testing.results import CheckFailed, CheckSkipped
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
 

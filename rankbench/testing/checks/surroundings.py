@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankbench.testing.calls import CALLED, calls
 from rankbench.testing.catalog import check
-from rankbench.testing.results import CheckFailed
+from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.state import State, changed_for_good, left_behind, threads_before, watched
 from rankbench.testing.subjects import Subject
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rankbench.errors import InputError
 from rankbench.kinds.table import QUERY
 from rankbench.testing.catalog import check
-from rankbench.testing.results import CheckFailed, CheckSkipped
+from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 from rankbench.text import said
 

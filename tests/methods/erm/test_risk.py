@@ -14,6 +14,7 @@ from rankbench.kernels.random import seed_state
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.method import Block
 from rankbench.kinds.surrogate import ScoreSurrogate, Surrogate
+from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.methods.erm.risk import (
     complete_share,
@@ -23,7 +24,6 @@ from rankbench.methods.erm.risk import (
     single_target,
     tiled_product,
 )
-from rankbench.methods.erm.tables import TargetPlan, judged_arrays
 from rankbench.plugin.manager import get
 
 AGGREGATORS = ["mean-log-odds", "borda", "win-rate", "bradley-terry", "thurstone-mosteller"]

@@ -43,13 +43,13 @@ class ComparisonTable(TableKind):
 
     def known(self, names: Collection[str]) -> bool:
         """Return whether these are columns of votes, under the usual names; see `TableKind.known`."""
-        from rankbench.data.tables.comparisons.columns import guess
+        from rankbench.data.tables.comparisons.column_meanings import guess
 
         return guess(names) is not None
 
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return votes under the names of the schema; see `TableKind.renamed`."""
-        from rankbench.data.tables.comparisons.columns import as_comparisons, guess, parse_columns
+        from rankbench.data.tables.comparisons.column_meanings import as_comparisons, guess, parse_columns
         from rankbench.data.tables.comparisons.sides import decided
 
         schema = raw.schema()

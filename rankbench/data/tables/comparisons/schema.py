@@ -11,7 +11,7 @@
 ``first``     Boolean, optional    whether the winner was shown first (on the left)
 ============  ===================  ====================================================
 
-Files may call the columns otherwise: `rankbench.data.tables.comparisons.columns`.
+Files may call the columns otherwise: `rankbench.data.tables.comparisons.column_meanings`.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     ----------
     raw : LazyFrame
     columns : mapping of str to str
-        As `rankbench.data.tables.comparisons.columns.guess` returns them.
+        As `rankbench.data.tables.comparisons.column_meanings.guess` returns them.
 
     Raises
     ------

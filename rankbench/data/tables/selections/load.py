@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.tables.selections.clicks import OffList, Several, reduce_clicks
+from rankbench.data.tables.selections.several_clicks import OffList, Several, reduce_clicks
 from rankbench.errors import InputError
 from rankbench.kinds.queries import Selections
 
@@ -67,7 +67,7 @@ def load_selections(table: pl.LazyFrame, *, several: Several = "all", off_list: 
         In the schema of `rankbench.data.tables`, as readers return it.
     several, off_list : Several, OffList
         What becomes of several clicks, and of clicks outside of the list: see
-        `rankbench.data.tables.selections.clicks`. The container holds clicks on items shown only.
+        `rankbench.data.tables.selections.several_clicks`. The container holds clicks on items shown only.
 
     Raises
     ------

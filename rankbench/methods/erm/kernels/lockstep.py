@@ -15,10 +15,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
-from rankbench.methods.erm.kernels.borrow import borrowed
-from rankbench.methods.erm.kernels.columns import TILE, WINDOW, ContenderColumns, Path
+from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, Path
 from rankbench.methods.erm.kernels.sampling import Judged, steps_by_query
 from rankbench.methods.erm.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
+from rankbench.methods.erm.kernels.uncounted import borrowed
 
 __all__ = [
     "advance",

@@ -8,7 +8,6 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.methods.erm.kernels.borrow import borrowed
 from rankbench.methods.erm.kernels.sampling import (
     Judged,
     draw_query,
@@ -17,6 +16,7 @@ from rankbench.methods.erm.kernels.sampling import (
     steps_by_query,
     undo_prefix,
 )
+from rankbench.methods.erm.kernels.uncounted import borrowed
 
 __all__ = [
     "ROUNDING",

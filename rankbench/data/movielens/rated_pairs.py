@@ -93,7 +93,7 @@ def draw_pairs(
     InputError
         No group has two different ratings.
     """
-    from rankbench.data.movielens.kernels.draws import draw
+    from rankbench.data.movielens.kernels.rating_draws import draw
     from rankbench.kernels.random import seed_state
 
     group = np.repeat(np.arange(len(users)), np.diff(offsets))

@@ -7,7 +7,7 @@ from pathlib import Path
 from rankbench.errors import SpecError
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import SUITE
-from rankbench.scaffold.names import kebab
+from rankbench.scaffold.plugin_names import kebab
 from rankbench.scaffold.templates import filled, write_all
 
 __all__ = ["write_suite"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.data.manifest import MANIFEST, Manifest
-from rankbench.data.tables.comparisons.columns import as_comparisons
+from rankbench.data.tables.comparisons.column_meanings import as_comparisons
 from rankbench.data.tables.comparisons.sides import CONTRADICTED, MARKED, SAID
 from rankbench.errors import InputError
 from rankbench.kinds.reader import existing

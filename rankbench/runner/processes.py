@@ -14,8 +14,8 @@ from rankbench.kinds.cell import BlockResult, CellResult
 from rankbench.kinds.click_population import ClickPopulation
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
-from rankbench.protocols.cells import own_cells, points
 from rankbench.protocols.isolation import strangers
+from rankbench.protocols.ownership import own_cells, points
 
 __all__ = ["Dead", "Places", "apart", "failed", "grouped", "placed"]
 

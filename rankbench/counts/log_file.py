@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from rankbench.counts.source import dataset_named, reader_for
+from rankbench.counts.log_source import dataset_named, reader_for
 from rankbench.data.tables.recognize import default_of, not_judged, table_kind, table_of
 from rankbench.kinds.dataset import Dataset
 
@@ -69,7 +69,7 @@ def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFil
     path : path
         A file, or a folder made by ``rankbench data convert``.
     columns, reader : str
-        See `rankbench.counts.source.reader_for`.
+        See `rankbench.counts.log_source.reader_for`.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
     Raises
     ------
     InputError, SpecError
-        See `log_file` and `rankbench.counts.source.dataset_named`.
+        See `log_file` and `rankbench.counts.log_source.dataset_named`.
     """
     dataset = dataset_named(log, columns=columns, reader=reader)
     if dataset is None:

@@ -55,7 +55,7 @@ class PairDifferences:
         """Return ``sum_c coefficients_c (x_tail - x_head)``, shape (d,)."""
         if self.whole is not None:
             return coefficients @ self.whole
-        from rankbench.optimizers.kernels.pairs import scatter
+        from rankbench.optimizers.kernels.pair_counts import scatter
 
         pull = np.zeros(len(self.x))
         scatter(coefficients, self.tails, self.heads, pull)

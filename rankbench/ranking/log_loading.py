@@ -17,8 +17,8 @@ from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.counts.parquet import ParquetLog
-    from rankbench.counts.source import LogSource
+    from rankbench.counts.log_source import LogSource
+    from rankbench.counts.parquet_log import ParquetLog
 
 __all__ = ["counted_votes", "load_log", "pooled_ballots"]
 
@@ -87,7 +87,7 @@ def counted_votes(
     address : str
         See `load_log`.
     """
-    from rankbench.counts.parquet import ROW
+    from rankbench.counts.parquet_log import ROW
     from rankbench.counts.parts import counts_of
     from rankbench.counts.scan import count_frame
 

@@ -81,7 +81,7 @@ class ScoreProblem:
         """Return the risk and its gradient in alpha, shape (N,)."""
         pull = np.zeros(len(alpha))
         if self._kernel is not None:
-            from rankbench.optimizers.kernels.scores import risk
+            from rankbench.optimizers.kernels.score_problem import risk
 
             kernel = self._kernel
             return risk(kernel.function, alpha, targets, self.offsets, self.shares, kernel.params, pull), pull

@@ -46,12 +46,12 @@ def with_log(
     dataset : sequence of str
     log : str or None
     columns, reader : str
-        See `rankbench.counts.source.reader_for`.
+        See `rankbench.counts.log_source.reader_for`.
 
     Raises
     ------
     InputError, SpecError
-        See `rankbench.counts.dataset.own_log`; or columns without a log.
+        See `rankbench.counts.log_file.own_log`; or columns without a log.
     """
     from rankbench.errors import SpecError
 
@@ -60,7 +60,7 @@ def with_log(
         if columns or reader:
             raise SpecError("--columns and --reader say how to read a --log")
         return suite or "paper", data
-    from rankbench.counts.dataset import own_log, suite_of
+    from rankbench.counts.log_file import own_log, suite_of
 
     own = own_log(log, columns=columns, reader=reader)
     return suite or suite_of(own), [*data, own]

@@ -1,4 +1,4 @@
-"""Votes drawn from a distribution over ordered pairs; see `rankbench.theory.populations`."""
+"""Votes drawn from a distribution over ordered pairs; see `rankbench.theory.noise_populations`."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ from rankbench.kinds.cell import Split
 from rankbench.kinds.claim import ClaimKind, Compared, Evidence, NoEvidenceError, WeightedContrast
 from rankbench.kinds.suite import Claim
 from rankbench.plugin.suite_kinds import claim_kind
-from rankbench.reports.curves import curve_values
-from rankbench.reports.resolve import resolve
+from rankbench.reports.claim_arms import resolve
+from rankbench.reports.curve_steps import curve_values
 from rankbench.reports.sample import Arm, ArmKey, Sampler
 from rankbench.reports.verdicts import Verdict, clearest_first, verdict
 from rankbench.stats.bootstrap import Crossed

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rankbench.cli.tables import visible
+from rankbench.cli.output import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rankbench.reports.notices import Notice
+    from rankbench.reports.run_notices import Notice
 
 __all__ = ["print_notices"]
 

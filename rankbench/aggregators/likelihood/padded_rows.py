@@ -34,7 +34,7 @@ class PaddedRows:
         """Return the sums of two numbers of each given pair, shape (P',): 0 for the pairs that were added."""
         if self.given is None:
             return forward + backward
-        from rankbench.aggregators.kernels.complete import spread
+        from rankbench.aggregators.kernels.padded_rows import spread
 
         result = np.zeros(len(self.high))
         spread(*self.given, forward, backward, result)
@@ -63,7 +63,7 @@ def fast_rows(starts: NDArray[np.int64], high: NDArray[np.int32]) -> PaddedRows:
     pairs = m * (m - 1) // 2
     if len(high) == pairs or len(high) < _SHARE * pairs:
         return PaddedRows(starts, high, None)
-    from rankbench.aggregators.kernels.complete import complete
+    from rankbench.aggregators.kernels.padded_rows import complete
 
     all_starts, all_high = np.empty(m + 1, np.int64), np.empty(pairs, np.int32)
     complete(all_starts, all_high)

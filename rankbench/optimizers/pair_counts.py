@@ -56,7 +56,7 @@ class BlockPairs:
             No comparisons, other queries than the items have, or an item that its query
             does not have.
         """
-        from rankbench.optimizers.kernels.pairs import merge
+        from rankbench.optimizers.kernels.pair_counts import merge
 
         items = np.ascontiguousarray(items, dtype=np.int64)
         if len(comparisons.offsets) != len(items):

@@ -10,7 +10,7 @@ from pathlib import Path
 from rankbench.component import Component
 from rankbench.plugin.kinds import SUITE
 from rankbench.testing.catalog import Check, checks_for, named
-from rankbench.testing.results import CheckFailed, CheckResult, CheckSkipped
+from rankbench.testing.check_results import CheckFailed, CheckResult, CheckSkipped
 from rankbench.testing.state import threads_before, watched
 from rankbench.testing.subjects import Subject, subject_of
 from rankbench.text import said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rankbench.kinds.protocol import BlockTask, Prepared
-from rankbench.protocols.cells import own_cells, trusted
+from rankbench.protocols.ownership import own_cells, trusted
 
 __all__ = ["few_sessions"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import polars as pl
 
 from rankbench.data.readers.choose import choose_reader
-from rankbench.data.readers.source import readable
+from rankbench.data.readers.frame_source import readable
 from rankbench.data.tables.checks import checked, judgments_of
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.recognize import table_kind, table_of
@@ -19,7 +19,7 @@ from rankbench.errors import InputError, SpecError
 from rankbench.kinds.reader import Reader, existing
 
 if TYPE_CHECKING:
-    from rankbench.counts.parquet import ParquetLog
+    from rankbench.counts.parquet_log import ParquetLog
     from rankbench.kinds.dataset import Dataset
     from rankbench.kinds.table import TableKind
 
@@ -94,7 +94,7 @@ def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
     ----------
     path : Path
     columns : str
-        As `rankbench.data.tables.comparisons.columns.parse_columns` takes it; empty: guessed from their names.
+        As `rankbench.data.tables.comparisons.column_meanings.parse_columns` takes it; empty: guessed from their names.
     reader : str
         In the contender grammar; empty: chosen by the file's ending or its first bytes.
 
@@ -209,8 +209,8 @@ def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
 
 def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     """Return comparisons in Parquet without checks; None if types have to be converted."""
-    from rankbench.counts.parquet import parquet_log
-    from rankbench.data.tables.comparisons.columns import guess, parse_columns
+    from rankbench.counts.parquet_log import parquet_log
+    from rankbench.data.tables.comparisons.column_meanings import guess, parse_columns
     from rankbench.data.tables.comparisons.sides import decided
 
     if path.is_dir():

@@ -8,7 +8,7 @@ from rankbench.kinds.optimizer import Problem, Solver
 from rankbench.kinds.surrogate import PairwiseSurrogate
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.testing import samples
-from rankbench.testing.results import CheckSkipped
+from rankbench.testing.check_results import CheckSkipped
 
 __all__ = ["problems", "quadratic"]
 

@@ -9,7 +9,7 @@ from rankbench.errors import SpecError, nearest
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import SUITE
 from rankbench.spec import expand, parse
-from rankbench.suites.load import read_suite
+from rankbench.suites.suite_files import read_suite
 
 __all__ = ["ExperimentDescription", "SuiteDescription", "describe_suite"]
 
