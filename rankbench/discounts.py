@@ -32,7 +32,7 @@ SAFE_SCORE = 1e300
 """Scores beyond this are scaled down for the same reason."""
 
 TINY = 1e-12
-"""Z(s) relative to the largest gain up to which it is rounding: there is nothing to divide by."""
+"""Z(s) relative to the magnitudes that it is the sum of up to which it is rounding: there is nothing to divide by."""
 
 
 def _cutoff(value: float) -> float:
@@ -88,14 +88,18 @@ def discounts(name: DiscountName, m: int, cutoff: float = math.inf) -> NDArray[n
 def ideal(gain: NDArray[np.float64], discount: NDArray[np.float64]) -> float:
     """Return Z(s), the largest discounted sum over all orderings ([DMJ13]_ eq. (14)).
 
-    Discounts do not increase, so that the best ordering is by descending gain.
+    Discounts do not increase, so that the best ordering is by descending gain. Gains of both
+    signs may cancel: what is left of them is 0 up to `TINY` of the sum of their magnitudes, as
+    that of centred scores is where all positions count alike.
 
     Parameters
     ----------
     gain, discount : ndarray of float64, shape (m,)
         G(s_j) of each item, 1 / F(j) of each position.
     """
-    return float(np.sort(gain)[::-1] @ discount)
+    best = np.sort(gain)[::-1]
+    total, size = float(best @ discount), float(np.abs(best) @ discount)
+    return 0.0 if abs(total) <= TINY * size < math.inf else total
 
 
 DECIMALS = 6

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.discounts import SAFE_EXPONENT, DiscountName, GainName, discounts
+from rankbench.discounts import SAFE_EXPONENT, TINY, DiscountName, GainName, discounts
 from rankbench.kernels.sorting import padding, sort_descending
 
 __all__ = ["discount", "gain_at", "gain_params", "gains_and_ideal", "power_of_two"]
@@ -125,7 +125,7 @@ def _ideal(
         high += value > zero
         low += value < zero
     ties = scores.shape[0] - high - low
-    total = 0.0
+    total = size = 0.0
     if high:
         sort_descending(above, high)
         total += _discounted(above, high, 0, params)
@@ -134,8 +134,11 @@ def _ideal(
             total += zero * discount(params, position)
     if low and high + ties < params[2]:
         sort_descending(below, low)
-        total += _discounted(below, low, high + ties, params)
-    return total
+        size = total
+        part = _discounted(below, low, high + ties, params)
+        total += part
+        size += abs(part)
+    return 0.0 if abs(total) <= TINY * size < np.inf else total
 
 
 @njit(types.float64(Vector, Vector, Vector, Vector), cache=True, nogil=True)
@@ -160,7 +163,7 @@ def gains_and_ideal(
     Returns
     -------
     float
-        Z(s); 0 if s = 0, whatever G(0).
+        Z(s); 0 if s = 0, whatever G(0), and if gains cancel up to rounding as `ideal` says.
     """
     m = scores.shape[0]
     third = padding(m)

@@ -39,7 +39,7 @@ class NDCGFamily(Loss):
     The paper remarks that L is in [0, 1]. That needs nonnegative gains: where G(s_j) < 0
     (centred scores) a bad ordering can cost more than 1. Where ``Z(s) <= 0`` or ``s = 0``
     there is nothing to gain, and the loss is 0 for every alpha; scikit-learn calls the
-    same query an NDCG of 0.
+    same query an NDCG of 0. A Z(s) that is 1e-12 of the magnitudes that it is the sum of is 0.
     """
 
     source: ClassVar[str] = "[DMJ13]_ eq. (14)"

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.discounts import SAFE_EXPONENT
+from rankbench.discounts import SAFE_EXPONENT, TINY
 from rankbench.kernels.gains import HEADER, IDENTITY, IDENTITY_SHIFT, discount, gain_at, gains_and_ideal
 from rankbench.kernels.signatures import LOSS, RANKED
 from rankbench.kernels.sorting import padding, sort_descending
@@ -84,10 +84,12 @@ def ranked_ndcg(
     if code == IDENTITY:
         shift = IDENTITY_SHIFT if largest > 1e300 else 0.0
     unit = 2.0**-shift
-    ideal = 0.0
+    ideal = size = 0.0
     for position in range(top):
-        ideal += gain_at(best[position], shift, unit, code) * params[HEADER + position]
-    if not ideal > 0.0:
+        term = gain_at(best[position], shift, unit, code) * params[HEADER + position]
+        ideal += term
+        size += abs(term)
+    if not ideal > TINY * size:
         return 0.0
     gained = 0.0
     first = 0
