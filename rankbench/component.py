@@ -126,11 +126,13 @@ class Component(Typed):
 
     @classmethod
     def _keep_promises(cls) -> None:
-        """Check what the methods of a class that is not built in return, where they return numbers."""
+        """Check what methods that are not built in return, where they return numbers.
+
+        A class may hold one of ours: a kind puts its own back where another form was of an old formula.
+        """
         for method, promise in cls.promises.items():
-            owner = cls.__mro__[_declared(cls, method)[0]]
-            function = vars(owner)[method]
-            foreign = not owner.__module__.startswith("rankbench.") and inspect.isfunction(function)
+            function = vars(cls.__mro__[_declared(cls, method)[0]])[method]
+            foreign = inspect.isfunction(function) and not function.__module__.startswith("rankbench.")
             if foreign and not hasattr(function, "keeps"):
                 setattr(cls, method, checked(function, promise))
 
