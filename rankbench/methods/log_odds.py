@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.errors import InputError
+from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.models.linear import LinearModel
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rankbench.kinds.queries import Comparisons
 
 __all__ = ["DisjointBatches", "LogOddsRegression", "UStatistic"]
+
+_RESIDUAL = 1e-6
+"""Of the normal equations, relative to their right-hand side, beyond which a solution is none."""
 
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int64]
@@ -64,10 +67,26 @@ class LogOddsRegression(Method):
         """
 
     def solve(self, x: NDArray[Any], shares: Vector, target: Vector) -> Vector:
-        """Return the minimizer theta, shape (d,), for differences x, shape (P, d), and mean targets."""
+        """Return the minimizer theta, shape (d,), for differences x, shape (P, d), and mean targets.
+
+        Raises
+        ------
+        ContenderDiverged
+            The normal equations are singular up to rounding.
+        """
         weighted = x * shares[:, None]
         gram = weighted.T @ x + self.l2 * np.eye(x.shape[1])
-        theta: Vector = np.linalg.solve(gram, weighted.T @ target)
+        pull = weighted.T @ target
+        try:
+            theta: Vector = np.linalg.solve(gram, pull)
+        except np.linalg.LinAlgError:
+            theta = np.full(len(pull), np.nan)
+        left = float(np.abs(gram @ theta - pull).max(initial=0.0))
+        if not left <= _RESIDUAL * float(np.abs(pull).max(initial=0.0)):
+            raise ContenderDiverged(
+                "the normal equations have no solution in floating point: features are collinear beside lambda; check "
+                "their scale, or raise lambda"
+            )
         return theta
 
     def fit(self, block: Block) -> Fitted:

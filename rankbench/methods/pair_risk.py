@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rankbench.data.tables.weights import check_weights
 from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.kinds.optimizer import Fit
 from rankbench.kinds.queries import Queries
@@ -76,7 +77,13 @@ class PairRisk(Method):
         block : Block
         points : sequence of PairRisk
             Best with lambda from large to small.
+
+        Raises
+        ------
+        InputError
+            Sums of the weights would be wrong: see `rankbench.data.tables.weights.check_weights`.
         """
+        check_weights(block.comparisons.weights[block.comparisons.weights != 0])
         # Pairs, their shares and their differences are those of all three losses.
         problem = PairwiseProblem(block.design.x, block.design.offsets, block.comparisons, PairwiseLogistic())
         ridges = [point.ridge for point in points]

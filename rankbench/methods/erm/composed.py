@@ -12,7 +12,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import ContenderDiverged, SpecError
+from rankbench.data.tables.weights import check_weights
+from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kernels.random import seed_state
 from rankbench.kinds.cell import Curve
 from rankbench.kinds.method import Block, Fitted
@@ -59,8 +60,13 @@ def fit_composed(block: Block, contenders: Mapping[str, Composition]) -> dict[st
     Returns
     -------
     dict of label to Fitted or Exception
-        An exception where a contender diverged or cannot be fitted as asked.
+        An exception where a contender diverged or cannot be fitted as asked, or, of all of
+        them, where sums of the weights would be wrong.
     """
+    try:
+        check_weights(block.comparisons.weights[block.comparisons.weights != 0])
+    except InputError as error:
+        return dict.fromkeys(contenders, error)
     outcomes = _without_order(block, contenders)
     if block.comparisons.ties is not None:
         block = replace(block, comparisons=block.comparisons.without_ties())

@@ -200,8 +200,11 @@ def _slopes(
     """Return each group's least-squares coefficients of y on a and b, and its size, for every item.
 
     Zeros where they are not worth fitting: with few items they would add more variance
-    than they remove.
+    than they remove. Products of four weights are compared: a and b are brought near 1 by a
+    power of two, which changes no digit.
     """
+    power = int(np.frexp(max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)))[1])
+    a, b = np.ldexp(a, -power), np.ldexp(b, -power)
     own = groups + 1  # bincount wants no negative group; group -1 is dropped below
 
     def total(product: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -213,7 +216,8 @@ def _slopes(
     worth = (size >= FEWEST_ITEMS) & (determinant > 1e-6 * aa * bb)
     worth[0] = False
     scale = np.divide(1.0, determinant, out=np.zeros_like(determinant), where=worth)
-    return ((bb * ay - ab * by) * scale)[own], ((aa * by - ab * ay) * scale)[own], size[own]
+    first, second = (bb * ay - ab * by) * scale, (aa * by - ab * ay) * scale
+    return np.ldexp(first, -power)[own], np.ldexp(second, -power)[own], size[own]
 
 
 def single_target(
