@@ -275,7 +275,7 @@ class _Question(Asked):
     def _claims_nothing(self, verdict: str, searched: dict[str, Any]) -> Certificate:
         seen = seen_law(next(draws(self.loss.graphs, self.noise, self.items, 0)), self.aggregated)
         arithmetic = "numerical" if self.exact(seen) is None else "interval"
-        return Certificate({**self._frame(verdict, arithmetic), "searched": searched})
+        return checked(Certificate({**self._frame(verdict, arithmetic), "searched": searched}))
 
     def _certificate(
         self,
@@ -288,7 +288,7 @@ class _Question(Asked):
             arithmetic = "exact" if law is None else "numerical" if exact is None else "interval"
             content = self._frame("INCONCLUSIVE", arithmetic)
             content |= {"mu": law.to_json() if law else [], "searched": {**searched, "margin": f"{finding.margin:.6g}"}}
-            return Certificate(content)
+            return checked(Certificate(content))
         rational = exact is not None and all(phi.exact for phi in exact.phis) and not exact.risk.entropy
         content = self._frame(finding.verdict, "numerical" if exact is None else "exact" if rational else "interval")
         content |= {"mu": law.to_json(), "alpha": [str(a) for a in finding.alpha]}
@@ -298,6 +298,8 @@ class _Question(Asked):
                 "phis": [phi_to_json(phi) for phi in exact.phis],
                 "risk": risk_to_json(exact.risk, exact.phis),
             }
+        elif self.aggregated is not None:
+            content["seen"] = seen_law(law, self.aggregated).to_json()
         content |= {
             "alpha_value": str(finding.alpha_value),
             "bounds": [bound.to_json() for bound in finding.bounds],
@@ -314,7 +316,7 @@ class _Question(Asked):
             "items": self.items,
             "noise": self.noise,
             "loss": self.loss.to_json(),
-            "surrogate": written_surrogate(self.surrogate),
+            "surrogate": written_surrogate(self.surrogate, arithmetic != "numerical"),
             "aggregation": None if self.aggregated is None else self.aggregated.to_json(),
             "mu": [],
             "alpha": [],

@@ -13,35 +13,30 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rankbench.certify.checking.bounds import Question, check_bounds, check_numerical, check_point
+from rankbench.certify.checking.bounds import Question, check_bounds, check_point
 from rankbench.certify.checking.cells import check_cells
+from rankbench.certify.checking.cuts import check_cuts, formula
+from rankbench.certify.checking.form import UNPROVED, check_form
 from rankbench.certify.checking.law import (
+    EXACT_AGGREGATORS,
     LARGEST_SEEN,
-    Levels,
+    Structure,
     aggregated,
     in_class,
     law,
     mean_graph,
     true_risks,
 )
-from rankbench.certify.checking.names import check_keys, check_name
-from rankbench.certify.checking.numbers import Phi, Rejected, rationals, whole
-from rankbench.certify.checking.rules import TermSum, followed, merged, read_risk
+from rankbench.certify.checking.names import built_in, check_name
+from rankbench.certify.checking.numbers import Phi, Rejected, Uncheckable, rationals
+from rankbench.certify.checking.rules import TermSum, check_rule, followed, merged, read_risk
 
-__all__ = ["SCHEMA", "Checked", "Rejected", "check", "check_file", "main"]
+__all__ = ["SCHEMA", "Checked", "Rejected", "Uncheckable", "check", "check_file", "described", "main", "printable"]
 
 SCHEMA = "rankbench-certificate/1"
 
 MOST_BYTES = 4_000_000
 """Of a certificate's file."""
-
-POINTWISE = ("VIOLATION", "VIOLATION_BOUNDARY", "CONSISTENT_AT_MU")
-UNPROVED = ("NO_COUNTEREXAMPLE_FOUND", "INCONCLUSIVE")
-
-KEYS = {
-    *("schema", "versions", "verdict", "arithmetic", "items", "noise", "loss", "surrogate", "aggregation"),
-    *("mu", "seen", "phis", "risk", "alpha", "alpha_value", "bounds", "gap", "cells", "seed", "searched"),
-}
 
 
 @dataclass(frozen=True)
@@ -55,11 +50,18 @@ class Checked:
         False for verdicts that claim nothing: there is nothing to prove.
     trusted : tuple of str
         What was taken on trust, a sentence each.
+    surrogate, source_sha256 : str
+        Whom it is about: the surrogate's name, and the hash of its source file.
+    followed : bool
+        Whether the checker knows the formula of that surrogate, so that nothing rests on its source.
     """
 
     verdict: str
     proved: bool
     trusted: tuple[str, ...]
+    surrogate: str
+    source_sha256: str
+    followed: bool
 
 
 def check_file(path: Path | str) -> Checked:
@@ -69,6 +71,8 @@ def check_file(path: Path | str) -> Checked:
     ------
     Rejected
         It does not prove what it claims.
+    Uncheckable
+        It has intervals, and mpmath is not installed.
     OSError
         The file cannot be read.
     """
@@ -83,6 +87,8 @@ def check(content: bytes) -> Checked:
     ------
     Rejected
         It does not prove what it claims.
+    Uncheckable
+        It has intervals, and mpmath is not installed.
     """
     if len(content) > MOST_BYTES:
         raise Rejected(f"a certificate has at most {MOST_BYTES:,} bytes")
@@ -121,26 +127,27 @@ def _checked(cert: Any) -> Checked:
     if not isinstance(cert, dict) or cert.get("schema") != SCHEMA:
         shown = str(cert.get("schema"))[:60] if isinstance(cert, dict) else "none"
         raise Rejected(f"this checker knows {SCHEMA}, not {shown}")
-    if unknown := set(cert) - KEYS:
-        raise Rejected(f"there is no key {sorted(unknown)[0][:40]!r}")
-    verdict = cert["verdict"]
-    if cert["arithmetic"] not in ("exact", "interval", "numerical"):
-        raise Rejected("arithmetic is exact, interval or numerical")
+    m = check_form(cert)
+    verdict, surrogate = cert["verdict"], cert["surrogate"]
     if verdict in UNPROVED:
-        return Checked(verdict, False, ())
-    m = whole(cert["items"], 2, 5, "items")
-    if cert["noise"] not in ("low", "dag", "any"):
-        raise Rejected("noise is low, dag or any")
-    if verdict == "CONSISTENT":
-        return Checked(verdict, True, check_cells(cert, m))
-    if verdict not in POINTWISE:
-        raise Rejected(f"there is no verdict {str(verdict)[:40]!r}")
+        trusted: tuple[str, ...] = ()
+    elif verdict == "CONSISTENT":
+        trusted = check_cells(cert, m)
+    else:
+        trusted = _of_one_law(cert, m)
+    return Checked(
+        verdict,
+        verdict not in UNPROVED,
+        trusted,
+        surrogate["name"],
+        surrogate["source_sha256"],
+        built_in(surrogate) or verdict in UNPROVED,
+    )
+
+
+def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:
+    """Check a claim about one law; return what is taken on trust."""
     mu = law(cert["mu"], m)
-    check_keys(cert)
-    if cert["noise"] != "any" and cert["loss"].get("normalize") is True:
-        raise Rejected(
-            "low and dag are conditions on the mean of graphs as they are, which a normalized loss weighs anew"
-        )
     if isinstance(mu[0][1], dict) and (why := in_class(cert["noise"], mean_graph(mu), m)):
         raise Rejected(f"mu is not in the noise class {cert['noise']}: {why}")
     risks = true_risks(cert["loss"], mu, m)
@@ -148,46 +155,41 @@ def _checked(cert: Any) -> Checked:
     right = [levels for levels, risk in risks.items() if risk == least]
     wrong = [levels for levels, risk in risks.items() if risk > least]
     if cert["arithmetic"] == "numerical":
-        return _numerical(cert, m, right, wrong)
-    if len(cert["phis"]) > 4:
+        if cert["verdict"] == "VIOLATION_BOUNDARY":
+            raise Rejected("equality is proved by exact arithmetic only")
+        if cert["surrogate"]["rule"] is not None:
+            raise Rejected("a rule is of exact numbers: numerical certificates have none")
+        seen, trusted = _seen(cert, mu, m, {"weight", "structure"})
+        known = formula(cert["surrogate"], seen, m, cert["loss"], not trusted)
+        check_cuts(m, cert, right, wrong, known)
+        if known is not None:
+            trusted.append("that rounding does no harm: slopes up to 0.000001 are called 0")
+        else:
+            trusted += ["values and gradients of the surrogate, in double precision", "that it is convex"]
+        return tuple(trusted)
+    if not isinstance(cert["phis"], list) or len(cert["phis"]) > 4:
         raise Rejected("there are at most 4 phis")
     phis = [Phi(phi) for phi in cert["phis"]]
     risk, trusted = _risk(cert, m, mu, phis)
-    if cert["arithmetic"] == "exact" and (risk.entropy or any(phi.text for phi in phis)):
+    inexact = bool(risk.entropy) or any(phi.text for phi in phis)
+    if inexact and (cert["arithmetic"] == "exact" or cert["verdict"] == "VIOLATION_BOUNDARY"):
         raise Rejected("it is not exact: expressions and entropies are evaluated in intervals")
     question = Question(m, phis, risk, right, wrong)
-    alpha = rationals(cert["alpha"], m)
-    value = check_point(question, cert, alpha)
-    check_bounds(question, cert, value)
-    return Checked(verdict, True, trusted)
+    check_bounds(question, cert, check_point(question, cert, rationals(cert["alpha"], m)))
+    return tuple(trusted)
 
 
-def _numerical(cert: Any, m: int, right: list[Levels], wrong: list[Levels]) -> Checked:
-    if cert["verdict"] == "VIOLATION_BOUNDARY":
-        raise Rejected("equality is proved by exact arithmetic only")
-    check_numerical(m, cert, right, wrong)
-    return Checked(
-        cert["verdict"], True, ("values and gradients of the surrogate, in double precision", "that it is convex")
-    )
-
-
-def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, tuple[str, ...]]:
-    """Return the law's sum of terms, after following how it comes about from mu."""
-    seen = law(cert["seen"], m, LARGEST_SEEN)
+def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, list[str]]:
+    """Return the law's sum of terms, after following how it comes about from mu; and what is taken on trust."""
+    seen, trusted = _seen(cert, mu, m, {"weight", "structure", "surrogate"})
+    if trusted:
+        raise Rejected("what is not exact to the checker is numerical: " + trusted[0])
     sums = [(w, read_risk(e["surrogate"], m, len(phis))) for (w, _), e in zip(seen, cert["seen"], strict=True)]
-    aggregation, trusted = cert["aggregation"], []
-    if aggregation is None:
-        expected = mu
-    else:
-        if cert["loss"].get("name") != "pairwise":
-            raise Rejected("aggregation is of graphs")
-        expected = aggregated(mu, str(aggregation["name"]), aggregation["k"], m)
-    if _bag(expected) != _bag(seen):
-        raise Rejected("what the surrogate sees is not what mu and the aggregation make")
-    rule = cert["surrogate"].get("rule")
+    rule = cert["surrogate"]["rule"]
     if rule is None:
         trusted.append("that the surrogate's terms of each structure are those of its source")
     else:
+        check_rule(rule)
         for (_, s), (_, own) in zip(seen, sums, strict=True):
             if merged(m, [(Fraction(1), followed(rule, s, m, cert["loss"]))]) != merged(m, [(Fraction(1), own)]):
                 raise Rejected("the surrogate's terms are not those of its rule")
@@ -198,7 +200,24 @@ def _risk(cert: Any, m: int, mu: Any, phis: list[Phi]) -> tuple[TermSum, tuple[s
     risk = merged(m, sums)
     if risk != merged(m, [(Fraction(1), read_risk(cert["risk"], m, len(phis)))]):
         raise Rejected("the risk is not the mean of what the surrogate is for each structure")
-    return risk, tuple(trusted)
+    return risk, trusted
+
+
+def _seen(cert: Any, mu: Any, m: int, keys: set[str]) -> tuple[list[tuple[Fraction, Structure]], list[str]]:
+    """Return the law of what the surrogate sees: of mu, after the aggregation; and what is taken on trust."""
+    aggregation = cert["aggregation"]
+    if "seen" not in cert:
+        return mu, []
+    seen = law(cert["seen"], m, LARGEST_SEEN, keys)
+    if aggregation is None:
+        expected = mu
+    elif aggregation["name"] in EXACT_AGGREGATORS:
+        expected = aggregated(mu, aggregation["name"], aggregation["k"], m)
+    else:
+        return seen, [f"what {aggregation['name'][:40]} makes of judgments"]
+    if _bag(expected) != _bag(seen):
+        raise Rejected("what the surrogate sees is not what mu and the aggregation make")
+    return seen, []
 
 
 def _bag(law_: Any) -> list[tuple[str, Fraction]]:
@@ -209,30 +228,55 @@ def _bag(law_: Any) -> list[tuple[str, Fraction]]:
     return sorted(total.items())
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Return a text whose line ends, control characters and broken ones are written out."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+HELP = """usage: python -m rankbench.certify.check CERTIFICATE...
+
+Check certificates of `rankbench certify` with the standard library, and mpmath where numbers are intervals.
+The source of a surrogate is not looked up: `rankbench certify --verify` compares its hash where it is installed.
+
+exit codes: 0 no certificate is rejected, those that claim nothing included; 1 one is rejected; 2 one cannot be
+checked: its file cannot be read, or mpmath is not installed
+"""
+
+
 def main(arguments: list[str] | None = None) -> int:
-    """Check the files that are named; 1 if one is rejected."""
+    """Check the files that are named: 1 if one is rejected, else 2 if one cannot be checked, else 0."""
     given = sys.argv[1:] if arguments is None else arguments
-    if not given:
-        print("usage: python -m rankbench.certify.check CERTIFICATE...", file=sys.stderr)
-        return 2
-    code = 0
+    if not given or {"-h", "--help"} & set(given):
+        print(HELP, end="", file=sys.stdout if given else sys.stderr)
+        return 0 if given else 2
+    codes = set()
     for name in given:
         try:
             found = check_file(name)
-        except (Rejected, OSError) as error:
-            print(_printable(f"{name}: rejected: {error}"))
-            code = 1
+        except Rejected as error:
+            print(printable(f"{name}: rejected: {error}"))
+            codes.add(1)
+        except Uncheckable as error:
+            print(printable(f"{name}: not checked: {error}"), file=sys.stderr)
+            codes.add(2)
+        except OSError as error:
+            print(printable(f"{name}: cannot be read: {error.strerror}"), file=sys.stderr)
+            codes.add(2)
         else:
-            state = "proved" + " but for what is taken on trust" * bool(found.trusted)
-            print(_printable(f"{name}: {found.verdict}: {state if found.proved else 'claims nothing'}"))
-            for what in found.trusted:
-                print(f"  taken on trust: {what}")
-    return code
+            for line in described(name, found):
+                print(printable(line))
+            if not found.followed:
+                print("  not compared: source_sha256 with the surrogate's source, which is not looked up here")
+    return min(codes, default=0)
+
+
+def described(name: str, found: Checked) -> list[str]:
+    """Return what a certificate was found to prove, in lines."""
+    state = "proved" + " but for what is taken on trust" * bool(found.trusted)
+    return [
+        f"{name}: {found.verdict}: {state if found.proved else 'claims nothing'}",
+        *(f"  taken on trust: {what}" for what in found.trusted),
+    ]
 
 
 if __name__ == "__main__":

@@ -40,6 +40,12 @@ EXACT_AGGREGATORS = ("average-adjacency", "difference-graph", "net-weights")
 MOST_DRAWS = 20_000
 """Judgments in all ways to draw k of mu, whatever their order."""
 
+SCORE_DIGITS = 12
+"""Decimals of scores that an aggregator computes in double precision: what is proved is proved of those."""
+
+LARGEST_SCORE = 1000.0
+"""Of these, as of all structures."""
+
 MOST_STRUCTURES = 400
 """That a law may have after aggregation."""
 
@@ -123,7 +129,10 @@ def _aggregate(aggregator: Aggregator, mean: Mapping[tuple[int, int], Fraction],
     pairs = sorted(mean)
     winners, losers = (np.array([pair[at] for pair in pairs], dtype=np.int32) for at in (0, 1))
     weights = np.array([float(mean[pair]) for pair in pairs])
-    return tuple(Fraction(float(s)) for s in aggregator.aggregate(winners, losers, weights, m))
+    scores = aggregator.aggregate(winners, losers, weights, m)
+    if not (np.isfinite(scores).all() and np.abs(scores).max(initial=0.0) <= LARGEST_SCORE):
+        raise SpecError(f"aggregator {aggregator} makes scores that cannot be certified: {scores.tolist()}")
+    return tuple(Fraction(round(float(s) * 10**SCORE_DIGITS), 10**SCORE_DIGITS) for s in scores)
 
 
 def _net(graph: Mapping[tuple[int, int], Fraction], m: int) -> ExactScores:

@@ -23,7 +23,7 @@ from rankbench.digest import distribution_of
 from rankbench.errors import InputError, RankbenchError, SpecError
 from rankbench.kinds.surrogate import Surrogate
 
-__all__ = ["checked", "linear_pieces", "order_of", "read_law", "seconds_of", "written_surrogate"]
+__all__ = ["checked", "linear_pieces", "order_of", "read_law", "seconds_of", "source_hash", "written_surrogate"]
 
 
 def seconds_of(budget: float | str) -> float:
@@ -93,8 +93,8 @@ def checked(certificate: Certificate) -> Certificate:
     return certificate
 
 
-def written_surrogate(surrogate: Surrogate) -> dict[str, Any]:
-    """Return who the surrogate is: name, parameters, distribution, the hash of its source, its rule."""
+def written_surrogate(surrogate: Surrogate, exact: bool) -> dict[str, Any]:
+    """Return who the surrogate is: name, parameters, distribution, the hash of its source, and its rule if exact."""
     from importlib.metadata import PackageNotFoundError, version
 
     name = distribution_of(type(surrogate).__module__)
@@ -102,19 +102,23 @@ def written_surrogate(surrogate: Surrogate) -> dict[str, Any]:
         distribution = f"{name} {version(name)}" if name else "unknown"
     except PackageNotFoundError:
         distribution = "unknown"
-    try:
-        source = hashlib.sha256(Path(inspect.getfile(type(surrogate))).read_bytes()).hexdigest()
-    except (OSError, TypeError):
-        source = "unknown"
-    rule = surrogate.exact_rule() if hasattr(surrogate, "exact_rule") else None
+    rule = surrogate.exact_rule() if exact and hasattr(surrogate, "exact_rule") else None
     parameters = {key: _plain(value) for key, value in surrogate.config().items() if key != "name"}
     return {
         "name": surrogate.name,
         "parameters": parameters,
         "distribution": distribution,
-        "source_sha256": source,
+        "source_sha256": source_hash(type(surrogate)),
         "rule": None if rule is None else {key: _plain(value) for key, value in rule.items()},
     }
+
+
+def source_hash(defined: type) -> str:
+    """Return the SHA-256 of the file that defines a class, or ``unknown``."""
+    try:
+        return hashlib.sha256(Path(inspect.getfile(defined)).read_bytes()).hexdigest()
+    except (OSError, TypeError):
+        return "unknown"
 
 
 def _plain(value: Any) -> Any:

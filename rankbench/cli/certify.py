@@ -76,13 +76,20 @@ def certify(
     absence is, where that can be decided. The certificate can be checked without rankbench's
     search: --verify FILE, or python -m rankbench.certify.check FILE. Its format is in
     docs/certificates.md.
+
+    An answer is no failure: the exit code is 0 for VIOLATION, VIOLATION_BOUNDARY, CONSISTENT,
+    CONSISTENT_AT_MU and NO_COUNTEREXAMPLE_FOUND, and 1 for INCONCLUSIVE, where nothing was decided.
+    With --verify it is 0 if the certificate is accepted, also where it claims nothing, and 1 if it
+    is rejected.
     """
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all", ctx)
     if verify is not None:
-        from rankbench.certify.check import main
+        from rankbench.certify.verifying import verify as check
 
-        ctx.exit(main([str(verify)]))
+        verified = check(verify)
+        click.echo("\n".join(verified.lines))
+        ctx.exit(0 if verified.accepted else 1)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", ctx, param_hint="--picture")
     if folder is not None:
@@ -110,16 +117,20 @@ def certify(
         click.echo(found.label)
         click.echo()
         click.echo(click.wrap_text(found.words(), width=100))
-    if picture is not None:
+    if out is not None:
+        found.write(out)
+        if not as_json:
+            click.echo(f"\ncertificate: {out}")
+    if picture is not None and not found.alpha:
+        click.echo(f"\nno picture: {found.verdict} is not about one distribution", err=True)
+    elif picture is not None:
         from rankbench.reports.figures.counterexample import draw_counterexample
 
         picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
         if not as_json:
             click.echo(f"\npicture: {picture}")
-    if out is not None:
-        found.write(out)
-        if not as_json:
-            click.echo(f"\ncertificate: {out}")
+    if found.verdict == "INCONCLUSIVE":
+        ctx.exit(1)
 
 
 def _order(ctx: click.Context, k: str) -> float:

@@ -53,7 +53,8 @@ def test_it_imports_the_standard_library_and_mpmath_alone():
     )
     modules = {name for name in json.loads(own.stdout.replace("'", '"')) if name.startswith("rankbench")}
     assert modules == {"rankbench", "rankbench.certify", "rankbench.certify.check"} | {
-        f"rankbench.certify.checking{end}" for end in ("", ".bounds", ".cells", ".law", ".names", ".numbers", ".rules")
+        f"rankbench.certify.checking{end}"
+        for end in ("", ".bounds", ".cells", ".cuts", ".form", ".law", ".names", ".numbers", ".rules")
     }
 
 
@@ -76,8 +77,10 @@ def test_it_runs_alone(tmp_path, violation):
 
 
 def test_main_names_files_that_cannot_be_read(tmp_path, capsys):
-    assert main([str(tmp_path / "none.json")]) == 1
-    assert "rejected" in capsys.readouterr().out
+    assert main([str(tmp_path / "none.json")]) == 2
+    shown = capsys.readouterr()
+    assert "none.json: cannot be read: No such file" in shown.err
+    assert "rejected" not in shown.out + shown.err
     assert main([]) == 2
 
 
@@ -109,7 +112,7 @@ def test_main_names_files_that_cannot_be_read(tmp_path, capsys):
         ({"mu": THEOREM_3}, "what mu and the aggregation make"),
         ({"mu": []}, "1 to 60"),
         ({"aggregation": {"name": "difference-graph", "k": "inf"}}, "what mu and the aggregation make"),
-        ({"aggregation": {"name": "borda", "k": "inf"}}, "does not know how"),
+        ({"aggregation": {"name": "borda", "k": "inf"}}, "numerical: what borda makes"),
         ({"phis": [{"expression": "exp(-t)", "infimum": "0"}]}, "not that of pairwise-logistic"),
         ({"phis": [{"expression": "log(1 + exp(-t))", "infimum": "1"}]}, "below its infimum"),
         ({"phis": [{"expression": "__import__('os').system('true')", "infimum": "0"}]}, "expression"),
@@ -146,24 +149,33 @@ def test_parameters_are_not_left_out_of_the_rule_nor_the_rule_of_parameters(viol
             other["surrogate"][where][key] = value
         refused(other, "other keys")
     refused({**violation, "surrogate": {**violation["surrogate"], "rule": None}}, "has a rule")
-    refused({**violation, "surrogate": {**violation["surrogate"], "note": "x"}}, "a surrogate has")
+    refused({**violation, "surrogate": {**violation["surrogate"], "note": "x"}}, "no key .note. in a surrogate")
     noted = copy.deepcopy(violation)
     noted["mu"][0]["note"] = "x"
     refused(noted, "every entry of mu")
 
 
+def theirs(content: dict, **changes: object) -> dict:
+    """Return a certificate as one about a surrogate that is not of rankbench."""
+    other = copy.deepcopy({**content, **changes})
+    other["surrogate"] |= {"name": "theirs", "distribution": "somebody 1.0"}
+    return other
+
+
 def test_the_rule_of_somebody_elses_surrogate_is_taken_on_trust(violation, proof):
     for content in (violation, proof):
-        other = copy.deepcopy(content)
-        other["surrogate"]["distribution"] = "somebody 1.0"
-        assert check(json.dumps(other).encode()).trusted == ("that rule and phi are those of the surrogate's source",)
+        found = check(json.dumps(theirs(content)).encode())
+        assert found.trusted == ("that rule and phi are those of the surrogate's source",)
+        assert not found.followed
 
 
 def test_cuts_above_the_risk_at_alpha_are_refused(violation):
     cut = {"weight": "1", "point": ["0", "0", "0"], "value": "0", "gradient": ["0", "0", "0"]}
     bounds = [{"order": bound["order"], "cuts": [cut]} for bound in violation["bounds"]]
     low = {"arithmetic": "numerical", "alpha_value": "-1000", "gap": "999", "bounds": bounds}
-    refused({**violation, **low}, "no convex risk has both")
+    numerical = {key: value for key, value in theirs(violation, **low).items() if key not in ("seen", "phis", "risk")}
+    numerical["surrogate"]["rule"] = None
+    refused(numerical, "no convex risk has both")
 
 
 def test_laws_that_are_none_are_refused(violation):

@@ -78,7 +78,7 @@ def test_a_file_of_100_mb_is_not_read(tmp_path):
 )
 def test_expressions_do_not_make_it_slow(violation, expression):
     other = copy.deepcopy(violation)
-    other["surrogate"]["distribution"] = "somebody 1.0"
+    other["surrogate"] |= {"name": "theirs", "distribution": "somebody 1.0"}
     other["phis"] = [{"expression": expression, "infimum": "0"}]
     start = time.perf_counter()
     refused(other)
@@ -96,7 +96,7 @@ def test_denominators_that_grow_are_rejected_before_they_take_long(violation):
     loss = {"name": "pairwise", "normalize": True}
     refused({**violation, "items": 5, "noise": "any", "loss": loss, "mu": mu}, "common denominator")
     other = copy.deepcopy(violation)
-    other["surrogate"] |= {"distribution": "somebody 1.0", "rule": None}
+    other["surrogate"] |= {"name": "theirs", "distribution": "somebody 1.0", "rule": None}
     other["mu"] = [{"weight": "1/60", "structure": {"1>2": "1"}}] * 60
     term = {"form": [1, -1, 0], "offset": "0", "phi": 0}
     other["seen"] = [

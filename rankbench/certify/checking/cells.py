@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
-from rankbench.certify.checking.names import check_keys, check_name
+from rankbench.certify.checking.names import check_name
 from rankbench.certify.checking.numbers import Phi, Rejected, rational, rationals
+from rankbench.certify.checking.rules import check_rule, scale_of
 
 __all__ = ["check_cells"]
 
@@ -38,9 +39,10 @@ def check_cells(cert: Any, m: int) -> tuple[str, ...]:
     if cert["arithmetic"] != "exact" or cert["loss"] != {"name": "pairwise", "normalize": False}:
         raise Rejected("classes are decided exactly, for the pairwise loss (10)")
     surrogate, aggregation = cert["surrogate"], cert["aggregation"]
-    check_keys(cert)
     rule = surrogate["rule"]
-    if rule is None or rule["rule"] != "weighted" or rational(str(rule["power"])) != 1:
+    if rule is not None:
+        check_rule(rule)
+    if rule is None or rule["rule"] != "weighted" or rational(str(rule["power"])) != 1 or scale_of(rule) != 1:
         raise Rejected("classes are decided for surrogates that are linear in the structure")
     trusted = check_name(surrogate, cert["phis"])
     if len(cert["phis"]) != 1:
@@ -49,20 +51,28 @@ def check_cells(cert: Any, m: int) -> tuple[str, ...]:
     slopes = [c[1] for _, c in phi.pieces]
     if not phi.pieces or any(c[2] for _, c in phi.pieces) or len(phi.pieces) > 4:
         raise Rejected("phi must have at most four linear pieces")
-    if aggregation is not None and aggregation["k"] != "inf":
-        raise Rejected("classes are decided without aggregation, or for that of all judgments")
+    # A sum that is linear in the graph is, of the mean of k graphs, on average what it is of one.
     name = "average-adjacency" if aggregation is None else aggregation["name"]
+    if name == "difference-graph" and aggregation["k"] != "inf":
+        raise Rejected("classes are decided for the difference graph of all judgments, not of some")
     if name not in ("average-adjacency", "difference-graph"):
         raise Rejected(f"classes are not decided for the aggregator {str(name)[:40]!r}")
+    if set(cert["cells"]) != {"class", "proofs"}:
+        raise Rejected("cells have a class and proofs")
     shown = cert["cells"]["class"]
     if shown not in {"low": ("low", "dag"), "dag": ("dag",), "any": ("any",)}[cert["noise"]]:
         raise Rejected("the cells are not those of a class that holds the noise class")
     if slopes[0] > 0 or slopes[-1] < 0:
         raise Rejected("phi is not bounded below")
     ends = [end for end, _ in phi.pieces if end is not None]
-    proofs = {(p["part"], tuple(rationals(p["alpha"], m))): p["multipliers"] for p in cert["cells"]["proofs"]}
-    if len(proofs) > MOST_PROOFS:
-        raise Rejected(f"there are more than {MOST_PROOFS} proofs")
+    written = cert["cells"]["proofs"]
+    if not isinstance(written, list) or len(written) > MOST_PROOFS:
+        raise Rejected(f"there are at most {MOST_PROOFS} proofs")
+    if any(set(proof) != {"part", "alpha", "multipliers"} for proof in written):
+        raise Rejected("a proof has part, alpha and multipliers")
+    proofs = {(proof["part"], tuple(rationals(proof["alpha"], m))): proof["multipliers"] for proof in written}
+    if len(proofs) != len(written):
+        raise Rejected("a cell has two proofs")
     count = 0
     for cell in _cells(m, shown, name == "difference-graph", ends, slopes):
         if (cell.part, cell.alpha) not in proofs:

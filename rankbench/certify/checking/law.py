@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from math import comb, factorial, lcm
 from typing import Any, TypeAlias
 
-from rankbench.certify.checking.numbers import FARTHEST, Rejected, rational, rationals, sized, whole
+from rankbench.certify.checking.numbers import FARTHEST, Rejected, raised, rational, rationals, sized, whole
 
 __all__ = [
+    "EXACT_AGGREGATORS",
     "LARGEST_SEEN",
     "Graph",
+    "Irrational",
     "Levels",
     "Structure",
     "aggregated",
@@ -40,11 +42,18 @@ LARGEST_LAW = 60
 LARGEST_SEEN = 400
 """Structures that aggregation may make of it."""
 
+EXACT_AGGREGATORS = ("average-adjacency", "difference-graph", "net-weights")
+"""Which this checker follows."""
+
 MOST_BITS = 2000
 """Of the common denominator of a law's numbers."""
 
 MOST_DRAWS = 20_000
 """Judgments in all ways to draw k of mu, whatever their order."""
+
+
+class Irrational(Rejected):
+    """Numbers that exact arithmetic has not, and that were not to be taken nearly."""
 
 
 def weak_orders(m: int) -> Iterator[Levels]:
@@ -87,14 +96,15 @@ def structure(written: object, m: int) -> Structure:
     return graph
 
 
-def law(written: object, m: int, most: int = LARGEST_LAW) -> list[tuple[Fraction, Structure]]:
+def law(
+    written: object, m: int, most: int = LARGEST_LAW, keys: Collection[str] = ("weight", "structure")
+) -> list[tuple[Fraction, Structure]]:
     """Read a distribution: weights above 0 whose sum is exactly 1, structures of one kind."""
     if not isinstance(written, list) or not 1 <= len(written) <= most:
         raise Rejected(f"mu has 1 to {most} structures")
     found, common = [], 1
-    keys = {"weight", "structure"} if most == LARGEST_LAW else {"weight", "structure", "surrogate"}
     for entry in written:
-        if not isinstance(entry, dict) or set(entry) != keys:
+        if not isinstance(entry, dict) or set(entry) != set(keys):
             raise Rejected("every entry of mu has a weight and a structure")
         found.append((rational(entry["weight"]), structure(entry["structure"], m)))
         weight, own = found[-1]
@@ -191,8 +201,8 @@ def _loss(loss: Mapping[str, Any], s: Structure, levels: Levels) -> Fraction:
 
 
 def _table(loss: Mapping[str, Any], m: int) -> list[Fraction]:
-    table = rationals(loss.get("discounts"))[:m]
-    if len(table) < m or any(d < 0 for d in table) or table != sorted(table, reverse=True):
+    table = rationals(loss.get("discounts"))
+    if len(table) != m or any(d < 0 for d in table) or table != sorted(table, reverse=True):
         raise Rejected("discounts are at least 0, do not increase, and there is one for each item")
     return table
 
@@ -205,19 +215,25 @@ def _cascade(chance: list[Fraction], table: list[Fraction], order: tuple[int, ..
     return found
 
 
-def gains(name: str, s: list[Fraction]) -> list[Fraction]:
-    """Return G(s)."""
+def gains(name: str, s: list[Fraction], nearly: bool = False) -> list[Fraction]:
+    """Return G(s): ``s``, ``2^s - 1`` or ``e^s``; irrational ones only if they are taken nearly."""
     if name == "identity":
         return s
-    if name != "exp2" or any(x.denominator != 1 or abs(x) > 100 for x in s):
-        raise Rejected("gains are identity, or exp2 of whole scores up to 100")
-    return [Fraction(2) ** int(x) - 1 for x in s]
+    if name not in ("exp2", "exp") or any(abs(x) > 100 for x in s):
+        raise Rejected("gains are identity, exp2 or exp, of scores up to 100")
+    if name == "exp2" and all(x.denominator == 1 for x in s):
+        return [Fraction(2) ** int(x) - 1 for x in s]
+    if not nearly:
+        raise Irrational("gains are identity, or exp2 of whole scores up to 100: others are irrational")
+    return [raised(None, x) if name == "exp" else raised(Fraction(2), x) - 1 for x in s]
 
 
-def satisfied(top: object, s: list[Fraction]) -> list[Fraction]:
+def satisfied(top: object, s: list[Fraction], nearly: bool = False) -> list[Fraction]:
     """Return the probability to satisfy, ``(2^s - 1) / 2^top`` within [0, 1]."""
-    scale = Fraction(2) ** whole(top, 0, 100, "the largest grade")
-    return [min(max(g / scale, Fraction(0)), Fraction(1)) for g in gains("exp2", s)]
+    if isinstance(top, str) and not nearly:
+        raise Irrational("the largest grade is a whole number: with another one chances are irrational")
+    scale = raised(Fraction(2), rational(top)) if isinstance(top, str) else Fraction(2) ** whole(top, 0, 100, "top")
+    return [min(max(g / scale, Fraction(0)), Fraction(1)) for g in gains("exp2", s, nearly)]
 
 
 def aggregated(mu: list[tuple[Fraction, Structure]], name: str, k: object, m: int) -> list[tuple[Fraction, Structure]]:

@@ -13,10 +13,14 @@ __all__ = [
     "Jet",
     "Phi",
     "Rejected",
+    "Uncheckable",
     "entropy",
     "high",
     "interval",
+    "log_sum",
     "low",
+    "near",
+    "raised",
     "rational",
     "rationals",
     "sized",
@@ -43,6 +47,10 @@ Interval: TypeAlias = Any
 
 class Rejected(Exception):
     """A certificate does not prove what it claims; the message says why."""
+
+
+class Uncheckable(Exception):
+    """What is installed does not suffice to check a certificate, which may be right."""
 
 
 def rational(value: object) -> Fraction:
@@ -80,7 +88,13 @@ def whole(value: object, least: int, most: int, what: str) -> int:
 
 
 def _iv() -> Any:
-    from mpmath import iv
+    try:
+        from mpmath import iv
+    except ImportError:
+        raise Uncheckable(
+            "its numbers are intervals, for which mpmath must be installed; certificates whose arithmetic is exact "
+            "need the standard library alone"
+        ) from None
 
     iv.prec = PRECISION
     return iv
@@ -201,6 +215,17 @@ class Phi:
                 return _polynomial(coefficients, t)
         return self.jet(t).value
 
+    def slopes(self, t: Fraction, beside: Fraction) -> tuple[Fraction, Fraction]:
+        """Return the least and the largest slope so near to t, nearly."""
+        if not self.pieces:
+            jet = self.jet(t)
+            return low(jet.slope), high(jet.slope)
+        found = []
+        for at in (t - beside, t + beside):
+            _, b, c = next(own for end, own in self.pieces if end is None or at <= end)
+            found.append(b + 2 * c * at)
+        return found[0], found[1]
+
     def least(self, slope: Fraction, between: list[Fraction]) -> Interval | Fraction:
         """Return a number that ``phi(t) - slope t`` never goes below.
 
@@ -209,6 +234,8 @@ class Phi:
         slope. Without points the slope is 0, and the number is the infimum.
         """
         if self.pieces:
+            if between:
+                raise Rejected("a slope of a phi with pieces stands alone")
             return self._infimum(slope)
         if not between:
             if slope or self.infimum is None:
@@ -244,6 +271,23 @@ class Phi:
 def _polynomial(coefficients: list[Fraction], t: Fraction) -> Fraction:
     a, b, c = coefficients
     return a + t * (b + t * c)
+
+
+def log_sum(alpha: list[Fraction]) -> Interval:
+    """Return ``log sum_j e^alpha_j``."""
+    iv = _iv()
+    return iv.log(sum((iv.exp(interval(a)) for a in alpha), iv.mpf(0)))
+
+
+def near(value: Interval) -> Fraction:
+    """Return a rational number next to an interval's ends, for tables of irrational numbers."""
+    return round((low(value) + high(value)) / 2 * 2**120) / Fraction(2**120)
+
+
+def raised(base: Fraction | None, exponent: Fraction) -> Fraction:
+    """Return about ``base ** exponent``, of e where the base is None."""
+    iv = _iv()
+    return near(iv.exp(interval(exponent) * (iv.mpf(1) if base is None else iv.log(interval(base)))))
 
 
 def entropy(shares: list[Fraction]) -> Interval:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from rankbench.certify.checking.law import Graph, Structure, gains, net_weights, satisfied
-from rankbench.certify.checking.numbers import Rejected, rational, rationals, sized, whole
+from rankbench.certify.checking.law import Graph, Irrational, Structure, gains, net_weights, satisfied
+from rankbench.certify.checking.numbers import Rejected, raised, rational, rationals, sized, whole
 
-__all__ = ["Term", "TermSum", "followed", "merged", "read_risk"]
+__all__ = ["Term", "TermSum", "check_rule", "followed", "merged", "read_risk", "scale_of"]
 
 
 class Term(NamedTuple):
@@ -66,45 +66,74 @@ def merged(m: int, law: list[tuple[Fraction, TermSum]]) -> TermSum:
     return TermSum(tuple(Term(*key, factors[key]) for key in sorted(factors)), tuple(linear), entropy)
 
 
-def followed(rule: Mapping[str, Any], s: Structure, m: int, loss: Mapping[str, Any]) -> TermSum:
+def followed(rule: Mapping[str, Any], s: Structure, m: int, loss: Mapping[str, Any], nearly: bool = False) -> TermSum:
     """Return the terms of one structure by a rule of docs/certificates.md, with phi number 0.
 
     A surrogate of edges sees scores as the graph of leads of the loss's gains, a surrogate of
-    scores sees a graph's net weights.
+    scores sees a graph's net weights. Irrational gains are refused, or taken nearly.
     """
     kind = rule.get("rule")
     if kind in ("weighted", "margin"):
         graph = s if isinstance(s, dict) else _leads(_gained(loss, s))
-        power, scale = whole(rule.get("power"), 0, 8, "power"), rational(rule.get("scale", "1"))
-        if scale <= 0 or (kind == "weighted" and scale != 1):
-            raise Rejected("scale is above 0, and 1 in a weighted sum")
-        h = {pair: scale * weight**power for pair, weight in graph.items()}
+        scale = scale_of(rule)
+        h = {pair: scale * _powered(weight, rule.get("power"), nearly) for pair, weight in graph.items()}
         zero, one = Fraction(0), Fraction(1)
         return _of_pairs(m, {p: (w, zero) if kind == "weighted" else (one, w) for p, w in h.items()})
     scores = s if isinstance(s, list) else net_weights(s, m)
-    none = (Fraction(0),) * m
     if kind == "squares":
         return _squares([x / _above(rule.get("nu")) for x in scores])
     if kind == "power":
         terms = [Term(0, _unit(m, j), Fraction(0), Fraction(1, m)) for j in range(m)]
         return TermSum(tuple(terms), tuple(-x / (m * _above(rule.get("nu"))) for x in scores), Fraction(0))
     if kind == "squares-of-gains":
-        return _squares(gains(str(rule.get("gain")), scores))
+        return _squares(gains(str(rule.get("gain")), scores, nearly))
     if kind == "pushes-of-satisfaction":
-        return _pushes(satisfied(rule.get("top"), scores), 1)
-    shares = _shares(rule, scores, m)
+        return _pushes(satisfied(rule.get("top"), scores, nearly), 1)
+    if kind not in ("squares-of-shares", "cross-entropy", "pushes", "pushes-turned"):
+        raise Rejected(f"there is no rule {str(kind)[:40]!r}")
+    shares = _shares(rule, scores, m, nearly)
     if kind == "squares-of-shares":
         return _squares(shares)
-    raised = [x - min(Fraction(0), *shares) for x in shares]
+    weights = [x - min(Fraction(0), *shares) for x in shares]
     if kind == "cross-entropy":
-        return TermSum((), tuple(-w for w in raised), sum(raised, Fraction(0)))
-    if kind in ("pushes", "pushes-turned"):
-        return _pushes(raised, 1 if kind == "pushes" else -1)
-    return TermSum((), none, _unknown(kind))
+        return TermSum((), tuple(-w for w in weights), sum(weights, Fraction(0)))
+    return _pushes(weights, 1 if kind == "pushes" else -1)
 
 
-def _unknown(kind: object) -> Fraction:
-    raise Rejected(f"there is no rule {str(kind)[:40]!r}")
+KEYS: dict[str, set[str]] = {
+    **{rule: {"power", "scale"} for rule in ("weighted", "margin")},
+    **{rule: {"gain", "discounts"} for rule in ("pushes", "pushes-turned", "cross-entropy")},
+    **{rule: {"gain", "discounts"} for rule in ("squares-of-gains", "squares-of-shares")},
+    "pushes-of-satisfaction": {"top"},
+    "squares": {"nu"},
+    "power": {"nu", "power"},
+}
+"""What a rule has beside its name; a scale may be left out, and is 1."""
+
+
+def check_rule(rule: Mapping[str, Any]) -> None:
+    """Refuse a rule that there is not, or that has other keys."""
+    kind = rule.get("rule")
+    if not isinstance(kind, str) or kind not in KEYS:
+        raise Rejected(f"there is no rule {str(kind)[:40]!r}")
+    if not {"rule", *KEYS[kind]} - {"scale"} <= set(rule) <= {"rule", *KEYS[kind]}:
+        raise Rejected(f"the rule {kind} has other keys")
+
+
+def scale_of(rule: Mapping[str, Any]) -> Fraction:
+    """Return the scale of h in a weighted sum or one of margins."""
+    scale = rational(rule.get("scale", "1"))
+    if scale <= 0 or (rule["rule"] == "weighted" and scale != 1):
+        raise Rejected("scale is above 0, and 1 in a weighted sum")
+    return scale
+
+
+def _powered(weight: Fraction, power: object, nearly: bool) -> Fraction:
+    if nearly and isinstance(power, str):
+        return raised(weight, rational(power))
+    if isinstance(power, str):
+        raise Irrational("powers of weights are whole: others are irrational")
+    return weight ** whole(power, 0, 8, "power")
 
 
 def _above(value: object) -> Fraction:
@@ -125,8 +154,8 @@ def _leads(scores: list[Fraction]) -> Graph:
     return {(i, j): scores[i] - scores[j] for i in range(m) for j in range(m) if scores[i] > scores[j]}
 
 
-def _shares(rule: Mapping[str, Any], scores: list[Fraction], m: int) -> list[Fraction]:
-    gained, table = gains(str(rule.get("gain")), scores), rationals(rule.get("discounts"))[:m]
+def _shares(rule: Mapping[str, Any], scores: list[Fraction], m: int, nearly: bool) -> list[Fraction]:
+    gained, table = gains(str(rule.get("gain")), scores, nearly), rationals(rule.get("discounts"))[:m]
     if len(table) < m or table != sorted(table, reverse=True):
         raise Rejected("discounts do not increase, and there is one for each item")
     best = sum(g * d for g, d in zip(sorted(gained, reverse=True), table, strict=True))

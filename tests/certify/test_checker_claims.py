@@ -1,0 +1,306 @@
+"""What a certificate says and nothing proves: false claims in other clothes, and fields that are not its verdict's."""
+
+from __future__ import annotations
+
+import copy
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from certify_laws import THEOREM_2, THEOREM_3, refused
+
+import rankbench
+from rankbench.certify.check import check, main
+
+ROOT = Path(__file__).resolve().parents[2]
+GRADES = [{"weight": "3/5", "structure": ["1", "0", "0"]}, {"weight": "2/5", "structure": ["0", "2", "2"]}]
+
+
+@pytest.fixture(scope="module")
+def violation() -> dict:
+    return rankbench.certify("pairwise-logistic", mu=THEOREM_2).content
+
+
+@pytest.fixture(scope="module")
+def boundary() -> dict:
+    return rankbench.certify("pairwise-hinge", mu=THEOREM_3).content
+
+
+@pytest.fixture(scope="module")
+def proof() -> dict:
+    return rankbench.certify("pairwise-hinge", aggregator="difference-graph", noise="dag").content
+
+
+@pytest.fixture(scope="module")
+def searched() -> dict:
+    return rankbench.certify("linear", laws=2).content
+
+
+@pytest.fixture(scope="module")
+def listnet() -> dict:
+    return rankbench.certify("listnet", loss="ndcg", mu=GRADES).content
+
+
+def accepted(content: dict) -> tuple[str, ...]:
+    """Return what is taken on trust."""
+    return check(json.dumps(content).encode()).trusted
+
+
+def test_nothing_is_taken_on_trust_of_surrogates_that_state_themselves_exactly(violation):
+    """A flat plane through a made-up value says whatever one likes: here a gap that there is not."""
+    flat = {"weight": "1", "point": ["0", "0", "0"], "value": "1.0000012", "gradient": ["0", "0", "0"]}
+    lie = {key: value for key, value in violation.items() if key not in ("seen", "phis", "risk")}
+    lie |= {"arithmetic": "numerical", "alpha_value": "1", "gap": "0.0000011"}
+    lie["bounds"] = [{"order": bound["order"], "cuts": [flat]} for bound in violation["bounds"]]
+    refused(lie, "numerical certificates have none")
+    for name, distribution in (("pairwise-logistic", "rankbench 0.1.0"), ("pairwise-logistic", "somebody 1.0")):
+        lie["surrogate"] = {**violation["surrogate"], "name": name, "rule": None, "distribution": distribution}
+        refused(lie, "exact numbers here")
+    lie["surrogate"] = {**lie["surrogate"], "name": "theirs"}
+    refused(lie, "no convex risk has both")
+    lie["surrogate"] = {**lie["surrogate"], "name": "theirs", "distribution": "rankbench 0.1.0"}
+    refused(lie, "no surrogate 'theirs'")
+
+
+def test_the_name_of_a_surrogate_of_rankbench_is_followed_whoever_it_says_it_is_of(violation):
+    other = copy.deepcopy(violation)
+    other["surrogate"]["distribution"] = "somebody 1.0"
+    assert accepted(other) == ()
+    other["surrogate"]["name"] = "pairwise-exponential"
+    refused(other, "not that of pairwise-exponential")
+
+
+def test_numerical_certificates_of_rankbench_follow_the_formula(listnet):
+    """Softmaxes are irrational: values and gradients are compared with them, the claim rests on rounding alone."""
+    assert accepted(listnet) == ("that rounding does no harm: slopes up to 0.000001 are called 0",)
+    for bounds in (
+        [{**b, "cuts": [{**c, "value": str(Fraction(c["value"]) + 1)} for c in b["cuts"]]} for b in listnet["bounds"]],
+        [{**b, "cuts": [{**c, "point": ["5", "0", "0"]} for c in b["cuts"]]} for b in listnet["bounds"]],
+    ):
+        refused({**listnet, "bounds": bounds})
+    lower = {**listnet, "alpha_value": str(Fraction(listnet["alpha_value"]) - Fraction(1, 1000))}
+    refused({**lower, "gap": str(Fraction(listnet["gap"]) + Fraction(1, 1000))}, "formula|above the risk")
+    turned = copy.deepcopy(listnet)
+    turned["surrogate"]["name"] = "cross-entropy"
+    refused(turned)
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "loss", "mu"),
+    [
+        ("regression:gain=exp", "ndcg", GRADES),
+        ("cross-entropy:gain=exp,discount=log2", "ndcg", GRADES),
+        ("order-preserving:gain=exp,phi=exponential", "ndcg", GRADES),
+        ("order-preserving-err:gain=logistic", "err", GRADES),
+        ("order-preserving-err:top=2.5", "err", GRADES),
+        ("order-preserving:phi=squared-hinge", "ndcg", [{"weight": "1", "structure": ["1/2", "0", "1"]}]),
+        ("pairwise-logistic:power=0.5", "pairwise", THEOREM_2),
+        ("pairwise-squared-hinge:power=1.5,form=margin", "pairwise", THEOREM_2),
+        ("pairwise-hinge:power=0.5", "pairwise", THEOREM_2),
+    ],
+)
+def test_irrational_formulas_are_followed_too(surrogate, loss, mu):
+    options = {} if loss == "pairwise" else {"noise": "any"}
+    asked = "ndcg:gain=identity" if surrogate.endswith("squared-hinge") else loss
+    certificate = rankbench.certify(surrogate, loss=asked, mu=mu, **options)
+    content = certificate.content
+    assert content["arithmetic"] == "numerical"
+    assert content["surrogate"]["rule"] is None
+    if certificate.verdict == "INCONCLUSIVE":
+        return
+    assert accepted(content) == ("that rounding does no harm: slopes up to 0.000001 are called 0",)
+    for parameter, value in content["surrogate"]["parameters"].items():
+        if isinstance(value, str) and value not in ("inf", "weighted") and not content["loss"].get("top"):
+            lie = copy.deepcopy(content)
+            try:
+                lie["surrogate"]["parameters"][parameter] = str(Fraction(value) * 3)
+            except ValueError:
+                continue
+            refused(lie)
+
+
+def test_what_an_aggregator_makes_is_taken_on_trust_if_the_checker_does_not_follow_it():
+    content = rankbench.certify("linear", aggregator="borda", mu=THEOREM_2).content
+    assert content["arithmetic"] == "numerical"
+    assert accepted(content)[0] == "what borda makes of judgments"
+    lie = copy.deepcopy(content)
+    lie["seen"][0]["structure"] = ["1", "0", "0"]
+    refused(lie, "formula")
+    refused({**content, "aggregation": {"name": "net-weights", "k": "inf"}}, "what mu and the aggregation make")
+    refused({key: value for key, value in content.items() if key != "seen"}, "has the key 'seen'")
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "why"),
+    [
+        ("violation", {"cells": {"class": "dag", "proofs": []}}, "no key 'cells'"),
+        ("violation", {"seed": "0"}, "seed"),
+        ("violation", {"searched": "ten million laws"}, "objects"),
+        ("violation", {"versions": []}, "objects"),
+        ("proof", {"alpha_value": "0"}, "no key 'alpha_value'"),
+        ("proof", {"risk": {}}, "no key 'risk'"),
+        ("proof", {"seen": []}, "no key 'seen'"),
+        ("proof", {"mu": THEOREM_2}, "not about one mu"),
+        ("proof", {"alpha": ["0", "0", "0"]}, "no alpha"),
+        ("proof", {"bounds": [{"order": "1>2>3", "value": "9"}]}, "no alpha"),
+        ("proof", {"gap": "1"}, "no alpha, bounds or gap"),
+        ("searched", {"verdict": "CONSISTENT"}, "has the key 'cells'"),
+        ("searched", {"gap": "1"}, "no alpha, bounds or gap"),
+        ("searched", {"phis": []}, "no key 'phis'"),
+        ("searched", {"mu": THEOREM_2}, "not about one mu"),
+        ("searched", {"items": 9}, "items"),
+        ("searched", {"noise": "none"}, "noise"),
+        ("searched", {"loss": {"name": "ndcg"}}, "a loss has"),
+        ("searched", {"aggregation": {"name": "borda"}}, "key 'k'"),
+        ("boundary", {"cells": {}}, "no key 'cells'"),
+    ],
+)
+def test_fields_of_other_verdicts_are_refused(request, name, changes, why):
+    refused({**request.getfixturevalue(name), **changes}, why)
+
+
+def test_fields_deep_in_a_proof_are_refused(violation, proof, listnet):
+    for content, path in (
+        (violation, ("bounds", 0, "cuts")),
+        (violation, ("surrogate", "sha256")),
+        (violation, ("seen", 0, "note")),
+        (violation, ("risk", "note")),
+        (violation, ("risk", "terms", 0, "note")),
+        (violation, ("phis", 0, "note")),
+        (violation, ("bounds", 0, "shares")),
+        (proof, ("cells", "note")),
+        (proof, ("cells", "proofs", 0, "note")),
+        (proof, ("phis", 0, "pieces", 0, "note")),
+        (listnet, ("bounds", 0, "value")),
+        (listnet, ("bounds", 0, "cuts", 0, "note")),
+    ):
+        other = copy.deepcopy(content)
+        holder = other
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = []
+        refused(other)
+
+
+def test_a_hash_is_a_hash(violation):
+    for written in ("", "0" * 63, "G" * 64, "٣" * 64, 7, None):
+        other = copy.deepcopy(violation)
+        other["surrogate"]["source_sha256"] = written
+        refused(other, "source_sha256")
+
+
+def test_a_cell_has_one_proof(proof):
+    other = copy.deepcopy(proof)
+    other["cells"]["proofs"].append(other["cells"]["proofs"][0])
+    refused(other, "two proofs")
+
+
+def test_an_equality_says_the_least_risk_itself(boundary):
+    refused({**boundary, "alpha_value": "1000"}, "an equality says")
+    other = copy.deepcopy(boundary)
+    other["bounds"][0]["value"] = "1000"
+    refused(other, "an equality says")
+    refused({**boundary, "gap": "-0.0000001"}, "gap 0")
+    assert accepted({**boundary, "gap": "-0"}) == ()
+
+
+def test_a_gap_is_one_to_the_value_that_is_said(violation):
+    """Bounds, alpha_value and gap belong together, as who reads them alone subtracts them."""
+    refused({**violation, "alpha_value": "1000"}, "less than it says")
+    other = copy.deepcopy(violation)
+    for bound in other["bounds"]:
+        bound["value"] = "-1000"
+    refused(other, "less than it says")
+
+
+def test_points_beside_a_slope_of_pieces_are_refused():
+    content = rankbench.certify("pairwise-squared-hinge", mu=THEOREM_2).content
+    assert accepted(content) == ()
+    other = copy.deepcopy(content)
+    other["bounds"][0]["slopes"][0] += ["-1", "1"]
+    refused(other, "stands alone")
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "parameter", "value"),
+    [
+        ("regression", "normalize", 1),
+        ("regression:normalize=false", "normalize", "false"),
+        ("regression:normalize=false", "normalize", 0),
+        ("regression", "discount", "log3"),
+        ("regression:discount=log2", "discount", "log3"),
+        ("regression", "cutoff", "5/2"),
+        ("regression", "cutoff", "0"),
+        ("regression", "cutoff", True),
+        ("order-preserving", "phi", "hinge"),
+        ("order-preserving", "gain", "identity"),
+        ("cross-entropy", "discount", "reciprocal"),
+    ],
+)
+def test_parameters_that_there_are_not_are_refused(surrogate, parameter, value):
+    content = rankbench.certify(surrogate, loss="ndcg", mu=GRADES).content
+    assert accepted(content) == ()
+    other = copy.deepcopy(content)
+    other["surrogate"]["parameters"][parameter] = value
+    refused(other)
+
+
+def test_discounts_are_rounded_to_the_nearest_and_nothing_else():
+    content = rankbench.certify("regression", loss="ndcg", mu=GRADES).content
+    for at in range(3):
+        other = copy.deepcopy(content)
+        table = other["surrogate"]["rule"]["discounts"]
+        table[at] = str(Fraction(table[at]) + Fraction(1, 10**6))
+        refused(other)
+    longer = copy.deepcopy(content)
+    longer["loss"]["discounts"].append("0")
+    refused(longer, "one for each item")
+
+
+WITHOUT = """
+import sys
+sys.modules["mpmath"] = None
+from rankbench.certify.check import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_without_mpmath_exact_certificates_are_checked_and_others_are_said_not_to_be(
+    tmp_path, violation, boundary, proof
+):
+    exact = rankbench.certify("regression", loss="ndcg", mu=GRADES).content
+    assert exact["arithmetic"] == "exact"
+    for at, content in enumerate((boundary, proof, exact)):
+        (tmp_path / f"exact{at}.json").write_text(json.dumps(content))
+    (tmp_path / "interval.json").write_text(json.dumps(violation))
+    command = [sys.executable, "-c", WITHOUT]
+    done = subprocess.run(
+        [*command, *map(str, sorted(tmp_path.glob("exact*")))], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count(": proved\n") == 3
+    done = subprocess.run(
+        [*command, str(tmp_path / "interval.json")], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "not checked: its numbers are intervals, for which mpmath must be installed" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_exit_codes_of_the_checker(tmp_path, capsys, violation, searched):
+    good, idle, bad = (tmp_path / name for name in ("good.json", "idle.json", "bad.json"))
+    good.write_text(json.dumps(violation))
+    idle.write_text(json.dumps(searched))
+    bad.write_text(json.dumps({**violation, "gap": "1"}))
+    none = tmp_path / "none.json"
+    assert main([str(good), str(idle)]) == 0
+    assert f"{idle}: NO_COUNTEREXAMPLE_FOUND: claims nothing\n" in capsys.readouterr().out
+    assert main([str(good), str(none)]) == 2
+    assert main([str(none), str(bad), str(good)]) == 1
+    capsys.readouterr()
+    assert main(["--help"]) == 0
+    assert "exit codes: 0 no certificate is rejected" in capsys.readouterr().out
