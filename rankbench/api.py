@@ -21,11 +21,11 @@ from rankbench.reports.report import report as make_report
 from rankbench.reports.run_notices import Notice
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, make_plan
-from rankbench.runner.prepare import prepare
+from rankbench.runner.prepare import prepare_sources
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runner.record import run_facts, suite_record
 from rankbench.runner.room import check_room
-from rankbench.runtime import prepare as settle
+from rankbench.runtime import settle_runtime
 from rankbench.store.files import write_facts
 from rankbench.store.store import Store
 from rankbench.suites.suite_files import load_suite
@@ -107,7 +107,7 @@ def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None,
     loaded = load_suite(suite)
     if reps is not None:
         loaded = _limited(loaded, reps)
-    found = prepare(loaded, _several(dataset))
+    found = prepare_sources(loaded, _several(dataset))
     kept = [experiment for experiment in loaded.experiments if experiment.name in found.of]
     if not kept:
         why = next(iter(found.left_out.values()))
@@ -203,7 +203,7 @@ def run(
     _count(workers, "workers")
     if timeout is not None and (isinstance(timeout, bool) or not 0 < timeout <= _LONGEST_TIMEOUT):
         raise SpecError(f"a timeout is a number of seconds above 0, at most {_LONGEST_TIMEOUT:,}, not {timeout}")
-    settle()
+    settle_runtime()
     from rankbench.runner.executors import LIMIT, run_here, run_in_pool
 
     told = progress or Silent()
@@ -261,9 +261,9 @@ def run(
 
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
     """Return whether a protocol, loss or contender is not built in: it may hang, or take its process down."""
-    from rankbench.runner.processes import placed
+    from rankbench.runner.processes import place_tasks
 
-    return bool(placed(tasks, made.sources).foreign)
+    return bool(place_tasks(tasks, made.sources).foreign)
 
 
 def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:

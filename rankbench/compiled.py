@@ -150,7 +150,9 @@ def _install(caching: Any, others: Callable[[], str]) -> None:
     """Put our forms in the place of numba's; of a numba that is built differently only folders are changed."""
     for locator in caching.CacheImpl._locator_classes:
         if not hasattr(locator.get_suitable_cache_subpath, "plain"):
-            locator.get_suitable_cache_subpath = staticmethod(_apart(locator.get_suitable_cache_subpath, others))
+            locator.get_suitable_cache_subpath = staticmethod(
+                _named_with_others(locator.get_suitable_cache_subpath, others)
+            )
     known = all(
         hasattr(caching, name) for name in ("IndexDataCacheFile", "Cache", "CacheImpl", "UserProvidedCacheLocator")
     )
@@ -165,7 +167,7 @@ def _install(caching: Any, others: Callable[[], str]) -> None:
             break
 
 
-def _apart(plain: Callable[[str], str], others: Callable[[], str]) -> Any:
+def _named_with_others(plain: Callable[[str], str], others: Callable[[], str]) -> Any:
     """Return what names the folder of a function's file: of one that is not ours, with a digest of others' code."""
 
     def subpath(py_file: str) -> str:

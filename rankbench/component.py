@@ -21,7 +21,7 @@ from pydantic.fields import FieldInfo
 from rankbench.digest import distribution_of
 from rankbench.errors import SpecError, nearest
 from rankbench.lifeline import doing
-from rankbench.returned import Promise, checked
+from rankbench.returned import Promise, checked_method
 from rankbench.spec import Spec, Value, expand, parse
 from rankbench.typed import Typed
 
@@ -134,7 +134,7 @@ class Component(Typed):
             function = vars(cls.__mro__[_declared(cls, method)[0]])[method]
             foreign = inspect.isfunction(function) and not function.__module__.startswith("rankbench.")
             if foreign and not hasattr(function, "keeps"):
-                setattr(cls, method, checked(function, promise))
+                setattr(cls, method, checked_method(function, promise))
 
     @classmethod
     def defect(cls) -> str:

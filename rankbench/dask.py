@@ -9,17 +9,18 @@ from typing import Any, cast
 from rankbench.digest import code_digest
 from rankbench.errors import ExecutorError
 
-__all__ = ["connected"]
+__all__ = ["connected_client"]
 
 PATIENCE = 30
 """Seconds to wait for a scheduler, and for its first worker."""
 
 _DIGEST = (
-    "from rankbench.runtime import prepare; prepare(); from rankbench.digest import code_digest; print(code_digest())"
+    "from rankbench.runtime import settle_runtime; settle_runtime(); "
+    "from rankbench.digest import code_digest; print(code_digest())"
 )
 
 
-def connected(address: str) -> Any:
+def connected_client(address: str) -> Any:
     """Return a client of the scheduler at `address`, with at least one worker that has our code.
 
     Raises

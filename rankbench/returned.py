@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from rankbench.errors import PluginError
 
-__all__ = ["Promise", "checked", "numbers", "trouble_with"]
+__all__ = ["Promise", "checked_method", "returned_numbers", "trouble_with"]
 
 Promise: TypeAlias = Literal["array", "number", "number and array", "arrays"]
 """What a method returns: an array of numbers, one number, both in a tuple, or a tuple of arrays."""
@@ -78,7 +78,7 @@ def _called(value: object) -> str:
     return f"a value of type {type(value).__name__}" if value is not None else "None"
 
 
-def numbers(value: object, what: str, promise: Promise = "array") -> Any:
+def returned_numbers(value: object, what: str, promise: Promise = "array") -> Any:
     """Return the numbers in `value`: an array, one number, or a tuple.
 
     Parameters
@@ -100,13 +100,13 @@ def numbers(value: object, what: str, promise: Promise = "array") -> Any:
     return found
 
 
-def checked(function: Callable[..., Any], promise: Promise) -> Callable[..., Any]:
+def checked_method(function: Callable[..., Any], promise: Promise) -> Callable[..., Any]:
     """Return a component's method that keeps its promise, or raises `PluginError`."""
 
     @wraps(function)
     def keeping(self: Any, *arguments: Any, **named: Any) -> Any:
         returned = function(self, *arguments, **named)
-        return numbers(returned, f"{self.kind} {self.name!r}, {function.__name__}", promise)
+        return returned_numbers(returned, f"{self.kind} {self.name!r}, {function.__name__}", promise)
 
     keeping.__dict__["keeps"] = promise
     return keeping

@@ -20,8 +20,8 @@ __all__ = [
     "cpu_class",
     "numba_cache",
     "one_blas_thread",
-    "prepare",
     "settle_blas",
+    "settle_runtime",
 ]
 
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -31,7 +31,7 @@ AVX512 = frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"})
 STALE_DAYS = 14
 
 
-def prepare() -> None:
+def settle_runtime() -> None:
     """Settle BLAS threads and numba's cache folder; what the user has set stays.
 
     Call it before numba is imported; calling it again changes nothing. If numba is

@@ -15,22 +15,22 @@ from collections.abc import Callable, Iterable, Sequence
 
 __all__ = [
     "code",
-    "count",
     "csv_cell",
     "cut",
     "distinct",
+    "exception_text",
     "first_of",
-    "interval",
+    "grouped_digits",
+    "interval_text",
     "listed",
     "literal",
     "markdown",
     "natural",
     "number",
     "numbered",
-    "plain",
-    "said",
+    "one_line",
     "sentence",
-    "shown",
+    "short_repr",
     "significant",
 ]
 
@@ -41,7 +41,7 @@ _NUMBER = re.compile(r"((?<![\w.])(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf)(?!\w))")
 _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the `repr` of a value; of a text or a long value, the first 40 characters."""
     return repr(cut(value)) if isinstance(value, str) else cut(repr(value))
 
@@ -53,11 +53,11 @@ def cut(text: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """Return quoted names with commas, the first 20 and how many more there are."""
-    text = ", ".join(map(shown, names[:_MOST]))
+    text = ", ".join(map(short_repr, names[:_MOST]))
     return text if len(names) <= _MOST else f"{text} and {len(names) - _MOST} more"
 
 
-def said(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """Return an exception's type and message.
 
     Its ``__str__`` is foreign code: whatever that raises, even `SystemExit`, is taken for
@@ -87,7 +87,7 @@ def numbered(name: str) -> list[tuple[int, str]]:
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn")
 
 
-def plain(text: str) -> str:
+def one_line(text: str) -> str:
     """Return `text` on one line, without control and formatting characters."""
     flat = " ".join(text.split())
     return "".join(c for c in flat if unicodedata.category(c) not in _HIDDEN)
@@ -95,18 +95,18 @@ def plain(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Return `text` so that Markdown shows it as it is, in a table too."""
-    safe = "".join(_HTML.get(c, c) for c in plain(text))
+    safe = "".join(_HTML.get(c, c) for c in one_line(text))
     return re.sub(r"^([#+\-]|\d+[.)])", r"\\\1", _MARKUP.sub(r"\\\1", safe))
 
 
 def code(text: str) -> str:
     """Return `text` as Markdown code that also stands in a table."""
-    return f"`{plain(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+    return f"`{one_line(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
 
 
 def literal(text: str) -> str:
     """Return `text` as Markdown code to copy from, with nothing in it escaped; not for tables."""
-    safe = plain(text)
+    safe = one_line(text)
     # Code ends at the first run of as many backticks as it began with.
     fence = "`" * (max((len(run) for run in re.findall("`+", safe)), default=0) + 1)
     return f"{fence} {safe} {fence}" if safe[:1] == "`" or safe[-1:] == "`" else f"{fence}{safe}{fence}"
@@ -115,12 +115,12 @@ def literal(text: str) -> str:
 def first_of(names: Sequence[str], most: int) -> str:
     """Return names with commas between them; of more than `most` the first ones, and how many others there are."""
     rest = len(names) - most
-    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:most])} and {count(rest)} more"
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:most])} and {grouped_digits(rest)} more"
 
 
 def csv_cell(text: str) -> str:
     """Return `text` for a CSV cell; what a spreadsheet would take for a formula gets a quote."""
-    safe = plain(text)
+    safe = one_line(text)
     return f"'{safe}" if safe[:1] in ("=", "+", "-", "@") else safe
 
 
@@ -131,7 +131,7 @@ def distinct(names: Iterable[str], safe: Callable[[str], str]) -> dict[str, str]
     ----------
     names : iterable of str
     safe : callable
-        `plain` or `csv_cell`: what is hidden is left out, so that "a" and "a\u200b" become one.
+        `one_line` or `csv_cell`: what is hidden is left out, so that "a" and "a\u200b" become one.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def _escaped(name: str) -> str:
 
 def sentence(text: str) -> str:
     """Return `text` ended by a period."""
-    safe = plain(text)
+    safe = one_line(text)
     return safe if safe.endswith((".", "!", "?")) else f"{safe}."
 
 
@@ -196,13 +196,13 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{float(text):.0f}" if whole else text
 
 
-def interval(lower: float, upper: float, digits: int = 4, *, sign: bool = False) -> str:
+def interval_text(lower: float, upper: float, digits: int = 4, *, sign: bool = False) -> str:
     """Return ``[lower, upper]``, or a dash where there is none."""
     if math.isnan(lower) or math.isnan(upper):
         return "—"
     return f"[{number(lower, digits, sign=sign)}, {number(upper, digits, sign=sign)}]"
 
 
-def count(value: int) -> str:
+def grouped_digits(value: int) -> str:
     """Return an integer with thousands separated."""
     return f"{value:,}"

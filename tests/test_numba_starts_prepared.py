@@ -1,6 +1,6 @@
 """Every module with compiled functions settles numba's cache folder before it compiles.
 
-`rankbench.runtime.prepare` does; `rankbench.kernels.signatures` and the packages named ``kernels``
+`rankbench.runtime.settle_runtime` does; `rankbench.kernels.signatures` and the packages named ``kernels``
 call it when they are imported. A module is safe if it, what it imports or a package it
 is in calls it: functions are compiled after a module's imports.
 """
@@ -36,7 +36,7 @@ def imported(path: Path) -> set[str]:
 
 def calls_prepare(path: Path) -> bool:
     return any(
-        isinstance(node, ast.Expr) and ast.unparse(node) == "prepare()"
+        isinstance(node, ast.Expr) and ast.unparse(node) == "settle_runtime()"
         for node in ast.parse(path.read_text(encoding="utf-8")).body
     )
 
@@ -60,7 +60,7 @@ COMPILED = [
 
 @pytest.mark.parametrize("path", COMPILED, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_a_module_that_compiles_imports_the_preparation(path):
-    assert prepares(path), f"{path} imports numba, and nothing calls rankbench.runtime.prepare before"
+    assert prepares(path), f"{path} imports numba, and nothing calls rankbench.runtime.settle_runtime before"
 
 
 def test_there_is_something_to_check():

@@ -37,7 +37,7 @@ def fresh_process(program: str, **environment: str) -> object:
 
 def test_prepare_settles_threads_and_folder_and_is_idempotent(clean):
     for _ in range(2):
-        runtime.prepare()
+        runtime.settle_runtime()
         assert [os.environ[variable] for variable in runtime.BLAS_THREADS] == ["1", "1", "1"]
         assert os.environ["NUMBA_CACHE_DIR"] == str(clean / "numba" / compiled_digest()[:16])
         assert os.listdir(clean / "numba") == [compiled_digest()[:16]]
@@ -46,7 +46,7 @@ def test_prepare_settles_threads_and_folder_and_is_idempotent(clean):
 def test_what_the_user_set_stays(clean, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/chosen")
     monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    runtime.prepare()
+    runtime.settle_runtime()
     assert os.environ["NUMBA_CACHE_DIR"] == "/chosen"
     assert os.environ["OMP_NUM_THREADS"] == "4"
     assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
@@ -57,7 +57,8 @@ def test_a_folder_that_cannot_be_made_becomes_a_temporary_one_that_is_removed(tm
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")  # permissions would not stop root
     folder, mode, there = fresh_process(
-        "import json, os; from rankbench import runtime; runtime.prepare(); folder = os.environ['NUMBA_CACHE_DIR']; "
+        "import json, os; from rankbench import runtime; runtime.settle_runtime(); folder = "
+        "os.environ['NUMBA_CACHE_DIR']; "
         "print(json.dumps([folder, os.stat(folder).st_mode & 0o777, os.path.isdir(folder)]))",
         RANKBENCH_CACHE=str(blocked),
     )

@@ -21,7 +21,7 @@ from rankbench.errors import ContenderDiverged
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.scales import Scales, connected, strongly_connected
+from rankbench.kinds.scales import Scales, connected_components, strongly_connected
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
@@ -76,8 +76,8 @@ class BradleyTerry(Aggregator):
         ContenderDiverged
             Without a ridge: there is no maximum on one scale.
         """
-        counts = PairCounts.of(comparisons, m)
-        if self.ridge == 0 and len(strongly_connected(counts)) > len(connected(counts)):
+        counts = PairCounts.from_comparisons(comparisons, m)
+        if self.ridge == 0 and len(strongly_connected(counts)) > len(connected_components(counts)):
             raise ContenderDiverged(
                 "Bradley-Terry without a ridge: items that never won, or never lost, against the rest are infinitely "
                 "far away; a ridge gives them a place"
@@ -86,7 +86,7 @@ class BradleyTerry(Aggregator):
 
     def scales(self, counts: PairCounts) -> Scales:
         """Return the connected components; without a ridge the strongly connected ones."""
-        return connected(counts) if self.ridge > 0 else strongly_connected(counts)
+        return connected_components(counts) if self.ridge > 0 else strongly_connected(counts)
 
     def covariance(
         self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from rankbench.cli.exits import EPILOG, INTERRUPTED, with_exit_codes
-from rankbench.cli.verbs import SHORT_HELPS, Verb, find, verbs
+from rankbench.cli.verbs import SHORT_HELPS, Verb, find_verb, verbs
 
 __all__ = ["Commands", "main"]
 
@@ -33,7 +33,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the verb's command; None if there is no such verb."""
-        verb = find(name)
+        verb = find_verb(name)
         if verb is None:
             return None
         from rankbench.errors import PluginError
@@ -49,7 +49,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb that the arguments begin with, or suggest the nearest."""
-        if not args[0].startswith("-") and find(args[0]) is None and not ctx.resilient_parsing:
+        if not args[0].startswith("-") and find_verb(args[0]) is None and not ctx.resilient_parsing:
             from rankbench.errors import nearest
 
             raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], verbs())}", ctx)
@@ -119,9 +119,9 @@ def _import(verb: Verb) -> click.Command:
     except BaseException as error:
         if verb.built_in and not isinstance(error, Exception):
             raise
-        from rankbench.text import said
+        from rankbench.text import exception_text
 
-        raise PluginError(f"{which} cannot be imported: {said(error)}") from error
+        raise PluginError(f"{which} cannot be imported: {exception_text(error)}") from error
     if not isinstance(command, click.Command):
         raise PluginError(f"{which} is not a click command: {verb.target}")
     return with_exit_codes(command) if verb.built_in else command

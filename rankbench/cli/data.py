@@ -64,13 +64,13 @@ def _cards() -> dict[str, Card]:
 
 def _state(card: Card | None) -> str:
     """Return whether a data set can be used now, in a word or three; unknown without a card."""
-    from rankbench.data.fetch import find
+    from rankbench.data.fetch import card_folder
     from rankbench.errors import InputError
 
     if card is None:
         return "unknown"
     try:
-        if find(card) is not None:
+        if card_folder(card) is not None:
             return "yes"
     except InputError:
         return "incomplete"
@@ -105,13 +105,13 @@ def get(name: str, accept_license: bool) -> None:
 @click.argument("name", required=False)
 def verify(name: str | None) -> None:
     """Check the sha256 of the files of one data set, or of all that are here."""
-    from rankbench.data.fetch import find, locate
+    from rankbench.data.fetch import card_folder, locate
 
     if name is not None:
         locate(_card(name))
         click.echo(f"{name}: ok")
         return
-    here = [card for card in _cards().values() if find(card) is not None]
+    here = [card for card in _cards().values() if card_folder(card) is not None]
     for card in here:
         locate(card)
         click.echo(f"{card.name}: ok")

@@ -7,7 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rankbench.text import csv_cell, distinct, markdown, number, plain
+from rankbench.text import csv_cell, distinct, markdown, number, one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,7 +47,7 @@ def encoded(found: Aggregation, form: Format) -> bytes:
     names, rows = score_cells(found.table)
     for place, name in enumerate(names):
         if name in ("item", "query"):
-            texts = distinct([row[place] for row in rows], plain)
+            texts = distinct([row[place] for row in rows], one_line)
             for row in rows:
                 row[place] = texts[row[place]]
     foreign = [name in ("item", "query") for name in names]

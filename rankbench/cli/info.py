@@ -22,7 +22,7 @@ __all__ = ["info"]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(name: str, kind: str | None, as_json: bool) -> None:
     """Describe a component or a suite."""
-    from rankbench.plugin.component_description import describe
+    from rankbench.plugin.component_description import describe_component
     from rankbench.plugin.kinds import SUITE
     from rankbench.suites.suite_description import describe_suite
 
@@ -34,7 +34,7 @@ def info(name: str, kind: str | None, as_json: bool) -> None:
         else:
             _show_suite(suite)
         return
-    description = describe(chosen, name)
+    description = describe_component(chosen, name)
     if as_json:
         print_json(asdict(description))
     else:

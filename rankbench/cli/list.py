@@ -23,12 +23,12 @@ def list_components(kind: str | None, as_json: bool) -> None:
     KIND is one of aggregator, surrogate, loss, optimizer, model, method, protocol, reader,
     dataset, table, claim, figure and suite, in the singular or the plural; all of them if it is left out.
     """
-    from rankbench.plugin.component_description import describe
+    from rankbench.plugin.component_description import describe_component
     from rankbench.plugin.kinds import KINDS, SUITE, kind_of
     from rankbench.plugin.manager import names
 
     chosen = [*KINDS, SUITE] if kind is None else [kind_of(kind)]
-    descriptions = {k: [describe(k, name) for name in names(k)] for k in chosen if k != SUITE}
+    descriptions = {k: [describe_component(k, name) for name in names(k)] for k in chosen if k != SUITE}
     suites = _suites() if SUITE in chosen else []
     if as_json:
         listed: dict[str, object] = {k: [asdict(d) for d in found] for k, found in descriptions.items()}

@@ -66,7 +66,7 @@ def run(
 
     from rankbench import api
     from rankbench.cli.terminal_notices import print_notices
-    from rankbench.reports.summary import summary
+    from rankbench.reports.summary import run_summary
     from rankbench.runner.progress import Bar, Warnings
     from rankbench.runtime import available_cores
 
@@ -84,6 +84,6 @@ def run(
         out=out,
         progress=Bar(console) if console.is_terminal else Warnings(console),
     )
-    Console().print(summary(results.directory, results.claims, results.recommendation))
+    Console().print(run_summary(results.directory, results.claims, results.recommendation))
     print_notices(console, results.notices)
     sys.exit(1 if results.failures or (strict and results.skipped) else 0)

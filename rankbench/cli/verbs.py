@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-__all__ = ["GROUP", "SHORT_HELPS", "Verb", "find", "offered", "verbs"]
+__all__ = ["GROUP", "SHORT_HELPS", "Verb", "find_verb", "offered", "verbs"]
 
 GROUP = "rankbench.commands"
 
@@ -87,7 +87,7 @@ def offered() -> tuple[Verb, ...]:
     )
 
 
-def find(name: str) -> Verb | None:
+def find_verb(name: str) -> Verb | None:
     """Return the verb of that name, asking `importlib.metadata` about the less usual places."""
     if name in verbs():
         return verbs()[name]

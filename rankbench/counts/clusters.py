@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rankbench.errors import InputError
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 
-__all__ = ["Cells", "cluster_counts", "compacted", "count_clusters", "packed"]
+__all__ = ["Cells", "cluster_counts", "compacted", "count_clusters", "packed_clusters"]
 
 _ITEM_BITS, _CLUSTER_BITS = 20, 23
 
@@ -31,7 +31,7 @@ def compacted(parts: Sequence[Cells]) -> Cells:
     return Cells(keys, np.column_stack([np.bincount(row, cells[:, c], len(keys)) for c in range(3)]))
 
 
-def packed(
+def packed_clusters(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
     clusters: NDArray[np.int32],
@@ -115,7 +115,7 @@ def count_clusters(
     names, codes = np.unique(np.asarray(clusters), return_inverse=True)
     if len(codes) != counts.judgments:
         raise InputError("clusters must be as many as comparisons")
-    found = packed(
+    found = packed_clusters(
         np.asarray(winners, np.int32),
         np.asarray(losers, np.int32),
         codes.astype(np.int32),

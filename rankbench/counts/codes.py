@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["CategoryCodes", "Codes", "FixedCodes", "IntegerCodes", "Labels", "OutOfRange", "codes_for"]
 
@@ -216,5 +216,5 @@ def codes_for(dtypes: Sequence[pl.DataType], *, small: bool = True, column: str 
         return IntegerCodes()
     for dtype in dtypes:
         if not (dtype.is_integer() or dtype in (pl.String, pl.Categorical, pl.Enum)):
-            raise InputError(f"items must be names or integers, not {shown(str(dtype))}", column=column)
+            raise InputError(f"items must be names or integers, not {short_repr(str(dtype))}", column=column)
     return CategoryCodes()

@@ -15,12 +15,12 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankbench.counts.runs import Run, merged
-from rankbench.counts.thread_tables import ROWS, Half, Piece, only_tables
+from rankbench.counts.runs import Run, merged_runs
+from rankbench.counts.thread_tables import ROWS, Piece, ThreadShare, only_tables
 from rankbench.data.tables.weights import check_weights
 from rankbench.errors import InputError
 from rankbench.kinds.counts import PairCounts
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["Counter", "count_pairs", "no_flags", "no_weights", "pair_counts", "row_error"]
 
@@ -55,8 +55,8 @@ class Counter:
 
     def __init__(self, tied: bool, weighted: bool, names: Callable[[], Sequence[str]], first: int = 0) -> None:
         self.names, self.first = names, first
-        self.halves = [Half(tied, weighted), Half(tied, weighted)]
-        self.threads = [ThreadPoolExecutor(1, thread_name_prefix="rankbench-count") for _ in self.halves]
+        self.shares = [ThreadShare(tied, weighted), ThreadShare(tied, weighted)]
+        self.threads = [ThreadPoolExecutor(1, thread_name_prefix="rankbench-count") for _ in self.shares]
         self.waiting: deque[tuple[Future[int], int, Sequence[Piece]]] = deque()
         self.rows = 0
 
@@ -80,7 +80,7 @@ class Counter:
         rows = sum(map(len, chunk))
         if self.rows + rows < ROWS:
             # All there is: a thread would take longer to start than this takes to count.
-            bad = self.halves[0].add(chunk, m)
+            bad = self.shares[0].add(chunk, m)
             if bad >= 0:
                 raise row_error(chunk, bad, self.first + bad + 1, self.names())
             self.rows += rows
@@ -88,7 +88,7 @@ class Counter:
         while len(self.waiting) >= _WAITING:
             self._settle_first()
         turn = self.rows // ROWS % 2
-        self.waiting.append((self.threads[turn].submit(self.halves[turn].add, chunk, m), self.rows, chunk))
+        self.waiting.append((self.threads[turn].submit(self.shares[turn].add, chunk, m), self.rows, chunk))
         self.rows += rows
 
     def settle(self) -> None:
@@ -107,14 +107,14 @@ class Counter:
     def total(self, m: int) -> Run:
         """Return the sums over all chunks; see `add` for what is raised."""
         self.settle()
-        cells = 3 if self.halves[0].tied else 2
+        cells = 3 if self.shares[0].tied else 2
         if self.rows < ROWS:
-            return merged([self.halves[0].run()], m, cells)
-        tables = only_tables(self.halves)
+            return merged_runs([self.shares[0].run()], m, cells)
+        tables = only_tables(self.shares)
         if tables:
             return tables[0].run(tables[1]).padded(m)
-        runs = [thread.submit(half.run) for thread, half in zip(self.threads, self.halves, strict=True)]
-        return merged([run.result() for run in runs], m, cells)
+        runs = [thread.submit(share.run) for thread, share in zip(self.threads, self.shares, strict=True)]
+        return merged_runs([run.result() for run in runs], m, cells)
 
 
 def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str]) -> InputError:
@@ -126,7 +126,7 @@ def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str])
         t -= len(piece)
     winner, loser = int(piece.winners[t]), int(piece.losers[t])
     if winner == loser:
-        return InputError(f"item {shown(names[winner])} is compared with itself", row=row, column="winner")
+        return InputError(f"item {short_repr(names[winner])} is compared with itself", row=row, column="winner")
     for item, column in ((winner, "winner"), (loser, "loser")):
         if not 0 <= item < len(names):
             return InputError(f"items are numbered from 0 to {len(names) - 1}", row=row, column=column)

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from rankbench.counts.codes import Labels
 from rankbench.counts.count import pair_counts
-from rankbench.counts.runs import Run, merged
+from rankbench.counts.runs import Run, merged_runs
 from rankbench.counts.thread_tables import ROWS
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 
-__all__ = ["PART", "Part", "Said", "Tree", "counts_of", "joined", "pairs_of"]
+__all__ = ["PART", "ClusterCells", "Part", "Tree", "counts_of", "counts_of_part", "joined_parts"]
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ PART = 32 * ROWS
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class ClusterCells:
     """What each cluster said about each pair of a part; K combinations, sorted.
 
     Attributes
@@ -61,7 +61,7 @@ class Part:
         Of these m items.
     judgments : int
     weighted : bool
-    said : Said or None
+    cluster_cells : ClusterCells or None
         By cluster, where that was asked for.
     """
 
@@ -69,7 +69,7 @@ class Part:
     run: Run
     judgments: int
     weighted: bool
-    said: Said | None = None
+    cluster_cells: ClusterCells | None = None
 
 
 class Tree(Generic[T]):
@@ -104,15 +104,17 @@ class Tree(Generic[T]):
         return result
 
 
-def joined(a: Part, b: Part) -> Part:
+def joined_parts(a: Part, b: Part) -> Part:
     """Return what was counted of two parts, `a` being the earlier one."""
     labels, (of_a, of_b) = _united(a.labels, b.labels)
     m = len(labels)
-    run = merged([_spread(a.run, of_a, m), _spread(b.run, of_b, m)], m, a.run.cells.shape[1])
-    said = None
-    if a.said is not None and b.said is not None:
-        said = _said_together(a.said, b.said, _pairs(a.run, of_a, run), _pairs(b.run, of_b, run), len(run.high))
-    return Part(labels, run, a.judgments + b.judgments, a.weighted, said)
+    run = merged_runs([_spread(a.run, of_a, m), _spread(b.run, of_b, m)], m, a.run.cells.shape[1])
+    cells = None
+    if a.cluster_cells is not None and b.cluster_cells is not None:
+        cells = _joined_cells(
+            a.cluster_cells, b.cluster_cells, _pairs(a.run, of_a, run), _pairs(b.run, of_b, run), len(run.high)
+        )
+    return Part(labels, run, a.judgments + b.judgments, a.weighted, cells)
 
 
 def _united(a: Labels, b: Labels) -> tuple[Labels, list[NDArray[np.int64]]]:
@@ -144,7 +146,9 @@ def _pairs(run: Run, place: NDArray[np.int64], of: Run) -> NDArray[np.int64]:
     return np.searchsorted(_keys(of, np.arange(m), m), _keys(run, place, m))
 
 
-def _said_together(a: Said, b: Said, pairs_of_a: NDArray[np.int64], pairs_of_b: NDArray[np.int64], pairs: int) -> Said:
+def _joined_cells(
+    a: ClusterCells, b: ClusterCells, pairs_of_a: NDArray[np.int64], pairs_of_b: NDArray[np.int64], pairs: int
+) -> ClusterCells:
     clusters, (of_a, of_b) = _united(a.clusters, b.clusters)
     keys, row = np.unique(
         np.concatenate([of_a[a.cluster] * pairs + pairs_of_a[a.pair], of_b[b.cluster] * pairs + pairs_of_b[b.pair]]),
@@ -154,18 +158,18 @@ def _said_together(a: Said, b: Said, pairs_of_a: NDArray[np.int64], pairs_of_b: 
     sums = np.empty((len(keys), 3))
     for c in range(3):
         sums[:, c] = np.bincount(row, cells[:, c], len(keys))
-    return Said([str(name) for name in clusters], keys // pairs, keys % pairs, sums)
+    return ClusterCells([str(name) for name in clusters], keys // pairs, keys % pairs, sums)
 
 
-def pairs_of(part: Part) -> PairCounts:
+def counts_of_part(part: Part) -> PairCounts:
     """Return what was counted as what users see."""
     return pair_counts(part.run, [str(label) for label in part.labels], part.judgments, part.weighted)
 
 
 def counts_of(part: Part) -> PairCounts | ClusterCounts:
     """Return what was counted, by cluster if it was counted so."""
-    said = part.said
-    if said is None:
-        return pairs_of(part)
-    starts = np.searchsorted(said.cluster, np.arange(len(said.clusters) + 1))
-    return ClusterCounts(pairs_of(part), said.clusters, starts, said.pair, said.cells)
+    cells = part.cluster_cells
+    if cells is None:
+        return counts_of_part(part)
+    starts = np.searchsorted(cells.cluster, np.arange(len(cells.clusters) + 1))
+    return ClusterCounts(counts_of_part(part), cells.clusters, starts, cells.pair, cells.cells)

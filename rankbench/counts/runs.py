@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Run", "merged", "relabelled"]
+__all__ = ["Run", "merged_runs", "relabelled_run"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +36,18 @@ class Run:
 
 
 def _sum(a: Run, b: Run) -> Run:
-    from rankbench.counts.kernels.runs import merge
+    from rankbench.counts.kernels.runs import merge_runs
 
     starts = np.empty_like(a.starts)
     room = len(a.high) + len(b.high)
     high, cells = np.empty(room, np.int32), np.empty((room, a.cells.shape[1]))
-    merge(a.starts, a.high, a.cells, b.starts, b.high, b.cells, starts, high, cells)
+    merge_runs(a.starts, a.high, a.cells, b.starts, b.high, b.cells, starts, high, cells)
     pairs = int(starts[-1])
     # What was never written to takes no memory.
     return Run(starts, high[:pairs], cells[:pairs])
 
 
-def merged(runs: list[Run], m: int, cells: int) -> Run:
+def merged_runs(runs: list[Run], m: int, cells: int) -> Run:
     """Return the sum of runs as one of m items with so many cells a pair.
 
     The last two are summed first: the longest ones come first.
@@ -60,7 +60,7 @@ def merged(runs: list[Run], m: int, cells: int) -> Run:
     return result
 
 
-def relabelled(run: Run, rank: NDArray[np.int32]) -> Run:
+def relabelled_run(run: Run, rank: NDArray[np.int32]) -> Run:
     """Return the run whose item i is called ``rank[i]``; `rank` is a permutation."""
     from rankbench.counts.kernels.runs import relabel
 

@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.counts.clusters import Cells, cluster_counts, compacted, packed
+from rankbench.counts.clusters import Cells, cluster_counts, compacted, packed_clusters
 from rankbench.counts.codes import CategoryCodes, Codes, codes_for
 from rankbench.counts.count import Counter, no_flags, no_weights, pair_counts
 from rankbench.counts.log_source import Log
 from rankbench.counts.parquet_log import ParquetLog, is_parquet, parquet_log
-from rankbench.counts.parts import PART, Part, Said, Tree, counts_of, joined, pairs_of
-from rankbench.counts.runs import Run, relabelled
+from rankbench.counts.parts import PART, ClusterCells, Part, Tree, counts_of, counts_of_part, joined_parts
+from rankbench.counts.runs import Run, relabelled_run
 from rankbench.counts.stream import LogStream, log_schema, streamed
 from rankbench.counts.thread_tables import ROWS, Piece
 from rankbench.data.readers.choose import choose_reader
@@ -67,7 +67,7 @@ def count_log(log: Log, *, items: Sequence[str] | None = None) -> PairCounts:
         finite. Without: missing columns, no rows, a file that cannot be read. Rows of Parquet
         come with their file: in a folder with the shard.
     """
-    return pairs_of(_total(log, items, None))
+    return counts_of_part(_total(log, items, None))
 
 
 def count_log_clusters(log: Log, *, judge: str = "judge", items: Sequence[str] | None = None) -> ClusterCounts:
@@ -104,7 +104,7 @@ def count_frame(frame: pl.LazyFrame, *, items: Sequence[str] | None = None, judg
     """Count a log part by part, and sum the parts up; see `count_log` and `count_log_clusters`."""
 
     def use(codes: Codes) -> Part:
-        tree = Tree(joined)
+        tree = Tree(joined_parts)
         for part in parts(frame, codes, judge=judge):
             tree.add(part)
         return tree.total()
@@ -187,7 +187,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[Piece, NDArray[np.int32
         raise stream.nameless(stream.judge or "judge")
     by_judge = cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges)
     judge = np.repeat(np.arange(len(by_judge)), np.diff(by_judge.starts))
-    said = Said(by_judge.clusters, judge, by_judge.pair, by_judge.cells)
+    said = ClusterCells(by_judge.clusters, judge, by_judge.pair, by_judge.cells)
     return Part(labels, run, judgments, stream.weighted, said)
 
 
@@ -195,7 +195,7 @@ def _cells(chunk: list[tuple[Piece, NDArray[np.int32] | None]]) -> Cells:
     """Return the sums of a whole chunk: in which pieces it came must not change them."""
     pieces = [piece for piece, _ in chunk]
     judges = [who for _, who in chunk if who is not None]
-    return packed(
+    return packed_clusters(
         np.concatenate([piece.winners for piece in pieces]),
         np.concatenate([piece.losers for piece in pieces]),
         np.concatenate(judges),
@@ -216,4 +216,4 @@ def _listed(run: Run, codes: Codes) -> tuple[Run, NDArray[np.int64], NDArray[np.
     left_out = np.ones(m, np.bool_)
     left_out[order] = False
     rank[left_out] = np.arange(len(order), m, dtype=np.int32)
-    return relabelled(run, rank).padded(len(order)), order, rank
+    return relabelled_run(run, rank).padded(len(order)), order, rank

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 
 from rankbench.counts.codes import FixedCodes, OutOfRange, codes_for
 from rankbench.counts.parquet_log import ParquetLog, Rows, parquet_log
-from rankbench.counts.parts import PART, Part, Tree, counts_of, joined, pairs_of
+from rankbench.counts.parts import PART, Part, Tree, counts_of, counts_of_part, joined_parts
 from rankbench.counts.scan import parts
 from rankbench.counts.stream import log_schema
 from rankbench.errors import ExecutorError, InputError, RankbenchError
@@ -54,10 +54,10 @@ def count_log_on_cluster(
     InputError
         As `count_log`, with the same file and row.
     ExecutorError
-        The cluster cannot be used (see `rankbench.dask.connected`) or is lost on the
+        The cluster cannot be used (see `rankbench.dask.connected_client`) or is lost on the
         way, a worker does not see the log, or every worker that tries to count a part dies.
     """
-    return pairs_of(_located(log, address, items, None))
+    return counts_of_part(_located(log, address, items, None))
 
 
 def count_log_clusters_on_cluster(
@@ -105,12 +105,12 @@ def count_parts_on_cluster(
     ExecutorError
         See `count_log_on_cluster`.
     """
-    from rankbench.dask import connected
+    from rankbench.dask import connected_client
 
     log_schema(log.frame())
     if not log.rows:
         raise InputError("there are no comparisons")
-    client = connected(address)
+    client = connected_client(address)
     try:
         found = _run(client, log, (items, judge, numbered, True))
         if isinstance(found, OutOfRange):
@@ -173,4 +173,4 @@ def _joined(a: Counted, b: Counted) -> Counted:
     for found in (a, b):
         if not isinstance(found, Part):
             return found
-    return joined(cast(Part, a), cast(Part, b))
+    return joined_parts(cast(Part, a), cast(Part, b))

@@ -14,7 +14,7 @@ from rankbench.counts.count import no_flags, no_weights
 from rankbench.counts.thread_tables import ROWS, Piece
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import UNREADABLE
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["LogStream", "log_schema", "streamed"]
 
@@ -130,7 +130,7 @@ class LogStream:
         if given is None:
             return InputError(f"the {column} is missing", row=row, column=column)
         expected = {"weight": "a number", "tie": "true or false"}.get(column, "one of the items that were named")
-        return InputError(f"{shown(given)} is not {expected}", row=row, column=column)
+        return InputError(f"{short_repr(given)} is not {expected}", row=row, column=column)
 
 
 def _pieces(frame: pl.DataFrame, height: int) -> Iterator[pl.DataFrame]:
@@ -170,7 +170,7 @@ def log_schema(frame: pl.LazyFrame) -> pl.Schema:
 
 def _check_weight(dtype: pl.DataType) -> None:
     if not (dtype.is_numeric() or dtype in (pl.String, pl.Null)):
-        raise InputError(f"weights must be numbers, not {shown(str(dtype))}", column="weight")
+        raise InputError(f"weights must be numbers, not {short_repr(str(dtype))}", column="weight")
 
 
 def _flag(dtype: pl.DataType) -> pl.Expr:
@@ -178,7 +178,7 @@ def _flag(dtype: pl.DataType) -> pl.Expr:
         return pl.col("tie")
     if dtype.is_integer():
         return pl.when(pl.col("tie").is_in([0, 1])).then(pl.col("tie").cast(pl.Boolean)).alias("tie")
-    raise InputError(f"ties must be true or false, not {shown(str(dtype))}", column="tie")
+    raise InputError(f"ties must be true or false, not {short_repr(str(dtype))}", column="tie")
 
 
 def streamed(frame: pl.LazyFrame, items: Sequence[str] | None, use: Callable[[Codes], T]) -> T:

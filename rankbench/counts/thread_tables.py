@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.runs import Run, merged
+from rankbench.counts.runs import Run, merged_runs
 
-__all__ = ["DENSE_ITEMS", "ROWS", "Half", "Piece", "only_tables"]
+__all__ = ["DENSE_ITEMS", "ROWS", "Piece", "ThreadShare", "only_tables"]
 
 DENSE_ITEMS = 2048
 """Most items whose pairs are counted in a table of all of them (24 MB, 64 MB with weights)."""
@@ -51,14 +51,14 @@ class DenseTable:
 
     def add(self, piece: Piece) -> int:
         """Count a piece; return its first row that cannot be counted, or -1."""
-        from rankbench.counts.kernels.dense import count, count_tied, weigh
+        from rankbench.counts.kernels.dense import count_tied, count_weighted, count_wins
 
         if self.weighted:
             ties = piece.ties if self.tied else np.zeros(len(piece), np.uint8)
-            return int(weigh(piece.winners, piece.losers, ties, piece.weights, self.m, self.sums))
+            return int(count_weighted(piece.winners, piece.losers, ties, piece.weights, self.m, self.sums))
         if self.tied:
             return int(count_tied(piece.winners, piece.losers, piece.ties, self.m, self.counts, self.carry))
-        return int(count(piece.winners, piece.losers, self.m, self.counts, self.carry))
+        return int(count_wins(piece.winners, piece.losers, self.m, self.counts, self.carry))
 
     def sum(self) -> NDArray[np.float64] | NDArray[np.uint16]:
         """Return what was counted, flat: the table itself where nothing was carried."""
@@ -92,13 +92,13 @@ class Sorter:
 
     def add(self, piece: Piece, m: int) -> int:
         """Take a piece of judgments of m items; return its first row that cannot be counted, or -1."""
-        from rankbench.counts.kernels.runs import pack
+        from rankbench.counts.kernels.runs import pack_judgments
 
         if self.rows + len(piece) > BUFFER:
             self.flush()
         self.m = m
         to = slice(self.rows, self.rows + len(piece))
-        bad = int(pack(piece.winners, piece.losers, piece.ties, piece.weights, m, self.keys[to]))
+        bad = int(pack_judgments(piece.winners, piece.losers, piece.ties, piece.weights, m, self.keys[to]))
         if bad >= 0:
             # What was not packed must not be sorted, should another chunk be waiting.
             return bad
@@ -122,10 +122,10 @@ class Sorter:
         self.runs.append(Run(starts, high, cells))
         while len(self.runs) > 1 and len(self.runs[-2].high) < 2 * len(self.runs[-1].high):
             last = [self.runs.pop(), self.runs.pop()]
-            self.runs.append(merged(last[::-1], self.m, cells.shape[1]))
+            self.runs.append(merged_runs(last[::-1], self.m, cells.shape[1]))
 
 
-class Half:
+class ThreadShare:
     """One thread's share of a log: the chunks that it is given, one after the other.
 
     The number of items may grow from chunk to chunk: a table that they outgrow is put away
@@ -179,10 +179,10 @@ class Half:
         if self.sorter is not None:
             self.sorter.flush()
             runs = [*runs, *self.sorter.runs]
-        return merged(runs, self.m, 3 if self.tied else 2)
+        return merged_runs(runs, self.m, 3 if self.tied else 2)
 
 
-def only_tables(halves: list[Half]) -> list[DenseTable]:
-    """Return the halves' tables if they are all that was counted, and of one size; else nothing."""
-    tables = [half.dense for half in halves if half.dense is not None and not half.done]
-    return tables if len(tables) == len(halves) and len({table.m for table in tables}) == 1 else []
+def only_tables(shares: list[ThreadShare]) -> list[DenseTable]:
+    """Return the shares' tables if they are all that was counted, and of one size; else nothing."""
+    tables = [share.dense for share in shares if share.dense is not None and not share.done]
+    return tables if len(tables) == len(shares) and len({table.m for table in tables}) == 1 else []

@@ -18,7 +18,7 @@ from pathlib import Path
 from rankbench.data.cards import Card, CardFile, cards_folder
 from rankbench.errors import ChecksumError, InputError, LicenseError
 
-__all__ = ["cache_folder", "fetch", "find", "locate", "verify_file"]
+__all__ = ["cache_folder", "card_folder", "fetch", "locate", "verify_file"]
 
 _BLOCK = 1 << 20
 
@@ -30,7 +30,7 @@ def cache_folder() -> Path:
     return cache_root() / "data"
 
 
-def find(card: Card) -> Path | None:
+def card_folder(card: Card) -> Path | None:
     """Return the folder that holds a card's files, or None if there is none.
 
     Files that their licence allows to ship stand beside the card.
@@ -67,7 +67,7 @@ def locate(card: Card) -> list[Path]:
     ChecksumError
         A file is not the one that the card describes.
     """
-    folder = find(card)
+    folder = card_folder(card)
     if folder is None:
         raise InputError(f"the data set {card.name} is not here; {_how(card)}")
     for file in card.files:
@@ -124,7 +124,7 @@ def fetch(card: Card, *, accept_license: bool = False) -> Path:
     InputError
         No address is known, or it does not answer.
     """
-    if find(card) is not None:
+    if card_folder(card) is not None:
         return locate(card)[0].parents[len(Path(card.files[0].path).parts) - 1]
     if not card.downloadable:
         raise InputError(f"the data set {card.name} is not here; {_how(card)}")

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankbench.describe.sizes import Sizes
 from rankbench.errors import InputError
-from rankbench.text import cut, shown
+from rankbench.text import cut, short_repr
 
 if TYPE_CHECKING:
     from rankbench.describe.findings import Findings
@@ -88,10 +88,10 @@ class ComparisonsSummary:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return name and value of each fact, for people."""
-        from rankbench.describe.findings import named
+        from rankbench.describe.findings import count_and_first
 
         found = self._findings()
-        alike = [" = ".join(map(shown, group)) for group in self.lookalikes]
+        alike = [" = ".join(map(short_repr, group)) for group in self.lookalikes]
         return [
             ("table", "comparisons"),
             ("rows", f"{self.rows:,}"),
@@ -110,8 +110,11 @@ class ComparisonsSummary:
             ("left wins", _marked(found.left_wins(), found.sided())),
             ("one-sided judges", _marked(found.one_sided_judges(), bool(self.one_sided))),
             ("votes cast again", _marked(found.cast_again(), self.repeats is not None and self.repeats.votes > 0)),
-            ("items called alike", _marked(named(alike), bool(alike))),
-            ("odd names", _marked(named([shown(name) for name in self.odd_names]), bool(self.odd_names))),
+            ("items called alike", _marked(count_and_first(alike), bool(alike))),
+            (
+                "odd names",
+                _marked(count_and_first([short_repr(name) for name in self.odd_names]), bool(self.odd_names)),
+            ),
         ]
 
     def _time(self) -> str:
@@ -164,7 +167,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
     from rankbench.describe.judges import position_bias, repeats
     from rankbench.describe.lookalikes import lookalikes, odd
     from rankbench.describe.majority import majority
-    from rankbench.kinds.scales import connected, strongly_connected
+    from rankbench.kinds.scales import connected_components, strongly_connected
 
     schema = table.collect_schema()
     facts = table.select(_wanted(schema)).collect(engine="streaming").row(0, named=True)
@@ -173,13 +176,13 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
     counts = count_log(table)
     sizes = table.group_by("query_id").len().collect(engine="streaming")["len"].to_list()
     position, judges = position_bias(table)
-    components, scales = connected(counts).sizes, strongly_connected(counts).sizes
+    components, scales = connected_components(counts).sizes, strongly_connected(counts).sizes
     m = counts.m
     return ComparisonsSummary(
         rows=facts["rows"],
         queries=len(sizes),
         items=m,
-        rows_per_query=Sizes.of(sizes),
+        rows_per_query=Sizes.from_counts(sizes),
         ties=facts.get("ties", 0),
         judges=facts.get("judges"),
         weight=(facts["lightest"], facts["heaviest"]) if "weight" in schema else None,

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from rankbench.describe.judges import OneSided, Position, Repeats, position_bias, repeats
 from rankbench.describe.lookalikes import lookalikes, odd
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LOOKED_AT", "Findings", "find", "name_notes", "named"]
+__all__ = ["LOOKED_AT", "Findings", "count_and_first", "name_notes", "suspicious_votes"]
 
 LOOKED_AT = 1 << 15
-"""Votes that `find` looks at: it costs milliseconds, whatever the log's length."""
+"""Votes that `suspicious_votes` looks at: it costs milliseconds, whatever the log's length."""
 
 _BY_LOT = "if sides were drawn by lot"
 _MOST = 4
@@ -58,7 +58,7 @@ class Findings:
         """Say which judges favor a side."""
         if self.one_sided is None:
             return "not known"
-        return named([f"{shown(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.one_sided])
+        return count_and_first([f"{short_repr(j.judge)} ({j.left:,} left of {j.votes:,})" for j in self.one_sided])
 
     def cast_again(self) -> str:
         """Say how often judges voted on the same again."""
@@ -85,7 +85,7 @@ class Findings:
         return [f"{note}{about}" for note in found]
 
 
-def named(texts: Sequence[str]) -> str:
+def count_and_first(texts: Sequence[str]) -> str:
     """Return how many there are, and the first four."""
     if not texts:
         return "none"
@@ -93,7 +93,7 @@ def named(texts: Sequence[str]) -> str:
     return f"{len(texts):,}: {', '.join(texts[:_MOST])}{more}"
 
 
-def find(table: pl.LazyFrame, *, whole: bool = False) -> Findings:
+def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False) -> Findings:
     """Look at the first `LOOKED_AT` votes of a log; at one-sided judges only where these are all.
 
     Parameters
@@ -119,10 +119,10 @@ def name_notes(names: Collection[str]) -> list[str]:
     if len(names) > _MOST_NAMES:
         return []
     notes = []
-    groups = [" = ".join(map(shown, group[:3])) for group in lookalikes(names)]
+    groups = [" = ".join(map(short_repr, group[:3])) for group in lookalikes(names)]
     if groups:
-        notes.append(f"items called alike are taken for different ones: {named(groups)}")
-    strange = [shown(name) for name in odd(names)]
+        notes.append(f"items called alike are taken for different ones: {count_and_first(groups)}")
+    strange = [short_repr(name) for name in odd(names)]
     if strange:
-        notes.append(f"odd names: {named(strange)}")
+        notes.append(f"odd names: {count_and_first(strange)}")
     return notes

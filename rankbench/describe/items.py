@@ -131,7 +131,7 @@ def describe_items(table: pl.LazyFrame, d: int, path: Path | None) -> ItemsSumma
     return ItemsSummary(
         rows=sizes.total(),
         queries=len(sizes),
-        items_per_query=Sizes.of(list(sizes.values())),
+        items_per_query=Sizes.from_counts(list(sizes.values())),
         labels={f"{value:g}": labels[value] for value in values} if len(values) <= _MOST_LABELS else {},
         label_range=(values[0], values[-1]) if values else None,
         unlabelled=unlabelled.total(),

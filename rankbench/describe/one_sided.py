@@ -44,7 +44,7 @@ class _Sums:
     squares: float | NDArray[np.float64]
 
     @classmethod
-    def of(cls, votes: NDArray[np.float64], left: NDArray[np.float64]) -> _Sums:
+    def from_votes(cls, votes: NDArray[np.float64], left: NDArray[np.float64]) -> _Sums:
         return cls(
             len(votes), float(votes.sum()), float(left.sum()), float((left**2 / votes).sum()), float((votes**2).sum())
         )
@@ -80,7 +80,7 @@ def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: floa
     suspected = 0
     while remaining.sum() - 1 >= (1 - _MOST) * count:
         rows = np.flatnonzero(remaining)
-        p = _p(votes[rows], left[rows], _Sums.of(votes[rows], left[rows]).without(votes[rows], left[rows]))
+        p = _p(votes[rows], left[rows], _Sums.from_votes(votes[rows], left[rows]).without(votes[rows], left[rows]))
         # Of very many judges some at a time.
         few = min(-(-len(rows) // _AT_ONCE), int(len(rows) - (1 - _MOST) * count))
         worst = np.argsort(p, kind="stable")[:few]
@@ -93,7 +93,9 @@ def one_sided(votes: NDArray[np.float64], left: NDArray[np.float64], level: floa
         accused = np.concatenate(aside[:suspected])
         rest = np.ones(count, np.bool_)
         rest[accused] = False
-        values[accused] = np.minimum(1, _LOOKS * _p(votes[accused], left[accused], _Sums.of(votes[rest], left[rest])))
+        values[accused] = np.minimum(
+            1, _LOOKS * _p(votes[accused], left[accused], _Sums.from_votes(votes[rest], left[rest]))
+        )
     return holm(values)
 
 

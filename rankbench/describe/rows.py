@@ -68,4 +68,4 @@ def describe_rows(kind: TableKind, table: pl.LazyFrame, path: Path | None) -> Ro
     sizes = table.group_by(QUERY).len().collect(engine="streaming")["len"].to_list()
     if not sizes:
         raise InputError("the table has no rows", path=path)
-    return RowsSummary(kind.name, sum(sizes), len(sizes), Sizes.of(sizes), kind.facts(table))
+    return RowsSummary(kind.name, sum(sizes), len(sizes), Sizes.from_counts(sizes), kind.facts(table))

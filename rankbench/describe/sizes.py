@@ -19,7 +19,7 @@ class Sizes:
     largest: int
 
     @classmethod
-    def of(cls, counts: list[int]) -> Sizes:
+    def from_counts(cls, counts: list[int]) -> Sizes:
         """Summarize at least one count."""
         values = np.array(counts)
         return cls(int(values.min()), float(np.median(values)), float(values.mean()), int(values.max()))

@@ -12,7 +12,7 @@ from rankbench.component import Component, JudgmentKind, StructureKind
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.forms import made_of_counts, taken_back
-from rankbench.kinds.scales import Scales, connected
+from rankbench.kinds.scales import Scales, connected_components
 from rankbench.kinds.scores import from_observed
 from rankbench.kinds.zeros import GUARDS
 from rankbench.returned import Promise
@@ -147,7 +147,7 @@ class Aggregator(Component):
 
     def scales(self, counts: PairCounts) -> Scales:
         """Return which items `from_counts` puts on one scale: those that a chain of comparisons connects."""
-        return connected(counts)
+        return connected_components(counts)
 
     def covariance(
         self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None

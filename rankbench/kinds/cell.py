@@ -30,8 +30,8 @@ __all__ = [
     "Layout",
     "Split",
     "Status",
+    "cell_problem",
     "is_text",
-    "problem_with",
 ]
 
 Split: TypeAlias = Literal["design", "heldout"]
@@ -126,7 +126,7 @@ WHOLE = 2**53
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def problem_with(
+def cell_problem(
     cell: CellResult, units: Mapping[Split, int] | None = None, metrics: Collection[str] = ()
 ) -> str | None:
     """Return why a cell cannot be stored and read back, in words; None if it can.

@@ -51,7 +51,7 @@ class PairCounts:
     weighted: bool = False
 
     @classmethod
-    def of(cls, comparisons: Comparisons, m: int) -> PairCounts:
+    def from_comparisons(cls, comparisons: Comparisons, m: int) -> PairCounts:
         """Sum a few comparisons of one query; see `rankbench.counts.count.count_pairs` for many.
 
         Parameters

@@ -36,7 +36,7 @@ def made_of_counts(cls: Any, own: set[str]) -> dict[str, Any]:
 
     def from_comparisons(self: Any, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Aggregate the comparisons of one query, at least one, over its m items: what `from_counts` makes of them."""
-        scores: NDArray[np.float64] = cls.from_counts(self, PairCounts.of(comparisons, m))
+        scores: NDArray[np.float64] = cls.from_counts(self, PairCounts.from_comparisons(comparisons, m))
         return scores
 
     def aggregate(

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from rankbench.errors import ContenderDiverged, RankbenchError, SpecError
 from rankbench.kinds.cell import CellResult
-from rankbench.text import said
+from rankbench.text import exception_text
 
-__all__ = ["ContenderFailed", "alone", "failed", "guarded", "printable", "reason"]
+__all__ = ["ContenderFailed", "failed", "guarded", "leave_interrupts_to_parent", "printable", "reason"]
 
 LONGEST = 500
 """Characters of a foreign error that are kept."""
@@ -22,13 +22,13 @@ class ContenderFailed(Exception):
     """A contender's own failure; the message says all there is to say."""
 
 
-_alone = False
+_is_worker = False
 
 
-def alone() -> None:
+def leave_interrupts_to_parent() -> None:
     """Say that this process is a worker: the user interrupts the one that started it, which then ends this one."""
-    global _alone
-    _alone = True
+    global _is_worker
+    _is_worker = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
@@ -38,12 +38,12 @@ def guarded(call: Callable[[], T]) -> T | Exception:
     Raises
     ------
     KeyboardInterrupt
-        The user's, not the contender's; in a process of `alone` it is the contender's.
+        The user's, not the contender's; in a process of `leave_interrupts_to_parent` it is the contender's.
     """
     try:
         return call()
     except KeyboardInterrupt as error:
-        if not _alone:
+        if not _is_worker:
             raise
         return ContenderFailed(reason(error))
     except RankbenchError as error:
@@ -54,7 +54,7 @@ def guarded(call: Callable[[], T]) -> T | Exception:
 
 def reason(error: BaseException) -> str:
     """Say what went wrong in one short, printable line, whatever the exception does."""
-    return printable(said(error).removeprefix(f"{ContenderFailed.__name__}: "))
+    return printable(exception_text(error).removeprefix(f"{ContenderFailed.__name__}: "))
 
 
 def printable(text: str) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rankbench.kinds.counts import PairCounts, TieRule
 
-__all__ = ["Scales", "connected", "strongly_connected", "within"]
+__all__ = ["Scales", "connected_components", "strongly_connected", "within"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def _components(
     return _scales(root)
 
 
-def connected(counts: PairCounts) -> Scales:
+def connected_components(counts: PairCounts) -> Scales:
     """Return the connected components of the graph of compared items.
 
     Nothing in the log says how items of different components relate.

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rankbench.errors import InputError
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = [
     "BOOLEANS",
@@ -135,7 +135,7 @@ class TableCheck:
         if bad.any():
             row = int(bad.arg_true()[0])
             # Names of columns in a message may have braces, too.
-            raise self.error(message.replace("{}", shown(column[row]), 1), row, column.name)
+            raise self.error(message.replace("{}", short_repr(column[row]), 1), row, column.name)
 
     def cast(self, column: pl.Series, dtype: pl.DataType, *, nulls: bool = False) -> pl.Series:
         """Convert a column, refusing the first value that does not fit, or is missing."""

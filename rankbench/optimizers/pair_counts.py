@@ -39,7 +39,7 @@ class BlockPairs:
     weights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, comparisons: Comparisons, items: NDArray[np.int64], merged: bool = True) -> BlockPairs:
+    def from_comparisons(cls, comparisons: Comparisons, items: NDArray[np.int64], merged: bool = True) -> BlockPairs:
         """Merge equal comparisons, in time linear in comparisons and items.
 
         Parameters
@@ -56,7 +56,7 @@ class BlockPairs:
             No comparisons, other queries than the items have, or an item that its query
             does not have.
         """
-        from rankbench.optimizers.kernels.pair_counts import merge
+        from rankbench.optimizers.kernels.pair_counts import merge_comparisons
 
         items = np.ascontiguousarray(items, dtype=np.int64)
         if len(comparisons.offsets) != len(items):
@@ -68,7 +68,7 @@ class BlockPairs:
             raise InputError("there are no comparisons to learn from")
         starts = np.zeros(len(items), np.int64)
         tails, heads, weights = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n)
-        bad = merge(
+        bad = merge_comparisons(
             items,
             np.ascontiguousarray(comparisons.offsets, dtype=np.int64),
             np.ascontiguousarray(comparisons.winners, dtype=np.int32),

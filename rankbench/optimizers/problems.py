@@ -156,7 +156,7 @@ class PairwiseProblem:
         if merged:
             self.offsets = self.offsets[:1]
         said = replace(comparisons, weights=factors if shares is None else factors * shares)
-        self.pairs = BlockPairs.of(said, offsets, merged)
+        self.pairs = BlockPairs.from_comparisons(said, offsets, merged)
         if self.x.ndim != 2 or len(self.x) != self.pairs.items[-1]:
             raise InputError(f"features have shape {self.x.shape}, there are {self.pairs.items[-1]} items")
         self.surrogate, self.l2 = surrogate, l2

@@ -13,7 +13,7 @@ from rankbench.component import Component
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import base_of
 
-__all__ = ["Description", "Parameter", "compiled", "describe", "parameters"]
+__all__ = ["Description", "Parameter", "component_parameters", "describe_component", "is_compiled"]
 
 KERNELS = ("kernel", "target_kernel", "gradient_kernel", "phi_kernels")
 """Methods by which a component offers its compiled form."""
@@ -103,7 +103,7 @@ class Description:
     version: str
 
 
-def describe(kind: str, name: str) -> Description:
+def describe_component(kind: str, name: str) -> Description:
     """Describe a registered component.
 
     Raises
@@ -120,21 +120,21 @@ def describe(kind: str, name: str) -> Description:
         documentation=inspect.getdoc(cls) or "",
         source=cls.source,
         properties=tuple(sorted(cls.properties)),
-        parameters=tuple(parameters(cls)),
-        declarations={fact: plain(getattr(cls, fact)) for fact in DECLARATIONS if getattr(cls, fact, ()) != ()},
-        compiled=compiled(cls),
+        parameters=tuple(component_parameters(cls)),
+        declarations={fact: json_value(getattr(cls, fact)) for fact in DECLARATIONS if getattr(cls, fact, ()) != ()},
+        compiled=is_compiled(cls),
         distribution=origin.distribution,
         version=origin.version,
     )
 
 
-def parameters(cls: type[Component]) -> list[Parameter]:
+def component_parameters(cls: type[Component]) -> list[Parameter]:
     """Return the parameters of a component class in the order it declares them."""
     return [
         Parameter(
             name=name,
             type=_type(field.annotation),
-            default=None if field.is_required() else plain(field.get_default(call_default_factory=True)),
+            default=None if field.is_required() else json_value(field.get_default(call_default_factory=True)),
             required=field.is_required(),
             bounds=_bounds(field),
             description=field.description or "",
@@ -143,7 +143,7 @@ def parameters(cls: type[Component]) -> list[Parameter]:
     ]
 
 
-def compiled(cls: type[Component]) -> bool | None:
+def is_compiled(cls: type[Component]) -> bool | None:
     """Return whether a class overrides all the kernel methods of its kind; None if it has none.
 
     Nothing is compiled and numba is not imported to find out. Aggregators of selections and of
@@ -167,14 +167,14 @@ def _overrides(cls: type[Component], method: str) -> bool:
     return getattr(cls, method) is not declared[-1]
 
 
-def plain(value: Any) -> object:
+def json_value(value: Any) -> object:
     """Return a value that JSON can hold: specs for components, ``"inf"`` for infinity."""
     if isinstance(value, Component):
         return str(value)
     if isinstance(value, (set, frozenset)):
-        return sorted(plain(v) for v in value)  # type: ignore[type-var]
+        return sorted(json_value(v) for v in value)  # type: ignore[type-var]
     if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
+        return [json_value(v) for v in value]
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return str(value)
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)

@@ -25,7 +25,7 @@ from rankbench.lifeline import doing
 from rankbench.plugin import hookspecs
 from rankbench.plugin.blocked import is_blocked
 from rankbench.plugin.registry import Origin, Registry
-from rankbench.text import said
+from rankbench.text import exception_text
 
 __all__ = ["OURSELVES", "PluginStatus", "Plugins", "load"]
 
@@ -133,7 +133,7 @@ class _Loading:
         except BaseException as error:
             if self.strict and isinstance(error, PluginError):
                 raise  # this is what `broken` raised
-            self.broken(f"looking at {self.entry.value!r} raised {said(error)}", error)
+            self.broken(f"looking at {self.entry.value!r} raised {exception_text(error)}", error)
         seconds = time.perf_counter() - start
         return PluginStatus(
             self.entry.name,
@@ -162,12 +162,12 @@ class _Loading:
         # A plugin that exits, interrupts or raises what is no Exception while it is
         # imported must not end the program.
         except BaseException as error:
-            self.broken(f"cannot import {self.entry.value!r}: {said(error)}", error)
+            self.broken(f"cannot import {self.entry.value!r}: {exception_text(error)}", error)
             return
         try:
             name = self.manager.register(plugin, f"{self.origin.distribution}/{self.entry.name}")
         except BaseException as error:
-            self.broken(f"pluggy refuses {self.entry.value!r}: {said(error)}", error)
+            self.broken(f"pluggy refuses {self.entry.value!r}: {exception_text(error)}", error)
             return
         if (times := _definitions(plugin)) > 1:
             self.broken(
@@ -201,7 +201,7 @@ class _Loading:
         try:
             found: object = implementation.function()
         except BaseException as error:
-            self.broken(f"hook {hookspecs.HOOK} raised {said(error)}", error)
+            self.broken(f"hook {hookspecs.HOOK} raised {exception_text(error)}", error)
             return
         if not isinstance(found, list):
             self.broken(f"hook {hookspecs.HOOK} returned {type(found).__name__}, not a list; write `return [...]`")
@@ -218,7 +218,7 @@ class _Loading:
             self.broken(f"{item}: {error}", error)
         # Looking at a foreign object (its repr, its attributes) runs foreign code.
         except BaseException as error:
-            self.broken(f"{item}: looking at it raised {said(error)}", error)
+            self.broken(f"{item}: looking at it raised {exception_text(error)}", error)
 
 
 def _definitions(plugin: object) -> int:

@@ -23,7 +23,7 @@ from rankbench.kinds.queries import Comparisons, Orders
 from rankbench.kinds.structures import structure_of
 from rankbench.plugin import manager
 from rankbench.protocols.agreement import misordered, regret, rmse
-from rankbench.protocols.isolation import is_ours, lent_judgments
+from rankbench.protocols.isolation import disposable_judgments, is_ours
 from rankbench.protocols.ownership import own_cells
 from rankbench.seeds import JUDGMENTS
 
@@ -129,9 +129,9 @@ class AggregationTrial(Protocol):
             raise SpecError(f"{aggregator!s} is not an aggregator")
         ours = is_ours(aggregator)
         if aggregator.judgments == "orders" and isinstance(judged, Orders):
-            structure = aggregator.from_orders(judged if ours else lent_judgments(judged), self.items)
+            structure = aggregator.from_orders(judged if ours else disposable_judgments(judged), self.items)
         else:
-            structure = structure_of(aggregator, pairs if ours else lent_judgments(pairs), self.items)
+            structure = structure_of(aggregator, pairs if ours else disposable_judgments(pairs), self.items)
         shape = (self.items,) if aggregator.structure == "scores" else (self.items, self.items)
         if np.shape(structure) != shape:
             raise TypeError(f"the structure has shape {np.shape(structure)}, not {shape}")
@@ -153,7 +153,7 @@ class AggregationTrial(Protocol):
 
     def _draw(self, prepared: Prepared, task: BlockTask, p: int) -> Comparisons | Orders:
         """Return the judgments of population p in this block."""
-        from rankbench.data.simulators.kernels.populations import draw_ballots, draw_comparisons
+        from rankbench.data.simulators.kernels.populations import draw_ballots, draw_outcomes
         from rankbench.kernels.random import seed_state
 
         n = task.key.n
@@ -170,7 +170,7 @@ class AggregationTrial(Protocol):
             places = np.tile(np.arange(self.length, dtype=np.int32), n)
             return Orders(offsets, starts, ballots.ravel(), places, np.ones(n))
         winners, losers, ties = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.bool_)
-        draw_comparisons(upto, wins, scores, self.ties, state, winners, losers, ties)
+        draw_outcomes(upto, wins, scores, self.ties, state, winners, losers, ties)
         return Comparisons(offsets, winners, losers, np.ones(n), ties if self.ties else None)
 
     def misfit(self, contender: Component) -> str:

@@ -21,9 +21,9 @@ from rankbench.kinds.queries import Selections
 from rankbench.kinds.selection_aggregator import SelectionAggregator, topmost
 from rankbench.plugin import manager
 from rankbench.protocols.few_sessions import few_sessions
-from rankbench.protocols.isolation import lent_judgments
+from rankbench.protocols.isolation import disposable_judgments
 from rankbench.protocols.log_votes import unchanged
-from rankbench.returned import numbers
+from rankbench.returned import returned_numbers
 from rankbench.seeds import block_entropy, draw_entropy
 
 if TYPE_CHECKING:
@@ -210,10 +210,10 @@ class ClickPrediction(Protocol):
         """Return one contender's loss of each judged query, or (None) of all sessions together, shape (1,)."""
         aggregator = manager.get(SelectionAggregator, spec)
         offsets = prepared.arrays["items.offsets"].copy()
-        model = aggregator.fit(lent_judgments(block), offsets)
+        model = aggregator.fit(disposable_judgments(block), offsets)
         # A copy without clicks: nobody predicts what it has seen.
-        blind = replace(lent_judgments(test), clicked=np.zeros(len(test.items), np.bool_))
-        chances = np.asarray(numbers(model.probabilities(blind, offsets), "predictions"), np.float64)
+        blind = replace(disposable_judgments(test), clicked=np.zeros(len(test.items), np.bool_))
+        chances = np.asarray(returned_numbers(model.probabilities(blind, offsets), "predictions"), np.float64)
         if chances.shape != test.items.shape or not np.isfinite(chances).all():
             raise ContenderFailed(f"predictions are not {len(test.items)} finite numbers")
         losses = click_log_loss(chances, test, self.mix)

@@ -213,13 +213,13 @@ def assigned_folds(
     folds : int
     rng : Generator
     """
-    from rankbench.protocols.kernels.folds import assign
+    from rankbench.protocols.kernels.folds import assign_folds
 
     shuffled = rng.permutation(len(total))
     order = shuffled[np.lexsort((-total[shuffled], -decisive[shuffled]))]
     names = rng.permutation(folds)
     place = np.empty(len(total), dtype=np.int64)
-    assign(order, total, decisive, folds, place)
+    assign_folds(order, total, decisive, folds, place)
     return names[place]
 
 

@@ -18,10 +18,10 @@ __all__ = [
     "ComparedPairs",
     "GroupedVotes",
     "PartSums",
+    "compared_pairs",
     "group_votes",
     "pack_grouped",
     "pack_pairs",
-    "pairs_of",
     "unpack_grouped",
 ]
 
@@ -93,7 +93,7 @@ class GroupedVotes:
 
     def parts(self, cut: Cut) -> list[PartSums]:
         """Return the sums of every part of a cut, the one that is tested on last."""
-        from rankbench.protocols.kernels.folds import add_up, count_up
+        from rankbench.protocols.kernels.folds import count_up, sum_parts
 
         shape = (cut.tested + 1, 3 * len(self.pairs))
         numbers = np.zeros(shape)
@@ -101,7 +101,7 @@ class GroupedVotes:
         weights = numbers
         if len(self.weight):
             weights = np.zeros(shape)
-            add_up(self.starts, self.slot, self.weight, cut.part, weights)
+            sum_parts(self.starts, self.slot, self.weight, cut.part, weights)
         return [_part(*sums) for sums in zip(weights, numbers, strict=True)]
 
     def counts(self, parts: list[PartSums], items: list[str]) -> PairCounts:
@@ -126,7 +126,7 @@ def _part(weights: NDArray[np.float64], numbers: NDArray[np.float64]) -> PartSum
     return PartSums(rows, chosen if weights is numbers else weights.reshape(-1, 3)[rows], chosen)
 
 
-def pairs_of(votes: Votes) -> tuple[ComparedPairs, NDArray[np.int32]]:
+def compared_pairs(votes: Votes) -> tuple[ComparedPairs, NDArray[np.int32]]:
     """Return the pairs of a log, and the number of each vote's pair, shape (n,)."""
     m = len(votes.items)
     low, high, pair = numbered_pairs(votes.winners, votes.losers, m)
@@ -143,7 +143,7 @@ def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray
         What a group is.
     pairs : ComparedPairs
     pair : ndarray of int32, shape (n,)
-        Of each vote: see `pairs_of`.
+        Of each vote: see `compared_pairs`.
 
     Raises
     ------

@@ -20,11 +20,11 @@ from rankbench.plugin.loading import OURSELVES
 from rankbench.returned import trouble_with
 
 __all__ = [
+    "disposable_block",
+    "disposable_judgments",
+    "disposable_queries",
+    "fitted_problem",
     "is_ours",
-    "lent",
-    "lent_block",
-    "lent_judgments",
-    "problem_with",
     "strangers",
 ]
 
@@ -32,14 +32,14 @@ __all__ = [
 Judgments = TypeVar("Judgments", Comparisons, Orders, PairCounts, Selections)
 
 
-def lent(queries: Queries) -> Queries:
+def disposable_queries(queries: Queries) -> Queries:
     """Return queries that foreign code may do with as it likes."""
     x = queries.x.view()
     x.flags.writeable = False
     return Queries(list(queries.ids), queries.offsets.copy(), x, queries.labels.copy())
 
 
-def lent_judgments(judged: Judgments) -> Judgments:
+def disposable_judgments(judged: Judgments) -> Judgments:
     """Return judgments that foreign code may do with as it likes: every array is a copy."""
     copied: dict[str, Any] = {
         name: array.copy() for name, array in vars(judged).items() if isinstance(array, np.ndarray)
@@ -47,9 +47,9 @@ def lent_judgments(judged: Judgments) -> Judgments:
     return replace(judged, **copied)
 
 
-def lent_block(block: Block) -> Block:
+def disposable_block(block: Block) -> Block:
     """Return a block that foreign code may do with as it likes."""
-    return replace(block, design=lent(block.design), comparisons=lent_judgments(block.comparisons))
+    return replace(block, design=disposable_queries(block.design), comparisons=disposable_judgments(block.comparisons))
 
 
 def is_ours(component: Component) -> bool:
@@ -66,7 +66,7 @@ def strangers(component: Component) -> set[str]:
     return {each for value in inner if isinstance(value, Component) for each in strangers(value)}
 
 
-def problem_with(fitted: object) -> str:
+def fitted_problem(fitted: object) -> str:
     """Say what is wrong with what a method returned; empty if nothing."""
     if not isinstance(fitted, Fitted):
         return f"fit returned {type(fitted).__name__}, not Fitted"

@@ -20,8 +20,8 @@ from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.erm.erm import ERM
 from rankbench.methods.erm.feature_matrix import feature_matrix
 from rankbench.plugin import manager
-from rankbench.protocols.isolation import is_ours, lent, lent_block, problem_with
-from rankbench.returned import numbers
+from rankbench.protocols.isolation import disposable_block, disposable_queries, fitted_problem, is_ours
+from rankbench.returned import returned_numbers
 
 __all__ = ["answer", "fit", "judge", "losses_of", "method_of"]
 
@@ -67,9 +67,9 @@ def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Excep
         outcomes.update(together)
     for cell, method in methods.items():
         if not isinstance(method, ERM):
-            outcomes[cell] = guarded(partial(method.fit, lent_block(block)))
+            outcomes[cell] = guarded(partial(method.fit, disposable_block(block)))
     for cell, outcome in outcomes.items():
-        if not isinstance(outcome, Exception) and (trouble := problem_with(outcome)):
+        if not isinstance(outcome, Exception) and (trouble := fitted_problem(outcome)):
             outcomes[cell] = ContenderFailed(trouble)
     return outcomes
 
@@ -107,7 +107,7 @@ def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dic
 
 
 def _own_scores(fitted: Fitted, queries: Queries) -> NDArray[np.float64]:
-    return np.array(numbers(fitted.score(lent(queries)), "scores"), dtype=np.float64)
+    return np.array(returned_numbers(fitted.score(disposable_queries(queries)), "scores"), dtype=np.float64)
 
 
 def judge(

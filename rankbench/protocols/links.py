@@ -25,9 +25,9 @@ __all__ = [
     "Link",
     "PairOutcomes",
     "calibration_error",
-    "disagreement",
     "fit_link",
     "fit_tie_link",
+    "margin_disagreement",
     "tie_log_loss",
     "win_log_loss",
 ]
@@ -82,7 +82,7 @@ class PairOutcomes:
         return float(self.won.sum() + self.lost.sum())
 
 
-def disagreement(pairs: PairOutcomes) -> float:
+def margin_disagreement(pairs: PairOutcomes) -> float:
     """Return the weighted share of decisive votes that margins order the other way, 0 counting half; nan if none."""
     wrong = np.where(pairs.margins < 0, pairs.won, 0.0) + np.where(pairs.margins > 0, pairs.lost, 0.0)
     even = np.where(pairs.margins == 0, pairs.won + pairs.lost, 0.0)

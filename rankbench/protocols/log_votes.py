@@ -14,14 +14,14 @@ from rankbench.component import Component
 from rankbench.counts.votes import Votes, all_ones, coded_votes, load_votes, votes_of_ballots
 from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import table_kind
-from rankbench.describe.findings import find, name_notes
+from rankbench.describe.findings import name_notes, suspicious_votes
 from rankbench.errors import InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import Prepared, pack
-from rankbench.kinds.scales import connected
+from rankbench.kinds.scales import connected_components
 from rankbench.protocols.folds import HeldOut
-from rankbench.protocols.grouped import ComparedPairs, group_votes, pack_grouped, pack_pairs, pairs_of
+from rankbench.protocols.grouped import ComparedPairs, compared_pairs, group_votes, pack_grouped, pack_pairs
 
 __all__ = ["Loaded", "misfit_of", "pack_votes", "unchanged", "unpack_items", "unpack_votes", "votes_of"]
 
@@ -48,7 +48,7 @@ class Loaded:
 
     @cached_property
     def _pairs(self) -> tuple[ComparedPairs, NDArray[np.int32], dict[str, NDArray[Any]]]:
-        pairs, of_vote = pairs_of(self.votes)
+        pairs, of_vote = compared_pairs(self.votes)
         return pairs, of_vote, pack_pairs(pairs)
 
     @cached_property
@@ -109,7 +109,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
         # Names as numbers: what is held of a long log are its columns, not its texts.
         table = coded_votes(table)
         votes = load_votes(table)
-        notes = [_sentence(note) for note in find(table, whole=True).notes()]
+        notes = [_sentence(note) for note in suspicious_votes(table, whole=True).notes()]
     notes += [_sentence(note) for note in name_notes(votes.items)]
     tied = float(votes.weights[votes.ties].sum() / votes.weights.sum())
     judges = "judges unknown" if votes.judges is None else f"{votes.judges.max() + 1:,} judges"
@@ -122,7 +122,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
     order = votes.order_note()
     if order:
         notes.append(f"{order[0].upper()}{order[1:]}.")
-    scales = len(connected(votes.counts()))
+    scales = len(connected_components(votes.counts()))
     if scales > 1:
         notes.append(
             f"{scales} groups of items were never compared with one another: scores of different groups stand on "

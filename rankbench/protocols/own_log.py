@@ -21,7 +21,7 @@ from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.protocols.folds import FOLDS, Grouping, chosen_grouping, cut_groups
 from rankbench.protocols.grouped import unpack_grouped
 from rankbench.protocols.log_votes import misfit_of, unpack_items, unpack_votes, votes_of
-from rankbench.protocols.trial import Trial, judged
+from rankbench.protocols.trial import Trial, trial_losses
 
 __all__ = ["OwnLog"]
 
@@ -144,7 +144,7 @@ class OwnLog(Protocol):
         found = []
         for cell, spec in task.cells.items():
             grid = [point for point in points(self.contender, spec) if isinstance(point, Aggregator)]
-            outcome = guarded(partial(judged, grid, trial, task.losses))
+            outcome = guarded(partial(trial_losses, grid, trial, task.losses))
             if isinstance(outcome, Exception):
                 found.append(failed(cell, outcome))
                 continue

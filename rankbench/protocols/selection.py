@@ -19,9 +19,9 @@ from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.losses.evaluate import Structures
 from rankbench.plugin import manager
 from rankbench.protocols.few_sessions import few_sessions
-from rankbench.protocols.isolation import lent_judgments
+from rankbench.protocols.isolation import disposable_judgments
 from rankbench.protocols.judging import losses_of
-from rankbench.returned import numbers
+from rankbench.returned import returned_numbers
 from rankbench.seeds import draw_entropy
 
 if TYPE_CHECKING:
@@ -117,9 +117,9 @@ def _scores(
     from rankbench.data.tables.selections.load import take_selections
     from rankbench.kinds.selection_aggregator import SelectionAggregator
 
-    log = lent_judgments(log)
+    log = disposable_judgments(log)
     if isinstance(aggregator, SelectionAggregator):
-        scores = numbers(aggregator.fit(log, offsets.copy()).scores, "scores")
+        scores = returned_numbers(aggregator.fit(log, offsets.copy()).scores, "scores")
         if np.shape(scores) != (int(offsets[-1]),):
             raise ContenderFailed(f"scores have shape {np.shape(scores)}, not ({int(offsets[-1])},)")
         return np.array(scores, np.float64)

@@ -25,10 +25,10 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Queries
 from rankbench.methods.pair_risk import PairRisk
-from rankbench.protocols.isolation import lent
+from rankbench.protocols.isolation import disposable_queries
 from rankbench.protocols.judging import answer, fit
 from rankbench.protocols.ownership import points
-from rankbench.returned import numbers
+from rankbench.returned import returned_numbers
 from rankbench.seeds import block_entropy, draw_entropy
 
 __all__ = ["Table1"]
@@ -84,7 +84,7 @@ class Table1(Protocol):
 
         if dataset is None:
             raise SpecError(f"protocol {self.name!r} needs a data set of rated movies")
-        ratings = Ratings.of(dataset.scan())
+        ratings = Ratings.from_items(dataset.scan())
         fingerprint = dataset.fingerprint()
         with ThreadPoolExecutor(available_cores()) as pool:
             runs = list(pool.map(partial(self._run, ratings, fingerprint, seed), range(FOLDS * self.partitions)))
@@ -140,13 +140,13 @@ class Table1(Protocol):
 
     def _run(self, ratings: Ratings, fingerprint: str, seed: int, repetition: int) -> dict[str, NDArray[np.generic]]:
         """Compute one rotation: its rows in order, their features, where its parts begin."""
-        from rankbench.data.movielens.kernels.rating_draws import deal
+        from rankbench.data.movielens.kernels.rating_draws import deal_folds
         from rankbench.kernels.random import seed_state
 
         partition, rotation = divmod(repetition, FOLDS)
         folds = np.empty(len(ratings), np.int8)
         # Blocks have n >= 1, so that n = 0 is a stream of its own.
-        deal(seed_state(block_entropy(seed, fingerprint, 0, partition)), FOLDS, folds)
+        deal_folds(seed_state(block_entropy(seed, fingerprint, 0, partition)), FOLDS, folds)
         testing, validating = rotation, (rotation + 1) % FOLDS
         training = tuple(fold for fold in range(FOLDS) if fold not in (testing, validating))
         raw = raw_features(ratings, folds, training, self.features, neighbors=self.similarity)
@@ -194,7 +194,7 @@ class Table1(Protocol):
         labels = arrays["ratings.ratings"][run["order"]]
         bounds = np.searchsorted(run["part"], np.arange(len(PARTS) + 1))
         return [
-            _Part.of(run["x"][start:stop], labels[start:stop], run["group"][start:stop])
+            _Part.from_arrays(run["x"][start:stop], labels[start:stop], run["group"][start:stop])
             for start, stop in itertools.pairwise(bounds.tolist())
         ]
 
@@ -218,7 +218,7 @@ class _Part:
     users: NDArray[np.int64]
 
     @classmethod
-    def of(cls, x: NDArray[np.float32], labels: NDArray[np.float64], group: NDArray[np.int64]) -> _Part:
+    def from_arrays(cls, x: NDArray[np.float32], labels: NDArray[np.float64], group: NDArray[np.int64]) -> _Part:
         found, first = np.unique(group, return_index=True)
         users = found // FOLDS
         ids = [f"{user}/{fold}" for user, fold in zip(users.tolist(), (found % FOLDS).tolist(), strict=True)]
@@ -243,7 +243,9 @@ class _Trial:
         ContenderFailed
             There is not one for each item.
         """
-        scores = np.asarray(numbers(fitted.score(lent(self.queries)), "scores"), dtype=np.float64)
+        scores = np.asarray(
+            returned_numbers(fitted.score(disposable_queries(self.queries)), "scores"), dtype=np.float64
+        )
         if scores.shape != self.queries.labels.shape:
             raise ContenderFailed(f"scores have shape {scores.shape}, not {self.queries.labels.shape}")
         if not np.isfinite(scores).all():

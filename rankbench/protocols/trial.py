@@ -14,24 +14,24 @@ from numpy.typing import NDArray
 from rankbench.counts.votes import Votes
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.scales import connected
+from rankbench.kinds.scales import connected_components
 from rankbench.kinds.scores import finite_scores
 from rankbench.protocols.folds import Cut, grouping_of
 from rankbench.protocols.grouped import ComparedPairs, GroupedVotes, PartSums
-from rankbench.protocols.isolation import is_ours, lent_judgments
+from rankbench.protocols.isolation import disposable_judgments, is_ours
 from rankbench.protocols.links import (
     LINKS,
     Link,
     PairOutcomes,
     calibration_error,
-    disagreement,
     fit_link,
     fit_tie_link,
+    margin_disagreement,
     tie_log_loss,
     win_log_loss,
 )
 
-__all__ = ["Trial", "judged"]
+__all__ = ["Trial", "trial_losses"]
 
 SMALLEST = 1e-100
 """Scores that are closer count as equal: a link's scale, one over their differences, must be finite."""
@@ -91,10 +91,10 @@ class Trial:
             m = len(votes.items)
             aggregator.check_size(m)
             comparisons = votes.comparisons(np.flatnonzero(np.isin(part, parts)))
-            lent = comparisons if is_ours(aggregator) else lent_judgments(comparisons)
+            lent = comparisons if is_ours(aggregator) else disposable_judgments(comparisons)
             return finite_scores(aggregator.from_comparisons(lent, m), m)
-        counts = self._counts[parts] if is_ours(aggregator) else lent_judgments(self._counts[parts])
-        own, whole = len(aggregator.scales(counts)), len(connected(counts))
+        counts = self._counts[parts] if is_ours(aggregator) else disposable_judgments(self._counts[parts])
+        own, whole = len(aggregator.scales(counts)), len(connected_components(counts))
         if own > whole:
             raise ContenderDiverged(
                 f"its scores stand on {own:,} scales of the training votes, of which {whole:,} can be told: margins "
@@ -111,7 +111,7 @@ class Trial:
         return self._test.outcomes([self.scores(aggregator, self._everything)])
 
     def seconds(self, grid: Sequence[Aggregator]) -> float:
-        """Return how long `judged` takes, about: measured on one point of the grid and one inner part.
+        """Return how long `trial_losses` takes, about: measured on one point of the grid and one inner part.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class _Sides:
         return PairOutcomes(margins, self.won, self.lost, self.tied, self.decided, self.votes)
 
 
-def judged(
+def trial_losses(
     grid: Sequence[Aggregator], trial: Trial, losses: Sequence[str]
 ) -> tuple[Mapping[str, float], dict[str, float]]:
     """Return the losses of one contender on the held-out votes, those that are asked for, and what was chosen for it.
@@ -187,7 +187,7 @@ def judged(
     found = {}
     for loss in losses:
         if loss == "disagreement":
-            found[loss] = disagreement(held)
+            found[loss] = margin_disagreement(held)
         elif loss == "log-loss":
             found[loss] = win_log_loss(held, chosen.b, chosen.link)
         elif loss == "calibration":

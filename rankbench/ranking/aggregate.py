@@ -13,7 +13,7 @@ from rankbench.counts.log_source import Log, LogSource, open_source
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.recognize import default_of, not_judged
-from rankbench.describe.findings import find, name_notes
+from rankbench.describe.findings import name_notes, suspicious_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.ranking.certainty import ridge_of, shrunk
@@ -112,9 +112,9 @@ def aggregate(
     ExecutorError
         The cluster cannot be used, or its workers do not see the log.
     """
-    from rankbench.runtime import prepare as settle
+    from rankbench.runtime import settle_runtime
 
-    settle()
+    settle_runtime()
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
     if by not in (None, "query"):
@@ -244,7 +244,7 @@ def _findings(source: LogSource, names: list[str]) -> list[str]:
     if not isinstance(source.table, ComparisonTable):
         return name_notes(names)
     frame = source.frame if source.parquet is None else source.parquet.frame()
-    return [*find(frame).notes(), *name_notes(names)]
+    return [*suspicious_votes(frame).notes(), *name_notes(names)]
 
 
 def _shortened(notes: list[str]) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ __all__ = [
     "LARGEST",
     "MANY",
     "check_size",
+    "item_rank_ranges",
     "judged_enough",
-    "rank_ranges",
     "ridge_of",
     "score_intervals",
     "shrunk",
@@ -82,7 +82,7 @@ def score_intervals(
     return scores - half, scores + half
 
 
-def rank_ranges(
+def item_rank_ranges(
     scores: NDArray[np.float64],
     covariance: NDArray[np.float64],
     scales: NDArray[np.int64],

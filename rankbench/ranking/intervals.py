@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rankbench.counts.log_source import LogSource
     from rankbench.kinds.aggregator import Aggregator
 
-__all__ = ["MOST_CELLS", "Intervals", "LogFacts", "by_judge", "check_cells", "chosen_intervals", "facts_of"]
+__all__ = ["MOST_CELLS", "Intervals", "LogFacts", "by_judge", "chosen_intervals", "facts_of", "refuse_too_many_cells"]
 
 Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich"]
 """What is taken for independent: judgments, or judges with all of theirs; or a formula."""
@@ -88,7 +88,7 @@ def chosen_intervals(
     return "sandwich" if facts.rows > _LONG and aggregator.has_covariance() else "bootstrap"
 
 
-def check_cells(source: LogSource, facts: LogFacts) -> None:
+def refuse_too_many_cells(source: LogSource, facts: LogFacts) -> None:
     """Refuse a log whose judges said too much to be counted apart, before it is counted.
 
     How many different (judge, pair) there are is estimated from a sample of them.

@@ -10,7 +10,7 @@ from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.counts import ClusterCounts, PairCounts
-from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, check_cells, chosen_intervals, facts_of
+from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, chosen_intervals, facts_of, refuse_too_many_cells
 from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
 from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
 
@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["counted_votes", "load_log", "pooled_ballots"]
 
-Wanted = Intervals | Literal["auto"] | None
+WantedIntervals = Intervals | Literal["auto"] | None
 
 
 def load_log(
-    source: LogSource, aggregator: Aggregator, intervals: Wanted = None, *, pooled: bool = True, address: str = ""
+    source: LogSource,
+    aggregator: Aggregator,
+    intervals: WantedIntervals = None,
+    *,
+    pooled: bool = True,
+    address: str = "",
 ) -> tuple[RankedLog, Intervals | None]:
     """Load what an aggregator ranks, and choose its intervals.
 
@@ -93,7 +98,7 @@ def counted_votes(
 
     column = None
     if judges:
-        check_cells(source, facts)
+        refuse_too_many_cells(source, facts)
         column = "judge"
     elif units and "weight" in source.frame.collect_schema():
         column = ROW

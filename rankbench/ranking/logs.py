@@ -15,7 +15,7 @@ from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.resamples import draws_of, resamples_of
-from rankbench.kinds.scales import connected
+from rankbench.kinds.scales import connected_components
 from rankbench.kinds.scores import finite_scores
 
 __all__ = ["CountedVotes", "OrderedVotes", "RankedLog"]
@@ -120,7 +120,7 @@ class CountedVotes(RankedLog):
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
-        own, all_scales = len(aggregator.scales(self.counts)), len(connected(self.counts))
+        own, all_scales = len(aggregator.scales(self.counts)), len(connected_components(self.counts))
         if own == all_scales:
             return []
         return [
@@ -171,7 +171,7 @@ class OrderedVotes(RankedLog):
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
-        return connected(self.votes.counts()).of.astype(np.int64)
+        return connected_components(self.votes.counts()).of.astype(np.int64)
 
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.counts.units import Units
-from rankbench.ranking.certainty import MANY, rank_ranges, score_intervals
+from rankbench.ranking.certainty import MANY, item_rank_ranges, score_intervals
 
 __all__ = ["ItemRanking", "places", "ranked", "unknown", "with_covariance", "with_spread"]
 
@@ -102,7 +102,7 @@ def with_spread(
     deviations = (drawn - scores) * np.sqrt(units.count / (units.count - 1))
     covariance = np.cov(deviations, rowvar=False).reshape(m, m)
     lower, upper = score_intervals(scores, np.sqrt(np.diag(covariance)), units)
-    low, high = rank_ranges(scores, covariance, scales, units, deviations)
+    low, high = item_rank_ranges(scores, covariance, scales, units, deviations)
     return ItemRanking(items, scores, lower, upper, low, high, scales, units)
 
 
@@ -122,12 +122,12 @@ def with_covariance(
         Of the normal deviations that rank ranges are made of.
     """
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
-    low, high = rank_ranges(scores, covariance, scales, units, _normal(covariance, seed))
+    low, high = item_rank_ranges(scores, covariance, scales, units, _normal(covariance, seed))
     return ItemRanking(items, scores, lower, upper, low, high, scales, units)
 
 
 def _normal(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:
-    """Return normal deviations with this covariance, shape (2000, m); None where `rank_ranges` uses none."""
+    """Return normal deviations with this covariance, shape (2000, m); None where `item_rank_ranges` uses none."""
     if len(covariance) > MANY:
         return None
     values, vectors = np.linalg.eigh(covariance)

@@ -12,7 +12,7 @@ from rankbench.reports.analysis import Analysis
 from rankbench.reports.claim_answers import Answer, Finding
 from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Heading, Node, Paragraph
 from rankbench.store.records import SourceRecord
-from rankbench.text import interval, markdown, number, numbered, sentence
+from rankbench.text import interval_text, markdown, number, numbered, sentence
 
 __all__ = ["LATE", "claims_section"]
 
@@ -165,4 +165,4 @@ def _estimate(finding: Finding, ratio: bool) -> str:
 def _interval(lower: float, upper: float, ratio: bool) -> str:
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return "—"
-    return interval(lower, upper, 2 if ratio else 4, sign=not ratio)
+    return interval_text(lower, upper, 2 if ratio else 4, sign=not ratio)

@@ -10,7 +10,7 @@ from rankbench.reports.document.tree import Bullets, Node
 from rankbench.reports.sample import Arm, Race
 from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.store.records import SourceRecord
-from rankbench.text import count, literal, markdown, sentence
+from rankbench.text import grouped_digits, literal, markdown, sentence
 
 __all__ = ["footnotes", "troubles"]
 
@@ -67,7 +67,7 @@ def _budget(race: Race, budget: Budget | None) -> list[str]:
         cost = arm.info(budget.name)
         steps = next((value for name in budget.steps if not math.isnan(value := arm.info(name))), math.nan)
         if not math.isnan(cost):
-            words = "unknown" if math.isnan(steps) else count(round(steps))
+            words = "unknown" if math.isnan(steps) else grouped_digits(round(steps))
             found.setdefault((words, f"{cost:.1e}"), []).append(markdown(arm.label))
     if not found or budget is None:
         return []
@@ -118,9 +118,9 @@ def _thin(race: Race, source: SourceRecord) -> list[str]:
         return ["One repetition: no intervals and no ranks."]
     if source.pool is not None and race.n >= source.pool:
         return [
-            f"All {count(source.pool)} {markdown(source.counts)} that there are, so that every draw is the same: one "
-            "repetition, without intervals over draws. Intervals and ranks are over queries alone, for contenders as "
-            "they were trained."
+            f"All {grouped_digits(source.pool)} {markdown(source.counts)} that there are, so that every draw is the "
+            "same: one repetition, without intervals over draws. Intervals and ranks are over queries alone, for "
+            "contenders as they were trained."
         ]
     if len(race.repetitions) == 1:
         return [

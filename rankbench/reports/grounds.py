@@ -10,18 +10,18 @@ from collections.abc import Callable, Sequence
 
 from rankbench.reports.cases import Case, Told
 from rankbench.reports.evaluations import Evaluation
-from rankbench.reports.phrases import coin_of, difference, placed, words
-from rankbench.text import code, interval, markdown, number
+from rankbench.reports.phrases import coin_of, difference, place_range, words
+from rankbench.text import code, interval_text, markdown, number
 
-__all__ = ["GROUNDS", "numbers"]
+__all__ = ["GROUNDS", "mean_phrases"]
 
 
 def _evidence(case: Case) -> list[str]:
     """Return the numbers of the winner and of the best mean of each metric."""
-    return numbers(case, [case.winner])
+    return mean_phrases(case, [case.winner])
 
 
-def numbers(case: Case, labels: Sequence[str]) -> list[str]:
+def mean_phrases(case: Case, labels: Sequence[str]) -> list[str]:
     """Return means with their intervals, of some contenders and of those with the best mean.
 
     Where nothing is shown to beat a coin there is no best mean.
@@ -36,7 +36,7 @@ def numbers(case: Case, labels: Sequence[str]) -> list[str]:
             text += number(row.mean)
             lower, upper = case.main.interval_of_mean(row)
             if math.isfinite(lower):
-                text += f" (95% interval of this mean alone {interval(lower, upper)})"
+                text += f" (95% interval of this mean alone {interval_text(lower, upper)})"
             if case.baseline != row.contender and case.main.row(metric, case.baseline) is not None:
                 text += f"; minus {markdown(case.baseline)}: "
                 text += difference(case.main, metric, row.contender, case.baseline)
@@ -71,7 +71,7 @@ def _beaten(case: Case) -> list[str]:
     for metric, rows in case.main.rows.items():
         found = [row.contender for row in rows if metric in case.main.worse(row.contender)]
         if found:
-            text = ", ".join(f"{markdown(label)} (place {placed(case.main, metric, label)})" for label in found)
+            text = ", ".join(f"{markdown(label)} (place {place_range(case.main, metric, label)})" for label in found)
             lines.append(f"Worse than some method in {code(metric)}, by the same intervals: {text}.")
     return lines
 
@@ -104,7 +104,7 @@ def _other(case: Case, other: Evaluation) -> list[str]:
 
 def _mean(one: Evaluation, metric: str, label: str) -> str:
     row = one.row(metric, label)
-    return f"{number(row.mean if row else math.nan)} (place {placed(one, metric, label)})"
+    return f"{number(row.mean if row else math.nan)} (place {place_range(one, metric, label)})"
 
 
 GROUNDS: tuple[Callable[[Case], list[str]], ...] = (_evidence, _told_apart, _beaten, _elsewhere)

@@ -14,10 +14,10 @@ from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Head
 from rankbench.reports.evidence import claims_section
 from rankbench.reports.footnotes import footnotes, troubles
 from rankbench.reports.recommendation import Recommendation, recommended
-from rankbench.reports.sources import details, facts, grouped, overview
+from rankbench.reports.sources import details, facts, overview, source_groups
 from rankbench.reports.standing_tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.store.records import SuiteRecord
-from rankbench.text import code, count, first_of, literal, markdown, sentence
+from rankbench.text import code, first_of, grouped_digits, literal, markdown, sentence
 
 __all__ = ["leaderboard"]
 
@@ -28,7 +28,7 @@ MOST_NAMED = 30
 def leaderboard(analysis: Analysis, found: Sequence[Recommendation] = ()) -> list[Node]:
     """Return the leaderboard of a suite, with what is recommended, as a document."""
     record = analysis.record
-    groups = grouped(analysis)
+    groups = source_groups(analysis)
     several = len(groups) > 1
     return [
         Heading(1, markdown(record.title)),
@@ -53,8 +53,8 @@ def _progress(analysis: Analysis) -> list[Node]:
     if analysis.cells_known >= analysis.cells_planned:
         return []
     line = (
-        f"**Partial:** {count(analysis.cells_known)} of {count(analysis.cells_planned)} cells have been "
-        "computed. Run the suite again to go on."
+        f"**Partial:** {grouped_digits(analysis.cells_known)} of {grouped_digits(analysis.cells_planned)} cells have "
+        "been computed. Run the suite again to go on."
     )
     return [Bullets((line,))]
 

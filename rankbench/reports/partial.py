@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankbench.reports.sample import Sampler
 from rankbench.store.journal import Journal
-from rankbench.text import count, number, plain
+from rankbench.text import grouped_digits, number, one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -35,11 +35,12 @@ def partial(store: Journal) -> RenderableType:
             continue
         metric, splits = sampler.metrics[0], sampler.source.shown_splits()
         simulated = ", simulated data" if sampler.source.simulated else ""
-        title = f"{plain(experiment.title)}: n = {count(race.n)}, {len(race.repetitions)} of {race.planned} repetitions"
+        planned = f"{len(race.repetitions)} of {race.planned} repetitions"
+        title = f"{one_line(experiment.title)}: n = {grouped_digits(race.n)}, {planned}"
         table = Table()
         table.add_column("contender")
         for split in splits:
-            table.add_column(f"{plain(metric)}, {plain(sampler.source.short(split))}", justify="right")
+            table.add_column(f"{one_line(metric)}, {one_line(sampler.source.short(split))}", justify="right")
         sign = 1 if sampler.source.direction(metric) == "minimize" else -1
         rows: list[tuple[float, str, list[str]]] = []
         for arm in race.arms:
@@ -49,6 +50,6 @@ def partial(store: Journal) -> RenderableType:
             elif arm.stored:
                 rows.append((float("inf"), arm.member.label, [arm.status] * len(splits)))
         for _, label, shown in sorted(rows, key=lambda row: row[0]):
-            table.add_row(Text(plain(label)), *shown)
+            table.add_row(Text(one_line(label)), *shown)
         tables += [Text(title + simulated), table]
     return Group(*tables) if tables else Text("no results yet")

@@ -7,24 +7,24 @@ from collections.abc import Sequence
 
 from rankbench.reports.cases import Case
 from rankbench.reports.evaluations import Evaluation
-from rankbench.text import code, interval, markdown, number
+from rankbench.text import code, interval_text, markdown, number
 
-__all__ = ["codes", "coin_of", "covered", "difference", "joined", "margin_of", "placed", "shown_by", "words"]
+__all__ = ["codes", "coin_of", "covered", "difference", "joined_words", "margin_of", "place_range", "shown_by", "words"]
 
 
-def joined(parts: Sequence[str], word: str = "and") -> str:
+def joined_words(parts: Sequence[str], word: str = "and") -> str:
     """Return parts with commas, and a word before the last one."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
 
 
 def words(names: Sequence[str]) -> str:
     """Return labels."""
-    return joined([markdown(name) for name in names])
+    return joined_words([markdown(name) for name in names])
 
 
 def codes(names: Sequence[str], word: str = "and") -> str:
     """Return names of metrics or experiments."""
-    return joined([code(name) for name in names], word)
+    return joined_words([code(name) for name in names], word)
 
 
 def covered(case: Case) -> str:
@@ -42,20 +42,20 @@ def difference(one: Evaluation, metric: str, label: str, other: str) -> str:
     sign = one.sign(metric)
     text = number(sign * one.gap(metric, label, other), sign=True)
     low, high = sorted(sign * bound for bound in one.interval(metric, label, other))
-    return f"{text}, interval {interval(low, high, sign=True)}" if math.isfinite(low + high) else text
+    return f"{text}, interval {interval_text(low, high, sign=True)}" if math.isfinite(low + high) else text
 
 
 def coin_of(one: Evaluation, metrics: Sequence[str]) -> str:
     """Return what a coin gets, by metric."""
-    return joined([f"{one.chance[metric]:.4g} in {code(metric)}" for metric in metrics])
+    return joined_words([f"{one.chance[metric]:.4g} in {code(metric)}" for metric in metrics])
 
 
 def margin_of(case: Case, metrics: Sequence[str]) -> str:
     """Return margins, by metric."""
-    return joined([f"{case.margins[metric]:g} in {code(metric)}" for metric in metrics])
+    return joined_words([f"{case.margins[metric]:g} in {code(metric)}" for metric in metrics])
 
 
-def placed(one: Evaluation, metric: str, label: str) -> str:
+def place_range(one: Evaluation, metric: str, label: str) -> str:
     """Return the places that a contender may hold."""
     low, high = one.places(metric, label)
     return f"{low}" if low == high else f"{low} ... {high}"

@@ -13,11 +13,11 @@ from typing import NamedTuple
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.cases import Case, Doubt, case_of
 from rankbench.reports.document.tree import Bullets, Heading, Node
-from rankbench.reports.grounds import GROUNDS, numbers
-from rankbench.reports.phrases import codes, coin_of, difference, joined, margin_of, shown_by, words
+from rankbench.reports.grounds import GROUNDS, mean_phrases
+from rankbench.reports.phrases import codes, coin_of, difference, joined_words, margin_of, shown_by, words
 from rankbench.text import code, markdown, sentence
 
-__all__ = ["ANSWERS", "STOPS", "Recommendation", "Rule", "recommendations", "recommended", "said"]
+__all__ = ["ANSWERS", "STOPS", "Recommendation", "Rule", "recommend", "recommendations", "recommended"]
 
 
 @dataclass(frozen=True)
@@ -54,13 +54,13 @@ def recommendations(analysis: Analysis) -> list[Recommendation]:
     asking = [section for section in analysis.sections if section.sampler.experiment.recommend and section.rows]
     found = []
     for section in asking:
-        one = said(case_of(section, analysis))
+        one = recommend(case_of(section, analysis))
         notes = [f"Bear in mind: {note}" for note in _caveats(section, analysis)] if one.grounds else []
         found.append(Recommendation(one.answer, (*one.grounds, *notes)))
     return found
 
 
-def said(case: Case) -> Recommendation:
+def recommend(case: Case) -> Recommendation:
     """Return all sentences whose conditions hold; the first stop that holds is the whole answer.
 
     Who failed is said in any case.
@@ -68,7 +68,9 @@ def said(case: Case) -> Recommendation:
     failed = _failed(case)
     stop = next((rule for rule in STOPS if rule.holds(case)), None)
     if stop:
-        return Recommendation((stop.says(case), *failed), tuple(numbers(case, [case.baseline])) if case.tables else ())
+        return Recommendation(
+            (stop.says(case), *failed), tuple(mean_phrases(case, [case.baseline])) if case.tables else ()
+        )
     answer = tuple(rule.says(case) for rule in ANSWERS if rule.holds(case))
     return Recommendation((*answer, *failed), tuple(line for lines in GROUNDS for line in lines(case)))
 
@@ -237,8 +239,8 @@ def _shown(case: Case) -> str:
         for metric in case.better[case.winner]
     ]
     return (
-        f"It is shown to be better than **{markdown(case.baseline)}** in {joined(parts)}, and no method to be better "
-        f"than it, {shown_by(case)}."
+        f"It is shown to be better than **{markdown(case.baseline)}** in {joined_words(parts)}, and no method to be "
+        f"better than it, {shown_by(case)}."
     )
 
 
@@ -269,7 +271,7 @@ def _failed(case: Case) -> list[str]:
 
 
 def _each(case: Case) -> str:
-    return joined([f"{markdown(label)} ({codes(metrics)})" for label, metrics in case.better.items()])
+    return joined_words([f"{markdown(label)} ({codes(metrics)})" for label, metrics in case.better.items()])
 
 
 def _unopposed(case: Case) -> list[str]:
@@ -278,7 +280,7 @@ def _unopposed(case: Case) -> list[str]:
 
 def _opposed(case: Case) -> str:
     found = {label: case.contradicted(label) for label in case.alike()}
-    return joined([f"{markdown(label)} ({codes(names)})" for label, names in found.items() if names])
+    return joined_words([f"{markdown(label)} ({codes(names)})" for label, names in found.items() if names])
 
 
 def _leading_elsewhere(case: Case) -> list[str]:
@@ -289,7 +291,7 @@ def _leading_elsewhere(case: Case) -> list[str]:
             if label == case.winner:
                 continue
             metrics = other.better(label, case.baseline)
-            found = joined([f"{code(m)} ({difference(other, m, label, case.baseline)})" for m in metrics])
+            found = joined_words([f"{code(m)} ({difference(other, m, label, case.baseline)})" for m in metrics])
             short = other.short_of_a_coin(label)
             coin = f", but not better than a coin in {codes(short, 'or')}" if short else ""
             lines.append(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rankbench.errors import StoreError
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.document.markdown import markdown_of
-from rankbench.reports.figures import assign, draw
+from rankbench.reports.figures import assign_looks, draw_figures
 from rankbench.reports.leaderboard import leaderboard
 from rankbench.reports.leaderboard_csv import leaderboard_csv
 from rankbench.reports.recommendation import recommendations
@@ -84,9 +84,9 @@ def report(directory: Path | str) -> Report:
         units = units_csv([section.sampler for section in analysis.sections])
         if units:
             contents["units.csv"] = units.encode()
-        looks = assign([cast for section in analysis.sections for cast in section.casts])
+        looks = assign_looks([cast for section in analysis.sections for cast in section.casts])
         for section in analysis.sections:
-            drawn = draw(section.sampler, section.casts, looks)
+            drawn = draw_figures(section.sampler, section.casts, looks)
             contents |= {f"{FIGURES}/{name}": data for name, data in drawn.items()}
     try:
         paths = [replace_file(folder / name, data) for name, data in contents.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from rankbench.reports.analysis import Analysis
-from rankbench.text import count, first_of
+from rankbench.text import first_of, grouped_digits
 
 __all__ = ["Notice", "notices"]
 
@@ -48,7 +48,7 @@ def _without_numbers(analysis: Analysis) -> list[Notice]:
     found = []
     for (kind, reason), where in places.items():
         labels, experiments, cells = (list(dict.fromkeys(names)) for names in zip(*where, strict=True))
-        number = f"{count(len(cells))} cell{'s' if len(cells) != 1 else ''}"
+        number = f"{grouped_digits(len(cells))} cell{'s' if len(cells) != 1 else ''}"
         text = f"{kind}: {first_of(labels, MOST_NAMED)} ({number} of {first_of(experiments, MOST_NAMED)})"
         found.append(Notice(kind, f"{text}: {reason}" if reason else text))
     return found

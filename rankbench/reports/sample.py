@@ -21,7 +21,7 @@ from rankbench.errors import StoreError
 from rankbench.kinds.cell import Split
 from rankbench.kinds.metric import Fact
 from rankbench.kinds.suite import Experiment
-from rankbench.stats.bootstrap import ARRAYS, REPLICATES, TOGETHER, Crossed, crossed, joined
+from rankbench.stats.bootstrap import ARRAYS, REPLICATES, TOGETHER, Crossed, crossed, side_by_side
 from rankbench.stats.corrected_t import widened, widening
 from rankbench.stats.draw_intervals import MeanIntervals, mean_intervals
 from rankbench.store.contents import StoredCell
@@ -255,7 +255,7 @@ class Sampler:
             losses = np.stack([self._deviating(arm, metric, split, repetitions) for arm in group], axis=2)
             parts.append(crossed(losses, self.seed, REPLICATES))
         columns |= {arm.key: len(columns) + i for i, arm in enumerate(missing)}
-        found = self._samples[place] = joined(parts), columns
+        found = self._samples[place] = side_by_side(parts), columns
         sizes = {one: sample.nbytes for one, (sample, _) in self._samples.items()}
         for one in [*sizes][:-1]:
             if one != place and sum(sizes.values()) > KEPT:

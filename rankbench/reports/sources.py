@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.document.tree import Bullets, Column, Grid, Heading, Node, Quote
 from rankbench.store.records import SourceRecord
-from rankbench.text import code, count, markdown, sentence
+from rankbench.text import code, grouped_digits, markdown, sentence
 
-__all__ = ["Group", "details", "facts", "grouped", "overview"]
+__all__ = ["Group", "details", "facts", "overview", "source_groups"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Group:
         return self.sources[0]
 
 
-def grouped(analysis: Analysis) -> list[Group]:
+def source_groups(analysis: Analysis) -> list[Group]:
     """Return the groups of a suite's sources, in their order."""
     record = analysis.record
     found: dict[tuple[object, ...], list[SourceRecord]] = {}
@@ -110,7 +110,7 @@ def _table(group: Group) -> Node:
         rows.append(("data", f"{code(source.dataset)}{' (simulated)' if source.simulated else ''}"))
         rows.append(("sha256", code(source.fingerprint)))
     sizes = dict.fromkeys(
-        f"{count(len(s.units[split]))} {s.short(split)}"
+        f"{grouped_digits(len(s.units[split]))} {s.short(split)}"
         for s in group.sources
         if s.test_share is None
         for split in s.shown_splits()
@@ -118,7 +118,7 @@ def _table(group: Group) -> Node:
     if sizes:
         rows.append(("judged on", ", ".join(sizes)))
     if group.n:
-        rows.append((f"{markdown(source.counts)} n", ", ".join(count(n) for n in group.n)))
+        rows.append((f"{markdown(source.counts)} n", ", ".join(grouped_digits(n) for n in group.n)))
     return Grid.from_rows([Column(""), Column("")], rows)
 
 

@@ -13,7 +13,7 @@ from rankbench.reports.document.tree import Column, Details, Grid, Node, Paragra
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.reports.standings import Standing, best_first
 from rankbench.store.records import SourceRecord
-from rankbench.text import code, count, interval, markdown, number, sentence, significant
+from rankbench.text import code, grouped_digits, interval_text, markdown, number, sentence, significant
 
 __all__ = ["exact_tables", "intervals_tables", "race_title", "ranking_tables"]
 
@@ -24,7 +24,7 @@ def race_title(race: Race, source: SourceRecord) -> str:
     done = f", {have} {times}{'s' if have != 1 else ''}"
     if have != race.planned:
         done = f" (partial: {have} of {race.planned} {times}s)"
-    drawn = f": n = {count(race.n)}" if source.counts else ""
+    drawn = f": n = {grouped_digits(race.n)}" if source.counts else ""
     return drawn if source.layout != "race" else drawn + done
 
 
@@ -54,15 +54,15 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
             _rank(row),
             f"**{name}**" if row.rank_low == 1 else name,
             number(row.mean),
-            number(row.sd) if resampled else interval(row.lower, row.upper),
-            interval(row.lower, row.upper) if resampled else interval(row.lower_queries, row.upper_queries),
+            number(row.sd) if resampled else interval_text(row.lower, row.upper),
+            interval_text(row.lower, row.upper) if resampled else interval_text(row.lower_queries, row.upper_queries),
         ]
         if against and row.contender == baseline:
             cells += ["baseline", *[""] * (len(columns) - 6)]
         elif against:
             cells += [
                 number(row.difference, sign=True),
-                interval(row.difference_lower, row.difference_upper, sign=True),
+                interval_text(row.difference_lower, row.difference_upper, sign=True),
                 *([f"{row.wins:g} of {row.repetitions}" if row.wins == row.wins else ""] if resampled else []),
             ]
         lines.append(cells)
@@ -119,7 +119,7 @@ def _ranking(sampler: Sampler, arm: Arm, split: Split) -> tuple[Node, ...]:
             f"{low[i]:.0f}" if low[i] == high[i] else f"{low[i]:.0f} ... {high[i]:.0f}",
             markdown(units[i]),
             number(float(score[i]), 3),
-            interval(float(lower[i]), float(upper[i]), 3),
+            interval_text(float(lower[i]), float(upper[i]), 3),
         )
         for i in order
     ]

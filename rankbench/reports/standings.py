@@ -14,7 +14,7 @@ from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.stats.columns import OneArm, OnePair
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws, too_few
 from rankbench.stats.holm import holm
-from rankbench.stats.ranks import rank_ranges
+from rankbench.stats.ranks import contender_rank_ranges
 from rankbench.stats.rounding import rounding
 from rankbench.stats.simultaneous import p_values
 
@@ -116,7 +116,7 @@ def _ranks(
     sample = sampler.sample(distinct, metric, split, race.repetitions)
     if sample.alike:
         return  # nothing to tell anything apart by
-    ranges = rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
+    ranges = contender_rank_ranges(sample, maximize=sampler.source.direction(metric) == "maximize")
     by_label = {arm.member.label: pair for arm, pair in zip(distinct, ranges, strict=True)}
     for arm in race.racing:
         low, high = by_label[_shares(arm, race) or arm.member.label]

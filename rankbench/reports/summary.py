@@ -13,16 +13,16 @@ from rankbench.reports.document.tree import Column, Grid, Node, Paragraph
 from rankbench.reports.evidence import LATE
 from rankbench.reports.report import FIGURES, SUFFIXES
 from rankbench.store.store import REPORTED
-from rankbench.text import markdown, numbered, plain
+from rankbench.text import markdown, numbered, one_line
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import RenderableType
 
-__all__ = ["claims_of_a_run", "summary"]
+__all__ = ["claims_of_a_run", "run_summary"]
 
 
-def summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str] = ()) -> RenderableType:
+def run_summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str] = ()) -> RenderableType:
     """Return the verdicts on a run's claims, if it declared any, what it recommends, and its files.
 
     Parameters
@@ -44,7 +44,7 @@ def summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str]
         files.append(f"{figures}/ ({drawn} file{'s' if drawn != 1 else ''})")
     if files and not recommendation:
         files[0] = f"open {files[0]}"
-    return Group(terminal_of(parts), *(Text(plain(line)) for line in files))
+    return Group(terminal_of(parts), *(Text(one_line(line)) for line in files))
 
 
 def claims_of_a_run(claims: pl.DataFrame) -> list[Node]:

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from rankbench.kinds.cell import BlockResult, CellResult, Split, problem_with
+from rankbench.kinds.cell import BlockResult, CellResult, Split, cell_problem
 from rankbench.kinds.guard import ContenderFailed, guarded, printable, reason
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runtime import one_blas_thread
@@ -63,7 +63,7 @@ def _checked(
     said = found[cell]
     if isinstance(said.reason, str):
         said = replace(said, reason=printable(said.reason))
-    if trouble := problem_with(said, sizes, metrics):
+    if trouble := cell_problem(said, sizes, metrics):
         raise ContenderFailed(trouble)
     losses = {name: np.asarray(values) for name, values in said.losses.items()}
     info = {name: float(value) for name, value in said.info.items()}

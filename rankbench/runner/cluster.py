@@ -16,16 +16,16 @@ from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Any, cast
 
-from rankbench.dask import connected
+from rankbench.dask import connected_client
 from rankbench.errors import ExecutorError
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import run_block, vetted
 from rankbench.runner.executors import LIMIT, warm_up_all
 from rankbench.runner.foreign import PAUSE
-from rankbench.runner.lending import Lender, lender
-from rankbench.runner.processes import Dead, apart, failed, placed
+from rankbench.runner.processes import LostProcess, failed_block, isolate_foreign, place_tasks
 from rankbench.runner.remote import Remote
+from rankbench.runner.sealed_files import FileForProcesses, file_for_processes
 from rankbench.runner.share import write_shared
 from rankbench.runner.wire import result_from_bytes, result_to_bytes, task_from_json, task_to_json
 
@@ -43,14 +43,14 @@ def run_on_cluster(
     Raises
     ------
     ExecutorError
-        See `connected`; also if the cluster is lost on the way: what was done is kept.
+        See `connected_client`; also if the cluster is lost on the way: what was done is kept.
     """
     # Before anything that takes long: most of what can go wrong goes wrong here.
-    with contextlib.closing(connected(address)) as client:
+    with contextlib.closing(connected_client(address)) as client:
         from distributed import as_completed
 
         protocols = [prepared.protocol for prepared in sources]
-        places = placed(tasks, sources)
+        places = place_tasks(tasks, sources)
         yield from places.nowhere
         for task in places.here:
             yield run_block(sources[task.source], task)
@@ -73,8 +73,10 @@ def run_on_cluster(
             for future in queue:
                 task = waiting.pop(future)
                 result = _result(future)
-                parts = apart(task, protocols[task.source].contender) if isinstance(result, Dead) else []
-                if isinstance(result, Dead) and result.died and tuple(task.cells) in once:
+                parts = (
+                    isolate_foreign(task, protocols[task.source].contender) if isinstance(result, LostProcess) else []
+                )
+                if isinstance(result, LostProcess) and result.died and tuple(task.cells) in once:
                     once.remove(tuple(task.cells))
                     parts = [task]
                 for part in parts:
@@ -83,48 +85,52 @@ def run_on_cluster(
                     queue.add(again)
                 if not parts:
                     prepared = sources[task.source]
-                    yield failed(task, result) if isinstance(result, Dead) else vetted(result, task, prepared)
+                    yield (
+                        failed_block(task, result)
+                        if isinstance(result, LostProcess)
+                        else vetted(result, task, prepared)
+                    )
         finally:
             with contextlib.suppress(Exception):  # a worker that is gone has nothing to forget
                 client.run(_forget, name, on_error="ignore")
 
 
-def _result(future: Any) -> BlockResult | Dead:
+def _result(future: Any) -> BlockResult | LostProcess:
     from distributed import CancelledError, KilledWorker
 
     try:
         status, said = future.result()
     except KilledWorker as error:
-        return Dead("error", f"every worker that ran the block was lost ({type(error).__name__})")
+        return LostProcess("error", f"every worker that ran the block was lost ({type(error).__name__})")
     except CancelledError as error:
         raise ExecutorError("the Dask cluster was lost; run again to go on where it stopped") from error
     if status != "done":
-        return Dead("error", said, died=True) if status == "died" else Dead(status, said)
+        return LostProcess("error", said, died=True) if status == "died" else LostProcess(status, said)
     return result_from_bytes(said)
 
 
 # What follows runs on the cluster's machines.
 
 
-_lenders: dict[str, Lender] = {}
+_files: dict[str, FileForProcesses] = {}
 _unpacking = Lock()
 
 
-def _lender(parcel: bytes, name: str) -> Lender:
-    """Return this worker's lender of a parcel, made once."""
+def _file_of(parcel: bytes, name: str) -> FileForProcesses:
+    """Return this worker's file of a parcel, made once."""
     with _unpacking:
-        if name not in _lenders:
-            _lenders[name] = lender(lambda file: file.write(parcel))
-        return _lenders[name]
+        if name not in _files:
+            _files[name] = file_for_processes(lambda file: file.write(parcel))
+        return _files[name]
 
 
 def _run(parcel: bytes, name: str, task: str, timeout: float) -> tuple[str, Any]:
     """Run a block in a process of its own; return its result as bytes, or how it ended."""
-    process = Remote(_lender(parcel, name), task_from_json(task), timeout, quiet=True)
+    process = Remote(_file_of(parcel, name), task_from_json(task), timeout, quiet=True)
     while not process.ended():
         time.sleep(PAUSE)
     outcome = process.outcome()
-    if isinstance(outcome, Dead):
+    if isinstance(outcome, LostProcess):
         return "died" if outcome.died else outcome.status, outcome.reason
     return "done", result_to_bytes(outcome)
 
@@ -132,4 +138,4 @@ def _run(parcel: bytes, name: str, task: str, timeout: float) -> tuple[str, Any]
 def _forget(name: str) -> None:
     """Give back the memory of a parcel."""
     with _unpacking:
-        _lenders.pop(name, None)
+        _files.pop(name, None)

@@ -17,10 +17,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from rankbench.kinds.cell import BlockResult
-from rankbench.kinds.guard import alone, guarded, reason
+from rankbench.kinds.guard import guarded, leave_interrupts_to_parent, reason
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import run_block
-from rankbench.runner.processes import Dead
+from rankbench.runner.processes import LostProcess
 from rankbench.runner.share import open_shared
 
 __all__ = ["Crew"]
@@ -53,7 +53,7 @@ class _Worker:
         with contextlib.suppress(OSError):  # it is dead, which is found when it is waited for
             self.pipe.send(task)
 
-    def said(self) -> BlockResult | Dead | None:
+    def outcome(self) -> BlockResult | LostProcess | None:
         """Return what it has sent: a result, or None, which says that it is ready.
 
         Raises
@@ -62,7 +62,7 @@ class _Worker:
             It is dead.
         """
         try:
-            found: BlockResult | Dead | None = self.pipe.recv()
+            found: BlockResult | LostProcess | None = self.pipe.recv()
         except OSError as error:
             raise EOFError from error
         self.ready = True
@@ -96,7 +96,7 @@ class Crew:
         self._crew: list[_Worker] = []
         self._stillborn = 0
 
-    def outcomes(self, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, BlockResult | Dead]]:
+    def outcomes(self, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, BlockResult | LostProcess]]:
         """Yield each block with its result, or with how its process ended; more may be put into `queue` meanwhile."""
         self.queue.extend(tasks)
         try:
@@ -107,7 +107,7 @@ class Crew:
             for worker in self._crew:
                 worker.end()
 
-    def _stride(self) -> Iterator[tuple[BlockTask, BlockResult | Dead]]:
+    def _stride(self) -> Iterator[tuple[BlockTask, BlockResult | LostProcess]]:
         busy = sum(worker.task is not None for worker in self._crew)
         while len(self._crew) < min(self.workers, busy + len(self.queue)):
             self._crew.append(_Worker(self.file))
@@ -120,7 +120,7 @@ class Crew:
             task = worker.task
             if worker.pipe in heard:
                 try:
-                    found = worker.said()
+                    found = worker.outcome()
                 except EOFError:
                     yield from self._lost(worker)
                     continue
@@ -131,12 +131,12 @@ class Crew:
             elif task is not None and time.monotonic() > worker.deadline:
                 self._crew.remove(worker)
                 worker.end()
-                yield task, Dead("timeout", f"no result within {self.timeout:g} s")
+                yield task, LostProcess("timeout", f"no result within {self.timeout:g} s")
 
-    def _lost(self, worker: _Worker) -> Iterator[tuple[BlockTask, BlockResult | Dead]]:
+    def _lost(self, worker: _Worker) -> Iterator[tuple[BlockTask, BlockResult | LostProcess]]:
         """Take account of a worker that is dead."""
         self._crew.remove(worker)
-        died = Dead("error", f"worker process died with exit code {worker.end()}", died=True)
+        died = LostProcess("error", f"worker process died with exit code {worker.end()}", died=True)
         if worker.task is not None:
             yield worker.task, died
         elif not worker.ready:
@@ -145,7 +145,7 @@ class Crew:
                 while self.queue:
                     yield (
                         self.queue.popleft(),
-                        Dead("error", f"{died.reason}, before it took a block, as those before it"),
+                        LostProcess("error", f"{died.reason}, before it took a block, as those before it"),
                     )
 
 
@@ -173,20 +173,20 @@ def _serve(file: Path, pipe: Connection) -> None:
     """Run blocks until the pipe is closed."""
     from multiprocessing import parent_process
 
-    from rankbench.runtime import prepare
+    from rankbench.runtime import settle_runtime
     from rankbench.system import die_with
 
     parent = parent_process()
     if parent is not None and parent.pid is not None:
         die_with(parent.pid)
-    alone()  # interrupts are left to the main process
-    prepare()  # one BLAS thread, numba's cache folder
+    leave_interrupts_to_parent()  # interrupts are left to the main process
+    settle_runtime()  # one BLAS thread, numba's cache folder
     with contextlib.suppress(EOFError, OSError):
         pipe.send(None)
         while True:
             task = pipe.recv()
             found = guarded(partial(_run, file, task))
-            pipe.send(Dead("error", reason(found)) if isinstance(found, Exception) else found)
+            pipe.send(LostProcess("error", reason(found)) if isinstance(found, Exception) else found)
 
 
 def _run(file: Path, task: BlockTask) -> BlockResult:

@@ -15,7 +15,7 @@ from rankbench.protocols.isolation import is_ours
 from rankbench.runner.blocks import run_block
 from rankbench.runner.crew import Crew
 from rankbench.runner.foreign import run_foreign
-from rankbench.runner.processes import Dead, apart, failed, placed
+from rankbench.runner.processes import LostProcess, failed_block, isolate_foreign, place_tasks
 from rankbench.runner.share import shared
 
 __all__ = ["LIMIT", "run_here", "run_in_pool", "warm_up_all"]
@@ -29,7 +29,7 @@ def run_here(sources: Sequence[Prepared], tasks: Sequence[BlockTask], timeout: f
 
     See `run_in_pool` for these.
     """
-    places = placed(tasks, sources)
+    places = place_tasks(tasks, sources)
     yield from places.nowhere
     for task in (*places.here, *places.ours):
         yield run_block(sources[task.source], task)
@@ -45,7 +45,7 @@ def run_in_pool(
 
     Built-in contenders come first. Those of each plugin then run in processes of their own,
     a new one for every block: what they change in it is gone with it, and what they are given
-    nobody can change for others (`rankbench.runner.lending`). A block's result so comes in
+    nobody can change for others (`rankbench.runner.sealed_files`). A block's result so comes in
     parts, one for each plugin.
 
     A worker that dies or hangs takes its block with it, not the run: the block is run
@@ -55,7 +55,7 @@ def run_in_pool(
 
     Blocks of a population that is an object of this process run here.
     """
-    places = placed(tasks, sources)
+    places = place_tasks(tasks, sources)
     yield from places.nowhere
     for task in places.here:
         yield run_block(sources[task.source], task)
@@ -76,16 +76,16 @@ def _pooled(
     """Run blocks without foreign code in worker processes."""
     crew, again = Crew(file, workers, timeout), set[tuple[str, ...]]()
     for task, result in crew.outcomes(tasks):
-        if not isinstance(result, Dead):
+        if not isinstance(result, LostProcess):
             yield result
             continue
-        parts = apart(task, protocols[task.source].contender)
+        parts = isolate_foreign(task, protocols[task.source].contender)
         if result.died and not parts and tuple(task.cells) not in again:
             again.add(tuple(task.cells))
             parts = [task]
         crew.queue.extend(parts)
         if not parts:
-            yield failed(task, result)
+            yield failed_block(task, result)
 
 
 def warm_up_all(sources: Sequence[Prepared], tasks: Sequence[BlockTask]) -> None:

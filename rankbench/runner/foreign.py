@@ -10,9 +10,9 @@ from functools import partial
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import vetted
-from rankbench.runner.lending import lender
-from rankbench.runner.processes import Dead, apart, failed
+from rankbench.runner.processes import LostProcess, failed_block, isolate_foreign
 from rankbench.runner.remote import Remote
+from rankbench.runner.sealed_files import file_for_processes
 from rankbench.runner.share import write_shared
 
 __all__ = ["PAUSE", "run_foreign"]
@@ -36,22 +36,26 @@ def run_foreign(
     timeout : float
         Seconds for each block.
     """
-    lent = lender(partial(write_shared, sources))
+    held_file = file_for_processes(partial(write_shared, sources))
     queue = deque(tasks)
     running: list[Remote] = []
     try:
         while queue or running:
             while queue and len(running) < workers:
-                running.append(Remote(lent, queue.popleft(), timeout))
+                running.append(Remote(held_file, queue.popleft(), timeout))
             ended = [process for process in running if process.ended()]
             for process in ended:
                 running.remove(process)
                 outcome, task = process.outcome(), process.task
                 prepared = sources[task.source]
-                parts = apart(task, prepared.protocol.contender) if isinstance(outcome, Dead) else []
+                parts = isolate_foreign(task, prepared.protocol.contender) if isinstance(outcome, LostProcess) else []
                 queue.extendleft(reversed(parts))
                 if not parts:
-                    yield failed(task, outcome) if isinstance(outcome, Dead) else vetted(outcome, task, prepared)
+                    yield (
+                        failed_block(task, outcome)
+                        if isinstance(outcome, LostProcess)
+                        else vetted(outcome, task, prepared)
+                    )
             if not ended:
                 time.sleep(PAUSE)
     finally:

@@ -18,7 +18,7 @@ from rankbench.plugin import manager
 from rankbench.protocols.isolation import is_ours
 from rankbench.resources import check_memory
 
-__all__ = ["Sources", "dataset_of", "prepare", "protocol_of"]
+__all__ = ["Sources", "dataset_of", "prepare_sources", "protocol_of"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Sources:
     left_out: dict[str, str]
 
 
-def prepare(suite: Suite, datasets: Sequence[str | Dataset] = ()) -> Sources:
+def prepare_sources(suite: Suite, datasets: Sequence[str | Dataset] = ()) -> Sources:
     """Prepare the data of all experiments of a suite, each protocol on a data set once.
 
     Parameters

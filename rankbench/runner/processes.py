@@ -17,11 +17,11 @@ from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.protocols.isolation import strangers
 from rankbench.protocols.ownership import own_cells, points
 
-__all__ = ["Dead", "Places", "apart", "failed", "grouped", "placed"]
+__all__ = ["LostProcess", "Places", "failed_block", "isolate_foreign", "place_tasks", "split_foreign"]
 
 
 @dataclass(frozen=True)
-class Dead:
+class LostProcess:
     """A block whose process did not come back."""
 
     status: Literal["error", "timeout"]
@@ -30,7 +30,7 @@ class Dead:
     """Whether its process ended, perhaps by no fault of the block."""
 
 
-def apart(task: BlockTask, kind: str) -> list[BlockTask]:
+def isolate_foreign(task: BlockTask, kind: str) -> list[BlockTask]:
     """Return the task's built-in contenders as one task and each foreign one as its own."""
     ours = own_cells(task, kind)
     foreign = {cell: spec for cell, spec in task.cells.items() if cell not in ours}
@@ -39,7 +39,7 @@ def apart(task: BlockTask, kind: str) -> list[BlockTask]:
     return [replace(task, cells=cells) for cells in (ours, *({c: s} for c, s in foreign.items())) if cells]
 
 
-def grouped(
+def split_foreign(
     tasks: Iterable[BlockTask], protocols: Sequence[Protocol], datasets: Sequence[Dataset | None] = ()
 ) -> tuple[list[BlockTask], list[BlockTask]]:
     """Split tasks by whose contenders they have: those without foreign code, and the others.
@@ -113,11 +113,11 @@ class Places:
     nowhere: list[BlockResult]
 
 
-def placed(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> Places:
+def place_tasks(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> Places:
     """Say where tasks may run: the same place whatever the number of workers."""
     from rankbench.runner.share import spec_of
 
-    ours, foreign = grouped(tasks, [prepared.protocol for prepared in sources], [p.dataset for p in sources])
+    ours, foreign = split_foreign(tasks, [prepared.protocol for prepared in sources], [p.dataset for p in sources])
     places = Places([], [], [], [])
     bound = [isinstance(p.dataset, ClickPopulation) and not spec_of(p.dataset) for p in sources]
     for task in ours:
@@ -129,12 +129,12 @@ def placed(tasks: Iterable[BlockTask], sources: Sequence[Prepared]) -> Places:
                 f"a plugin's contender runs in a process of its own, and the population {population!s} is an object of "
                 "this one: register it, so that another process can make it again"
             )
-            places.nowhere.append(failed(task, Dead("error", why)))
+            places.nowhere.append(failed_block(task, LostProcess("error", why)))
         else:
             places.foreign.append(task)
     return places
 
 
-def failed(task: BlockTask, dead: Dead) -> BlockResult:
+def failed_block(task: BlockTask, dead: LostProcess) -> BlockResult:
     """Return the block with every cell a failure."""
     return BlockResult(task.key, [CellResult(cell, dead.status, dead.reason) for cell in task.cells], 0.0)

@@ -1,7 +1,7 @@
 """One block in a process of its own, so that a block which hangs or dies takes nothing else with it.
 
 `Remote` starts one; it runs `main`. What a block is drawn from, the task and the result have no
-name that another process could find (see `rankbench.runner.lending`). A task is JSON, a result
+name that another process could find (see `rankbench.runner.sealed_files`). A task is JSON, a result
 is bytes that are checked, and neither is a pickle, as foreign code runs where the result is made.
 """
 
@@ -23,8 +23,8 @@ from typing import IO
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.guard import printable
 from rankbench.kinds.protocol import BlockTask
-from rankbench.runner.lending import Lender, lender
-from rankbench.runner.processes import Dead
+from rankbench.runner.processes import LostProcess
+from rankbench.runner.sealed_files import FileForProcesses, file_for_processes
 from rankbench.runner.wire import result_from_bytes, task_from_json, task_to_json
 
 __all__ = ["MOST", "Remote", "main"]
@@ -54,7 +54,7 @@ class Remote:
 
     Parameters
     ----------
-    sources : Lender
+    sources : FileForProcesses
         Of what `rankbench.runner.share.write_shared` writes.
     task : BlockTask
     timeout : float
@@ -63,15 +63,16 @@ class Remote:
         Whether what it prints is kept, for the reason of a death, instead of shown.
     """
 
-    def __init__(self, sources: Lender, task: BlockTask, timeout: float, *, quiet: bool = False) -> None:
+    def __init__(self, sources: FileForProcesses, task: BlockTask, timeout: float, *, quiet: bool = False) -> None:
         self.task, self.timeout = task, timeout
         self._held = held = contextlib.ExitStack()
         text = task_to_json(task).encode()
-        loans = [held.enter_context(lent.lend()) for lent in (sources, lender(lambda file: file.write(text)))]
+        task_file = file_for_processes(lambda file: file.write(text))
+        opened = [held.enter_context(file.open_for_process()) for file in (sources, task_file)]
         self._result = held.enter_context(_nameless())
         self._said = held.enter_context(_nameless()) if quiet else None
-        inherited = [self._result.fileno(), *(each for loan in loans for each in loan.descriptors)]
-        places = [*(loan.place for loan in loans), str(self._result.fileno())]
+        inherited = [self._result.fileno(), *(each for file in opened for each in file.descriptors)]
+        places = [*(file.place for file in opened), str(self._result.fileno())]
         self._process = subprocess.Popen(
             [sys.executable, "-c", _BOOT, json.dumps(sys.path), *places],
             stdout=self._said,
@@ -88,26 +89,28 @@ class Remote:
         """Return whether it is done, dead or out of time."""
         return self._process.poll() is not None or time.monotonic() > self._deadline
 
-    def outcome(self) -> BlockResult | Dead:
+    def outcome(self) -> BlockResult | LostProcess:
         """End it, if it is still there; return the block's result, or how it ended."""
         late = self._process.poll() is None
         self.end_processes()
         with self._held:
             if late:
-                return Dead("timeout", f"no result within {self.timeout:g} s")
+                return LostProcess("timeout", f"no result within {self.timeout:g} s")
             size = os.fstat(self._result.fileno()).st_size
             if not size:
                 died = f"worker process died with exit code {self._process.returncode}, without a result"
-                return Dead("error", printable(": ".join([died, *self._last_words()])), died=True)
+                return LostProcess("error", printable(": ".join([died, *self._last_words()])), died=True)
             if size > MOST:
-                return Dead("error", f"worker process left a result of {size:,} bytes, more than {MOST:,}")
+                return LostProcess("error", f"worker process left a result of {size:,} bytes, more than {MOST:,}")
             try:
                 self._result.seek(0)
                 result = result_from_bytes(self._result.read(size))
                 same = result.key == self.task.key and sorted(c.cell for c in result.cells) == sorted(self.task.cells)
             except Exception as error:  # whatever foreign code has put there
-                return Dead("error", f"worker process left a result that cannot be read ({type(error).__name__})")
-            return result if same else Dead("error", "worker process left the result of another block")
+                return LostProcess(
+                    "error", f"worker process left a result that cannot be read ({type(error).__name__})"
+                )
+            return result if same else LostProcess("error", "worker process left the result of another block")
 
     def _last_words(self) -> list[str]:
         """Return the last line that it printed, if that was kept."""
@@ -159,20 +162,20 @@ def main(sources: str, task: str, result: str) -> None:
     Parameters
     ----------
     sources, task : str
-        Paths of what was lent.
+        Paths of what is handed over.
     result : str
         Number of an open file.
     """
-    from rankbench.runtime import prepare
+    from rankbench.runtime import settle_runtime
 
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
-    prepare()
-    from rankbench.kinds.guard import alone
+    settle_runtime()
+    from rankbench.kinds.guard import leave_interrupts_to_parent
     from rankbench.runner.blocks import run_block
     from rankbench.runner.share import open_shared
     from rankbench.runner.wire import result_to_bytes
 
-    alone()
+    leave_interrupts_to_parent()
     read = task_from_json(Path(task).read_text(encoding="utf-8"))
     block = run_block(open_shared(sources, read.source), read)
     status = 0

@@ -73,7 +73,7 @@ def shared(sources: Sequence[Prepared]) -> Iterator[Path]:
     """Write what blocks are drawn from to a temporary file that workers map into memory.
 
     For workers that run no foreign code, while none runs: it could change the file. See
-    `rankbench.runner.lending`.
+    `rankbench.runner.sealed_files`.
     """
     with scratch() as folder:
         path = folder / "shared"

@@ -82,7 +82,7 @@ def write_plugin(name: str, kind: str, parent: Path, *, compiled: bool = False) 
         raise SpecError(f"there is no template for the kind {kind!r}{nearest(kind, PLUGIN_KINDS)}")
     if compiled and kind not in COMPILED_KINDS:
         raise SpecError(f"a {kind} has no compiled form ({', '.join(COMPILED_KINDS)} have); leave --compiled out")
-    names = Names.of(name)
+    names = Names.from_distribution(name)
     if names.component in manager.names(kind):
         owner = manager.origin(kind, names.component)
         raise SpecError(f"{kind} {names.component!r} is registered by {owner}; choose another name")

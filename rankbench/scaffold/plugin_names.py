@@ -52,7 +52,7 @@ class Names:
     component: str
 
     @classmethod
-    def of(cls, distribution: str) -> Names:
+    def from_distribution(cls, distribution: str) -> Names:
         """Derive them from the distribution's name.
 
         Raises

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ARRAYS", "REPLICATES", "TOGETHER", "Crossed", "counts", "crossed", "joined"]
+__all__ = ["ARRAYS", "REPLICATES", "TOGETHER", "Crossed", "counts", "crossed", "side_by_side"]
 
 REPLICATES = 2000
 """B, the number of bootstrap replicates."""
@@ -147,7 +147,7 @@ def crossed(losses: NDArray[np.float64], seed: int, replicates: int = REPLICATES
     )
 
 
-def joined(samples: Sequence[Crossed]) -> Crossed:
+def side_by_side(samples: Sequence[Crossed]) -> Crossed:
     """Return samples of the same draws and queries as one, their arms side by side."""
     if len(samples) == 1:
         return samples[0]

@@ -108,7 +108,7 @@ class Contrasts(Protocol):
     def means(self, arms: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the contrasts of C numbers, shape (P,)."""
 
-    def of(self, values: NDArray[np.float64]) -> Columns:
+    def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
         """Return the contrasts of the rows of an array, shape (N, C)."""
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
@@ -130,7 +130,7 @@ class Matrix:
         """Return the contrasts of C numbers, shape (P,)."""
         return np.asarray(arms @ self.matrix)
 
-    def of(self, values: NDArray[np.float64]) -> Columns:
+    def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
         """Return the contrasts of the rows of an array."""
         return Dense(values @ self.matrix)
 
@@ -150,7 +150,7 @@ class OneArm:
         """Return the arm's number, shape (1,)."""
         return arms[[self.arm]]
 
-    def of(self, values: NDArray[np.float64]) -> Columns:
+    def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
         """Return the arm's column."""
         return Dense(values[:, [self.arm]])
 
@@ -171,7 +171,7 @@ class OnePair:
         """Return the difference of two of C numbers, shape (1,)."""
         return np.asarray(arms[[self.first]] - arms[[self.second]])
 
-    def of(self, values: NDArray[np.float64]) -> Columns:
+    def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
         """Return the column of differences."""
         return Dense(values[:, [self.first]] - values[:, [self.second]])
 
@@ -196,7 +196,7 @@ class AllPairs:
         first, second = np.triu_indices(self.arms, 1)
         return np.asarray(arms[first] - arms[second])
 
-    def of(self, values: NDArray[np.float64]) -> Columns:
+    def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
         """Return the differences of the rows of an array; they are held only if they are few."""
         if values.shape[0] * self.count > HELD and self.count > 1:
             return _Differences(values)

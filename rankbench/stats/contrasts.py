@@ -55,15 +55,15 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
     if len(sample.queries) == 1:
         return contrasts_over_draws(sample, some, level)
     wanted = contrasts_of(some)
-    draws, queries = wanted.of(sample.draws), wanted.of(sample.queries)
+    draws, queries = wanted.contrast_rows(sample.draws), wanted.contrast_rows(sample.queries)
     units = [means.rows for means in (draws, queries) if means.rows > 1]
     if wanted.count > 1 and min(units, default=FEWEST) < FEWEST:
         sources = VarianceSources.only(wanted.count, min(units) - 1.0)
     else:
-        sources = VarianceSources.of(draws, queries)
+        sources = VarianceSources.from_means(draws, queries)
     return simultaneous(
         wanted.means(sample.mean),
-        wanted.of(sample.replicates),
+        wanted.contrast_rows(sample.replicates),
         sources,
         units=min(units, default=1),
         level=level,
@@ -81,10 +81,10 @@ def contrasts_over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts,
     was computed again is no draw.
     """
     wanted = contrasts_of(some)
-    draws = wanted.of(sample.draws)
+    draws = wanted.contrast_rows(sample.draws)
     return simultaneous(
         wanted.means(sample.mean),
-        wanted.of(sample.draw_replicates),
+        wanted.contrast_rows(sample.draw_replicates),
         VarianceSources.only(wanted.count, draws.rows - 1.0),
         units=draws.rows,
         level=level,

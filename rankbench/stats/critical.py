@@ -38,7 +38,9 @@ class VarianceSources:
     df_queries: float
 
     @classmethod
-    def of(cls, draws: NDArray[np.float64] | Columns, queries: NDArray[np.float64] | Columns) -> VarianceSources:
+    def from_means(
+        cls, draws: NDArray[np.float64] | Columns, queries: NDArray[np.float64] | Columns
+    ) -> VarianceSources:
         """Estimate the shares from means over queries (R, P) and means over draws (Q, P)."""
         both = [Dense(means) if isinstance(means, np.ndarray) else means for means in (draws, queries)]
         variances = [means.variances() / means.rows if means.rows > 1 else np.zeros(means.count) for means in both]

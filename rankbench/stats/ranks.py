@@ -9,10 +9,10 @@ from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.columns import AllPairs
 from rankbench.stats.contrasts import contrasts
 
-__all__ = ["rank_ranges"]
+__all__ = ["contender_rank_ranges"]
 
 
-def rank_ranges(sample: Crossed, *, maximize: bool = False, level: float = 0.95) -> NDArray[np.int64]:
+def contender_rank_ranges(sample: Crossed, *, maximize: bool = False, level: float = 0.95) -> NDArray[np.int64]:
     """Return the smallest and the largest rank of every contender [MWR24]_.
 
     ``1 + (number significantly better) ... C - (number significantly worse)``, from

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rankbench.kinds.cell import ANSWERS, Split, Status
 from rankbench.store.file import JournalFile
 from rankbench.store.records import Member
-from rankbench.store.seals import sealed
+from rankbench.store.seals import row_digest
 
 __all__ = ["COLUMNS", "Contents", "Place", "StoredCell", "members_digest", "read_contents"]
 
@@ -105,7 +105,7 @@ class Contents:
 
 def members_digest(rows: Sequence[tuple[Any, ...]]) -> str:
     """Return the digest of the rows of the plan, in their order."""
-    return sealed("members", *(sealed("member", *row) for row in rows))
+    return row_digest("members", *(row_digest("member", *row) for row in rows))
 
 
 class _Rows:
@@ -123,11 +123,11 @@ class _Rows:
         with self.journal.guarded(self.table):
             self.next = self.cursor.fetchone()
 
-    def of(self, block: int) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
+    def rows_of_block(self, block: int) -> Iterator[tuple[int, str, tuple[Any, ...]]]:
         """Yield place, digest and values of a block's rows, each checked."""
         while self.next is not None and self.next[2] == block:
             row, seal, *values = self.next
-            if sealed(self.table, *values) != seal:
+            if row_digest(self.table, *values) != seal:
                 self.journal.damaged(
                     self.table, f"row {row} (block {block}) is not what was stored: its digest differs"
                 )
@@ -168,7 +168,7 @@ def _read_plan(journal: JournalFile, contents: Contents, plan: str) -> None:
         return
     if len(suites) != 1:
         journal.damaged("suite", f"it has {len(suites)} rows, not one")
-    if sealed("suite", *suites[0]) != plan:
+    if row_digest("suite", *suites[0]) != plan:
         journal.damaged("suite", "the suite is not what was stored: its digest differs from that in the table head")
     if members_digest(members) != suites[0][1]:
         journal.damaged("members", "the plan is not what was stored: its digest differs")
@@ -183,11 +183,11 @@ def _read_blocks(journal: JournalFile, contents: Contents) -> None:
     for stored, *values in blocks:
         seals = [contents.digest]
         for rows_of in tables:
-            for row, seal, held in rows_of.of(values[0]):
+            for row, seal, held in rows_of.rows_of_block(values[0]):
                 contents.add(rows_of.table, row, held, seal)
                 seals.append(seal)
         contents.blocks += 1
-        contents.digest = sealed("blocks", *values, *seals)
+        contents.digest = row_digest("blocks", *values, *seals)
         if contents.digest != stored:
             journal.damaged(
                 "blocks",

@@ -28,9 +28,9 @@ from rankbench.errors import StoreError
 from rankbench.kinds.cell import Curve, Split
 from rankbench.store.contents import COLUMNS, Contents, Place, StoredCell, read_contents
 from rankbench.store.file import MOVE, JournalFile
-from rankbench.store.journal_repair import copied, is_sound, repaired
+from rankbench.store.journal_repair import copied_journal, is_sound, repaired
 from rankbench.store.records import Member, SuiteRecord
-from rankbench.store.seals import sealed
+from rankbench.store.seals import row_digest
 
 __all__ = ["Journal"]
 
@@ -121,7 +121,7 @@ class Journal(JournalFile):
             old.close()
             self.connect()
         else:
-            self.connection = copied(old)
+            self.connection = copied_journal(old)
             old.close()
         self.contents = self._contents()
 
@@ -131,7 +131,7 @@ class Journal(JournalFile):
             row = self.connection.execute(
                 f"SELECT {', '.join(COLUMNS[table])} FROM {table} WHERE rowid = ?", (place.row,)
             ).fetchone()
-        if row is None or sealed(table, *row) != place.seal:
+        if row is None or row_digest(table, *row) != place.seal:
             self.damaged(table, f"row {place.row} is not what was stored: its digest differs")
         return tuple(row)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rankbench.store.file import FILE, TABLES, make_tables
 
-__all__ = ["copied", "is_sound", "repaired"]
+__all__ = ["copied_journal", "is_sound", "repaired"]
 
 _VERSIONS = slice(18, 20)
 _AUTO_VACUUM = slice(52, 56)
@@ -38,7 +38,7 @@ def is_sound(connection: sqlite3.Connection, path: Path) -> bool:
         return False
 
 
-def copied(connection: sqlite3.Connection) -> sqlite3.Connection:
+def copied_journal(connection: sqlite3.Connection) -> sqlite3.Connection:
     """Return a temporary journal, which is gone with its connection, with the same rows."""
     return _filled(sqlite3.connect("", isolation_level=None), connection)
 

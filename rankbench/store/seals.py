@@ -6,13 +6,13 @@ import hashlib
 import math
 from typing import TypeAlias
 
-__all__ = ["Value", "real", "sealed"]
+__all__ = ["Value", "row_digest", "stored_number"]
 
 Value: TypeAlias = "str | int | float | bytes | None"
 """What SQLite stores, as Python has it."""
 
 
-def sealed(table: str, *values: Value) -> str:
+def row_digest(table: str, *values: Value) -> str:
     """Return the blake2b digest (32 hex digits) of a row: of its table's name and of its values with their types.
 
     Lengths stand before the values, so that nothing can move from one value to the next.
@@ -25,7 +25,7 @@ def sealed(table: str, *values: Value) -> str:
     return digest.hexdigest()
 
 
-def real(value: float) -> float | None:
+def stored_number(value: float) -> float | None:
     """Return a number as SQLite gives it back: without the sign of a zero, and no nan."""
     number = float(value)
     return None if math.isnan(number) else number + 0.0

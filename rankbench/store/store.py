@@ -21,12 +21,12 @@ import numpy as np
 from pydantic import ValidationError
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import BlockResult, CellResult, problem_with
+from rankbench.kinds.cell import BlockResult, CellResult, cell_problem
 from rankbench.store.contents import members_digest
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
 from rankbench.store.records import Member, SuiteRecord
-from rankbench.store.seals import Value, real, sealed
+from rankbench.store.seals import Value, row_digest, stored_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,7 +107,7 @@ class Store(Journal):
             self.connection.execute("DELETE FROM members")
             self.connection.execute("INSERT INTO suite VALUES (?, ?)", suite)
             self.connection.executemany("INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            self.connection.execute("UPDATE head SET plan = ?", (sealed("suite", *suite),))
+            self.connection.execute("UPDATE head SET plan = ?", (row_digest("suite", *suite),))
         self.contents.plan(text, rows)
         self._record = record
 
@@ -130,7 +130,7 @@ class Store(Journal):
         Raises
         ------
         StoreError
-            A cell that cannot be read back (see `problem_with`, which whoever made the
+            A cell that cannot be read back (see `cell_problem`, which whoever made the
             cell asks first); or the disk refused.
         """
         known = self.known(cell.cell for cell in block.cells)
@@ -139,7 +139,7 @@ class Store(Journal):
             return
         source = self.record().source_of(block.key)
         for cell in new:
-            problem = problem_with(cell, source.sizes() if source else None)
+            problem = cell_problem(cell, source.sizes() if source else None)
             if problem is not None:
                 raise StoreError(f"cell {cell.cell}: {problem}")
         often, times = Counter(cell.cell for cell in new).most_common(1)[0]
@@ -147,12 +147,12 @@ class Store(Journal):
             raise StoreError(f"cell {often}: the block has it {times} times")
         key, number = block.key, self.contents.blocks + 1
         values = (number, key.protocol, key.dataset, int(key.n), int(key.repetition), int(key.seed))
-        row = (*values, real(block.seconds))
+        row = (*values, stored_number(block.seconds))
         stored: list[tuple[str, int, tuple[Value, ...], str]] = []
         with self._transaction():
             for table, rows in _rows(number, new).items():
                 stored += [(table, *self._insert(table, values)) for values in rows]
-            digest = sealed("blocks", *row, self.contents.digest, *(seal for *_, seal in stored))
+            digest = row_digest("blocks", *row, self.contents.digest, *(seal for *_, seal in stored))
             self.connection.execute("INSERT INTO blocks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, digest))
             self.connection.execute("UPDATE head SET blocks = ?, digest = ?", (number, digest))
         for one in stored:
@@ -161,7 +161,7 @@ class Store(Journal):
 
     def _insert(self, table: str, values: tuple[Value, ...]) -> tuple[int, tuple[Value, ...], str]:
         """Store a row under its digest; return its place, its values and the digest."""
-        seal, marks = sealed(table, *values), ", ".join("?" * (len(values) + 1))
+        seal, marks = row_digest(table, *values), ", ".join("?" * (len(values) + 1))
         row = self.connection.execute(f"INSERT INTO {table} VALUES ({marks})", (*values, seal)).lastrowid
         if row is None:
             raise StoreError(f"{self.path}: a row of {table} got no number; run again")
@@ -184,7 +184,7 @@ def _rows(block: int, cells: Sequence[CellResult]) -> dict[str, list[tuple[Value
     rows: dict[str, list[tuple[Value, ...]]] = {"cells": [], "losses": [], "curves": []}
     for cell in cells:
         info = json.dumps({name: float(value) for name, value in cell.info.items()}, sort_keys=True)
-        rows["cells"].append((block, cell.cell, cell.status, cell.reason, real(cell.optimality), info))
+        rows["cells"].append((block, cell.cell, cell.status, cell.reason, stored_number(cell.optimality), info))
         for (metric, split), losses in sorted(cell.losses.items()):
             rows["losses"].append((block, cell.cell, metric, split, np.asarray(losses, dtype="<f8").tobytes()))
         for metric, curve in sorted(cell.curves.items()):

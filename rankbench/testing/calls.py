@@ -23,7 +23,7 @@ from rankbench.testing.check_results import CheckSkipped
 from rankbench.testing.small_problems import problems
 from rankbench.testing.subjects import Subject
 
-__all__ = ["CALLED", "Call", "calls", "copied", "edge_calls", "outputs"]
+__all__ = ["CALLED", "Call", "calls", "deep_copy", "edge_calls", "outputs"]
 
 CALLED = ("aggregator", "surrogate", "loss", "optimizer", "model", "method")
 """Kinds whose components compute arrays from arrays."""
@@ -53,13 +53,13 @@ class Call:
     shapes: tuple[tuple[int, ...], ...] = field(default=())
 
 
-def copied(value: Any) -> Any:
+def deep_copy(value: Any) -> Any:
     """Return a deep copy of an argument: of arrays, and of containers of arrays."""
     if isinstance(value, np.ndarray):
         return value.copy()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.replace(
-            value, **{f.name: copied(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+            value, **{f.name: deep_copy(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
         )
     return list(value) if isinstance(value, list) else value
 
@@ -92,7 +92,7 @@ def _some(subject: Subject, found: list[Call]) -> list[Call]:
 
 
 def _call(label: str, run: Callable[..., Outputs], shapes: tuple[tuple[int, ...], ...], *arguments: Any) -> Call:
-    return Call(label, lambda: tuple(copied(argument) for argument in arguments), run, shapes)
+    return Call(label, lambda: tuple(deep_copy(argument) for argument in arguments), run, shapes)
 
 
 def _ordinary(it: object) -> Iterator[Call]:
@@ -108,7 +108,7 @@ def _ordinary(it: object) -> Iterator[Call]:
     elif isinstance(it, Loss):
         rng = np.random.default_rng(6)
         for m in (2, 9):
-            yield _loss(it, f"{m} items", rng.normal(size=m), samples.structure(it.structure, m, rng))
+            yield _loss(it, f"{m} items", rng.normal(size=m), samples.random_structure(it.structure, m, rng))
     elif isinstance(it, StepOptimizer):
         rng = np.random.default_rng(7)
         for t in (1, 9):
@@ -131,7 +131,7 @@ def _ordinary(it: object) -> Iterator[Call]:
         yield _call("12 items", lambda x: (it.features(x),), ((12, -1),), x)
     elif isinstance(it, Method):
         design = samples.queries(9)
-        yield _method(it, "240 judgments", design, samples.judged(design, 40, 9))
+        yield _method(it, "240 judgments", design, samples.random_comparisons(design, 40, 9))
 
 
 def _edges(it: object) -> Iterator[Call]:
@@ -147,7 +147,7 @@ def _edges(it: object) -> Iterator[Call]:
     elif isinstance(it, Loss):
         for label, scores in samples.edge_scores().items():
             m = len(scores)
-            structure = scores if it.structure == "scores" else samples.graph(m, m)
+            structure = scores if it.structure == "scores" else samples.random_graph(m, m)
             yield _loss(it, f"{label}, scores tied", np.zeros(m), structure)
             yield _loss(it, label, np.linspace(-1e6, 1e6, m), structure)
         if it.structure == "edges":
@@ -165,10 +165,10 @@ def _edges(it: object) -> Iterator[Call]:
         yield _call("items all alike", lambda x: (it.features(x),), ((5, -1),), zeros)
     elif isinstance(it, Method):
         design = samples.queries(9)
-        yield _method(it, "queries without judgments", design, samples.judged(design, 40, 9, silent=(0, 3)))
-        yield _method(it, "one judgment a query", design, samples.judged(design, 1, 9))
+        yield _method(it, "queries without judgments", design, samples.random_comparisons(design, 40, 9, silent=(0, 3)))
+        yield _method(it, "one judgment a query", design, samples.random_comparisons(design, 1, 9))
         two = samples.queries(9, (2,))
-        yield _method(it, "one query of two items", two, samples.judged(two, 10, 9))
+        yield _method(it, "one query of two items", two, samples.random_comparisons(two, 10, 9))
 
 
 def _aggregates(it: Aggregator, m: int, k: int, weighted: bool) -> Iterator[Call]:
@@ -180,7 +180,7 @@ def _aggregates(it: Aggregator, m: int, k: int, weighted: bool) -> Iterator[Call
         winners, losers, weights, m = samples.votes(m, k, 1, weighted=weighted)
         label = f"{k} comparisons of {m} items"
         yield _call(label, lambda *a: (it.aggregate(*a),), shape, winners, losers, weights, m)
-        tied = samples.tied(samples.votes(m, k, 2))
+        tied = samples.tied_sample(samples.votes(m, k, 2))
         yield _call(f"{label}, a third tied", lambda *a: (it.from_comparisons(*a),), shape, tied, m)
     if it.judgments == "selections":
         label = f"{k} selections of {m} items"
@@ -196,7 +196,7 @@ def _edge_aggregates(it: Aggregator) -> Iterator[Call]:
     elif it.judgments == "comparisons":
         for label, sample in samples.edge_comparisons().items():
             yield _call(label, lambda *a: (it.aggregate(*a),), _structure_shape(it, sample[3]), *sample)
-        ties = samples.tied(samples.votes(3, 9, 2), all_of_them=True)
+        ties = samples.tied_sample(samples.votes(3, 9, 2), all_of_them=True)
         yield _call("nothing but ties", lambda *a: (it.from_comparisons(*a),), _structure_shape(it, 3), ties, 3)
     elif it.judgments == "selections":
         for label, (selections, m) in samples.edge_clicks().items():
@@ -257,10 +257,10 @@ def _method(it: Method, label: str, design: Queries, said: Comparisons, entropy:
 
 def fitted_scores(fitted: Any, queries: Queries) -> NDArray[np.float64]:
     """Return a method's scores of items, shape (N,), by the way that it offers."""
-    from rankbench.protocols.isolation import problem_with
+    from rankbench.protocols.isolation import fitted_problem
     from rankbench.testing.check_results import CheckFailed
 
-    if trouble := problem_with(fitted):
+    if trouble := fitted_problem(fitted):
         raise CheckFailed(trouble)
     if fitted.model is not None:
         return np.asarray(fitted.model.features(queries.x).astype(np.float64) @ fitted.theta)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from rankbench.errors import SpecError, nearest
 from rankbench.testing.subjects import Subject
 
-__all__ = ["Check", "all_checks", "check", "checks_for", "named"]
+__all__ = ["Check", "all_checks", "check_named", "checks_for", "conformance_check"]
 
 
 F = TypeVar("F", None, "str | None")
@@ -52,7 +52,7 @@ class Check:
 _checks: dict[str, Check] = {}
 
 
-def check(*kinds: str) -> Callable[[Callable[[Subject], F]], Callable[[Subject], F]]:
+def conformance_check(*kinds: str) -> Callable[[Callable[[Subject], F]], Callable[[Subject], F]]:
     """Enter a function among the checks, under its name with hyphens, for these kinds (none: all)."""
 
     def enter(function: Callable[[Subject], F]) -> Callable[[Subject], F]:
@@ -77,7 +77,7 @@ def checks_for(kind: str) -> list[Check]:
     return [found for found in all_checks() if found.applies(kind)]
 
 
-def named(name: str) -> Check:
+def check_named(name: str) -> Check:
     """Return the check of that name.
 
     Raises

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["apart", "same"]
+__all__ = ["relative_difference", "same"]
 
 
 def same(first: Sequence[Any], second: Sequence[Any]) -> bool:
@@ -19,7 +19,7 @@ def same(first: Sequence[Any], second: Sequence[Any]) -> bool:
     )
 
 
-def apart(first: NDArray[Any], second: NDArray[Any]) -> float:
+def relative_difference(first: NDArray[Any], second: NDArray[Any]) -> float:
     """Return the largest difference, relative to the largest value (or 1, if that is more); inf for other shapes."""
     if np.shape(first) != np.shape(second):
         return float("inf")

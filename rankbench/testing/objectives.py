@@ -50,7 +50,7 @@ def objectives(subject: Subject) -> list[Objective]:
         structures = [rng.normal(size=2), rng.normal(size=6), rng.integers(0, 5, 5).astype(np.float64)]
         return [_of_scores(it, scores) for scores in structures]
     if isinstance(it, PairwiseSurrogate):
-        return [_of_edges(it, samples.graph(m, m)) for m in (2, 5)]
+        return [_of_edges(it, samples.random_graph(m, m)) for m in (2, 5)]
     raise CheckSkipped("it is neither a surrogate of scores nor of pairs")
 
 

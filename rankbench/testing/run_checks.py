@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rankbench.component import Component
 from rankbench.plugin.kinds import SUITE
-from rankbench.testing.catalog import Check, checks_for, named
+from rankbench.testing.catalog import Check, check_named, checks_for
 from rankbench.testing.check_results import CheckFailed, CheckResult, CheckSkipped
 from rankbench.testing.state import threads_before, watched
 from rankbench.testing.subjects import Subject, subject_of
-from rankbench.text import said
+from rankbench.text import exception_text
 
 __all__ = ["check_component", "outcome", "run_check", "unexecuted", "validated"]
 
@@ -70,7 +70,7 @@ def validated(subject: Subject, expected_failed: Mapping[str, str] | None) -> di
     from rankbench.errors import SpecError
 
     for name in expected_failed or {}:
-        if not named(name).applies(subject.kind):
+        if not check_named(name).applies(subject.kind):
             raise SpecError(f"check {name!r} is not for a {subject.kind}")
     return dict(expected_failed or {})
 
@@ -110,7 +110,7 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
         raise
     # Foreign code may raise anything, `SystemExit` too.
     except BaseException as error:
-        failure = f"raised {said(error)}"
+        failure = f"raised {exception_text(error)}"
     seconds = time.perf_counter() - start
     return outcome(str(subject), check.name, failure, skipped, expected, seconds, remark)
 

@@ -18,12 +18,12 @@ __all__ = [
     "edge_clicks",
     "edge_comparisons",
     "edge_scores",
-    "graph",
-    "judged",
     "queries",
-    "relabelled",
-    "structure",
-    "tied",
+    "random_comparisons",
+    "random_graph",
+    "random_structure",
+    "relabelled_sample",
+    "tied_sample",
     "votes",
 ]
 
@@ -41,7 +41,7 @@ def votes(m: int, k: int, seed: int, *, weighted: bool = False) -> Sample:
     return np.where(first, i, j).astype(np.int32), np.where(first, j, i).astype(np.int32), weights, m
 
 
-def tied(sample: Sample, *, all_of_them: bool = False) -> Comparisons:
+def tied_sample(sample: Sample, *, all_of_them: bool = False) -> Comparisons:
     """Return a sample as comparisons of one query, every third of which (or all) is a tie."""
     winners, losers, weights, _ = sample
     k = len(winners)
@@ -72,7 +72,7 @@ def edge_comparisons() -> dict[str, Sample]:
     }
 
 
-def graph(m: int, seed: int) -> NDArray[np.float64]:
+def random_graph(m: int, seed: int) -> NDArray[np.float64]:
     """Return a weighted adjacency matrix, about half of its pairs observed, shape (m, m)."""
     rng = np.random.default_rng([seed, m])
     adjacency = rng.random((m, m)) * (rng.random((m, m)) < 0.5)
@@ -80,9 +80,9 @@ def graph(m: int, seed: int) -> NDArray[np.float64]:
     return adjacency
 
 
-def structure(form: StructureKind, m: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return grades 0 to 4, shape (m,), or for ``edges`` a `graph`, shape (m, m)."""
-    return rng.integers(0, 5, m).astype(np.float64) if form == "scores" else graph(m, m)
+def random_structure(form: StructureKind, m: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return grades 0 to 4, shape (m,), or for ``edges`` a `random_graph`, shape (m, m)."""
+    return rng.integers(0, 5, m).astype(np.float64) if form == "scores" else random_graph(m, m)
 
 
 def edge_scores() -> dict[str, NDArray[np.float64]]:
@@ -166,7 +166,7 @@ def queries(seed: int, sizes: tuple[int, ...] = (5, 8, 2, 6, 7, 4), d: int = 4) 
     return Queries([f"q{q}" for q in range(len(sizes))], offsets, x, labels)
 
 
-def judged(design: Queries, per_query: int, seed: int, silent: tuple[int, ...] = ()) -> Comparisons:
+def random_comparisons(design: Queries, per_query: int, seed: int, silent: tuple[int, ...] = ()) -> Comparisons:
     """Return comparisons of every query but the `silent` ones, drawn by the labels."""
     rng = np.random.default_rng([seed, per_query, len(design)])
     winners, losers, counts = [], [], [0]
@@ -188,7 +188,7 @@ def judged(design: Queries, per_query: int, seed: int, silent: tuple[int, ...] =
     )
 
 
-def relabelled(design: Queries, said: Comparisons, seed: int) -> tuple[Queries, Comparisons, NDArray[np.int64]]:
+def relabelled_sample(design: Queries, said: Comparisons, seed: int) -> tuple[Queries, Comparisons, NDArray[np.int64]]:
     """Return queries and judgments with their items numbered anew, and where each item went, shape (N,)."""
     rng = np.random.default_rng(seed)
     moved = np.concatenate([low + rng.permutation(high - low) for low, high in _bounds(design)])

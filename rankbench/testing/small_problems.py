@@ -39,7 +39,7 @@ def problems(solver: Solver) -> dict[str, Problem]:
     for name in ("pairwise-logistic", "pairwise-hinge"):
         surrogate = manager.get(PairwiseSurrogate, name)
         if solver.needs <= surrogate.properties:
-            said = samples.judged(design, 30, 4)
+            said = samples.random_comparisons(design, 30, 4)
             found[f"{name} risk"] = PairwiseProblem(design.x, design.offsets, said, surrogate, L2)
             break
     if not found:

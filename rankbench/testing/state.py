@@ -114,9 +114,9 @@ _changed: dict[type, list[str]] = {}
 def watched(cls: type) -> Iterator[None]:
     """Remember for `changed_for_good` what a check of a class leaves changed, from its first call on."""
     # What these set up is not the component's doing.
-    from rankbench.runtime import prepare
+    from rankbench.runtime import settle_runtime
 
-    prepare()
+    settle_runtime()
     import numba
     import polars
     import scipy.optimize

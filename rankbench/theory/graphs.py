@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
-    "difference_graph",
-    "graph",
+    "graph_of_edges",
     "is_acyclic",
     "is_low_noise",
-    "net_weights",
+    "mean_difference_graph",
+    "mean_net_weights",
     "ordering_graph",
     "score_pair_graphs",
 ]
@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 """Relative error that sums of weights may have: differences below it are ties."""
 
 
-def graph(m: int, edges: dict[tuple[int, int], float]) -> Graph:
+def graph_of_edges(m: int, edges: dict[tuple[int, int], float]) -> Graph:
     """Return the graph over m items with these weights, items counted from 1 as the papers do."""
     matrix = np.zeros((m, m))
     for (i, j), weight in edges.items():
@@ -35,7 +35,7 @@ def graph(m: int, edges: dict[tuple[int, int], float]) -> Graph:
     return matrix
 
 
-def difference_graph(mean: Graph) -> Graph:
+def mean_difference_graph(mean: Graph) -> Graph:
     """Return ``[Y_ij - Y_ji]_+`` of a mean graph ([DMJ13]_ section 3.2.2), shape (m, m).
 
     Differences that are rounding errors of the weights become 0.
@@ -45,7 +45,7 @@ def difference_graph(mean: Graph) -> Graph:
     return difference
 
 
-def net_weights(mean: Graph) -> NDArray[np.float64]:
+def mean_net_weights(mean: Graph) -> NDArray[np.float64]:
     """Return ``b_i = sum_j (a_ij - a_ji)``, shape (m,), which the linear loss looks at ([DMJ10]_ (15))."""
     net: NDArray[np.float64] = mean.sum(axis=1) - mean.sum(axis=0)
     return net
@@ -74,7 +74,7 @@ def is_low_noise(mean: Graph) -> bool:
         The mean graph E[Y].
     """
     lead = mean - mean.T
-    edge = difference_graph(mean) > 0
+    edge = mean_difference_graph(mean) > 0
     slack = ROUNDING * mean.max(initial=0.0)
     path = edge[:, :, None] & edge[None, :, :]
     weight = lead[:, :, None] + lead[None, :, :]
@@ -103,7 +103,7 @@ def score_pair_graphs(
         for i in range(m):
             for j in range(i + 1, m):
                 better, worse = (i, j) if row[i] >= row[j] else (j, i)
-                graphs.append(graph(m, {(better + 1, worse + 1): float(row[better] - row[worse])}))
+                graphs.append(graph_of_edges(m, {(better + 1, worse + 1): float(row[better] - row[worse])}))
                 chances.append(float(chance) * share)
     return graphs, chances
 
@@ -119,4 +119,4 @@ def ordering_graph(order: Sequence[int], weights: Sequence[float]) -> Graph:
         Weight of a pair at distance 1, 2, ... in the order.
     """
     edges = {(order[a], order[b]): weights[b - a - 1] for a in range(len(order)) for b in range(a + 1, len(order))}
-    return graph(len(order), edges)
+    return graph_of_edges(len(order), edges)

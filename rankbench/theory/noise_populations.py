@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.theory.graphs import difference_graph, is_acyclic, is_low_noise
+from rankbench.theory.graphs import is_acyclic, is_low_noise, mean_difference_graph
 from rankbench.theory.settings import GRAPHS
 
 __all__ = ["Noise", "Population", "draw_populations", "paper_populations"]
@@ -75,7 +75,7 @@ def _votes(noise: Noise, m: int, state: NDArray[np.uint64]) -> NDArray[np.float6
     from rankbench.kernels.random import below
 
     lead = _leads(noise, m, state)
-    while noise == "cyclic" and is_acyclic(difference_graph(np.maximum(lead, 0.0))):
+    while noise == "cyclic" and is_acyclic(mean_difference_graph(np.maximum(lead, 0.0))):
         lead = _leads(noise, m, state)
     votes = np.maximum(lead, 0.0)
     for i in range(m):

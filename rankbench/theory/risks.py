@@ -12,7 +12,7 @@ from rankbench.kinds.loss import Loss
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.losses.err import ERRFamily
 from rankbench.losses.ndcg import NDCGFamily
-from rankbench.theory.graphs import difference_graph, net_weights
+from rankbench.theory.graphs import mean_difference_graph, mean_net_weights
 from rankbench.theory.settings import Setting
 
 __all__ = ["AggregationName", "Risk", "surrogate_risk"]
@@ -52,14 +52,14 @@ def surrogate_risk(surrogate: Surrogate, setting: Setting, loss: Loss, aggregati
 def _limit(setting: Setting, aggregation: AggregationName) -> list[tuple[Structure, float]]:
     if aggregation == "none":
         return list(zip(setting.structures, setting.probabilities, strict=True))
-    return [(setting.mean if aggregation == "mean" else difference_graph(setting.mean), 1.0)]
+    return [(setting.mean if aggregation == "mean" else mean_difference_graph(setting.mean), 1.0)]
 
 
 def _seen(surrogate: Surrogate, loss: Loss, structure: Structure) -> Structure:
     if (structure.ndim == 2) == (surrogate.structure == "edges"):
         return structure
     if structure.ndim == 2:
-        return net_weights(structure)
+        return mean_net_weights(structure)
     gain = loss.gain_of(structure) if isinstance(loss, NDCGFamily | ERRFamily) else structure
     return np.maximum(gain[:, None] - gain[None, :], 0.0)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import StructureKind
-from rankbench.theory.graphs import graph, ordering_graph, score_pair_graphs
+from rankbench.theory.graphs import graph_of_edges, ordering_graph, score_pair_graphs
 
 __all__ = ["GRAPHS", "SCORES", "Setting", "settings"]
 
@@ -44,7 +44,7 @@ class Setting:
 
 
 def _of_graphs(name: str, text: str, *edges: tuple[float, dict[tuple[int, int], float]]) -> Setting:
-    return Setting(name, text, tuple(graph(3, e) for _, e in edges), tuple(p for p, _ in edges))
+    return Setting(name, text, tuple(graph_of_edges(3, e) for _, e in edges), tuple(p for p, _ in edges))
 
 
 def _of_scores(name: str, text: str, *scores: tuple[float, tuple[float, ...]]) -> Setting:

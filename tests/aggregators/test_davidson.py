@@ -36,7 +36,7 @@ def test_equals_numerical_maximization(sample, ridge, data):
     winners, losers, weights, m = sample
     ties = data.draw(st.lists(st.booleans(), min_size=len(winners), max_size=len(winners)))
     comparisons = record(winners, losers, weights, ties)
-    fit = fit_davidson(PairCounts.of(comparisons, m), ridge=ridge)
+    fit = fit_davidson(PairCounts.from_comparisons(comparisons, m), ridge=ridge)
     scores, nu = fit.scores, fit.nu
     assert np.array_equal(Davidson(ridge=ridge).from_comparisons(comparisons, m), scores)
     dense, dense_nu = davidson(comparisons, m, ridge)
@@ -66,7 +66,7 @@ def test_fewer_and_fewer_ties_lead_to_bradley_terry(sample):
     ties = np.zeros(len(winners) + 1, dtype=bool)
     ties[-1] = True
     said = Comparisons(tied.offsets, tied.winners, tied.losers, tied.weights, ties)
-    fit = fit_davidson(PairCounts.of(said, m), ridge=1.0)
+    fit = fit_davidson(PairCounts.from_comparisons(said, m), ridge=1.0)
     scores, nu = fit.scores, fit.nu
     assert 0 < nu < 1e-4
     assert scores == pytest.approx(plain, abs=1e-5)
@@ -82,7 +82,7 @@ def test_tends_to_the_truth():
     outcome = (rng.random(k) > np.cumsum(masses / masses.sum(axis=0), axis=0)[:2]).sum(axis=0)
     winners, losers = np.where(outcome == 1, j, i), np.where(outcome == 1, i, j)
     comparisons = record(winners.astype(np.int32), losers.astype(np.int32), np.ones(k), outcome == 2)
-    fit = fit_davidson(PairCounts.of(comparisons, 4), ridge=1e-3)
+    fit = fit_davidson(PairCounts.from_comparisons(comparisons, 4), ridge=1e-3)
     scores, found = fit.scores, fit.nu
     assert scores == pytest.approx(truth - truth.mean(), abs=0.04)
     assert found == pytest.approx(nu, abs=0.03)
@@ -113,7 +113,7 @@ def test_heavy_votes_and_a_light_tie():
     # The objective is a difference of sums near 1e6: the slopes alone say where its minimum is.
     winners, losers = np.array([1, 0, 2, 0], np.int32), np.array([2, 1, 0, 1], np.int32)
     comparisons = record(winners, losers, np.array([300.0, 2e5, 1.0, 1e3]), [False, False, False, True])
-    fit = fit_davidson(PairCounts.of(comparisons, 3), ridge=1.0)
+    fit = fit_davidson(PairCounts.from_comparisons(comparisons, 3), ridge=1.0)
     scores, nu = fit.scores, fit.nu
     theta = np.append(scores, np.log(nu))
     for step in 1e-5 * np.eye(4):

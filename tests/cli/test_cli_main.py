@@ -14,7 +14,7 @@ import click
 import pytest
 
 import rankbench.cli
-from rankbench.cli.verbs import GROUP, SHORT_HELPS, Verb, find, offered, verbs
+from rankbench.cli.verbs import GROUP, SHORT_HELPS, Verb, find_verb, offered, verbs
 from rankbench.errors import InputError, RankbenchError, StoreError
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -206,5 +206,5 @@ def test_a_verb_that_only_importlib_finds_is_found(monkeypatch):
         name, value, dist = "odd", "odd_module:odd", None
 
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group, name: [Entry] if name == "odd" else [])
-    assert find("odd") == Verb("odd", "odd_module:odd", "unknown")
-    assert find("even") is None
+    assert find_verb("odd") == Verb("odd", "odd_module:odd", "unknown")
+    assert find_verb("even") is None

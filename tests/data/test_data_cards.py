@@ -13,7 +13,7 @@ from data_paths import needs, real
 from rankbench.data import fetch as module
 from rankbench.data.card_dataset import CardDataset, card_dataset
 from rankbench.data.cards import Card, cards, cards_folder, load_card
-from rankbench.data.fetch import fetch, find, locate, verify_file
+from rankbench.data.fetch import card_folder, fetch, locate, verify_file
 from rankbench.data.tables.items.load import load_dataset, usable
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.kinds.dataset import Dataset
@@ -195,12 +195,12 @@ class TestDataset:
     def test_incomplete_data_says_what_is_missing(self, data):
         (data / "deep" / "test.txt").unlink()
         with pytest.raises(InputError, match=r"missing: deep/test\.txt"):
-            find(card())
+            card_folder(card())
 
     def test_a_folder_that_is_not_there(self, monkeypatch):
         monkeypatch.setenv("RANKBENCH_DATA", "/nowhere/at/all")
         with pytest.raises(InputError, match="does not name a folder"):
-            find(card())
+            card_folder(card())
 
 
 class TestChecksums:

@@ -16,7 +16,9 @@ from rankbench.data.movielens.ratings import Ratings
 
 @pytest.fixture(scope="module")
 def ratings():
-    return Ratings.of(rankbench.get(rankbench.Dataset, "movielens-like:users=60,movies=90,ratings=2000,seed=5").scan())
+    return Ratings.from_items(
+        rankbench.get(rankbench.Dataset, "movielens-like:users=60,movies=90,ratings=2000,seed=5").scan()
+    )
 
 
 def folds_of(ratings, seed):

@@ -16,7 +16,7 @@ SMALL = "movielens-like:users=60,movies=120,ratings=2400"
 
 def test_shapes_and_marginals_of_the_real_ones():
     dataset = rankbench.get(rankbench.Dataset, "movielens-like")
-    ratings = Ratings.of(dataset.scan())
+    ratings = Ratings.from_items(dataset.scan())
     assert len(ratings) == 100_000
     assert len(ratings.users) == 943
     assert len(ratings.years) == 1682
@@ -57,11 +57,11 @@ def test_refuses_what_cannot_be(params):
 
 def test_other_items_are_no_ratings():
     with pytest.raises(InputError, match="items must be named"):
-        Ratings.of(rankbench.get(rankbench.Dataset, "web10k-like:queries=2").scan())
+        Ratings.from_items(rankbench.get(rankbench.Dataset, "web10k-like:queries=2").scan())
     frame = rankbench.get(rankbench.Dataset, SMALL).scan().collect()
     twice = frame.with_columns(name=pl.lit("movie-1"), x=frame["x"].first())
     with pytest.raises(InputError, match="a movie is in a query twice"):
-        Ratings.of(twice.lazy())
+        Ratings.from_items(twice.lazy())
     other = frame.with_columns(name=pl.col("item").cast(pl.String))
     with pytest.raises(InputError, match="the features of a movie differ"):
-        Ratings.of(other.lazy())
+        Ratings.from_items(other.lazy())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rankbench.data.movielens.kernels.rating_draws import deal
+from rankbench.data.movielens.kernels.rating_draws import deal_folds
 from rankbench.data.movielens.rated_pairs import draw_pairs
 from rankbench.errors import InputError
 from rankbench.kernels.random import seed_state
@@ -87,7 +87,7 @@ def test_deal_is_even_and_uniform():
     dealt = []
     for seed in range(400):
         folds = np.empty(23, np.int8)
-        deal(seed_state([seed]), 5, folds)
+        deal_folds(seed_state([seed]), 5, folds)
         assert sorted(np.bincount(folds)) == [4, 4, 5, 5, 5]
         dealt.append(folds)
     share = np.mean(np.array(dealt) == 0, axis=0)

@@ -63,8 +63,8 @@ def test_home_wins_are_said_by_aggregate_and_run_in_the_words_of_describe() -> N
 def test_what_is_in_order_is_not_mentioned() -> None:
     assert not any("left wins" in note for note in rankbench.aggregate(votes(left=0.5)).notes)
     assert not any("Left wins" in note for note in OwnLog().prepare(Log(left=0.5), 1).notes)
-    assert findings.find(votes(left=0.5, judges=20).lazy()).notes() == []
-    assert findings.find(votes().drop("first").lazy()).notes() == []
+    assert findings.suspicious_votes(votes(left=0.5, judges=20).lazy()).notes() == []
+    assert findings.suspicious_votes(votes().drop("first").lazy()).notes() == []
 
 
 def test_votes_cast_again_are_said() -> None:
@@ -96,12 +96,12 @@ def test_items_called_alike_and_odd_names_are_said_once() -> None:
 def test_of_a_long_log_the_first_votes_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(findings, "LOOKED_AT", 500)
     frame = pl.concat([votes(500, 0.9), votes(5000, 0.1)])
-    (note,) = findings.find(frame.lazy()).notes()
+    (note,) = findings.suspicious_votes(frame.lazy()).notes()
     assert note.startswith("left wins 90.0% of 500 decisive votes")
     assert note.endswith("(of the first 500 votes; rankbench data describe looks at all)")
-    (note,) = findings.find(frame.lazy(), whole=True).notes()
+    (note,) = findings.suspicious_votes(frame.lazy(), whole=True).notes()
     assert note.startswith("left wins 17.3% of 5,500 decisive votes")
-    (note,) = findings.find(frame.head(500).lazy()).notes()
+    (note,) = findings.suspicious_votes(frame.head(500).lazy()).notes()
     assert not note.endswith("looks at all)")
 
 

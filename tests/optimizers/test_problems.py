@@ -182,7 +182,7 @@ def test_convex_on_chords(seed, share):
 
 def test_pair_counts_add_up(judged):
     _, offsets, comparisons = judged
-    pairs = BlockPairs.of(comparisons, offsets)
+    pairs = BlockPairs.from_comparisons(comparisons, offsets)
     expected = {}
     for q in range(len(offsets) - 1):
         for e in range(comparisons.offsets[q], comparisons.offsets[q + 1]):

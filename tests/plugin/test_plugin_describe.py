@@ -18,7 +18,7 @@ from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.losses import NDCG
 from rankbench.models.linear import LinearModel
 from rankbench.plugin import manager
-from rankbench.plugin.component_description import compiled, describe, parameters, plain
+from rankbench.plugin.component_description import component_parameters, describe_component, is_compiled, json_value
 from rankbench.plugin.loading import load
 from rankbench.plugin.resolve import reference
 
@@ -47,7 +47,7 @@ class Everything(Method):
 
 
 def test_parameters_are_said_in_words():
-    found = {p.name: p for p in parameters(Everything)}
+    found = {p.name: p for p in component_parameters(Everything)}
     assert list(found) == ["needed", "lambda", "share", "k", "flag", "word", "choice", "maybe", "model"]
     assert {name: p.type for name, p in found.items()} == {
         "needed": "integer",
@@ -146,7 +146,7 @@ class OtherNDCG(NDCG):
     ],
 )
 def test_compiled_means_all_kernels_of_the_kind(cls, expected):
-    assert compiled(cls) is expected
+    assert is_compiled(cls) is expected
 
 
 class Bounded(Loss):
@@ -165,12 +165,12 @@ class Bounded(Loss):
 def test_a_description_has_declarations_and_origin_and_is_json(monkeypatch, entry):
     loaded = load([entry("own", "third", "7", brings=lambda: [Bounded, Everything])])
     monkeypatch.setattr(manager, "_loaded", loaded)
-    description = describe("loss", "bounded")
+    description = describe_component("loss", "bounded")
     assert description.declarations == {"structure": "scores", "direction": "maximize", "range": [0.0, "inf"]}
     assert description.properties == ("equivariant", "shift-invariant")
     assert (description.distribution, description.version) == ("third", "7")
     assert description.compiled is False
-    everything = describe("method", "everything")
+    everything = describe_component("method", "everything")
     assert everything.summary == "Has a parameter of every type."
     assert everything.documentation.endswith("And a second paragraph.")
     json.dumps([asdict(description), asdict(everything)], allow_nan=False)
@@ -190,4 +190,4 @@ def test_plain_values_hold_in_json():
         frozenset({"b", "a"}),
         LinearModel(),
     ]
-    assert plain(values) == [1, True, "a", None, 1.5, "inf", "-inf", "nan", [1, 2], ["a", "b"], "linear"]
+    assert json_value(values) == [1, True, "a", None, 1.5, "inf", "-inf", "nan", [1, 2], ["a", "b"], "linear"]

@@ -16,7 +16,7 @@ from rankbench.data.tables.selections.load import load_selections, take_selectio
 from rankbench.data.tables.selections.several_clicks import reduce_clicks
 from rankbench.data.tables.validate import validate
 from rankbench.errors import InputError, SpecError
-from rankbench.kinds.cell import problem_with
+from rankbench.kinds.cell import cell_problem
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.guard import ContenderFailed
 from rankbench.kinds.queries import Selections
@@ -234,7 +234,7 @@ def test_contenders_get_the_block_and_are_judged_on_the_rest():
     prepared = pickle.loads(pickle.dumps(protocol.prepare(DATASET, 5)))
     found = execute(protocol, prepared, ["cascade:smoothing=1", "coec"], [METRIC], 700)
     for result in found.values():
-        assert problem_with(result, {"heldout": 1}) is None
+        assert cell_problem(result, {"heldout": 1}) is None
     train, test, _ = _parts(prepared, 7, 0)
     offsets = prepared.arrays["items.offsets"]
     whole = execute(protocol, prepared, ["cascade:smoothing=1"], [METRIC], 3000)["cascade:smoothing=1"]

@@ -18,9 +18,9 @@ from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.plugin import manager
 from rankbench.protocols.folds import HeldOut, cut_groups, grouping_of, sizes_of
-from rankbench.protocols.grouped import group_votes, pack_grouped, pack_pairs, pairs_of, unpack_grouped
-from rankbench.protocols.links import disagreement
-from rankbench.protocols.trial import Trial, judged
+from rankbench.protocols.grouped import compared_pairs, group_votes, pack_grouped, pack_pairs, unpack_grouped
+from rankbench.protocols.links import margin_disagreement
+from rankbench.protocols.trial import Trial, trial_losses
 
 LOSSES = ("disagreement", "log-loss", "calibration", "three-outcome-loss")
 
@@ -43,7 +43,7 @@ def random_log(seed: int, n: int, m: int = 5, *, weighted: bool, queries: int = 
 
 def trials(log: Votes, kind: HeldOut, seed: int, repetition: int) -> tuple[Trial, tuple]:
     """Return a repetition on groups, and the votes and the inner folds of the same repetition vote by vote."""
-    grouped = group_votes(log, kind, *pairs_of(log))
+    grouped = group_votes(log, kind, *compared_pairs(log))
     assert len(grouped.slot) <= len(log)
     rngs = [[np.random.default_rng([seed, k]) for k in (1, 2)] for _ in range(2)]
     cut = cut_groups(grouped.sizes, repetition, *rngs[0])
@@ -86,7 +86,9 @@ def test_losses_are_those_of_single_votes(log: Votes, kind: HeldOut, repetition:
     wrong = (decisive.margins < 0) + 0.5 * (decisive.margins == 0)
     close = {"rel": 1e-12, "abs": 1e-15, "nan_ok": True}
     if len(decisive.margins):
-        assert links.disagreement(pairs) == pytest.approx(decisive.weights @ wrong / decisive.weights.sum(), **close)
+        assert links.margin_disagreement(pairs) == pytest.approx(
+            decisive.weights @ wrong / decisive.weights.sum(), **close
+        )
     assert links.tie_log_loss(pairs, b, nu) == pytest.approx(votewise.tie_log_loss(votes, b, nu), **close)
     for link in links.LINKS:
         expected = votewise.win_log_loss(votes, b, link)
@@ -101,7 +103,7 @@ def test_losses_are_those_of_single_votes(log: Votes, kind: HeldOut, repetition:
 def test_a_contender_is_judged_as_vote_by_vote(aggregator, log: Votes, kind: HeldOut, repetition: int) -> None:
     """Up to the tolerance of the simplex search that the plain form fits its links by."""
     trial, rows = trials(log, kind, 5, repetition)
-    found, _ = judged([aggregator], trial, LOSSES)
+    found, _ = trial_losses([aggregator], trial, LOSSES)
     expected, _ = votewise._judged([aggregator], log, *rows)
     for loss in LOSSES:
         assert found[loss] == pytest.approx(expected[loss], rel=1e-5, abs=1e-6, nan_ok=True)
@@ -136,7 +138,7 @@ def test_nothing_is_left_of_votes_that_are_held_out() -> None:
 @pytest.mark.parametrize("kind", get_args(HeldOut))
 def test_grouped_votes_come_back(kind: HeldOut, weighted: bool) -> None:
     log = random_log(2, 150, weighted=weighted)
-    grouped = group_votes(log, kind, *pairs_of(log))
+    grouped = group_votes(log, kind, *compared_pairs(log))
     found = unpack_grouped(pack_grouped(grouped) | pack_pairs(grouped.pairs))
     assert found.sizes.kind == kind
     for name in ("starts", "slot", "count", "weight"):
@@ -148,8 +150,8 @@ def test_grouped_votes_come_back(kind: HeldOut, weighted: bool) -> None:
 
 def test_many_votes_of_a_judge_on_a_pair_are_one_row() -> None:
     log = random_log(4, 3000, 3, weighted=False, queries=1)
-    assert len(group_votes(log, "judge", *pairs_of(log)).slot) <= 14 * 3 * 3
-    assert len(group_votes(log, "pair", *pairs_of(log)).slot) <= 3 * 3
+    assert len(group_votes(log, "judge", *compared_pairs(log)).slot) <= 14 * 3 * 3
+    assert len(group_votes(log, "pair", *compared_pairs(log)).slot) <= 3 * 3
 
 
 def test_a_log_of_one_judge_has_no_groups_by_judge() -> None:
@@ -170,8 +172,8 @@ def test_items_of_the_same_record_have_equal_scores_whatever_their_names(method:
     found = []
     for names in (np.arange(200, dtype=np.int32), rng.permutation(200).astype(np.int32)):
         votes = Votes(items, names[first], names[second], one > 0, np.ones(250), None, one, None)
-        grouped = group_votes(votes, "vote", *pairs_of(votes))
+        grouped = group_votes(votes, "vote", *compared_pairs(votes))
         cut = cut_groups(grouped.sizes, 0, np.random.default_rng(1), np.random.default_rng(2))
         outcomes = Trial(grouped, cut, items, lambda known=votes: known).tested(manager.get(Aggregator, method))
-        found.append((np.count_nonzero(outcomes.margins), disagreement(outcomes)))
+        found.append((np.count_nonzero(outcomes.margins), margin_disagreement(outcomes)))
     assert found[0] == found[1]

@@ -12,20 +12,20 @@ import rankbench
 from rankbench.methods.erm.erm import ERM
 from rankbench.plugin import manager
 from rankbench.plugin.registry import Origin
-from rankbench.protocols.isolation import is_ours, lent_block, strangers
+from rankbench.protocols.isolation import disposable_block, is_ours, strangers
 
 
 def test_a_lent_block_is_a_copy_with_its_ties() -> None:
     block = make_block([4, 5], 30)
     ties = np.arange(30) % 3 == 0
     block = replace(block, comparisons=replace(block.comparisons, ties=ties))
-    lent = lent_block(block).comparisons
+    lent = disposable_block(block).comparisons
     assert lent.ties is not None
     for name in ("offsets", "winners", "losers", "weights", "ties"):
         mine, theirs = getattr(block.comparisons, name), getattr(lent, name)
         assert np.array_equal(mine, theirs)
         assert not np.shares_memory(mine, theirs)
-    assert lent_block(make_block([4], 5)).comparisons.ties is None
+    assert disposable_block(make_block([4], 5)).comparisons.ties is None
 
 
 def test_ours_is_what_our_distribution_registered_whatever_a_class_says(monkeypatch: pytest.MonkeyPatch) -> None:

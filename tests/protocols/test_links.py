@@ -13,9 +13,9 @@ from rankbench.protocols.links import (
     LINKS,
     PairOutcomes,
     calibration_error,
-    disagreement,
     fit_link,
     fit_tie_link,
+    margin_disagreement,
     tie_log_loss,
     win_log_loss,
 )
@@ -227,5 +227,5 @@ def test_a_tie_link_whose_scale_rounding_hides_is_still_found() -> None:
 
 
 def test_equal_scores_count_half() -> None:
-    assert disagreement(outcomes([0.0, 1.0, -1.0, -2.0], [2, 1, 1, 1])) == pytest.approx((1 + 1 + 1) / 5)
-    assert np.isnan(disagreement(outcomes([1.0], ties=[True])))
+    assert margin_disagreement(outcomes([0.0, 1.0, -1.0, -2.0], [2, 1, 1, 1])) == pytest.approx((1 + 1 + 1) / 5)
+    assert np.isnan(margin_disagreement(outcomes([1.0], ties=[True])))

@@ -9,7 +9,7 @@ from scipy.special import expit
 from rankbench import api
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kernels.random import seed_state
-from rankbench.kinds.cell import BlockKey, problem_with
+from rankbench.kinds.cell import BlockKey, cell_problem
 from rankbench.kinds.protocol import BlockTask, Protocol
 from rankbench.kinds.surrogate import Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
@@ -31,7 +31,7 @@ def test_theory_is_a_table_of_consistency():
     prepared = protocol.prepare(None, 1)
     assert prepared.units["design"] == tuple(setting.name for setting in GRAPHS)
     found = protocol.execute(prepared, task(protocol, 1, ("verdict", "gap", "excess"), a="pairwise-logistic"))
-    assert problem_with(found[0], {"design": len(GRAPHS)}) is None
+    assert cell_problem(found[0], {"design": len(GRAPHS)}) is None
     loss, surrogate = PairwiseDisagreement(), manager.get(Surrogate, "pairwise-logistic")
     expected = [consistency(surrogate, setting, loss) for setting in GRAPHS]
     assert found[0].losses["gap", "design"].tolist() == [one.gap for one in expected]

@@ -24,7 +24,7 @@ from rankbench.kinds.selection_aggregator import SelectionAggregator
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.erm import ERM
 from rankbench.protocols.judging import fit, judge, losses_of
-from rankbench.returned import numbers, trouble_with
+from rankbench.returned import returned_numbers, trouble_with
 
 BAD = {
     "complex": (lambda a: a + 1j, "complex numbers"),
@@ -109,13 +109,13 @@ def test_the_numbers_that_were_checked_are_those_that_are_used() -> None:
     real = np.array([0.5, 0.25])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # NumPy warns where it drops an imaginary part
-        found = numbers(Fickle(real), "scores")
+        found = returned_numbers(Fickle(real), "scores")
         assert type(found) is np.ndarray
         assert found.tolist() == [0.5, 0.25]
-        assert numbers((Fickle(np.array(2.0)), Fickle(real)), "both", "number and array")[0] == 2.0
+        assert returned_numbers((Fickle(np.array(2.0)), Fickle(real)), "both", "number and array")[0] == 2.0
         for given in (real.view(Odd), [0.5, 0.25]):
-            assert type(numbers(given, "scores")) is np.ndarray
-            assert numbers(given, "scores").tolist() == [0.5, 0.25]
+            assert type(returned_numbers(given, "scores")) is np.ndarray
+            assert returned_numbers(given, "scores").tolist() == [0.5, 0.25]
 
 
 @pytest.mark.parametrize("kind", [np.uint64, np.int64])

@@ -7,7 +7,7 @@ from click_blocks import execute
 from rankbench.aggregators import Borda, Cascade, LimitScores
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey, problem_with
+from rankbench.kinds.cell import BlockKey, cell_problem
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import BlockTask
 from rankbench.losses import ERR, NDCG
@@ -68,7 +68,7 @@ def test_contenders_are_judged_against_the_grades():
         assert found["cascade"].losses[name, "design"] == pytest.approx(expected)
     for result in found.values():
         assert result.status == "done"
-        assert problem_with(result, {"design": 12}) is None
+        assert cell_problem(result, {"design": 12}) is None
 
 
 def test_a_graph_of_grades_for_losses_of_edges():

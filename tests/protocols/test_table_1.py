@@ -43,7 +43,7 @@ def ready():
 
 
 def test_parts_are_folds_of_all_ratings(ready):
-    ratings = Ratings.of(rankbench.get(rankbench.Dataset, SMALL).scan())
+    ratings = Ratings.from_items(rankbench.get(rankbench.Dataset, SMALL).scan())
     tested = []
     for repetition in range(5):
         parts = ready.protocol._parts(ready, 1, repetition)
@@ -101,7 +101,7 @@ def test_every_method_may_compete_and_neighbors_do_not_matter(ready):
 
 def test_movie_mean_by_hand(ready):
     train, _, test = ready.protocol._parts(ready, 1, 0)
-    ratings = Ratings.of(rankbench.get(rankbench.Dataset, SMALL).scan())
+    ratings = Ratings.from_items(rankbench.get(rankbench.Dataset, SMALL).scan())
     order = ready.arrays["run-0.order"]
     learned = order[: len(train.queries.labels)]
     sums, counts = np.zeros(120), np.zeros(120)

@@ -11,7 +11,7 @@ from rankbench.aggregators import BradleyTerry, Elo
 from rankbench.counts.log_source import LogSource, open_source
 from rankbench.errors import SpecError
 from rankbench.ranking import intervals as kinds
-from rankbench.ranking.intervals import by_judge, check_cells, chosen_intervals, facts_of
+from rankbench.ranking.intervals import by_judge, chosen_intervals, facts_of, refuse_too_many_cells
 from rankbench.ranking.log_loading import load_log
 
 
@@ -93,7 +93,7 @@ def test_a_sample_says_how_much_judges_said(monkeypatch: pytest.MonkeyPatch) -> 
     frame = log(10_000, 60, 200)
     monkeypatch.setattr(kinds, "MOST_CELLS", 8500)
     with pytest.raises(SpecError, match="by judge hold"):
-        check_cells(open_source(frame), facts_of(open_source(frame)))
+        refuse_too_many_cells(open_source(frame), facts_of(open_source(frame)))
     # As many votes, of judges who repeat themselves: 20 x 3 cells.
     repeated = open_source(log(10_000, 3, 20))
-    check_cells(repeated, facts_of(repeated))
+    refuse_too_many_cells(repeated, facts_of(repeated))

@@ -15,7 +15,7 @@ from rankbench.counts.votes import Votes
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.scales import connected
+from rankbench.kinds.scales import connected_components
 from rankbench.kinds.scores import LARGEST_SCORE
 from rankbench.plugin.manager import component_class, names
 from rankbench.ranking.aggregate import aggregate
@@ -53,7 +53,7 @@ def test_sums_by_pair_say_the_same(m: int, n: int, seed: int) -> None:
     votes = log(votes.winners, votes.losers, m, ties=rng.random(n) < 0.3, weights=rng.random(n) + 0.1)
     for aggregator in (BradleyTerry(), Davidson(), WinRate()):
         whole = aggregator.from_comparisons(votes.comparisons(), m)
-        summed = PairCounts.of(votes.comparisons(), m)
+        summed = PairCounts.from_comparisons(votes.comparisons(), m)
         np.testing.assert_allclose(aggregator.from_counts(summed), whole, atol=1e-12)
         np.testing.assert_allclose(aggregator.from_comparisons(summed.comparisons(), m), whole, atol=1e-7)
 
@@ -141,7 +141,7 @@ def test_what_was_never_compared_is_never_told_apart() -> None:
     votes = log([0] * 40 + [2] * 40, [1] * 40 + [3] * 40, 4)
     found = rank_items(votes, BradleyTerry(), replicates=100)
     assert found.scales.tolist() == [0, 0, 1, 1]
-    assert (connected(votes.counts()).of == found.scales).all()
+    assert (connected_components(votes.counts()).of == found.scales).all()
     assert found.low.tolist() == [1, 2, 1, 2]
     assert found.high.tolist() == [3, 4, 3, 4]
 

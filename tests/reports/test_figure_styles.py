@@ -15,7 +15,7 @@ import synthetic
 from matplotlib.figure import Figure as Canvas
 
 from rankbench.kinds.figure import Cast
-from rankbench.reports.figures import assign, casts_of, draw
+from rankbench.reports.figures import assign_looks, casts_of, draw_figures
 from rankbench.reports.figures.cast import groups
 from rankbench.reports.figures.style import COLORS, GRAYS, gray, look
 from rankbench.reports.sample import Sampler
@@ -24,7 +24,7 @@ from rankbench.store.journal import Journal
 Style: TypeAlias = tuple[str, str, tuple[Any, ...]]
 Drawn: TypeAlias = Callable[[Path], dict[str, Canvas]]
 
-DRAW = importlib.import_module("rankbench.reports.figures.draw")  # a function of the package hides the module
+DRAW = importlib.import_module("rankbench.reports.figures.draw_figures")  # a function of the package hides the module
 SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks")
 
 
@@ -39,9 +39,9 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
             record, members, cells = journal.record(), journal.members(), journal.cells()
             samplers = [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
             casts = [casts_of(sampler) for sampler in samplers]
-            looks = assign([cast for own in casts for cast in own])
+            looks = assign_looks([cast for own in casts for cast in own])
             for sampler, own in zip(samplers, casts, strict=True):
-                draw(sampler, own, looks)
+                draw_figures(sampler, own, looks)
         files = [cast.file for own in casts for cast in own]
         return dict(zip(files, canvases, strict=True))
 
@@ -181,7 +181,7 @@ def test_color_blind_readers_tell_colors_apart(eyes: str) -> None:
 def test_names_that_share_a_figure_never_look_alike() -> None:
     names = [f"m{i}" for i in range(30)]
     casts = [Cast("a", tuple(names[:10])), Cast("b", tuple(names[5:25])), Cast("c", (*names[20:], names[0]))]
-    looks = assign(casts)
+    looks = assign_looks(casts)
     for cast in casts:
         assert len({(looks[n].color, looks[n].marker, str(looks[n].dashes)) for n in cast.names}) == len(cast.names)
     assert len({looks[name].color for name in names[:8]}) == 8
@@ -191,15 +191,15 @@ def test_names_that_share_a_figure_never_look_alike() -> None:
 def test_what_was_added_changes_no_other_look() -> None:
     plain = [Cast("a", ("x", "y")), Cast("b", ("y", "z", "w"))]
     more = [Cast("a", ("x", "mine", "y"), frozenset({"mine"})), Cast("b", ("y", "z", "w", "mine"), frozenset({"mine"}))]
-    looks = assign(more)
-    assert {name: looks[name] for name in "xyzw"} == assign(plain)
+    looks = assign_looks(more)
+    assert {name: looks[name] for name in "xyzw"} == assign_looks(plain)
     assert looks["mine"] not in [looks[name] for name in "xyzw"]
 
 
 def test_a_gray_reference_is_colored_where_it_is_a_series_elsewhere() -> None:
-    looks = assign([Cast("a", ("x", "best"), quiet=frozenset({"best"}))])
+    looks = assign_looks([Cast("a", ("x", "best"), quiet=frozenset({"best"}))])
     assert looks["best"].color not in COLORS
-    looks = assign([Cast("a", ("x", "best"), quiet=frozenset({"best"})), Cast("b", ("best",))])
+    looks = assign_looks([Cast("a", ("x", "best"), quiet=frozenset({"best"})), Cast("b", ("best",))])
     assert looks["best"].color in COLORS
 
 

@@ -19,7 +19,7 @@ from rankbench.kinds.figure import matches
 from rankbench.kinds.suite import Figure, Panel
 from rankbench.plugin import manager
 from rankbench.plugin.suite_kinds import figure_kind
-from rankbench.reports.figures import assign, casts_of, draw
+from rankbench.reports.figures import assign_looks, casts_of, draw_figures
 from rankbench.reports.figures.canvas import canvas_of
 from rankbench.reports.figures.scale import LogAxis
 from rankbench.reports.figures.style import subtitle
@@ -28,7 +28,7 @@ from rankbench.reports.view import View
 from rankbench.store.journal import Journal
 from rankbench.suites.figures import curves
 from rankbench.suites.figures.curves import Curves
-from rankbench.suites.figures.lines import line_names, lines, parameter_value
+from rankbench.suites.figures.lines import line_names, parameter_lines, parameter_value
 from rankbench.suites.suite_files import read_suite
 
 
@@ -37,7 +37,7 @@ def drawn(sampler: Sampler, figure: Figure) -> Canvas:
     view, kind = View(sampler), figure_kind(figure)
     cast = kind.cast(figure, view)
     drawing = kind.drawing(figure, view, cast)
-    canvas = canvas_of(drawing, cast, assign([cast]))
+    canvas = canvas_of(drawing, cast, assign_looks([cast]))
     canvas.suptitle(subtitle(sampler, figure, sampler.races))
     return canvas
 
@@ -48,7 +48,7 @@ def made(**table: Any) -> Figure:
 
 def files(sampler: Sampler) -> dict[str, bytes]:
     casts = casts_of(sampler)
-    return draw(sampler, casts, assign(casts))
+    return draw_figures(sampler, casts, assign_looks(casts))
 
 
 @pytest.fixture(scope="module")
@@ -175,11 +175,11 @@ def test_parameters_and_labels() -> None:
 
 def test_lines_group_by_everything_else(samplers: dict[str, Sampler]) -> None:
     race = samplers["figure-4"].races[0]
-    found = lines(race, ["regression*"], "lambda")
+    found = parameter_lines(race, ["regression*"], "lambda")
     assert sorted(line_names(found, "lambda").values()) == ["regression k=10", "regression k=100", "regression k=inf"]
     for points in found.values():
         assert [value for value, _ in points] == pytest.approx([10.0**-p for p in range(6, -1, -1)])
-    assert len(lines(race, ["regression*"], "k")) == 7
+    assert len(parameter_lines(race, ["regression*"], "k")) == 7
 
 
 def test_growth(samplers: dict[str, Sampler]) -> None:

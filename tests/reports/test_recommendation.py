@@ -12,7 +12,7 @@ import pytest
 from rankbench.reports.cases import Case
 from rankbench.reports.contender_differences import Differences
 from rankbench.reports.evaluations import Evaluation
-from rankbench.reports.recommendation import said
+from rankbench.reports.recommendation import recommend
 from rankbench.reports.standings import Standing
 
 LN2 = math.log(2)
@@ -59,7 +59,7 @@ def differences(metric: str, labels: list[str], apart: Apart) -> Differences:
 
 
 def answer(one: Case) -> str:
-    return " ".join(said(one).answer)
+    return " ".join(recommend(one).answer)
 
 
 LEADS: Apart = {("a", "base"): BETTER}
@@ -200,7 +200,7 @@ def test_who_is_worse_within_the_margin_is_not_called_as_good() -> None:
         one
     )
     assert "That does not make them equal" not in answer(one)
-    lines = " ".join(said(one).grounds)
+    lines = " ".join(recommend(one).grounds)
     assert "by the same intervals: worse, but within 0.01: a." in lines
     assert "worse: a" not in lines
 
@@ -222,7 +222,7 @@ def test_no_better_than_a_coin_is_said_of_intervals_alone(metric: str, coin: flo
     for text in (of(coin, coin + 0.1), open_):
         assert "Nothing can be recommended." in text
     rows = [row("a", metric, coin - 0.01), row("base", metric, coin)]
-    grounds = " ".join(said(case(*(replace(one, lower=0.0, upper=1.0) for one in rows), chance=COIN)).grounds)
+    grounds = " ".join(recommend(case(*(replace(one, lower=0.0, upper=1.0) for one in rows), chance=COIN)).grounds)
     assert "of **base**, " in grounds
     assert "best mean" not in grounds
     # A journal that does not say what a coin gets has none, whatever its metrics are called.
@@ -240,12 +240,12 @@ def test_metrics_that_disagree_about_a_coin_are_said_one_by_one() -> None:
         assert f"In `log-loss` {words} a coin's 0.6931" in text
         assert "No method predicts these" not in text
         assert "No method is shown to predict these" not in text
-        lines = said(one).grounds
+        lines = recommend(one).grounds
         assert any(line.startswith("`disagreement` on votes that were held out: the best mean") for line in lines)
         assert not any(line.startswith("`log-loss` on votes that were held out: the best mean") for line in lines)
         # Nor is there a best mean elsewhere, where nothing is above a coin.
         there = evaluation("by-time", *good, *poor, chance=COIN)
-        found = [line for line in said(case(*good, others=[there])).grounds if line.startswith("In `by-time`")]
+        found = [line for line in recommend(case(*good, others=[there])).grounds if line.startswith("In `by-time`")]
         assert "the best mean is that of" in found[0]
         assert "no method is shown to be better than a coin's 0.6931 in `log-loss`; base has 0.7200" in found[1]
 
@@ -267,7 +267,7 @@ def test_few_runs_say_nothing_about_coins_or_winners(runs: int) -> None:
     """Means of so few runs have no intervals: that is no evidence for or against anything."""
     rows = [row(label, mean=0.2, lower=math.nan, upper=math.nan) for label in "ab"]
     verb = "runs are" if runs > 1 else "run is"
-    assert said(case(*rows, runs=runs, apart=LEADS, chance=COIN)).answer == (
+    assert recommend(case(*rows, runs=runs, apart=LEADS, chance=COIN)).answer == (
         f"{runs} {verb} too few to tell methods apart by: nothing can be recommended.",
     )
     full = [replace(one, lower=0.1, upper=0.3) for one in rows]
@@ -284,9 +284,9 @@ def test_a_single_run_that_is_all_there_is_has_its_intervals_over_queries() -> N
 
 def test_what_cannot_be_compared() -> None:
     empty = Case(Evaluation("methods", 0, 5, {"disagreement": []}), "base")
-    assert said(empty).answer == ("There are no intervals to tell methods apart by: nothing can be recommended.",)
+    assert recommend(empty).answer == ("There are no intervals to tell methods apart by: nothing can be recommended.",)
     none = replace(empty, finished=False)
-    assert said(none).answer == ("No method finished: nothing can be recommended.",)
+    assert recommend(none).answer == ("No method finished: nothing can be recommended.",)
     alone = Case(Evaluation("methods", 50, 50, {"disagreement": [row("a")]}), "base")
     assert answer(alone).startswith("**base**, the baseline, has no intervals to compare with: nothing can be")
 
@@ -301,26 +301,26 @@ def test_the_purpose_and_missing_intervals_stand_beside_the_advice() -> None:
 
 def test_who_leads_elsewhere_is_named_with_the_places() -> None:
     other = evaluation("by-time", row("b", mean=0.2), row("base", mean=0.3), runs=5, apart={("b", "base"): BETTER})
-    grounds = said(case(row("a"), others=[other])).grounds
+    grounds = recommend(case(row("a"), others=[other])).grounds
     line = "In `by-time` (5 runs), `disagreement`: the best mean is that of **b**, 0.2000 (place 1); base has 0.3000 "
     assert f"{line}(place 2)." in grounds
-    few = said(case(row("a"), others=[replace(other, runs=2)])).grounds
+    few = recommend(case(row("a"), others=[replace(other, runs=2)])).grounds
     assert "In `by-time` (2 runs): too few to tell methods apart by." in few
     assert not any("best mean is" in one for one in few)
 
 
 def test_not_told_apart_is_not_called_equal() -> None:
     apart = {("a", "base"): (-0.1, 0.1), ("b", "base"): WORSE, ("c", "base"): BETTER, ("d", "base"): (0.0, 0.1)}
-    lines = said(case(*(row(label) for label in "abd"), apart=apart)).grounds
+    lines = recommend(case(*(row(label) for label in "abd"), apart=apart)).grounds
     (line,) = [one for one in lines if one.startswith("Against **base** in `disagreement`")]
     assert line.endswith("by the same intervals: worse: b; not told apart, which is not equal: a and d.")
-    lines = said(case(row("c"), row("c", "log-loss"), apart=apart | {("c", "base", "log-loss"): WORSE})).grounds
+    lines = recommend(case(row("c"), row("c", "log-loss"), apart=apart | {("c", "base", "log-loss"): WORSE})).grounds
     (line,) = [one for one in lines if one.startswith("Against **base** in `disagreement`")]
     assert line.endswith("by the same intervals: better: c.")
 
 
 def test_worse_than_some_method_is_what_the_same_intervals_say() -> None:
     """Ranks of a table alone would say more than the answer."""
-    lines = said(case(row("a"), row("b", rank_low=3), apart={("a", "base"): WORSE})).grounds
+    lines = recommend(case(row("a"), row("b", rank_low=3), apart={("a", "base"): WORSE})).grounds
     (line,) = [one for one in lines if one.startswith("Worse than some")]
     assert line == "Worse than some method in `disagreement`, by the same intervals: a (place 2 ... 3)."

@@ -23,9 +23,9 @@ from rankbench.reports.leaderboard_csv import COLUMNS
 from rankbench.reports.partial import partial
 from rankbench.reports.report import frames, report
 from rankbench.reports.sources import Group, overview
-from rankbench.reports.summary import summary
+from rankbench.reports.summary import run_summary
 from rankbench.store.records import SourceRecord
-from rankbench.text import code, csv_cell, interval, markdown, natural, number, plain
+from rankbench.text import code, csv_cell, interval_text, markdown, natural, number, one_line
 
 DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"
 
@@ -177,7 +177,7 @@ def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> Non
     assert re.search(rf"\*\*C9\*\* Large k is worse. \| {refuted} \| {refuted} \|", text)
     assert text.index("does not refute the paper") < text.index("**C8** They coincide. |")
     console = Console(file=io.StringIO(), width=120)
-    console.print(summary(tmp_path, frames(tmp_path)["claims"]))
+    console.print(run_summary(tmp_path, frames(tmp_path)["claims"]))
     shown = console.file.getvalue()
     assert re.search(r"C8 +held +— +They coincide", shown)
     assert re.search(r"C9 +did not hold +did not hold +Large k is worse", shown)
@@ -202,7 +202,7 @@ def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path
     assert "| claim | held-out queries |" in text
     assert "**C8** They coincide. | **held** (over draws) |" in text
     console = Console(file=io.StringIO(), width=120)
-    console.print(summary(tmp_path, frames(tmp_path)["claims"]))
+    console.print(run_summary(tmp_path, frames(tmp_path)["claims"]))
     assert re.search(r"C8 +held +They coincide", console.file.getvalue())
 
 
@@ -326,7 +326,7 @@ def test_partial_before_anything(tmp_path: Path) -> None:
 
 @given(st.text())
 def test_text_from_outside_stays_on_one_line_without_control_characters(text: str) -> None:
-    for safe in (plain(text), markdown(text), code(text), csv_cell(text)):
+    for safe in (one_line(text), markdown(text), code(text), csv_cell(text)):
         assert safe.isprintable() or not safe or " " in safe
         assert "\n" not in safe
         assert "\x1b" not in safe
@@ -341,8 +341,8 @@ def test_numbers() -> None:
     assert number(0.5, sign=True) == "+0.5000"
     assert [number(v) for v in (-1e15, 12345678e90, 999e12)] == ["-1.0000e+15", "1.2346e+97", "999000000000000.0000"]
     assert number(2e15, 2, sign=True) == "+2.00e+15"
-    assert interval(-0.1, 0.2, 2, sign=True) == "[-0.10, +0.20]"
-    assert interval(float("nan"), 0.2) == "—"
+    assert interval_text(-0.1, 0.2, 2, sign=True) == "[-0.10, +0.20]"
+    assert interval_text(float("nan"), 0.2) == "—"
 
 
 def test_labels_sort_by_their_numbers() -> None:

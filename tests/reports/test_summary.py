@@ -11,7 +11,7 @@ from rich.console import Console
 
 from rankbench.reports.document.tree import Grid
 from rankbench.reports.report import frames
-from rankbench.reports.summary import claims_of_a_run, summary
+from rankbench.reports.summary import claims_of_a_run, run_summary
 
 
 def shown(claims: list[tuple[str, str, str]], origin: str = "beforehand") -> str:
@@ -31,7 +31,7 @@ def shown(claims: list[tuple[str, str, str]], origin: str = "beforehand") -> str
     )
     console = Console(width=200, force_terminal=True, color_system=None)
     with console.capture() as captured:
-        console.print(summary(Path("out"), frame))
+        console.print(run_summary(Path("out"), frame))
     return captured.get()
 
 
@@ -70,7 +70,7 @@ def test_a_claim_has_one_line_in_eighty_columns_and_verdicts_are_whole() -> None
     )  # fmt: skip
     console = Console(width=80, color_system=None)
     with console.capture() as captured:
-        console.print(summary(Path("out"), frame))
+        console.print(run_summary(Path("out"), frame))
     lines = captured.get().splitlines()
     assert len(lines) <= 21 + 9
     assert max(len(line) for line in lines) <= 80
@@ -117,10 +117,10 @@ def test_files_that_are_there_are_listed(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     console = Console(width=400, color_system=None)
     with console.capture() as captured:
-        console.print(summary(tmp_path, pl.DataFrame()))
+        console.print(run_summary(tmp_path, pl.DataFrame()))
     names = ("leaderboard.md", "units.csv", "figures/ (2 files)")
     paths = [f"{tmp_path}/{name}" for name in names]
     assert captured.get().splitlines() == [f"open {paths[0]}", *paths[1:]]
     with console.capture() as captured:
-        console.print(summary(tmp_path, pl.DataFrame(), ["Use **a\\_b** (`a`).", "No `x` is better."]))
+        console.print(run_summary(tmp_path, pl.DataFrame(), ["Use **a\\_b** (`a`).", "No `x` is better."]))
     assert [line.rstrip() for line in captured.get().splitlines()] == ["Use a_b (a).", "No x is better.", *paths]

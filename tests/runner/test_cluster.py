@@ -70,9 +70,9 @@ def test_a_block_that_takes_too_long_is_a_row_that_says_so(cluster: Cluster, sui
 
 def test_nothing_stays_behind_on_the_workers(cluster: Cluster) -> None:
     def left() -> list[str]:
-        from rankbench.runner.cluster import _lenders
+        from rankbench.runner.cluster import _files
 
-        return list(_lenders)
+        return list(_files)
 
     assert all(not names for names in cluster.client.run(left).values())
 

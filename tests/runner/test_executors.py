@@ -179,9 +179,9 @@ def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pyt
     monkeypatch.setattr(processes, "strangers", lambda it: inside.get(it, set()))
     cells = {"1": "one", "2": "erm", "3": "two", "4": "both", "5": "erm"}
     task = BlockTask(BlockKey("btl", "", 1, 0, 0), 0, ("ndcg",), cells)
-    ours, foreign = processes.grouped([task], [BTL()])
+    ours, foreign = processes.split_foreign([task], [BTL()])
     assert [list(part.cells) for part in ours] == [["2", "5"]]
     assert [list(part.cells) for part in foreign] == [["1", "4"], ["3"]]
-    ours, foreign = processes.grouped([replace(task, losses=("ndcg", "own"))], [BTL()])
+    ours, foreign = processes.split_foreign([replace(task, losses=("ndcg", "own"))], [BTL()])
     assert ours == []
     assert [list(part.cells) for part in foreign] == [["1", "4"], ["2", "5"], ["3"]]

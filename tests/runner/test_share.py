@@ -15,7 +15,7 @@ from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.protocol import BlockTask, Prepared, pack
 from rankbench.runner.prepare import protocol_of
-from rankbench.runner.processes import placed
+from rankbench.runner.processes import place_tasks
 from rankbench.runner.share import open_shared, shared, spec_of
 
 
@@ -132,7 +132,7 @@ def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch
     task = BlockTask(BlockKey("selection", "", 1, 0, 0), 0, (), {"1": "theirs", "2": "ours"})
     monkeypatch.setattr(processes, "points", lambda kind, text: [text])
     monkeypatch.setattr(processes, "strangers", lambda part: {"them"} if part == "theirs" else set())
-    places: Any = placed([task], [Prepared(protocol, own, "", {})])
+    places: Any = place_tasks([task], [Prepared(protocol, own, "", {})])
     assert [list(part.cells) for part in places.here] == [["2"]]
     assert not places.ours
     assert not places.foreign

@@ -9,7 +9,7 @@ from rankbench.stats import columns as module
 from rankbench.stats.bootstrap import Crossed, crossed
 from rankbench.stats.columns import AllPairs, Dense, Matrix, OneArm
 from rankbench.stats.contrasts import contrasts, pairs
-from rankbench.stats.ranks import rank_ranges
+from rankbench.stats.ranks import contender_rank_ranges
 
 
 def sample_of(arms: int, seed: int, draws: int = 6, queries: int = 40) -> Crossed:
@@ -73,6 +73,6 @@ def test_ranks_count_who_is_better_and_who_is_worse(maximize: bool) -> None:
             better, worse = (i, j) if upper < 0 else (j, i)
             expected[worse, 0] += 1
             expected[better, 1] -= 1
-    found = rank_ranges(sample, maximize=maximize)
+    found = contender_rank_ranges(sample, maximize=maximize)
     np.testing.assert_array_equal(found, expected)
     assert len(np.unique(found, axis=0)) > 3

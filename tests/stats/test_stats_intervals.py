@@ -17,7 +17,7 @@ from rankbench.stats.corrected_t import widened, widening
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.draw_intervals import mean_intervals
 from rankbench.stats.equivalence import equivalent, not_equivalent
-from rankbench.stats.ranks import rank_ranges
+from rankbench.stats.ranks import contender_rank_ranges
 from rankbench.stats.simultaneous import Intervals, simultaneous
 from rankbench.stats.spread import pitman_morgan, sd_ratios
 
@@ -80,9 +80,9 @@ def test_critical_values_are_those_of_the_dominating_source() -> None:
     rng = np.random.default_rng(0)
     draws, queries = rng.normal(size=(5, 2)), rng.normal(size=(50, 2))
     expected = (draws.var(axis=0, ddof=1) / 5) / (draws.var(axis=0, ddof=1) / 5 + queries.var(axis=0, ddof=1) / 50)
-    np.testing.assert_allclose(VarianceSources.of(draws, queries).share, expected)
-    assert (VarianceSources.of(draws[:1], queries).share == 0).all()
-    assert (VarianceSources.of(np.zeros((3, 1)), np.zeros((4, 1))).share == 1).all()
+    np.testing.assert_allclose(VarianceSources.from_means(draws, queries).share, expected)
+    assert (VarianceSources.from_means(draws[:1], queries).share == 0).all()
+    assert (VarianceSources.from_means(np.zeros((3, 1)), np.zeros((4, 1))).share == 1).all()
 
 
 def test_identical_contenders_are_never_different() -> None:
@@ -92,8 +92,8 @@ def test_identical_contenders_are_never_different() -> None:
     sample = crossed(losses, 0, 500)
     found = contrasts(sample, pairs(3)[1])
     assert (found.se[0], found.lower[0], found.upper[0], found.p[0]) == pytest.approx((0, 0, 0, 1), abs=1e-12)
-    assert rank_ranges(sample).tolist() == [[1, 2], [1, 2], [3, 3]]
-    assert rank_ranges(sample, maximize=True).tolist() == [[2, 3], [2, 3], [1, 1]]
+    assert contender_rank_ranges(sample).tolist() == [[1, 2], [1, 2], [3, 3]]
+    assert contender_rank_ranges(sample, maximize=True).tolist() == [[2, 3], [2, 3], [1, 1]]
 
 
 @pytest.mark.parametrize("size", [1.0, 1e6])
@@ -107,17 +107,17 @@ def test_the_last_bit_of_a_loss_says_nothing(seed: int, size: float) -> None:
     sample = crossed(losses, seed, 300)
     for found in (contrasts(sample, pairs(4)[1]), contrasts_over_draws(sample, pairs(4)[1])):
         assert (found.lower[0], found.upper[0], found.p[0]) == (0.0, 0.0, 1.0)
-    ranges = rank_ranges(sample)
+    ranges = contender_rank_ranges(sample)
     np.testing.assert_array_equal(ranges[0], ranges[1])
 
 
 def test_a_constant_difference_is_certain_and_a_single_number_is_not() -> None:
     base = np.random.default_rng(0).random((5, 6, 1))
     shifted = np.concatenate([base, base + 0.25], axis=2)
-    assert rank_ranges(crossed(shifted, 0, 100)).tolist() == [[1, 1], [2, 2]]
+    assert contender_rank_ranges(crossed(shifted, 0, 100)).tolist() == [[1, 1], [2, 2]]
     one = crossed(np.array([[[0.1, 0.9]]]), 0, 100)
     assert np.isnan(contrasts(one, DIFFERENCE).lower[0])
-    assert rank_ranges(one).tolist() == [[1, 2], [1, 2]]
+    assert contender_rank_ranges(one).tolist() == [[1, 2], [1, 2]]
 
 
 @settings(max_examples=15, deadline=None)
@@ -125,12 +125,12 @@ def test_a_constant_difference_is_certain_and_a_single_number_is_not() -> None:
 def test_rank_ranges_are_equivariant_and_mirror(arms: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     losses = effects(rng, 12, 25, arms) + np.linspace(0, 0.5, arms)
-    ranges = rank_ranges(crossed(losses, 0, 200))
+    ranges = contender_rank_ranges(crossed(losses, 0, 200))
     assert ((ranges >= 1) & (ranges <= arms)).all()
     assert (ranges[:, 0] <= ranges[:, 1]).all()
     order = rng.permutation(arms)
-    assert (rank_ranges(crossed(losses[:, :, order], 0, 200)) == ranges[order]).all()
-    mirrored = rank_ranges(crossed(-losses, 0, 200), maximize=True)
+    assert (contender_rank_ranges(crossed(losses[:, :, order], 0, 200)) == ranges[order]).all()
+    mirrored = contender_rank_ranges(crossed(-losses, 0, 200), maximize=True)
     assert (mirrored == ranges).all()
 
 
@@ -147,7 +147,7 @@ def test_equal_contenders_are_seldom_called_different(
     declared = 0
     for seed in range(SEEDS):
         losses = effects(np.random.default_rng([seed, draws]), draws, queries, arms, sd_r, sd_q, sd)
-        ranges = rank_ranges(crossed(losses, seed, 300))
+        ranges = contender_rank_ranges(crossed(losses, seed, 300))
         declared += bool((ranges != [1, arms]).any())
     assert declared <= ALLOWED
 
@@ -166,7 +166,7 @@ def test_power() -> None:
     for seed in range(50):
         losses = effects(np.random.default_rng(seed), 20, 200, 6, 0.02, 0.1, 0.1)
         losses[:, :, 0] -= 0.1  # nearly seven standard errors of a difference
-        ranges = rank_ranges(crossed(losses, seed, 300))
+        ranges = contender_rank_ranges(crossed(losses, seed, 300))
         found += ranges[0].tolist() == [1, 1]
     assert found >= 47
 
@@ -280,7 +280,7 @@ def test_one_unit_that_is_the_same_every_time_tells_nothing() -> None:
     for found in (contrasts(sample, np.eye(3)), contrasts_over_draws(sample, np.eye(3))):
         assert np.isnan(found.lower).all()
         assert np.isnan(found.upper).all()
-    assert rank_ranges(sample).tolist() == [[1, 3]] * 3
+    assert contender_rank_ranges(sample).tolist() == [[1, 3]] * 3
     # Where draws differ at all, an arm that never does is certain.
     losses[3, 0, 1] += 0.01
     assert contrasts(crossed(losses, 1), np.eye(3)).lower[0] == pytest.approx(0.3)

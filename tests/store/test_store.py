@@ -10,7 +10,7 @@ import pytest
 from small_journals import KEY, QUERIES, begin, done, member
 
 from rankbench.errors import StoreError
-from rankbench.kinds.cell import BlockResult, CellResult, Curve, problem_with
+from rankbench.kinds.cell import BlockResult, CellResult, Curve, cell_problem
 from rankbench.store.journal import Journal
 from rankbench.store.store import Store
 
@@ -147,7 +147,7 @@ def test_unusable_cells_are_refused_and_nothing_is_stored(tmp_path: Path, cell: 
     ],
 )
 def test_problems_of_a_cell_are_known_before_it_is_stored(cell: CellResult, words: str | None) -> None:
-    problem = problem_with(cell)
+    problem = cell_problem(cell)
     if words is None:
         assert problem is None
     else:
@@ -156,5 +156,5 @@ def test_problems_of_a_cell_are_known_before_it_is_stored(cell: CellResult, word
 
 
 def test_the_number_of_queries_is_looked_at_where_it_is_known() -> None:
-    assert problem_with(done("c"), QUERIES) is None
-    assert "of which the plan has 4" in str(problem_with(done("c"), {"design": 4, "heldout": 2}))
+    assert cell_problem(done("c"), QUERIES) is None
+    assert "of which the plan has 4" in str(cell_problem(done("c"), {"design": 4, "heldout": 2}))

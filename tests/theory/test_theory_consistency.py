@@ -15,7 +15,7 @@ from rankbench.kinds.surrogate import Surrogate
 from rankbench.plugin import manager
 from rankbench.theory.cones import FAR, least_on_cone, representative
 from rankbench.theory.consistency import consistency
-from rankbench.theory.graphs import difference_graph, is_acyclic
+from rankbench.theory.graphs import is_acyclic, mean_difference_graph
 from rankbench.theory.risks import surrogate_risk
 from rankbench.theory.settings import GRAPHS, SCORES, Setting
 
@@ -54,7 +54,7 @@ def test_hinge_is_on_the_boundary(setting):
 @pytest.mark.parametrize("setting", GRAPHS, ids=lambda s: s.name)
 def test_difference_graph_repairs_what_has_no_cycle(phi, setting):
     found = on(f"pairwise-{phi}", setting, aggregation="difference")
-    if is_acyclic(difference_graph(setting.mean)):
+    if is_acyclic(mean_difference_graph(setting.mean)):
         assert found.gap > 0
         assert found.excess == 0
     elif phi != "hinge":

@@ -16,11 +16,11 @@ from rankbench.surrogates.linear import Linear
 from rankbench.theory import settings as known
 from rankbench.theory.consistency import consistency
 from rankbench.theory.graphs import (
-    difference_graph,
-    graph,
+    graph_of_edges,
     is_acyclic,
     is_low_noise,
-    net_weights,
+    mean_difference_graph,
+    mean_net_weights,
     ordering_graph,
     score_pair_graphs,
 )
@@ -58,9 +58,9 @@ def low_noise_means(draw, sizes=(2, 3, 4)):
 
 def consistent_in_theorem_13(mean):
     """Whether net weights order every pair as the difference graph does."""
-    net = net_weights(mean)
+    net = mean_net_weights(mean)
     ahead = net[:, None] - net[None, :] > 1e-12 * mean.max(initial=0.0)
-    return bool(ahead[difference_graph(mean) > 0].all())
+    return bool(ahead[mean_difference_graph(mean) > 0].all())
 
 
 def cyclic_by_walks(difference):
@@ -77,7 +77,7 @@ def cyclic_by_walks(difference):
 @LAW
 @given(means())
 def test_acyclic_is_no_walk_back(mean):
-    difference = difference_graph(mean)
+    difference = mean_difference_graph(mean)
     assert is_acyclic(difference) == (not cyclic_by_walks(difference))
 
 
@@ -92,15 +92,15 @@ def test_definition_4_word_for_word(mean):
 @LAW
 @given(means())
 def test_low_noise_means_acyclic(mean):
-    assert is_acyclic(difference_graph(mean)) or not is_low_noise(mean)
+    assert is_acyclic(mean_difference_graph(mean)) or not is_low_noise(mean)
 
 
 @LAW
 @given(low_noise_means())
 def test_lemma_14(mean):
     assert is_low_noise(mean)
-    assert is_acyclic(difference_graph(mean))
-    net, lead = net_weights(mean), mean - mean.T
+    assert is_acyclic(mean_difference_graph(mean))
+    net, lead = mean_net_weights(mean), mean - mean.T
     assert all(net[i] > net[k] for i, k in zip(*np.nonzero(lead > 0), strict=True))
     assert consistent_in_theorem_13(mean)
 
@@ -120,19 +120,19 @@ def test_lemma_16(mean):
     """The difference graph is a DAG if and only if A(p) is the set of alphas that obey its edges."""
 
     def obeys(alpha):
-        edges = zip(*np.nonzero(difference_graph(mean)), strict=True)
+        edges = zip(*np.nonzero(mean_difference_graph(mean)), strict=True)
         return all(alpha[i] > alpha[j] if i < j else alpha[i] >= alpha[j] for i, j in edges)
 
     best, others = minimizers(mean)
     is_that_set = all(obeys(alpha) for alpha in best) and not any(obeys(alpha) for alpha in others)
-    assert is_that_set == is_acyclic(difference_graph(mean))
+    assert is_that_set == is_acyclic(mean_difference_graph(mean))
 
 
 @settings(deadline=None, max_examples=40)
 @given(means(sizes=(3,)))
 def test_theorem_13(mean):
     """The linear loss is consistent on a DAG exactly if net weights order its pairs."""
-    difference = difference_graph(mean)
+    difference = mean_difference_graph(mean)
     if not is_acyclic(difference) or not difference.any():
         return
     found = consistency(Linear(), Setting("", "", (mean,), (1.0,)), PairwiseDisagreement())
@@ -202,7 +202,7 @@ def test_settings_are_what_their_names_say():
         assert sum(setting.probabilities) == pytest.approx(1)
         assert len({s.shape for s in setting.structures}) == 1
     for setting in known.GRAPHS:
-        low, acyclic = is_low_noise(setting.mean), is_acyclic(difference_graph(setting.mean))
+        low, acyclic = is_low_noise(setting.mean), is_acyclic(mean_difference_graph(setting.mean))
         kind = "low noise" if low else "acyclic" if acyclic else "cycle"
         assert setting.name.endswith((f"({kind})", kind))
 
@@ -217,4 +217,4 @@ def test_the_printed_inequalities_of_theorem_2_do_not_imply_low_noise():
 
 
 def test_graph_counts_items_from_one():
-    assert graph(2, {(1, 2): 3.0}).tolist() == [[0, 3], [0, 0]]
+    assert graph_of_edges(2, {(1, 2): 3.0}).tolist() == [[0, 3], [0, 0]]

@@ -85,7 +85,7 @@ class RankAD(Detector):
         sigmas = tuple(unit * sigma for sigma in ([self.sigma] if self.sigma else SIGMAS))
         lambdas = (self.l2,) if self.l2 else LAMBDAS
         sigma, l2 = choose(problem, landmarks, sigmas, lambdas, self.folds, generator)
-        rbf = RbfMap.of(landmarks, sigma)
+        rbf = RbfMap.from_landmarks(landmarks, sigma)
         found = minimize(problem.objective(rbf.coordinates(points), l2))
         if not np.isfinite(found.value) or not np.isfinite(found.theta).all():
             raise ContenderDiverged("the minimization left the finite numbers; try a larger lambda")

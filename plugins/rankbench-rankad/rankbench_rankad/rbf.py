@@ -58,7 +58,7 @@ class RbfMap:
     root: Floats
 
     @classmethod
-    def of(cls, landmarks: Floats, sigma: float) -> RbfMap:
+    def from_landmarks(cls, landmarks: Floats, sigma: float) -> RbfMap:
         """Decompose the kernel matrix of the landmarks."""
         from scipy.linalg import eigh
 

@@ -82,7 +82,7 @@ def choose(
     fold = generator.permutation(len(problem.points)) % folds
     best, chosen = -1.0, (sigmas[0], lambdas[0])
     for sigma in sigmas:
-        features = RbfMap.of(landmarks, sigma).coordinates(problem.points)
+        features = RbfMap.from_landmarks(landmarks, sigma).coordinates(problem.points)
         agreement = np.zeros(len(lambdas))
         for left_out in range(folds):
             rows, test = np.flatnonzero(fold != left_out), np.flatnonzero(fold == left_out)

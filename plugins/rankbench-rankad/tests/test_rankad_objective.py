@@ -28,7 +28,7 @@ def pairs_of(levels):
 @pytest.mark.parametrize("name", LOSSES)
 def test_value_and_gradient_are_naive_ones_with_the_anchors_as_rows(problem, naive, name, anchors):
     points, levels = problem
-    features = RbfMap.of(points, SIGMA).coordinates(points)
+    features = RbfMap.from_landmarks(points, SIGMA).coordinates(points)
     theta = np.random.default_rng(0).normal(size=features.shape[1])
     value, gradient = Objective(features, LevelPairs(levels), LOSSES[name], L2, anchors)(theta)
     rows = np.concatenate([features, np.zeros((anchors, features.shape[1]))])
@@ -42,7 +42,9 @@ def test_value_and_gradient_are_naive_ones_with_the_anchors_as_rows(problem, nai
 @pytest.mark.parametrize("name", LOSSES)
 def test_the_minimum_has_no_gradient_and_nothing_near_it_is_lower(problem, name):
     points, levels = problem
-    objective = Objective(RbfMap.of(points, SIGMA).coordinates(points), LevelPairs(levels), LOSSES[name], L2)
+    objective = Objective(
+        RbfMap.from_landmarks(points, SIGMA).coordinates(points), LevelPairs(levels), LOSSES[name], L2
+    )
     found = minimize(objective)
     assert found.gradient_norm < 1e-5
     draw = np.random.default_rng(1)
@@ -63,7 +65,7 @@ def test_it_is_the_minimum_over_the_whole_kernel_expansion(problem):
         return loss.value(margins).mean() + L2 * beta @ gram @ beta, slope + 2 * L2 * gram @ beta
 
     oracle = lbfgs(direct, np.zeros(len(points)), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "gtol": 1e-9})
-    rbf = RbfMap.of(points, SIGMA)
+    rbf = RbfMap.from_landmarks(points, SIGMA)
     found = minimize(Objective(rbf.coordinates(points), LevelPairs(levels), loss, L2), tolerance=1e-9)
     # The expansion is badly conditioned, so its minimum is reached less closely than ours.
     assert found.value == pytest.approx(oracle.fun, rel=1e-4)
@@ -91,7 +93,7 @@ def test_the_hinge_is_what_the_dual_solver_of_pair_differences_finds(problem):
     hinge = np.maximum(0, 1 - (oracle[i] - oracle[j])).mean() + L2 * norm
     width = 1e-3
     sharp = TruncatedSquares(((0.5 / width, 1.0), (-0.5 / width, 1.0 - width)))
-    features = RbfMap.of(points, SIGMA).coordinates(points)
+    features = RbfMap.from_landmarks(points, SIGMA).coordinates(points)
     found = minimize(Objective(features, LevelPairs(levels), sharp, L2), steps=5000)
     ours = features @ found.theta
     reached = np.maximum(0, 1 - (ours[i] - ours[j])).mean() + L2 * found.theta @ found.theta
@@ -103,7 +105,7 @@ def test_the_hinge_is_what_the_dual_solver_of_pair_differences_finds(problem):
 
 def test_the_squared_hinge_is_what_the_dual_coordinate_descent_finds(problem):
     points, levels = problem
-    features = RbfMap.of(points, SIGMA).coordinates(points)
+    features = RbfMap.from_landmarks(points, SIGMA).coordinates(points)
     i, j = pairs_of(levels)
     differences = features[i] - features[j]
     signs = np.where(np.arange(len(i)) % 2 == 0, 1.0, -1.0)

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
-from rankbench.kinds.cell import BlockKey, problem_with
+from rankbench.kinds.cell import BlockKey, cell_problem
 from rankbench.kinds.protocol import BlockTask
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.protocol import Anomaly
@@ -40,7 +40,7 @@ def test_every_detector_is_judged_by_every_metric(prepared):
     assert [cell.cell for cell in cells] == [f"cell-{spec}" for spec in DETECTORS]
     for cell in cells:
         assert cell.status == "done", cell.reason
-        assert problem_with(cell, {"heldout": 1}) is None
+        assert cell_problem(cell, {"heldout": 1}) is None
         assert {metric for metric, _ in cell.losses} == set(Anomaly.metric_names())
         assert cell.losses["auc", "heldout"][0] > 0.8
         assert (np.diff(cell.curves["roc"].values) >= 0).all()

@@ -20,13 +20,13 @@ def test_no_distance_is_negative_far_from_the_origin(points):
 
 
 def test_with_all_points_coordinates_give_the_kernel_back(points):
-    psi = RbfMap.of(points, 0.8).coordinates(points)
+    psi = RbfMap.from_landmarks(points, 0.8).coordinates(points)
     np.testing.assert_allclose(psi @ psi.T, theirs(points, gamma=1 / (2 * 0.8**2)), atol=1e-6)
 
 
 def test_with_some_points_it_is_the_nystroem_approximation(points):
     landmarks, gamma = points[:25], 1 / (2 * 1.1**2)
-    psi = RbfMap.of(landmarks, 1.1).coordinates(points)
+    psi = RbfMap.from_landmarks(landmarks, 1.1).coordinates(points)
     across = theirs(points, landmarks, gamma)
     expected = across @ np.linalg.pinv(theirs(landmarks, gamma=gamma)) @ across.T
     np.testing.assert_allclose(psi @ psi.T, expected, atol=1e-8)
@@ -35,7 +35,7 @@ def test_with_some_points_it_is_the_nystroem_approximation(points):
 def test_scores_by_chunks_are_the_functions_values():
     draw = np.random.default_rng(1)
     points = draw.normal(size=(2 * CHUNK + 3, 3))
-    rbf = RbfMap.of(points[:30], 1.0)
+    rbf = RbfMap.from_landmarks(points[:30], 1.0)
     theta = draw.normal(size=rbf.root.shape[1])
     expected = rbf.coordinates(points) @ theta
     np.testing.assert_allclose(rbf.evaluate(points, rbf.weights(theta)), expected, atol=1e-9)

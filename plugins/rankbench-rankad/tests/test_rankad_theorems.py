@@ -55,7 +55,7 @@ def test_proposition_3_the_minimizer_orders_points_by_density(name):
     points = draw.uniform(-2, 2, size=(20, 2))
     density = ROUND.log_density(points)
     levels = np.argsort(np.argsort(density))
-    features = RbfMap.of(points, 0.3).coordinates(points)
+    features = RbfMap.from_landmarks(points, 0.3).coordinates(points)
     found = minimize(Objective(features, LevelPairs(levels), LOSSES[name], 1e-7), tolerance=1e-10, steps=20_000)
     assert spearmanr(features @ found.theta, density).statistic == 1.0
 
@@ -85,7 +85,7 @@ def test_theorem_3_bounds_the_mass_scored_far_below_the_mth_point():
         draw = np.random.default_rng([2, repetition])
         points = ROUND.draw(n, draw)
         levels = levels_of(-leave_one_out(points, 5), 3)
-        rbf = RbfMap.of(points[:6], 1.5)
+        rbf = RbfMap.from_landmarks(points[:6], 1.5)
         features = rbf.coordinates(points)
         found = minimize(Objective(features, LevelPairs(levels), LOSSES["squared-hinge"], l2), tolerance=1e-5)
         radius = np.sqrt(1 / l2)

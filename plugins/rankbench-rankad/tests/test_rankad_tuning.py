@@ -30,7 +30,7 @@ def test_what_orders_left_out_points_well_is_chosen_over_what_cannot(problem, tu
 def test_the_penalty_is_chosen_by_left_out_pairs(problem):
     """Against fits from scratch, to the end, judged by Kendall's tau."""
     sigma, lambdas, folds = 0.3, (1e1, 1e-3, 1e-6, 1e-12), 3
-    features = RbfMap.of(problem.points[:100], sigma).coordinates(problem.points)
+    features = RbfMap.from_landmarks(problem.points[:100], sigma).coordinates(problem.points)
     fold = np.random.default_rng(2).permutation(len(features)) % folds
     tau = {}
     for l2 in lambdas:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.pair_table import add_up, take
+from rankbench.aggregators.kernels.pair_table import add_up, take_entries
 from rankbench.kernels.signatures import EDGES
 
 __all__ = ["average_adjacency", "difference_graph", "identity"]
@@ -67,7 +67,7 @@ def difference_graph(
     count = 0
     for t in range(k):
         i, j = winners[t], losers[t]
-        forward, backward = take(work, m, i, j)
+        forward, backward = take_entries(work, m, i, j)
         lead = forward - backward
         if lead > 0.0:
             tails[count], heads[count], edge_weights[count] = i, j, lead / k

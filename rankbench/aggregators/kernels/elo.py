@@ -21,7 +21,7 @@ after_ties = njit(_COUNTED, cache=True, nogil=True)(elo_rows.after_ties)
 
 
 @njit(types.float64(types.float64, types.float64, types.float64), cache=True, nogil=True)
-def won(gap: float, weight: float, eta: float) -> float:
+def gain_by_win(gap: float, weight: float, eta: float) -> float:
     """Return what the winner gains, `gap` above the loser, as `Elo.aggregate` says it."""
     gained, left = 0.0, float(np.floor(weight))
     part = weight - left
@@ -38,7 +38,7 @@ def won(gap: float, weight: float, eta: float) -> float:
 
 
 @njit(types.float64(types.float64, types.float64, types.float64), cache=True, nogil=True)
-def tied(gap: float, weight: float, eta: float) -> float:
+def gain_by_tie(gap: float, weight: float, eta: float) -> float:
     """Return what the first one gains by a tie, `gap` above the second one, as `Elo.from_comparisons` says it."""
     gained, left = 0.0, float(np.floor(weight))
     part = weight - left
@@ -70,7 +70,7 @@ def elo(
         out[i] = 0.0
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
-        move = won(out[i] - out[j], weights[t], params[0])
+        move = gain_by_win(out[i] - out[j], weights[t], params[0])
         out[i] += move
         out[j] -= move
 
@@ -94,6 +94,6 @@ def elo_with_ties(
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
         gap = out[i] - out[j]
-        move = tied(gap, weights[t], eta) if ties[t] else won(gap, weights[t], eta)
+        move = gain_by_tie(gap, weights[t], eta) if ties[t] else gain_by_win(gap, weights[t], eta)
         out[i] += move
         out[j] -= move

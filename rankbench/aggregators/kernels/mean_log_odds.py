@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.pair_table import add_up, take
+from rankbench.aggregators.kernels.pair_table import add_up, take_entries
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["mean_log_odds", "parameters"]
@@ -51,7 +51,7 @@ def mean_log_odds(
         out[i] = 0.0
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
-        forward, backward = take(work, m, i, j)
+        forward, backward = take_entries(work, m, i, j)
         if forward == 0.0 and backward == 0.0:
             continue
         small = tabulated and forward < len(logs) and backward < len(logs)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import rankbench.kernels.signatures  # noqa: F401  numba reads the cache folder when it is first imported
 
-__all__ = ["add_up", "table_size", "take"]
+__all__ = ["add_up", "table_size", "take_entries"]
 
 
 def table_size(m: int) -> int:
@@ -37,7 +37,7 @@ def add_up(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def take(work: NDArray[np.float64], m: int, i: int, j: int) -> tuple[float, float]:
+def take_entries(work: NDArray[np.float64], m: int, i: int, j: int) -> tuple[float, float]:
     """Return entries [i, j] and [j, i] and clear them: whoever meets the pair again finds zeros."""
     forward, backward = work[i * m + j], work[j * m + i]
     # Without a branch: one that asks whether there is anything to clear is guessed wrong too often.

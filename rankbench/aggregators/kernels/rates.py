@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.pair_table import add_up, take
+from rankbench.aggregators.kernels.pair_table import add_up, take_entries
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["borda", "budgeted", "net_weights", "played_size", "win_rate"]
@@ -105,7 +105,7 @@ def budgeted(
     add_up(winners, losers, weights, m, work)
     for t in range(len(winners)):
         i, j = winners[t], losers[t]
-        forward, backward = take(work, m, i, j)
+        forward, backward = take_entries(work, m, i, j)
         played = forward + backward
         if played == 0.0:
             continue

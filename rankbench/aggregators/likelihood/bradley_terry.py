@@ -22,7 +22,7 @@ from rankbench.aggregators.likelihood.laplacian_system import PATIENCE, Laplacia
 from rankbench.aggregators.likelihood.padded_rows import fast_rows
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.counts import PairCounts, TieRule
-from rankbench.kinds.scales import Scales, connected, strongly_connected, within
+from rankbench.kinds.scales import Scales, connected_components, strongly_connected, within
 
 __all__ = ["BradleyTerryFit", "check_ridge", "fit_bradley_terry"]
 
@@ -62,7 +62,7 @@ class BradleyTerryFit:
     @classmethod
     def at(cls, counts: PairCounts, scores: NDArray[np.float64], ridge: float) -> BradleyTerryFit:
         """Return the fit, ties being half wins, whose scores are known: what it was made in is not."""
-        scales = connected(counts) if ridge > 0 else strongly_connected(counts)
+        scales = connected_components(counts) if ridge > 0 else strongly_connected(counts)
         return cls(counts.items, scores, scales, ridge, "half", math.nan, 0)
 
 
@@ -130,7 +130,7 @@ def fit_bradley_terry(
         newton,
     )
 
-    scales = connected(counts) if ridge > 0 else strongly_connected(counts, ties)
+    scales = connected_components(counts) if ridge > 0 else strongly_connected(counts, ties)
     inside = within(counts, scales, ridge)
     forward, backward = inside.wins(ties)
     won, lost = np.zeros(counts.m), np.zeros(counts.m)

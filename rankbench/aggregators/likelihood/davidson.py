@@ -17,7 +17,7 @@ from rankbench.aggregators.likelihood.bradley_terry import check_ridge, fit_brad
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.counts import PairCounts
-from rankbench.kinds.scales import Scales, connected, strongly_connected, within
+from rankbench.kinds.scales import Scales, connected_components, strongly_connected, within
 
 __all__ = ["DavidsonFit", "fit_davidson"]
 
@@ -88,7 +88,7 @@ def fit_davidson(counts: PairCounts, *, ridge: float = 0.0, tolerance: float = 1
     check_ridge(ridge)
     if not len(counts):
         raise InputError("there are no comparisons to fit")
-    scales = connected(counts) if ridge > 0 else strongly_connected(counts)
+    scales = connected_components(counts) if ridge > 0 else strongly_connected(counts)
     inside = within(counts, scales, ridge)
     if not inside.ties.any():
         plain = fit_bradley_terry(counts, ridge=ridge, tolerance=tolerance)

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["count", "count_tied", "gather", "weigh"]
+__all__ = ["count_tied", "count_weighted", "count_wins", "gather"]
 
 _READ = types.Array(types.int32, 1, "C", readonly=True)
 _FLAGS = types.Array(types.uint8, 1, "C", readonly=True)
@@ -33,7 +33,7 @@ _STRIP = 16
 
 
 @njit(types.int64(_READ, _READ, types.int64, _COUNTS, _CARRY), cache=True, nogil=True)
-def count(
+def count_wins(
     winners: NDArray[np.int32], losers: NDArray[np.int32], m: int, table: NDArray[np.uint16], carry: NDArray[np.uint32]
 ) -> int:
     """Count judgments without ties and weights."""
@@ -77,7 +77,7 @@ def count_tied(
 
 
 @njit(types.int64(_READ, _READ, _FLAGS, _FLOATS, types.int64, _SUMS), cache=True, nogil=True)
-def weigh(
+def count_weighted(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
     ties: NDArray[np.uint8],

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["merge", "pack", "relabel", "sort_pairs", "sum_cells"]
+__all__ = ["merge_runs", "pack_judgments", "relabel", "sort_pairs", "sum_cells"]
 
 _READ = types.Array(types.int32, 1, "C", readonly=True)
 _FLAGS = types.Array(types.uint8, 1, "C", readonly=True)
@@ -27,7 +27,7 @@ _LOW_WORD, _CODE = np.uint64(0xFFFFFFFF), np.uint64(3)
 
 
 @njit(types.int64(_READ, _READ, _FLAGS, _FLOATS, types.int64, _KEYS), cache=True, nogil=True)
-def pack(
+def pack_judgments(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
     ties: NDArray[np.uint8],
@@ -131,7 +131,7 @@ def sum_cells(
 
 
 @njit(types.void(_STARTS, _INDEX, _CELLS, _STARTS, _INDEX, _CELLS, _STARTS, _INDEX, _CELLS), cache=True, nogil=True)
-def merge(
+def merge_runs(
     a_starts: NDArray[np.int64],
     a_high: NDArray[np.int32],
     a_cells: NDArray[np.float64],

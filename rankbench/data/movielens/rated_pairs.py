@@ -93,7 +93,7 @@ def draw_pairs(
     InputError
         No group has two different ratings.
     """
-    from rankbench.data.movielens.kernels.rating_draws import draw
+    from rankbench.data.movielens.kernels.rating_draws import draw_rating_pairs
     from rankbench.kernels.random import seed_state
 
     group = np.repeat(np.arange(len(users)), np.diff(offsets))
@@ -110,7 +110,7 @@ def draw_pairs(
     if len(bounds) < 2:
         raise InputError("no user has two different ratings in one part of the data, so that no pair can be drawn")
     pair = np.empty(n, np.int64)
-    draw(seed_state(entropy), bounds, by_user, pair)
+    draw_rating_pairs(seed_state(entropy), bounds, by_user, pair)
     better = np.searchsorted(before, pair, side="right") - 1
     worse = offsets[group[better]] + pair - before[better]
     return RatedPairs(better, worse, ratings[better] - ratings[worse])

@@ -50,7 +50,7 @@ class Ratings:
         return np.repeat(np.arange(len(self.users)), np.diff(self.offsets))
 
     @classmethod
-    def of(cls, items: pl.LazyFrame) -> Ratings:
+    def from_items(cls, items: pl.LazyFrame) -> Ratings:
         """Collect an items table: queries are users, ``name`` the movie, ``x`` its year and genre flags.
 
         Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rankbench.data.readers.text_lines import chunks, lines
+from rankbench.data.readers.text_lines import chunks, numbered_lines
 from rankbench.errors import InputError
 
 __all__ = ["blank_end", "check_lines"]
@@ -32,7 +32,7 @@ def check_lines(path: Path, separator: str) -> None:
         the header has.
     """
     scanner = _Scanner(path, separator)
-    for number, line in lines(path):
+    for number, line in numbered_lines(path):
         scanner.feed(line.removesuffix("\r"), number)
     if scanner.quoted:
         raise scanner.error("a quote is opened here and never closed", scanner.opened)
@@ -49,7 +49,7 @@ def blank_end(path: Path) -> bool:
     if not any(_BLANK.search(chunk.data) for chunk in chunks(path)):
         return False
     quoted, blank = False, 0
-    for number, line in lines(path):
+    for number, line in numbered_lines(path):
         if not quoted and not line.strip("\r"):
             blank = blank or number
         elif blank:

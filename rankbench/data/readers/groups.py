@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankbench.data.readers.text_lines import lines
+from rankbench.data.readers.text_lines import numbered_lines
 from rankbench.errors import InputError
-from rankbench.text import shown
+from rankbench.text import short_repr
 
-__all__ = ["Groups", "alone", "find_groups"]
+__all__ = ["Groups", "find_groups", "single_item_error"]
 
 _DIGITS = 12
 
@@ -48,7 +48,7 @@ def find_groups(path: Path, allow_single: bool = False) -> Groups | None:
     return None
 
 
-def alone(query: str, path: Path, row: int) -> InputError:
+def single_item_error(query: str, path: Path, row: int) -> InputError:
     """Return an error about a query, as it is to be shown, of one line."""
     return InputError(
         f"query {query} has one item, which cannot be ranked; remove it, or read the file as "
@@ -60,14 +60,16 @@ def alone(query: str, path: Path, row: int) -> InputError:
 
 def _sizes(path: Path, allow_single: bool) -> list[int]:
     sizes: list[int] = []
-    for row, line in lines(path):
+    for row, line in numbered_lines(path):
         text = line.strip()
         if not text:
             continue
         if not (text.isascii() and text.isdigit()) or len(text) > _DIGITS or int(text) == 0:
-            raise InputError(f"{shown(text)} is not the size of a query: a positive whole number", path=path, row=row)
+            raise InputError(
+                f"{short_repr(text)} is not the size of a query: a positive whole number", path=path, row=row
+            )
         if int(text) == 1 and not allow_single:
-            raise alone(str(len(sizes) + 1), path, row)
+            raise single_item_error(str(len(sizes) + 1), path, row)
         sizes.append(int(text))
     if not sizes:
         raise InputError("the file has no sizes", path=path)

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rankbench.data.readers.groups import Groups, alone, find_groups
+from rankbench.data.readers.groups import Groups, find_groups, single_item_error
 from rankbench.data.readers.kernels import letor as kernel
 from rankbench.data.readers.text_lines import Chunk, chunks
 from rankbench.data.tables.items.schema import items_schema
 from rankbench.errors import InputError
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["LetorFile"]
 
@@ -137,7 +137,7 @@ class LetorFile:
 
     def _malformed(self, chunk: Chunk, status: int, position: int, d: int) -> InputError:
         token = chunk.data[position : position + 200].split(maxsplit=1)[0].decode("utf-8", errors="replace")
-        return chunk.error(kernel.ERRORS[status].format(token=shown(token), d=d), position)
+        return chunk.error(kernel.ERRORS[status].format(token=short_repr(token), d=d), position)
 
 
 def _queries(path: Path, named: bool, allow_single: bool) -> _Queries:
@@ -196,14 +196,15 @@ class _NamedQueries(_Queries):
         self.end()
         if query in self.seen:
             raise chunk.error(
-                f"query {shown(query)} comes back after another one; the lines of a query must stand together", position
+                f"query {short_repr(query)} comes back after another one; the lines of a query must stand together",
+                position,
             )
         self.seen.add(query)
         self.current, self.count = query, 0
 
     def end(self) -> None:
         if self.count == 1 and not self.allow_single:
-            raise alone(shown(self.current), self.path, self.line)
+            raise single_item_error(short_repr(self.current), self.path, self.line)
 
 
 class _GroupedQueries(_Queries):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.data.readers.text_lines import lines
+from rankbench.data.readers.text_lines import numbered_lines
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader, existing
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,15 +107,15 @@ def _read_movies(path: Path) -> _Movies:
             )
         number, date, flags = fields[0], fields[2], fields[5:]
         if not (number.isascii() and number.isdigit() and len(number) <= 9):
-            raise InputError(f"{shown(number)} is not the number of a movie", path=path, row=row)
+            raise InputError(f"{short_repr(number)} is not the number of a movie", path=path, row=row)
         if int(number) in found:
             raise InputError(f"movie {int(number)} is there twice", path=path, row=row)
         dated = _DATE.match(date)
         if date and not dated:
-            raise InputError(f"{shown(date)} is not a release date, such as 01-Jan-1995", path=path, row=row)
+            raise InputError(f"{short_repr(date)} is not a release date, such as 01-Jan-1995", path=path, row=row)
         bad = [flag for flag in flags if flag not in ("0", "1")]
         if bad:
-            raise InputError(f"genre flag {shown(bad[0])} is neither 0 nor 1", path=path, row=row)
+            raise InputError(f"genre flag {short_repr(bad[0])} is neither 0 nor 1", path=path, row=row)
         found[int(number)] = (float(dated[1]) if dated else np.nan, [int(flag) for flag in flags])
     numbers = np.array(sorted(found), np.int64)
     years = np.array([found[number][0] for number in numbers.tolist()])
@@ -131,13 +131,13 @@ def _read_ratings(path: Path, movies: _Movies) -> NDArray[np.int64]:
     known = set(movies.numbers.tolist())
     seen: dict[tuple[int, int], int] = {}
     found: list[tuple[int, int, int]] = []
-    for row, line in lines(path):
+    for row, line in numbered_lines(path):
         if not line.strip():
             continue
         match = _RATING.match(line)
         if match is None:
             raise InputError(
-                f"{shown(line.strip())} is not a rating: user, movie, rating and time, whole numbers with tabs "
+                f"{short_repr(line.strip())} is not a rating: user, movie, rating and time, whole numbers with tabs "
                 "between them",
                 path=path,
                 row=row,

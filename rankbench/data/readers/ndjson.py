@@ -13,7 +13,7 @@ from pydantic import Field
 
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader, existing
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,10 +67,10 @@ class NdjsonReader(Reader):
 
 def _check_lines(path: Path) -> None:
     """Raise for the first line that is not a JSON object; Polars does not say where it is."""
-    from rankbench.data.readers.text_lines import lines
+    from rankbench.data.readers.text_lines import numbered_lines
 
     empty = True
-    for row, line in lines(path):
+    for row, line in numbered_lines(path):
         if not line.strip():
             continue
         empty = False
@@ -122,7 +122,7 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for i, key in enumerate(keys) if key in keys[:i])
-        raise _TwiceError(f"the key {shown(twice)} is there twice; remove or rename one")
+        raise _TwiceError(f"the key {short_repr(twice)} is there twice; remove or rename one")
     return found
 
 

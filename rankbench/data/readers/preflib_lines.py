@@ -8,10 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.readers.text_lines import lines
+from rankbench.data.readers.text_lines import numbered_lines
 from rankbench.data.tables.orders.schema import orders_schema
 from rankbench.errors import InputError
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["PreflibFile"]
 
@@ -51,7 +51,7 @@ class PreflibFile:
         rows: list[list[list[str]]] = []
         weights: list[float] = []
         line = 0
-        for line, text in lines(self.path):
+        for line, text in numbered_lines(self.path):
             content = text.strip()
             if content.startswith("#"):
                 self._header(content[1:].strip(), line)
@@ -85,13 +85,13 @@ class PreflibFile:
             return
         if key in _COUNTS:
             if not _NUMBER.match(value):
-                raise self._error(f"{key} must be a whole number, not {shown(value)}", line)
+                raise self._error(f"{key} must be a whole number, not {short_repr(value)}", line)
             self._once(key, key in self.counts, line)
             self.counts[key] = int(value), line
         elif key == "DATA TYPE":
             self._once(key, bool(self.type), line)
             if value.lower() not in _TYPES:
-                raise self._error(f"DATA TYPE is {shown(value)}; ballots are one of {', '.join(_TYPES)}", line)
+                raise self._error(f"DATA TYPE is {short_repr(value)}; ballots are one of {', '.join(_TYPES)}", line)
             self.type = value.lower()
         elif match := _NAME.match(key):
             number = int(match[1])
@@ -123,7 +123,7 @@ class PreflibFile:
                 raise self._error(f"there is a name for alternative {number}, but {m} alternatives (line {place})", at)
             if self.names and name in known:
                 raise self._error(
-                    f"alternatives {known[name]} and {number} are both called {shown(name)}; "
+                    f"alternatives {known[name]} and {number} are both called {short_repr(name)}; "
                     "preflib:names=false calls items by number",
                     at,
                 )
@@ -142,7 +142,7 @@ class PreflibFile:
         """Return how many voters cast a ballot, and its places."""
         match = _BALLOT.match(text)
         if match is None:
-            raise self._error(f"{shown(text)} is not a ballot such as '12: 3,{{1,4}},2'", line)
+            raise self._error(f"{short_repr(text)} is not a ballot such as '12: 3,{{1,4}},2'", line)
         weight = int(match[1])
         if weight == 0:
             raise self._error("the ballot was cast by 0 voters", line)
@@ -183,19 +183,19 @@ class PreflibFile:
                 expected = True
             elif token == "{":
                 if tied is not None or not expected:
-                    raise self._error(f"there is a brace {shown('{')} out of place", line)
+                    raise self._error(f"there is a brace {short_repr('{')} out of place", line)
                 tied = []
             elif token == "}":
                 if tied is None or expected:
-                    raise self._error(f"there is a brace {shown('}')} out of place", line)
+                    raise self._error(f"there is a brace {short_repr('}')} out of place", line)
                 places.append(tied)
                 tied = None
             else:
                 number = token.strip()
                 if not _NUMBER.match(number):
-                    raise self._error(f"{shown(number)} is not the number of an alternative", line)
+                    raise self._error(f"{short_repr(number)} is not the number of an alternative", line)
                 if not expected:
-                    raise self._error(f"there is no comma before {shown(number)}", line)
+                    raise self._error(f"there is no comma before {short_repr(number)}", line)
                 if tied is None:
                     places.append([int(number)])
                 else:

@@ -12,7 +12,7 @@ from typing import IO
 
 from rankbench.errors import InputError
 
-__all__ = ["BOM", "Chunk", "chunks", "head", "lines", "unmarked"]
+__all__ = ["BOM", "Chunk", "chunks", "head", "numbered_lines", "unmarked"]
 
 BOM = b"\xef\xbb\xbf"
 _CHUNK = 8 << 20
@@ -117,7 +117,7 @@ def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
         raise InputError("the file is empty", path=path)
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield number, from 1, and text of each line, without its newline; see `chunks` for errors."""
     for chunk in chunks(path):
         texts = chunk.data.decode("utf-8").split("\n")

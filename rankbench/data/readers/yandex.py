@@ -11,7 +11,7 @@ from pydantic import Field
 
 from rankbench.data.tables.selections.several_clicks import OffList, Several
 from rankbench.kinds.reader import Reader, existing
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,14 +130,14 @@ class YandexReader(Reader):
             if not item:
                 raise wrong(f"the name of the item in position {position} is missing", tab + 1)
             if place.setdefault(item, position) != position:
-                raise wrong(f"item {shown(item)} is shown twice in one list", tab + 1)
+                raise wrong(f"item {short_repr(item)} is shown twice in one list", tab + 1)
         clicks = record[colon + 1 :].decode()
         names = [name.strip() for name in clicks.split(",")] if clicks.strip() else []
         for number, name in enumerate(names, 1):
             if not name or ":" in name or "\t" in name:
-                raise wrong(f"click {number} is {shown(name)}, not the name of an item", colon + 1)
+                raise wrong(f"click {number} is {short_repr(name)}, not the name of an item", colon + 1)
         if self.off_list == "error":
             for name in names:
                 if name not in place:
-                    raise wrong(f"item {shown(name)} was clicked, but is not in the list", colon + 1)
+                    raise wrong(f"item {short_repr(name)} was clicked, but is not in the list", colon + 1)
         return record[start:tab].strip().decode(), items, [place.get(name, len(items) + 1) for name in names]

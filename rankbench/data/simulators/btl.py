@@ -68,7 +68,7 @@ def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Draw:
     InputError
         No query, a query with fewer than two items, a label that is not finite, n < 0.
     """
-    from rankbench.data.simulators.kernels.btl import draw
+    from rankbench.data.simulators.kernels.btl import draw_judgments
     from rankbench.kernels.random import seed_state
 
     if n < 0:
@@ -77,7 +77,7 @@ def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Draw:
         raise InputError("cannot draw comparisons from no queries; give at least one")
     _check(queries)
     result = Draw(len(queries), *(np.empty(n, dtype=np.int32) for _ in range(3)))
-    draw(
+    draw_judgments(
         np.ascontiguousarray(queries.offsets, dtype=np.int64),
         np.ascontiguousarray(queries.labels, dtype=np.float64),
         seed_state(entropy),
@@ -89,20 +89,20 @@ def draw_comparisons(queries: Queries, n: int, entropy: Sequence[int]) -> Draw:
 
 
 def prefix(draw: Draw, n: int) -> Comparisons:
-    """Return the first `n` judgments of `draw`, grouped by query, in drawing order.
+    """Return the first `n` judgments of `draw_judgments`, grouped by query, in drawing order.
 
     Raises
     ------
     InputError
         `n` is negative or larger than the draw.
     """
-    from rankbench.data.simulators.kernels.btl import group
+    from rankbench.data.simulators.kernels.btl import group_judgments
 
     if not 0 <= n <= len(draw):
         raise InputError(f"cannot take the first {n} of {len(draw)} comparisons; draw more or take fewer")
     offsets = np.zeros(draw.size + 1, dtype=np.int64)
     winners, losers = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
-    group(draw.query[:n], draw.winner[:n], draw.loser[:n], offsets, winners, losers)
+    group_judgments(draw.query[:n], draw.winner[:n], draw.loser[:n], offsets, winners, losers)
     return Comparisons(offsets, winners, losers, np.ones(n))
 
 

@@ -119,7 +119,7 @@ class CascadeClicks(ClickPopulation):
 
     def draw(self, n: int, entropy: Sequence[int]) -> Selections:
         """Draw n sessions; see `ClickPopulation.draw`."""
-        from rankbench.data.simulators.kernels.cascade_clicks import draw, group
+        from rankbench.data.simulators.kernels.cascade_clicks import draw_sessions, group_sessions
         from rankbench.kernels.random import seed_state
 
         length = self.length
@@ -127,7 +127,7 @@ class CascadeClicks(ClickPopulation):
         query, click = np.empty(n, np.int32), np.empty(n, np.int32)
         lists = np.empty((n, length), np.int32)
         looks = np.arange(1, length + 1, dtype=np.float64) ** -self.eta
-        draw(
+        draw_sessions(
             weights.reshape(self.queries, self.items),
             self.chances,
             looks,
@@ -138,7 +138,7 @@ class CascadeClicks(ClickPopulation):
         )
         offsets = np.zeros(self.queries + 1, np.int64)
         items, clicked = np.empty((n, length), np.int32), np.zeros((n, length), np.bool_)
-        group(query, lists, click, offsets, items, clicked)
+        group_sessions(query, lists, click, offsets, items, clicked)
         return Selections(offsets, np.arange(n + 1, dtype=np.int64) * length, items.ravel(), clicked.ravel())
 
     def memory(self) -> int:

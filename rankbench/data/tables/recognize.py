@@ -11,7 +11,7 @@ from rankbench.errors import InputError, PluginError, SpecError, nearest
 from rankbench.kinds.table import QUERY, TableKind
 from rankbench.plugin import manager
 from rankbench.plugin.blocked import VARIABLE
-from rankbench.text import listed, said
+from rankbench.text import exception_text, listed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -68,8 +68,8 @@ def _claims(kind: TableKind, names: Collection[str]) -> bool:
     # Every file is shown to every kind, so one that fails would be in the way of all others' files too.
     except Exception as error:
         raise PluginError(
-            f"the kind of table {kind.name!r} cannot say whether a file is one of its own: {said(error)}; mend it, or "
-            f"leave its distribution out with {VARIABLE}"
+            f"the kind of table {kind.name!r} cannot say whether a file is one of its own: {exception_text(error)}; "
+            f"mend it, or leave its distribution out with {VARIABLE}"
         ) from error
 
 

@@ -38,7 +38,7 @@ from rankbench.methods.erm.risk import (
 from rankbench.optimizers.penalized import PenalizedProblem
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.optimizers.score_problem import ScoreProblem
-from rankbench.returned import numbers
+from rankbench.returned import returned_numbers
 from rankbench.seeds import STREAM
 
 __all__ = ["fit_composed"]
@@ -278,8 +278,10 @@ class _Fits:
     def _fitted(
         self, contender: Composition, fit: Fit, info: dict[str, float], curves: dict[str, Curve] | None = None
     ) -> Fitted:
-        theta = numbers(fit.theta, f"optimizer {contender.optimizer.name!r}, theta")
-        iterations = float(numbers(fit.iterations, f"optimizer {contender.optimizer.name!r}, iterations", "number"))
+        theta = returned_numbers(fit.theta, f"optimizer {contender.optimizer.name!r}, theta")
+        iterations = float(
+            returned_numbers(fit.iterations, f"optimizer {contender.optimizer.name!r}, iterations", "number")
+        )
         if not np.isfinite(theta).all():
             raise ContenderDiverged("parameters are not finite")
         return Fitted(

@@ -24,9 +24,9 @@ __all__ = [
     "Target",
     "TargetPlan",
     "as_order",
-    "compiled",
+    "concatenated",
     "judged_arrays",
-    "packed",
+    "required_kernel",
     "scratch_for",
 ]
 
@@ -42,7 +42,7 @@ def as_order(k: float) -> int:
     return INFINITE if math.isinf(k) else int(k)
 
 
-def packed(arrays: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def concatenated(arrays: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Concatenate parameter arrays; return them with their bounds, shape (len + 1,)."""
     bounds = np.cumsum([0, *(len(a) for a in arrays)], dtype=np.int64)
     return np.concatenate([np.zeros(0), *arrays]).astype(np.float64), bounds
@@ -173,14 +173,15 @@ class TargetPlan:
         sizes = queries.sizes
         m = int(sizes.max(initial=1))
         aggregates = [
-            Kernel(idle_aggregate) if s.aggregator.needs_truth else compiled(s.aggregator.kernel()) for s in structures
+            Kernel(idle_aggregate) if s.aggregator.needs_truth else required_kernel(s.aggregator.kernel())
+            for s in structures
         ]
         makers = [
-            Kernel(idle_target) if t.aggregator.needs_truth else compiled(t.surrogate.target_kernel())
+            Kernel(idle_target) if t.aggregator.needs_truth else required_kernel(t.surrogate.target_kernel())
             for t in self.targets
         ]
-        aggregate_params, aggregate_bounds = packed([k.params for k in aggregates])
-        maker_params, maker_bounds = packed([k.params for k in makers])
+        aggregate_params, aggregate_bounds = concatenated([k.params for k in aggregates])
+        maker_params, maker_bounds = concatenated([k.params for k in makers])
         table = TargetTable(
             functions(AGGREGATE, [k.function for k in aggregates]),
             np.array([s.order for s in structures], dtype=np.int64),
@@ -228,7 +229,7 @@ def scratch_for(judged: Judged, m: int, targets: int, aggregate_work: int, maker
     )
 
 
-def compiled(kernel: Kernel | None) -> Kernel:
+def required_kernel(kernel: Kernel | None) -> Kernel:
     """Return a kernel that must be there."""
     if kernel is None:
         raise TypeError("only compiled components can run in lockstep")

@@ -12,7 +12,7 @@ from rankbench.kernels.signatures import EDGES, GRADIENT, PHI, STEP, WEIGH, Kern
 from rankbench.kinds.optimizer import StepOptimizer
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
-from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, compiled, packed
+from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, concatenated, required_kernel
 from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, Path
 from rankbench.methods.erm.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
 from rankbench.methods.erm.kernels.sampling import Judged
@@ -186,7 +186,7 @@ def _columns(plan: TargetPlan, contenders: list[Composition]) -> tuple[Contender
         contender = contenders[index]
         surrogate = contender.surrogate
         if isinstance(surrogate, ScoreSurrogate):
-            gradients[row] = compiled(surrogate.gradient_kernel())
+            gradients[row] = required_kernel(surrogate.gradient_kernel())
             targets[row] = plan.row(contender.aggregator, contender.k, surrogate)
     edges, weighs, phis, dphis = [], [], [], []
     leaders = [contenders[group[0]] for group in groups]
@@ -195,15 +195,15 @@ def _columns(plan: TargetPlan, contenders: list[Composition]) -> tuple[Contender
         if not isinstance(surrogate, PairwiseSurrogate):
             continue
         kernels = surrogate.phi_kernels()
-        edges.append(compiled(leader.aggregator.kernel()))
-        weighs.append(None if surrogate.linear else compiled(surrogate.edges_kernel()))
-        phis.append(compiled(kernels[0] if kernels else None))
-        dphis.append(compiled(kernels[1] if kernels else None))
+        edges.append(required_kernel(leader.aggregator.kernel()))
+        weighs.append(None if surrogate.linear else required_kernel(surrogate.edges_kernel()))
+        phis.append(required_kernel(kernels[0] if kernels else None))
+        dphis.append(required_kernel(kernels[1] if kernels else None))
     steps, runs, params = _steps(rows)
-    gradient_params, gradient_bounds = packed([k.params for k in gradients])
-    edge_params, edge_bounds = packed([k.params for k in edges])
-    weigh_params, weigh_bounds = packed([np.zeros(0) if k is None else k.params for k in weighs])
-    phi_params, phi_bounds = packed([k.params for k in phis])
+    gradient_params, gradient_bounds = concatenated([k.params for k in gradients])
+    edge_params, edge_bounds = concatenated([k.params for k in edges])
+    weigh_params, weigh_bounds = concatenated([np.zeros(0) if k is None else k.params for k in weighs])
+    phi_params, phi_bounds = concatenated([k.params for k in phis])
     columns = ContenderColumns(
         tiled,
         np.array([c is not None for c in rows], dtype=np.bool_),
@@ -236,7 +236,9 @@ def _columns(plan: TargetPlan, contenders: list[Composition]) -> tuple[Contender
 def _steps(rows: list[Composition | None]) -> tuple[list[Kernel], NDArray[np.int64], NDArray[np.float64]]:
     """Return one step kernel for each run of rows that share it, the runs, and all parameters."""
     kernels = [
-        compiled(c.optimizer.kernel(c.penalty)) if c is not None and isinstance(c.optimizer, StepOptimizer) else None
+        required_kernel(c.optimizer.kernel(c.penalty))
+        if c is not None and isinstance(c.optimizer, StepOptimizer)
+        else None
         for c in rows
     ]
     params = np.zeros((len(rows), max((len(k.params) for k in kernels if k is not None), default=0)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from rankbench.runtime import prepare
+from rankbench.runtime import settle_runtime
 
-prepare()
+settle_runtime()
 
 import numpy as np  # noqa: E402
 from numba import njit, types  # noqa: E402

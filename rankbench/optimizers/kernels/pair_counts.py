@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["laplacian", "margins", "merge", "scatter"]
+__all__ = ["laplacian", "margins", "merge_comparisons", "scatter"]
 
 Vector = types.float64[::1]
 FrozenVector = types.Array(types.float64, 1, "C", readonly=True)
@@ -22,7 +22,7 @@ Matrix = types.float64[:, ::1]
     cache=True,
     nogil=True,
 )
-def merge(
+def merge_comparisons(
     items: NDArray[np.int64],
     offsets: NDArray[np.int64],
     winners: NDArray[np.int32],

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["add_up", "assign", "count_up"]
+__all__ = ["assign_folds", "count_up", "sum_parts"]
 
 _NUMBERS = types.Array(types.int64, 1, "C", readonly=True)
 _INDEX = types.Array(types.int32, 1, "C", readonly=True)
@@ -16,7 +16,7 @@ _FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 
 
 @njit(types.void(_NUMBERS, _NUMBERS, _NUMBERS, types.int64, types.int64[::1]), cache=True, nogil=True)
-def assign(
+def assign_folds(
     order: NDArray[np.int64],
     total: NDArray[np.int64],
     decisive: NDArray[np.int64],
@@ -65,7 +65,7 @@ def count_up(
 
 
 @njit(types.void(_NUMBERS, _INDEX, _FLOATS, _PARTS, types.float64[:, ::1]), cache=True, nogil=True)
-def add_up(
+def sum_parts(
     starts: NDArray[np.int64],
     slot: NDArray[np.int32],
     weight: NDArray[np.float64],

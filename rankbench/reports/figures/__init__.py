@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankbench.reports.figures.cast import assign
-from rankbench.reports.figures.draw import casts_of, draw
+from rankbench.reports.figures.cast import assign_looks
+from rankbench.reports.figures.draw import casts_of, draw_figures
 
-__all__ = ["assign", "casts_of", "draw"]
+__all__ = ["assign_looks", "casts_of", "draw_figures"]

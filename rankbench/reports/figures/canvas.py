@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rankbench.kinds.figure import Cast, Dot, Drawing, Level, Line, Plot
 from rankbench.reports.figures.cast import groups
 from rankbench.reports.figures.scale import LogAxis
-from rankbench.reports.figures.style import Look, alike, entries, legend, pages, safe, titles
+from rankbench.reports.figures.style import Look, equal_limits, legend, legend_entries, pages, safe, titles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def _lines(drawing: Drawing, cast: Cast, looks: Mapping[str, Look]) -> Canvas:
             for r in range(rows):
                 _plot(grid[r][c], drawing, drawing.plots[r][c], names, shown, looks, axis)
             if drawing.legends == "columns":
-                handles, folded, wide = entries(grid[:, c], width)
+                handles, folded, wide = legend_entries(grid[:, c], width)
                 if handles:
                     place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.28)}
                     grid[-1][c].legend(handles, folded, ncols=wide, **place)
@@ -156,7 +156,7 @@ def _scales(drawing: Drawing, grids: Sequence[NDArray[Any]]) -> None:
         for same in by_row if drawing.same_y else places:
             _logarithmic(same)
     for same in places if len(grids) > 1 else []:
-        alike(same)
+        equal_limits(same)
 
 
 def _logarithmic(same: Sequence[Axes]) -> None:

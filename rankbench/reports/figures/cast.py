@@ -10,7 +10,7 @@ from typing import TypeVar
 from rankbench.kinds.figure import Cast
 from rankbench.reports.figures.style import COLORS, GRAYS, Look, gray, look
 
-__all__ = ["assign", "groups"]
+__all__ = ["assign_looks", "groups"]
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ def groups(series: Sequence[T]) -> list[tuple[T, ...]]:
     return [tuple(series[start:end]) for start, end in itertools.pairwise(edges)]
 
 
-def assign(casts: Sequence[Cast]) -> dict[str, Look]:
+def assign_looks(casts: Sequence[Cast]) -> dict[str, Look]:
     """Return a look for every name in the figures of a suite, the same one in all of them.
 
     Names that share a figure never look alike, and as few of them as possible share a color. Names

@@ -11,7 +11,7 @@ from rankbench.reports.figures.style import RC, Look, render, subtitle
 from rankbench.reports.sample import Sampler
 from rankbench.reports.view import View
 
-__all__ = ["casts_of", "draw"]
+__all__ = ["casts_of", "draw_figures"]
 
 
 def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
@@ -20,7 +20,7 @@ def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
     return tuple(figure_kind(figure).cast(figure, view) for figure in sampler.experiment.figures)
 
 
-def draw(sampler: Sampler, casts: Sequence[Cast], looks: Mapping[str, Look]) -> dict[str, bytes]:
+def draw_figures(sampler: Sampler, casts: Sequence[Cast], looks: Mapping[str, Look]) -> dict[str, bytes]:
     """Return the figures of an experiment by file name, as SVG and as PNG.
 
     Nothing global is touched: no pyplot, and matplotlib's settings are put back. The
@@ -32,7 +32,7 @@ def draw(sampler: Sampler, casts: Sequence[Cast], looks: Mapping[str, Look]) -> 
     casts : sequence of Cast
         From `casts_of`.
     looks : dict of str to Look
-        From `rankbench.reports.figures.cast.assign`, for all figures of the suite.
+        From `rankbench.reports.figures.cast.assign_looks`, for all figures of the suite.
     """
     import matplotlib
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rankbench.reports.sample import Race, Sampler
 from rankbench.stats.contrasts import FEWEST, too_few
-from rankbench.text import distinct, plain
+from rankbench.text import distinct, one_line
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -28,10 +28,10 @@ __all__ = [
     "GRAYS",
     "RC",
     "Look",
-    "alike",
-    "entries",
+    "equal_limits",
     "gray",
     "legend",
+    "legend_entries",
     "look",
     "pages",
     "render",
@@ -105,7 +105,7 @@ def gray(index: int) -> Look:
 
 def safe(text: str) -> str:
     """Return text from outside as matplotlib shows it: no mathematics, and in the legend."""
-    words = plain(text).replace("$", r"\$")
+    words = one_line(text).replace("$", r"\$")
     return f" {words}" if words.startswith("_") else words
 
 
@@ -132,7 +132,7 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
 
 def titles(names: Iterable[str]) -> dict[str, str]:
     """Return what a figure calls each name: different names differently."""
-    return {name: safe(shown) for name, shown in distinct(names, plain).items()}
+    return {name: safe(shown) for name, shown in distinct(names, one_line).items()}
 
 
 def pages(canvas: Canvas, count: int) -> list[Canvas | SubFigure]:
@@ -145,12 +145,12 @@ def pages(canvas: Canvas, count: int) -> list[Canvas | SubFigure]:
 
 def legend(page: Canvas | SubFigure, panels: Iterable[Axes], last: str = "") -> None:
     """Put one legend under all panels, with the entry `last` at its end."""
-    handles, names, columns = entries(panels, page.bbox.width / page.dpi, last)
+    handles, names, columns = legend_entries(panels, page.bbox.width / page.dpi, last)
     if handles:
         page.legend(handles, names, loc="outside lower center", ncols=columns)
 
 
-def entries(panels: Iterable[Axes], width: float, last: str = "") -> tuple[list[Artist], list[str], int]:
+def legend_entries(panels: Iterable[Axes], width: float, last: str = "") -> tuple[list[Artist], list[str], int]:
     """Return handles and names for a legend of some inches, each name once, and how many columns fit."""
     found: dict[str, Artist] = {}
     for axes in panels:
@@ -174,7 +174,7 @@ def _folded(name: str, width: int = 48) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def alike(panels: Sequence[Axes]) -> None:
+def equal_limits(panels: Sequence[Axes]) -> None:
     """Give panels that stand for each other the same limits."""
     for axis in ("x", "y"):
         limits = [getattr(axes, f"get_{axis}lim")() for axes in panels]

@@ -12,7 +12,7 @@ from typing import Any
 from rankbench.kinds.figure import matches
 from rankbench.kinds.results import ArmResults, RaceResults
 
-__all__ = ["line_names", "lines", "parameter_value"]
+__all__ = ["line_names", "parameter_lines", "parameter_value"]
 
 
 def parameter_value(config: dict[str, Any], parameter: str) -> float | None:
@@ -27,7 +27,7 @@ def parameter_value(config: dict[str, Any], parameter: str) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def lines(
+def parameter_lines(
     race: RaceResults, patterns: Sequence[str], parameter: str, added: Collection[str] = ()
 ) -> dict[str, list[tuple[float, ArmResults]]]:
     """Group arms by everything but `parameter`: points of one line, from left to right.

@@ -24,7 +24,7 @@ from rankbench.kinds.figure import (
 )
 from rankbench.kinds.results import ArmResults, ExperimentResults, RaceResults
 from rankbench.kinds.suite import Figure
-from rankbench.suites.figures.lines import line_names, lines, parameter_value
+from rankbench.suites.figures.lines import line_names, parameter_lines, parameter_value
 
 __all__ = ["Risk"]
 
@@ -120,7 +120,7 @@ class Risk(FigureKind):
         return Drawing(plots, "ticks", same_y=len(races) > 1, hollow=hollow, size=(2.8, 2.3))
 
     def _parts(self, results: ExperimentResults) -> _Parts:
-        found = [lines(race, self.series, self.parameter, results.added) for race in results.races]
+        found = [parameter_lines(race, self.series, self.parameter, results.added) for race in results.races]
         merged: dict[str, list[tuple[float, ArmResults]]] = {}
         for points in found:
             for key, line in points.items():

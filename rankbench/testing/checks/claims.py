@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.subjects import Subject
 
@@ -15,7 +15,7 @@ def _intervals() -> tuple[np.ndarray, np.ndarray]:
     return edges[lower], edges[upper]
 
 
-@check("claim")
+@conformance_check("claim")
 def sides_exclude_each_other(subject: Subject) -> None:
     """No interval lies on the claimed side and on the other one; where there is none, it lies on neither."""
     lower, upper = _intervals()
@@ -30,7 +30,7 @@ def sides_exclude_each_other(subject: Subject) -> None:
         raise CheckFailed("an interval that is not known, nan, lies on a side")
 
 
-@check("claim")
+@conformance_check("claim")
 def shorter_intervals_stay_on_their_side(subject: Subject) -> None:
     """An interval inside one that lies on the claimed side lies there too."""
     lower, upper = _intervals()
@@ -44,7 +44,7 @@ def shorter_intervals_stay_on_their_side(subject: Subject) -> None:
         )
 
 
-@check("claim")
+@conformance_check("claim")
 def tells_what_is_measured(subject: Subject) -> None:
     """It says in a sentence what its intervals are of."""
     said = subject.it.measured()

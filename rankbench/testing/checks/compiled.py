@@ -8,11 +8,11 @@ import numpy as np
 
 from rankbench.kinds.penalty import Penalty, PenaltyName
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
-from rankbench.plugin.component_description import compiled
+from rankbench.plugin.component_description import is_compiled
 from rankbench.testing import kernelcalls, samples
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
-from rankbench.testing.close import apart
+from rankbench.testing.close import relative_difference
 from rankbench.testing.subjects import Subject
 
 TOLERANCE = 1e-7
@@ -33,11 +33,11 @@ def _kernel(subject: Subject, made: Any) -> Any:
 
 
 def _agree(label: str, found: Any, expected: Any) -> None:
-    if (difference := apart(np.asarray(found), np.asarray(expected))) > TOLERANCE:
+    if (difference := relative_difference(np.asarray(found), np.asarray(expected))) > TOLERANCE:
         raise CheckFailed(f"{label}: the compiled form differs from the NumPy form by {difference:.3g}")
 
 
-@check("aggregator")
+@conformance_check("aggregator")
 def compiled_aggregator_equals_numpy(subject: Subject) -> None:
     """The kernel makes the structures that `aggregate` makes, within the memory that it asked for."""
     it = subject.it
@@ -49,7 +49,7 @@ def compiled_aggregator_equals_numpy(subject: Subject) -> None:
         _agree(label, kernelcalls.call_aggregate(it, kernel, *sample), it.aggregate(*sample))
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def compiled_surrogate_equals_numpy(subject: Subject) -> None:
     """The kernels give the values that the NumPy form gives, within the memory that they asked for."""
     it = subject.it
@@ -93,7 +93,7 @@ def _pairwise_surrogate(subject: Subject, it: PairwiseSurrogate) -> None:
             _agree(what, found, expected)
 
 
-@check("loss")
+@conformance_check("loss")
 def compiled_loss_equals_numpy(subject: Subject) -> None:
     """The kernel gives the values that `value` gives, ties and dirty scratch memory included."""
     it = subject.it
@@ -101,11 +101,11 @@ def compiled_loss_equals_numpy(subject: Subject) -> None:
     rng = np.random.default_rng(73)
     for m in (1, 2, 5, 12, 40):
         for alpha in (rng.normal(size=m), rng.integers(0, 3, m).astype(np.float64), np.zeros(m)):
-            structure = samples.structure(it.structure, m, rng)
+            structure = samples.random_structure(it.structure, m, rng)
             _agree(f"{m} items", kernelcalls.call_loss(it, kernel, alpha, structure), it.value(alpha, structure))
 
 
-@check("optimizer")
+@conformance_check("optimizer")
 def compiled_step_equals_numpy(subject: Subject) -> None:
     """The kernel moves every row as `step` does, and rows do not touch one another."""
     it = subject.it
@@ -125,10 +125,10 @@ def compiled_step_equals_numpy(subject: Subject) -> None:
             _agree(f"step {t}, {penalty}", theta, rows)
 
 
-@check("aggregator", "surrogate", "loss", "optimizer")
+@conformance_check("aggregator", "surrogate", "loss", "optimizer")
 def listed_form_is_the_real_one(subject: Subject) -> None:
     """A class that is listed as *compiled* has kernels that are numba functions."""
-    if not compiled(type(subject.it)):
+    if not is_compiled(type(subject.it)):
         raise CheckSkipped("it is interpreted")
     it = subject.it
     asked = {

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.subjects import Subject
-from rankbench.text import said
+from rankbench.text import exception_text
 
 LAWS = 25
 """Distributions that are looked at, at most."""
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def certified(subject: Subject) -> str:
     """A short `rankbench certify` reports its verdict; whatever it is, the check passes."""
     from rankbench.certify.certification import certify
@@ -21,6 +21,6 @@ def certified(subject: Subject) -> str:
         found = certify(subject.it, loss=loss, budget="20s", laws=LAWS)
     # Foreign code may raise anything; that is for the other checks to say.
     except Exception as error:
-        return f"refused: {said(error)}"
+        return f"refused: {exception_text(error)}"
     noise = "low noise, " if of_graphs else ""
     return f"{found.label} for {found.loss} ({noise}3 items)"

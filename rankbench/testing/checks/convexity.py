@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.checks.gradients import tangent
 from rankbench.testing.objectives import objectives
@@ -15,7 +15,7 @@ SLACK = 1e-9
 """Of rounding, relative to the values."""
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def convex_at_random_chords(subject: Subject) -> None:
     """Where ``convex`` is declared the value lies below every chord, near and far."""
     if not subject.declares("convex"):
@@ -33,7 +33,7 @@ def convex_at_random_chords(subject: Subject) -> None:
                 raise CheckFailed(f"{objective.label}: the value is {above:.3g} above the chord, so it is not convex")
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def convex_above_tangents(subject: Subject) -> None:
     """Where ``convex`` is declared the value lies above every tangent that the gradient makes."""
     if not subject.declares("convex"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankbench.errors import ChecksumError, InputError, LicenseError
 from rankbench.spec import Spec
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
@@ -32,7 +32,7 @@ def _rows(it: Any) -> pl.DataFrame:
     return frame
 
 
-@check("dataset")
+@conformance_check("dataset")
 def described(subject: Subject) -> None:
     """It has a title, a licence, and assumptions where nobody ever judged anything."""
     it = subject.it
@@ -46,7 +46,7 @@ def described(subject: Subject) -> None:
         raise CheckFailed("it is simulated, but assumptions() says nothing")
 
 
-@check("dataset")
+@conformance_check("dataset")
 def fingerprint_is_a_sha256(subject: Subject) -> None:
     """The fingerprint is 64 hex digits, the same each time; of a simulator, another one for another seed."""
     it = subject.it
@@ -61,7 +61,7 @@ def fingerprint_is_a_sha256(subject: Subject) -> None:
             raise CheckFailed("another seed has the same fingerprint")
 
 
-@check("dataset")
+@conformance_check("dataset")
 def rows_are_in_the_schema(subject: Subject) -> None:
     """The table is what `table` says, in the schema, its queries standing together."""
     from rankbench.data.tables.recognize import table_of
@@ -76,7 +76,7 @@ def rows_are_in_the_schema(subject: Subject) -> None:
     validate(it.table, frame.lazy(), allow_single=True)
 
 
-@check("dataset")
+@conformance_check("dataset")
 def same_seed_same_rows(subject: Subject) -> None:
     """Scanned twice, it has the same rows; a simulator has others for another seed."""
     it = subject.it

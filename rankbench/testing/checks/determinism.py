@@ -8,14 +8,14 @@ import random
 import numpy as np
 
 from rankbench.testing.calls import CALLED, calls, outputs
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.close import same
 from rankbench.testing.state import State
 from rankbench.testing.subjects import Subject
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def same_input_same_result(subject: Subject) -> None:
     """The same call gives the same bytes, whatever the global random states are."""
     before = np.random.get_state()  # noqa: NPY002
@@ -34,7 +34,7 @@ def same_input_same_result(subject: Subject) -> None:
         random.setstate(plain)
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def draws_from_no_global_generator(subject: Subject) -> None:
     """numpy.random's and random's own generators are not drawn from."""
     for call in calls(subject):
@@ -45,7 +45,7 @@ def draws_from_no_global_generator(subject: Subject) -> None:
             raise CheckFailed(f"{call.label}: {touched[0]} is another one afterwards")
 
 
-@check("method")
+@conformance_check("method")
 def stochastic_ones_vary(subject: Subject) -> None:
     """A method that declares ``stochastic`` gives other scores for another seed."""
     if not subject.declares("stochastic"):

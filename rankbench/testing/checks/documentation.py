@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rankbench.component import Property
 from rankbench.plugin.kinds import KINDS
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.subjects import Subject
 
 
-@check(*KINDS)
+@conformance_check(*KINDS)
 def documented(subject: Subject) -> None:
     """The class says in its own docstring what it computes, and every parameter what it means."""
     cls = type(subject.it)
@@ -22,7 +22,7 @@ def documented(subject: Subject) -> None:
         raise CheckFailed(f"parameter {silent[0]!r} has no description; write Field(..., description=...)")
 
 
-@check(*KINDS)
+@conformance_check(*KINDS)
 def has_a_source(subject: Subject) -> None:
     """It says where it is described: paper and equation, or what else."""
     source = getattr(type(subject.it), "source", None)
@@ -32,7 +32,7 @@ def has_a_source(subject: Subject) -> None:
         raise CheckFailed(f"`source` says {source!r}, which names nothing")
 
 
-@check(*KINDS)
+@conformance_check(*KINDS)
 def properties_are_known(subject: Subject) -> None:
     """Every declared property is one that the checks know."""
     from typing import get_args

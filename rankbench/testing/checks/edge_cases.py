@@ -6,14 +6,14 @@ import warnings
 
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.testing.calls import CALLED, edge_calls
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.checks.outputs import well_formed
 from rankbench.testing.subjects import Subject
-from rankbench.text import said
+from rankbench.text import exception_text
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def edge_cases(subject: Subject) -> None:
     """What the contract allows at its edges gives finite numbers of the right shape, or an error that says why not."""
     for call in edge_calls(subject):
@@ -24,10 +24,10 @@ def edge_cases(subject: Subject) -> None:
         except (InputError, ContenderDiverged):
             continue
         except Exception as error:
-            raise CheckFailed(f"{call.label}: raised {said(error)}") from error
+            raise CheckFailed(f"{call.label}: raised {exception_text(error)}") from error
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def no_warnings(subject: Subject) -> None:
     """Nothing at the edges divides by zero or overflows with a warning."""
     with warnings.catch_warnings():

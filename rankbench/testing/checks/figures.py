@@ -15,7 +15,7 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.results import CurveIntervals
 from rankbench.kinds.suite import Figure
 from rankbench.stats.draw_intervals import MeanIntervals, mean_intervals
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.subjects import Subject
 
@@ -94,7 +94,7 @@ def _drawn(subject: Subject) -> tuple[set[str], Drawing]:
     return set(cast.names), subject.it.drawing(figure, _Trial(), cast)
 
 
-@check("figure")
+@conformance_check("figure")
 def draws_who_is_in_it(subject: Subject) -> None:
     """Everything in the drawing has the name of a series; every contender is in the figure or left out of it."""
     names, drawing = _drawn(subject)
@@ -109,7 +109,7 @@ def draws_who_is_in_it(subject: Subject) -> None:
         raise CheckFailed(f"{strangers[0]!r} is drawn, but is not among the cast's names")
 
 
-@check("figure")
+@conformance_check("figure")
 def rows_of_plots_are_of_one_length(subject: Subject) -> None:
     """Plots stand in rows of one length, and the arrays of a line have one shape."""
     _, drawing = _drawn(subject)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.objectives import Objective, objectives
 from rankbench.testing.subjects import Subject
@@ -15,7 +15,7 @@ TOLERANCE = 1e-4
 """Of a difference quotient, relative to the size of the gradient and of the value."""
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def gradient_is_the_difference_quotient(subject: Subject) -> None:
     """The gradient is the slope of the value; of one with kinks, between the slopes of both sides."""
     rng = np.random.default_rng(21)
@@ -38,7 +38,7 @@ def gradient_is_the_difference_quotient(subject: Subject) -> None:
                     )
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def second_derivative_is_the_difference_quotient(subject: Subject) -> None:
     """`ddphi` of a pairwise surrogate that declares ``smooth`` is the slope of `dphi`."""
     it = subject.it

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankbench.errors import RankbenchError
 from rankbench.kinds.optimizer import Fit, Problem, Solver, StepOptimizer
 from rankbench.kinds.penalty import Penalty
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.small_problems import L2, problems, quadratic
 from rankbench.testing.subjects import Subject
@@ -20,7 +20,7 @@ CALLS_A_STEP = 200
 """Evaluations of the objective that one iteration of a solver may take."""
 
 
-@check("optimizer")
+@conformance_check("optimizer")
 def step_descends(subject: Subject) -> None:
     """With exact gradients of a well-conditioned quadratic, steps lead towards its minimum."""
     it = subject.it
@@ -37,7 +37,7 @@ def step_descends(subject: Subject) -> None:
         raise CheckFailed(f"after {STEPS} steps the objective is {value:.6g}, at the start it was {start:.6g}")
 
 
-@check("optimizer")
+@conformance_check("optimizer")
 def averages_some_iterate(subject: Subject) -> None:
     """At least one iterate is in the average that is the answer."""
     it = subject.it
@@ -49,7 +49,7 @@ def averages_some_iterate(subject: Subject) -> None:
             raise CheckFailed(f"{left_out} of {steps} iterates are left out of the average")
 
 
-@check("optimizer")
+@conformance_check("optimizer")
 def solver_says_how_optimal_it_is(subject: Subject) -> None:
     """`Fit` is complete; where it says converged, no gradient step lowers the objective."""
     for label, problem, fit in _fits(subject):
@@ -64,7 +64,7 @@ def solver_says_how_optimal_it_is(subject: Subject) -> None:
             raise CheckFailed(f"{label}: it says converged, but a gradient step lowers {value:.9g} to {lower:.9g}")
 
 
-@check("optimizer")
+@conformance_check("optimizer")
 def optimality_is_the_gradient_norm(subject: Subject) -> None:
     """What a solver reports is the norm of the gradient at its theta, where the objective is smooth."""
     for label, problem, fit in _fits(subject):
@@ -75,7 +75,7 @@ def optimality_is_the_gradient_norm(subject: Subject) -> None:
             raise CheckFailed(f"{label}: it reports {fit.optimality:.3g}, the gradient norm is {norm:.3g}")
 
 
-@check("optimizer")
+@conformance_check("optimizer")
 def budget_obeyed(subject: Subject) -> None:
     """No more iterations than the parameter that the class declares as its `budget`; honest about having stopped."""
     it = subject.it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankbench.testing.calls import CALLED, Call, calls, outputs
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
@@ -36,14 +36,14 @@ def well_formed(call: Call) -> None:
             raise CheckFailed(f"{call.label}: {int((~np.isfinite(array)).sum())} values are nan or infinite")
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def shape_and_finiteness(subject: Subject) -> None:
     """What comes out of ordinary input has the declared shape and is finite."""
     for call in calls(subject):
         well_formed(call)
 
 
-@check("loss")
+@conformance_check("loss")
 def within_the_declared_range(subject: Subject) -> None:
     """No value leaves `bounds`, and `bounds` does not leave `range`."""
     from rankbench.testing.calls import edge_calls
@@ -76,7 +76,7 @@ def _random(subject: Subject) -> list[Call]:
     return found
 
 
-@check("aggregator")
+@conformance_check("aggregator")
 def adjacency_has_no_negative_weight(subject: Subject) -> None:
     """An edge structure is a weighted adjacency matrix: nonnegative, nothing on the diagonal."""
     if subject.it.structure != "edges":
@@ -89,7 +89,7 @@ def adjacency_has_no_negative_weight(subject: Subject) -> None:
             raise CheckFailed(f"{call.label}: an item is preferred to itself")
 
 
-@check("model")
+@conformance_check("model")
 def features_are_float32(subject: Subject) -> None:
     """Coordinates are float32, as the features are."""
     for call in calls(subject):

@@ -11,13 +11,13 @@ from pydantic.fields import FieldInfo
 from rankbench.errors import RankbenchError, SpecError
 from rankbench.plugin.kinds import KINDS
 from rankbench.spec import Spec, parse
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
-from rankbench.text import said
+from rankbench.text import exception_text
 
 
-@check(*KINDS)
+@conformance_check(*KINDS)
 def parameters_are_validated(subject: Subject) -> None:
     """Unknown parameters, words for numbers and values out of declared bounds are refused."""
     cls = type(subject.it)
@@ -27,7 +27,7 @@ def parameters_are_validated(subject: Subject) -> None:
             _refused(subject, {name: value}, f"parameter {name!r} accepts {what}")
 
 
-@check(*KINDS)
+@conformance_check(*KINDS)
 def numbers_are_bounded(subject: Subject) -> None:
     """A parameter that is a number refuses nan."""
     numbers = [n for n, field in type(subject.it).parameters().items() if field.annotation is float]
@@ -37,7 +37,7 @@ def numbers_are_bounded(subject: Subject) -> None:
         _refused(subject, {name: math.nan}, f"parameter {name!r} accepts nan; give it a bound or allow_inf_nan=False")
 
 
-@check(*KINDS)
+@conformance_check(*KINDS)
 def spec_reads_back(subject: Subject) -> None:
     """Written as a spec and read again it is the same component; its config is plain JSON."""
     it = subject.it
@@ -53,7 +53,7 @@ def spec_reads_back(subject: Subject) -> None:
         raise CheckFailed(f"its config is not plain JSON: {error}") from error
 
 
-@check(*KINDS)
+@conformance_check(*KINDS)
 def frozen(subject: Subject) -> None:
     """It cannot be changed once it is made: it stands for the cells that carry its name."""
     it = subject.it
@@ -96,5 +96,5 @@ def _refused(subject: Subject, params: dict[str, Any], complaint: str) -> None:
     except SpecError:
         return
     except Exception as error:
-        raise CheckFailed(f"{params} raises {said(error)} instead of SpecError") from error
+        raise CheckFailed(f"{params} raises {exception_text(error)} instead of SpecError") from error
     raise CheckFailed(complaint)

@@ -6,14 +6,14 @@ import pickle
 
 from rankbench.plugin.kinds import KINDS
 from rankbench.testing.calls import CALLED, calls, outputs
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.close import same
 from rankbench.testing.subjects import Subject
-from rankbench.text import said
+from rankbench.text import exception_text
 
 
-@check(*KINDS)
+@conformance_check(*KINDS)
 def picklable(subject: Subject) -> None:
     """Sent to a worker and back it is equal, also after it was used."""
     if subject.kind in CALLED:
@@ -22,12 +22,12 @@ def picklable(subject: Subject) -> None:
     try:
         again = pickle.loads(pickle.dumps(subject.it))
     except Exception as error:
-        raise CheckFailed(f"it cannot be pickled: {said(error)}") from error
+        raise CheckFailed(f"it cannot be pickled: {exception_text(error)}") from error
     if type(again) is not type(subject.it) or again.config() != subject.it.config():
         raise CheckFailed("a pickled copy is another component")
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def pickled_copy_computes_the_same(subject: Subject) -> None:
     """A copy in another process would give the same bytes."""
     copy = Subject(subject.kind, pickle.loads(pickle.dumps(subject.it)))

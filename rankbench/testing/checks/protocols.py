@@ -7,12 +7,12 @@ import math
 from rankbench.kinds.metric import Metric
 from rankbench.plugin.kinds import KINDS
 from rankbench.plugin.manager import names
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.subjects import Subject
 
 
-@check("protocol")
+@conformance_check("protocol")
 def contenders_and_tables_exist(subject: Subject) -> None:
     """The kind that competes is one that there is, and so is the table that it takes."""
     it = subject.it
@@ -22,7 +22,7 @@ def contenders_and_tables_exist(subject: Subject) -> None:
         raise CheckFailed(f"`table` is {it.table!r}, not one of {', '.join(names('table'))}")
 
 
-@check("protocol")
+@conformance_check("protocol")
 def judged_on_something(subject: Subject) -> None:
     """There is at least one split with a title; metrics and curves say which way is better, curves on which split."""
     it = subject.it
@@ -55,7 +55,7 @@ def _check_metric(metric: Metric) -> None:
         )
 
 
-@check("protocol")
+@conformance_check("protocol")
 def says_what_it_assumes(subject: Subject) -> None:
     """`assumptions` is a list of sentences."""
     found = subject.it.assumptions()

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from rankbench.kinds.optimizer import StepOptimizer
-from rankbench.testing.calls import CALLED, calls, copied
-from rankbench.testing.catalog import check
+from rankbench.testing.calls import CALLED, calls, deep_copy
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.close import same
 from rankbench.testing.subjects import Subject
@@ -29,12 +29,12 @@ STATE = 5
 """Argument of `StepOptimizer.step` that is the contender's own memory, changed in place by contract."""
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def inputs_not_mutated(subject: Subject) -> None:
     """Every array that was given is afterwards as it was."""
     for call in calls(subject):
         arguments = call.make()
-        before = tuple(copied(argument) for argument in arguments)
+        before = tuple(deep_copy(argument) for argument in arguments)
         call.run(*arguments)
         for number, (was, now) in enumerate(zip(before, arguments, strict=True), 1):
             for (where, old), (_, new) in zip(arrays(was, f"argument {number}"), arrays(now), strict=True):
@@ -42,7 +42,7 @@ def inputs_not_mutated(subject: Subject) -> None:
                     raise CheckFailed(f"{call.label}: {where} was changed")
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def works_on_read_only_arrays(subject: Subject) -> None:
     """Shared arrays are lent read-only: nothing may be written into them, not even for a moment."""
     for call in calls(subject):

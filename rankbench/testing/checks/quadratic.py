@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from rankbench.kinds.surrogate import ScoreSurrogate
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
-from rankbench.testing.close import apart
+from rankbench.testing.close import relative_difference
 from rankbench.testing.subjects import Subject
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def quadratic_is_half_the_mean_square(subject: Subject) -> None:
     """Where ``quadratic`` is declared, the value is ``|alpha - target|^2 / (2m)``."""
     it = subject.it
@@ -28,7 +28,7 @@ def quadratic_is_half_the_mean_square(subject: Subject) -> None:
             raise CheckFailed(f"{m} items: the value is {value:.9g}, |alpha - target|^2 / (2m) is {expected:.9g}")
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def target_linear_averages(subject: Subject) -> None:
     """Where ``target-linear`` is declared, the gradient at a mean of targets is the mean of the gradients."""
     it = subject.it
@@ -40,11 +40,11 @@ def target_linear_averages(subject: Subject) -> None:
         first, second = (np.asarray(it.target(rng.normal(size=m))) for _ in range(2))
         mean = it.value_and_gradient(alpha, 0.3 * first + 0.7 * second)[1]
         parts = 0.3 * it.value_and_gradient(alpha, first)[1] + 0.7 * it.value_and_gradient(alpha, second)[1]
-        if (difference := apart(mean, parts)) > 1e-9:
+        if (difference := relative_difference(mean, parts)) > 1e-9:
             raise CheckFailed(f"{m} items: the gradients differ by {difference:.3g}")
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def score_linear_targets_are_linear(subject: Subject) -> None:
     """Where ``score-linear`` is declared, the target of a sum of scores is the sum of the targets."""
     it = subject.it
@@ -55,11 +55,11 @@ def score_linear_targets_are_linear(subject: Subject) -> None:
         first, second = rng.normal(size=m), rng.normal(size=m)
         mixed = np.asarray(it.target(0.3 * first - 0.7 * second))
         parts = 0.3 * np.asarray(it.target(first)) - 0.7 * np.asarray(it.target(second))
-        if (difference := apart(mixed, parts)) > 1e-9:
+        if (difference := relative_difference(mixed, parts)) > 1e-9:
             raise CheckFailed(f"{m} items: the targets differ by {difference:.3g}")
 
 
-@check("surrogate")
+@conformance_check("surrogate")
 def hessian_is_the_slope_of_the_gradient(subject: Subject) -> None:
     """A surrogate of scores that declares ``smooth`` has the second derivatives that it says it has."""
     it = subject.it
@@ -75,5 +75,5 @@ def hessian_is_the_slope_of_the_gradient(subject: Subject) -> None:
                 for e in step * np.eye(m)
             ]
         )
-        if (difference := apart(hessian, quotients)) > 1e-4:
+        if (difference := relative_difference(hessian, quotients)) > 1e-4:
             raise CheckFailed(f"{m} items: second derivatives differ from difference quotients by {difference:.3g}")

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankbench.errors import InputError
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
-from rankbench.text import said
+from rankbench.text import exception_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -53,7 +53,7 @@ def _read(subject: Subject, path: Path) -> pl.DataFrame:
     return frame
 
 
-@check("reader")
+@conformance_check("reader")
 def extensions_are_endings(subject: Subject) -> None:
     """File name endings begin with a dot and are in lower case."""
     for ending in subject.it.extensions:
@@ -61,7 +61,7 @@ def extensions_are_endings(subject: Subject) -> None:
             raise CheckFailed(f"{ending!r} is no ending such as '.csv', in lower case")
 
 
-@check("reader")
+@conformance_check("reader")
 def sniffing_never_fails(subject: Subject) -> None:
     """`sniff` says yes or no to any bytes at all."""
     example = subject.it.example()
@@ -69,12 +69,12 @@ def sniffing_never_fails(subject: Subject) -> None:
         try:
             found = subject.it.sniff(Path("example"), head)
         except Exception as error:
-            raise CheckFailed(f"sniff raised {said(error)} at {head[:20]!r}") from error
+            raise CheckFailed(f"sniff raised {exception_text(error)} at {head[:20]!r}") from error
         if not isinstance(found, (bool, np.bool_)):
             raise CheckFailed(f"sniff returned {found!r}, neither true nor false")
 
 
-@check("reader")
+@conformance_check("reader")
 def missing_and_empty_files_are_errors(subject: Subject) -> None:
     """A file that is not there, or has no bytes, is an `InputError` that names it."""
     with _file(subject, b"") as path:
@@ -86,11 +86,11 @@ def missing_and_empty_files_are_errors(subject: Subject) -> None:
                     raise CheckFailed(f"the error does not name the file: {error}") from error
                 continue
             except Exception as error:
-                raise CheckFailed(f"{bad.name}: raised {said(error)} instead of InputError") from error
+                raise CheckFailed(f"{bad.name}: raised {exception_text(error)} instead of InputError") from error
             raise CheckFailed(f"{bad.name}: it reads a file that is {'empty' if bad == path else 'not there'}")
 
 
-@check("reader")
+@conformance_check("reader")
 def example_is_read(subject: Subject) -> None:
     """Its own example becomes a table in the schema, the same each time, and the file is left alone."""
     from rankbench.data.tables.recognize import table_of
@@ -114,7 +114,7 @@ def example_is_read(subject: Subject) -> None:
             raise CheckFailed("reading changed the file")
 
 
-@check("reader")
+@conformance_check("reader")
 def damaged_examples_are_errors_or_tables(subject: Subject) -> None:
     """Cut, doubled and with any byte changed, the example is read or refused with an `InputError`."""
     example = _example(subject)
@@ -135,5 +135,5 @@ def damaged_examples_are_errors_or_tables(subject: Subject) -> None:
                 continue
             except Exception as error:
                 raise CheckFailed(
-                    f"the example, damaged at byte {at}, raised {said(error)[:300]} instead of InputError"
+                    f"the example, damaged at byte {at}, raised {exception_text(error)[:300]} instead of InputError"
                 ) from error

@@ -10,15 +10,15 @@ from rankbench.kinds.queries import Orders, Selections
 from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.calls import fitted_scores
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
-from rankbench.testing.close import apart
+from rankbench.testing.close import relative_difference
 from rankbench.testing.subjects import Subject
 
 TOLERANCE = 1e-7
 
 
-@check("aggregator", "surrogate", "loss", "method")
+@conformance_check("aggregator", "surrogate", "loss", "method")
 def equivariant_under_relabelling(subject: Subject) -> None:
     """Where it is declared, numbering the items anew numbers the result anew."""
     if not subject.declares("equivariant"):
@@ -54,7 +54,7 @@ def _aggregator(subject: Subject) -> None:
             before = it.from_orders(cast, m)
             after = it.from_orders(Orders(cast.offsets, cast.starts, moved_items, cast.places, cast.weights), m)
         found = after[new] if it.structure == "scores" else after[np.ix_(new, new)]
-        if (difference := apart(found, before)) > TOLERANCE:
+        if (difference := relative_difference(found, before)) > TOLERANCE:
             raise CheckFailed(f"{m} items, {k} judgments: the structure differs by {difference:.3g}")
 
 
@@ -66,11 +66,14 @@ def _surrogate(subject: Subject) -> None:
         rng = np.random.default_rng(m)
         alpha, scores, order = rng.normal(size=m), rng.normal(size=m), _permutation(m, 3)
         target = it.target(scores)
-        if apart(it.target(scores[order]), target[order]) > TOLERANCE:
+        if relative_difference(it.target(scores[order]), target[order]) > TOLERANCE:
             raise CheckFailed(f"{m} items: the target depends on the numbering")
         value, gradient = it.value_and_gradient(alpha, target)
         moved, turned = it.value_and_gradient(alpha[order], target[order])
-        if abs(moved - value) > TOLERANCE * max(1.0, abs(value)) or apart(turned, gradient[order]) > TOLERANCE:
+        if (
+            abs(moved - value) > TOLERANCE * max(1.0, abs(value))
+            or relative_difference(turned, gradient[order]) > TOLERANCE
+        ):
             raise CheckFailed(f"{m} items: value or gradient depend on the numbering")
 
 
@@ -79,7 +82,7 @@ def _loss(subject: Subject) -> None:
     for m in (2, 5, 9):
         rng = np.random.default_rng(m)
         alpha, order = rng.integers(0, 4, m).astype(np.float64), _permutation(m, 4)
-        structure = samples.structure(it.structure, m, rng)
+        structure = samples.random_structure(it.structure, m, rng)
         moved = structure[order] if it.structure == "scores" else structure[np.ix_(order, order)]
         before, after = it.value(alpha, structure.copy()), it.value(alpha[order], np.ascontiguousarray(moved))
         if abs(before - after) > TOLERANCE * max(1.0, abs(before)):
@@ -88,17 +91,17 @@ def _loss(subject: Subject) -> None:
 
 def _method(subject: Subject) -> None:
     design = samples.queries(9)
-    said = samples.judged(design, 40, 9)
-    renamed, resaid, moved = samples.relabelled(design, said, 9)
+    said = samples.random_comparisons(design, 40, 9)
+    renamed, resaid, moved = samples.relabelled_sample(design, said, 9)
     before, after = (
         fitted_scores(subject.it.fit(Block(queries, judgments, len(judgments), 0, (1, 2, 3))), queries)
         for queries, judgments in ((design, said), (renamed, resaid))
     )
-    if (difference := apart(after[moved], before)) > 1e-5:
+    if (difference := relative_difference(after[moved], before)) > 1e-5:
         raise CheckFailed(f"the scores differ by {difference:.3g}")
 
 
-@check("aggregator")
+@conformance_check("aggregator")
 def order_of_judgments_does_not_matter(subject: Subject) -> None:
     """Unless ``sequential`` is declared, judgments may come in any order."""
     it = subject.it
@@ -111,11 +114,11 @@ def order_of_judgments_does_not_matter(subject: Subject) -> None:
         order = _permutation(k, 61)
         before = it.aggregate(winners, losers, weights, m)
         after = it.aggregate(winners[order], losers[order], weights[order], m)
-        if (difference := apart(after, before)) > TOLERANCE:
+        if (difference := relative_difference(after, before)) > TOLERANCE:
             raise CheckFailed(f"shuffled judgments change the structure by {difference:.3g}; declare sequential")
 
 
-@check("aggregator")
+@conformance_check("aggregator")
 def additive_is_the_average_of_single_judgments(subject: Subject) -> None:
     """Where ``additive`` is declared, k judgments give the average of what each gives alone."""
     it = subject.it
@@ -125,5 +128,7 @@ def additive_is_the_average_of_single_judgments(subject: Subject) -> None:
         raise CheckSkipped("the average over all samples is not that of the single judgments")
     winners, losers, weights, m = samples.votes(5, 12, 62, weighted=True)
     alone = [it.aggregate(winners[[c]], losers[[c]], weights[[c]], m) for c in range(12)]
-    if (difference := apart(it.aggregate(winners, losers, weights, m), np.mean(alone, axis=0))) > TOLERANCE:
+    if (
+        difference := relative_difference(it.aggregate(winners, losers, weights, m), np.mean(alone, axis=0))
+    ) > TOLERANCE:
         raise CheckFailed(f"the structure differs from the average by {difference:.3g}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rankbench.testing import samples
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
-from rankbench.testing.close import apart
+from rankbench.testing.close import relative_difference
 from rankbench.testing.objectives import objectives
 from rankbench.testing.subjects import Subject
 
@@ -15,7 +15,7 @@ SHIFTS = (0.5, -3.0, 8.0)
 TOLERANCE = 1e-8
 
 
-@check("surrogate", "loss", "aggregator")
+@conformance_check("surrogate", "loss", "aggregator")
 def shift_invariant(subject: Subject) -> None:
     """Where it is declared, a constant added to all scores changes nothing."""
     if not subject.declares("shift-invariant"):
@@ -42,7 +42,7 @@ def _loss(subject: Subject) -> None:
     for m in (2, 6, 9):
         # Quarters: adding halves is exact, so that ties stay ties.
         alpha = rng.integers(-8, 8, m) / 4
-        structure = samples.structure(it.structure, m, rng)
+        structure = samples.random_structure(it.structure, m, rng)
         value = it.value(alpha.copy(), structure.copy())
         for shift in SHIFTS:
             moved = it.value(alpha + shift, structure.copy())
@@ -56,5 +56,5 @@ def _aggregator(subject: Subject) -> None:
         raise CheckSkipped("it is not made from labels: there is nothing to shift")
     labels = np.array([0.0, 1.0, 4.0, 1.0, 2.0])
     for shift in SHIFTS:
-        if apart(it.from_labels(labels + shift), it.from_labels(labels.copy())) > TOLERANCE:
+        if relative_difference(it.from_labels(labels + shift), it.from_labels(labels.copy())) > TOLERANCE:
             raise CheckFailed(f"the structure is another one with labels + {shift}")

@@ -7,7 +7,7 @@ from rankbench.kinds.suite import Experiment, Suite
 from rankbench.runner.plan import fitting, metric
 from rankbench.runner.prepare import dataset_of, protocol_of
 from rankbench.suites.suite_files import load_suite, read_suite
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
 
@@ -19,7 +19,7 @@ def _suite(subject: Subject) -> Suite:
         raise CheckFailed(str(error)) from error
 
 
-@check("suite")
+@conformance_check("suite")
 def loads(subject: Subject) -> None:
     """The file is a suite, and so is every one that it includes."""
     suite = _suite(subject)
@@ -27,7 +27,7 @@ def loads(subject: Subject) -> None:
         raise CheckFailed(f"the suite's name is {suite.name!r}, its file's is {subject.it.stem!r}")
 
 
-@check("suite")
+@conformance_check("suite")
 def names_what_is_there(subject: Subject) -> None:
     """Every protocol, data set, contender and loss that it names exists, with these parameters, and fits the others."""
     suite = _suite(subject)
@@ -52,7 +52,7 @@ def _fits(experiment: Experiment) -> None:
         metric(experiment, protocol, loss)
 
 
-@check("suite")
+@conformance_check("suite")
 def tells_what_it_is(subject: Subject) -> None:
     """The suite and each of its experiments have a title."""
     suite = read_suite(subject.it)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rankbench.testing.calls import CALLED, calls
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.state import State, changed_for_good, left_behind, threads_before, watched
 from rankbench.testing.subjects import Subject
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def surroundings_not_touched(subject: Subject) -> None:
     """After a call the process is as it was: random state, warnings, threads, environment."""
     for call in calls(subject):
@@ -23,7 +23,7 @@ def surroundings_not_touched(subject: Subject) -> None:
             raise CheckFailed(f"{call.label}: it changes {changed[0]}")
 
 
-@check(*CALLED)
+@conformance_check(*CALLED)
 def no_threads_left_behind(subject: Subject) -> None:
     """No thread and no process outlives a call, from the first one on."""
     before = threads_before(type(subject.it))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rankbench.errors import InputError
 from rankbench.kinds.table import QUERY
-from rankbench.testing.catalog import check
+from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
-from rankbench.text import said
+from rankbench.text import exception_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,7 +37,7 @@ def _read(subject: Subject, frames: list[pl.DataFrame]) -> pl.DataFrame:
     return found
 
 
-@check("table")
+@conformance_check("table")
 def example_is_recognized(subject: Subject) -> None:
     """Columns of its example make a table of this kind, beside all others that are registered."""
     from rankbench.data.tables.recognize import recognized, table_kinds
@@ -51,7 +51,7 @@ def example_is_recognized(subject: Subject) -> None:
         raise CheckFailed(f"the columns of its example make a table of {found}; name in `marks` what only it has")
 
 
-@check("table")
+@conformance_check("table")
 def example_is_read_in_any_pieces(subject: Subject) -> None:
     """Its example becomes a table in the schema, at once or row by row, with the query first, the same each time."""
     import polars as pl
@@ -66,7 +66,7 @@ def example_is_read_in_any_pieces(subject: Subject) -> None:
         raise CheckFailed("row by row, the example has other rows than at once")
 
 
-@check("table")
+@conformance_check("table")
 def damaged_columns_are_errors_or_tables(subject: Subject) -> None:
     """With any column emptied, or full of something else, it is read, or refused with the column or row."""
     example = _example(subject)
@@ -79,7 +79,7 @@ def damaged_columns_are_errors_or_tables(subject: Subject) -> None:
         except CheckFailed:
             raise
         except Exception as error:
-            raise CheckFailed(f"{what} raised {said(error)[:300]} instead of InputError") from error
+            raise CheckFailed(f"{what} raised {exception_text(error)[:300]} instead of InputError") from error
 
 
 def _damages(example: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -102,7 +102,7 @@ def _damages(example: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
             yield f"column {name!r} of {what}", example.with_columns(column)
 
 
-@check("table")
+@conformance_check("table")
 def facts_are_plain(subject: Subject) -> None:
     """`facts` are numbers and texts by name, and not what is counted of every table."""
     found = subject.it.facts(_read(subject, [_example(subject)]).lazy())
@@ -114,7 +114,7 @@ def facts_are_plain(subject: Subject) -> None:
         raise CheckFailed(f"facts() has {', '.join(sorted(taken))}, which `data describe` counts itself")
 
 
-@check("table")
+@conformance_check("table")
 def what_it_names_is_there(subject: Subject) -> None:
     """The suite that asks which method suits it and the aggregator that ranks it are registered, and fit it."""
     from rankbench.kinds.aggregator import Aggregator
@@ -132,7 +132,7 @@ def what_it_names_is_there(subject: Subject) -> None:
         raise CheckFailed("`words` is empty: what are its rows called?")
 
 
-@check("table")
+@conformance_check("table")
 def rows_are_the_judgments_that_it_says(subject: Subject) -> None:
     """Where it has `judgments`, `as_judgments` makes a table of them, the first, of its example."""
     from rankbench.data.tables.checks import judgments_of

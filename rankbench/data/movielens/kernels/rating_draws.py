@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from rankbench.kernels.random import STATE, below
 
-__all__ = ["deal", "draw"]
+__all__ = ["deal_folds", "draw_rating_pairs"]
 
 _Rows = types.int64[::1]
 _Places = types.int8[::1]
 
 
 @njit(types.void(STATE, types.int64, _Places), cache=True, nogil=True)
-def deal(state: NDArray[np.uint64], folds: int, out: NDArray[np.int8]) -> None:
+def deal_folds(state: NDArray[np.uint64], folds: int, out: NDArray[np.int8]) -> None:
     """Deal rows to folds whose sizes differ by at most one: a shuffle (Fisher and Yates) of 0, 1, ..., 0, 1, ..."""
     for row in range(out.shape[0]):
         out[row] = row % folds
@@ -25,7 +25,7 @@ def deal(state: NDArray[np.uint64], folds: int, out: NDArray[np.int8]) -> None:
 
 
 @njit(types.void(STATE, _Rows, types.boolean, _Rows), cache=True, nogil=True)
-def draw(
+def draw_rating_pairs(
     state: NDArray[np.uint64],
     bounds: NDArray[np.int64],
     by_user: bool,

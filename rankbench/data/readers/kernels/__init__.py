@@ -1,5 +1,5 @@
 """Compiled parsers of text formats; importing a module here imports numba."""
 
-from rankbench.runtime import prepare
+from rankbench.runtime import settle_runtime
 
-prepare()
+settle_runtime()

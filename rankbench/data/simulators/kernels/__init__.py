@@ -1,5 +1,5 @@
 """Compiled draws of the simulators; importing a module here imports numba."""
 
-from rankbench.runtime import prepare
+from rankbench.runtime import settle_runtime
 
-prepare()
+settle_runtime()

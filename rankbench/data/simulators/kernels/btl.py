@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankbench.kernels.random import STATE, below, uniform
 
-__all__ = ["draw", "group"]
+__all__ = ["draw_judgments", "group_judgments"]
 
 _INDEX = types.int32[::1]
 _ROWS = types.int64[::1]
@@ -18,7 +18,7 @@ _VECTOR = types.float64[::1]
 
 
 @njit(types.void(_ROWS, _VECTOR, STATE, _INDEX, _INDEX, _INDEX), cache=True, nogil=True)
-def draw(
+def draw_judgments(
     offsets: NDArray[np.int64],
     labels: NDArray[np.float64],
     state: NDArray[np.uint64],
@@ -47,7 +47,7 @@ def draw(
 
 
 @njit(types.void(_INDEX, _INDEX, _INDEX, _ROWS, _INDEX, _INDEX), cache=True, nogil=True)
-def group(
+def group_judgments(
     query: NDArray[np.int32],
     winner: NDArray[np.int32],
     loser: NDArray[np.int32],

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rankbench.kernels.random import STATE, below, uniform
 
-__all__ = ["draw", "group"]
+__all__ = ["draw_sessions", "group_sessions"]
 
 _INDEX = types.int32[::1]
 _LISTS = types.int32[:, ::1]
@@ -17,7 +17,7 @@ _MATRIX = types.float64[:, ::1]
 
 
 @njit(types.void(_MATRIX, _VECTOR, _VECTOR, STATE, _INDEX, _LISTS, _INDEX), cache=True, nogil=True)
-def draw(
+def draw_sessions(
     weights: NDArray[np.float64],
     satisfaction: NDArray[np.float64],
     looks: NDArray[np.float64],
@@ -66,7 +66,7 @@ def draw(
     cache=True,
     nogil=True,
 )
-def group(
+def group_sessions(
     query: NDArray[np.int32],
     lists: NDArray[np.int32],
     click: NDArray[np.int32],

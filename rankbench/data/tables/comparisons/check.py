@@ -9,7 +9,7 @@ from rankbench.data.tables.comparisons.sides import CONTRADICTED, MARKED, SAID
 from rankbench.data.tables.comparisons.times import TimeReading
 from rankbench.errors import InputError
 from rankbench.kinds.table_check import RawTable, TableCheck
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["ComparisonsCheck"]
 
@@ -32,13 +32,12 @@ class ComparisonsCheck(TableCheck):
         """Convert a batch; see `TableCheck.convert`."""
         if MARKED in frame.columns:
             self.cast(frame[MARKED], pl.Boolean(), nulls=True)
-            against = (
-                f"the winner is {{}}, but the column {shown(self.names[MARKED])} says otherwise; mend one of the two"
-            )
+            marked = short_repr(self.names[MARKED])
+            against = f"the winner is {{}}, but the column {marked} says otherwise; mend one of the two"
             self.refuse(frame[CONTRADICTED].is_not_null(), frame[CONTRADICTED], against)
         if SAID in frame.columns:
             what = "sides" if "side" in self.names else "items"
-            sides = f"{shown(self.names['left'])} and {shown(self.names['right'])}"
+            sides = f"{short_repr(self.names['left'])} and {short_repr(self.names['right'])}"
             neither = f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here"
             self.refuse(frame[SAID].is_not_null(), frame[SAID], neither)
         columns = [self.cast(frame[name], pl.String()) for name in COLUMNS]

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankbench.data.tables.comparisons.sides import of_two_sides
 from rankbench.errors import InputError, nearest
-from rankbench.text import listed, shown
+from rankbench.text import listed, short_repr
 
 __all__ = ["ROLES", "as_comparisons", "guess", "parse_columns"]
 
@@ -125,9 +125,9 @@ def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ..
         pair, sides = bool(given.get("loser")), bool(given.get("left") or given.get("right"))
         if pair == sides:
             raise InputError(
-                f"{shown(found['loser'])} says who lost, and {shown(found['left'])} and {shown(found['right'])} who "
-                "were compared: read the log by its losers (--columns left=,right=), or by its two items (--columns "
-                "loser=)"
+                f"{short_repr(found['loser'])} says who lost, and {short_repr(found['left'])} and "
+                f"{short_repr(found['right'])} who were compared: read the log by its losers (--columns left=,right=), "
+                "or by its two items (--columns loser=)"
             )
     if sides:
         if given.get("first"):

@@ -46,7 +46,7 @@ def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
     """
     own = (left.strip().lower(), right.strip().lower())
     held = (_parts(left), _parts(right))
-    swapped = any(_alone(held, 1, pair[0][0]) or _alone(held, 0, pair[1][0]) for pair in _PAIRS)
+    swapped = any(_only_on_side(held, 1, pair[0][0]) or _only_on_side(held, 0, pair[1][0]) for pair in _PAIRS)
     words: tuple[set[str], set[str]] = (set(), set())
     for pair in _PAIRS:
         marks = {names[0] for names in pair}
@@ -68,6 +68,6 @@ def _parts(name: str) -> frozenset[str]:
     return frozenset(re.findall(r"[^\W\d_]+|\d+", split))
 
 
-def _alone(held: tuple[frozenset[str], frozenset[str]], side: int, mark: str) -> bool:
+def _only_on_side(held: tuple[frozenset[str], frozenset[str]], side: int, mark: str) -> bool:
     """Return whether only this side's name holds a mark."""
     return mark in held[side] and mark not in held[1 - side]

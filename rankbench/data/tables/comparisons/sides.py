@@ -14,7 +14,7 @@ import polars as pl
 from rankbench.data.tables.comparisons.side_words import TIED, side_words
 from rankbench.errors import InputError
 from rankbench.kinds.table_check import BOOLEANS
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["CONTRADICTED", "MARKED", "SAID", "decided", "of_two_sides"]
 
@@ -40,7 +40,7 @@ class _Words:
     tied: pl.Expr
 
     @classmethod
-    def of(cls, columns: Mapping[str, str]) -> _Words:
+    def from_columns(cls, columns: Mapping[str, str]) -> _Words:
         left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
         word = said.str.strip_chars().str.to_lowercase()
         on_left, on_right = pl.lit("left"), pl.lit("right")
@@ -76,7 +76,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
             raise InputError("the column's name also means a tie: rename the column", column=name)
     if "side" in roles or "item" in roles:
         return roles
-    words, row = _Words.of(columns), pl.col("row")
+    words, row = _Words.from_columns(columns), pl.col("row")
     side, item, tied = words.side.is_not_null(), words.item.is_not_null(), words.tied
     cases = {
         "side": side & ~item,
@@ -99,8 +99,8 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
         other, last = sorted(("side", "item"), key=found.__getitem__)
         what = {"side": "a side", "item": "the name of an item"}
         raise InputError(
-            f"{shown(found[f'said_{last}'])} is {what[last]}, but the column says {what[other]} in other rows (first "
-            f"{shown(found[f'said_{other}'])}): write sides or names of items throughout",
+            f"{short_repr(found[f'said_{last}'])} is {what[last]}, but the column says {what[other]} in other rows "
+            f"(first {short_repr(found[f'said_{other}'])}): write sides or names of items throughout",
             row=found[last] + 1,
             column=column,
         )
@@ -108,7 +108,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
         return roles | {"side": column}
     case = "both" if found["item"] is None else "tied"
     if found[case] is not None:
-        value = shown(found[f"said_{case}"])
+        value = short_repr(found[f"said_{case}"])
         raise InputError(
             f"{value} may be meant as a side or a tie, or as the item of this name: {how}",
             row=found[case] + 1,
@@ -126,7 +126,7 @@ def of_two_sides(raw: pl.LazyFrame, columns: Mapping[str, str]) -> list[pl.Expr]
     columns : mapping of str to str
         As `decided` returns them.
     """
-    words = _Words.of(columns)
+    words = _Words.from_columns(columns)
     by_side = "side" in columns
     side = words.side if by_side else words.item
     tied = words.tied if by_side else words.tied & words.item.is_null()

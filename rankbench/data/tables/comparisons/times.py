@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from rankbench.errors import InputError
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["TimeReading", "time_reading"]
 
@@ -81,7 +81,7 @@ class TimeReading:
 
     def refusal(self, given: object) -> str:
         """Return what is wrong with a time that is not one of these; `given` is what stands there."""
-        value = shown(given)
+        value = short_repr(given)
         if _LONG.match(str(given).strip()):
             return (
                 f"time {value} is none, or has more digits than are kept: date-times have microseconds, whole numbers "

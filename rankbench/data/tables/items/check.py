@@ -10,7 +10,7 @@ import polars as pl
 from rankbench.data.tables.items.schema import items_schema
 from rankbench.errors import InputError
 from rankbench.kinds.table_check import QUOTED, RawTable, TableCheck
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["ItemShape", "ItemsCheck"]
 
@@ -106,7 +106,8 @@ class ItemsCheck(TableCheck):
                 self.close(row)
                 if query in self.seen:
                     raise self.error(
-                        f"query {shown(query)} comes back after another one; the rows of a query must stand together",
+                        f"query {short_repr(query)} comes back after another one; "
+                        "the rows of a query must stand together",
                         row,
                         "query_id",
                     )
@@ -120,7 +121,9 @@ class ItemsCheck(TableCheck):
     def close(self, row: int) -> None:
         """End the current query, whose last row is the one before `row` of this batch."""
         if self.count == 1 and not self.allow_single:
-            raise self.error(f"query {shown(self.current)} has one item, which cannot be ranked", row - 1, "query_id")
+            raise self.error(
+                f"query {short_repr(self.current)} has one item, which cannot be ranked", row - 1, "query_id"
+            )
 
     def features(self, frame: pl.DataFrame) -> pl.Series:
         """Return the features as one finite column of arrays."""
@@ -148,7 +151,7 @@ class ItemsCheck(TableCheck):
             row, feature = divmod(int(bad[0]), self.shape.d)
             value = inner[int(bad[0])]
             raise self.error(
-                f"feature {feature} (from 0) is {shown(value)}, not a finite 32-bit number"
+                f"feature {feature} (from 0) is {short_repr(value)}, not a finite 32-bit number"
                 if value is not None
                 else f"feature {feature} (from 0) is missing",
                 row,

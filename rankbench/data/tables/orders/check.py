@@ -9,7 +9,7 @@ import polars as pl
 
 from rankbench.errors import nearest
 from rankbench.kinds.table_check import TOO_LONG, RawTable, TableCheck, too_long
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["OrdersCheck"]
 
@@ -83,7 +83,7 @@ class OrdersCheck(TableCheck):
             try:
                 value = None if text is None else json.loads(text)
             except (ValueError, RecursionError):
-                raise self.error(f"{shown(text)} is not JSON such as {_FORM}", row, column.name) from None
+                raise self.error(f"{short_repr(text)} is not JSON such as {_FORM}", row, column.name) from None
             if value is None:
                 found.append(None)
                 continue
@@ -91,7 +91,9 @@ class OrdersCheck(TableCheck):
             for place in places:
                 for name in place if ties and isinstance(place, list) else [place]:
                     if not isinstance(name, str) and (isinstance(name, bool) or not isinstance(name, int)):
-                        raise self.error(f"{shown(name)} is not a name: a text or a whole number", row, column.name)
+                        raise self.error(
+                            f"{short_repr(name)} is not a name: a text or a whole number", row, column.name
+                        )
             if ties:
                 found.append([[str(name) for name in (p if isinstance(p, list) else [p])] for p in places])
             else:
@@ -114,7 +116,7 @@ class OrdersCheck(TableCheck):
             query, names = ids[row], tuple(lists[row])
             if self.candidates.setdefault(query, names) != names:
                 raise self.error(
-                    f"the candidates of query {shown(query)} are not those of its other rows", row, "candidates"
+                    f"the candidates of query {short_repr(query)} are not those of its other rows", row, "candidates"
                 )
         ranked = ranking.to_frame().with_row_index("row").explode("ranking", empty_as_null=False)
         items = ranked.explode("ranking", empty_as_null=False).rename({"ranking": "item"})
@@ -123,7 +125,9 @@ class OrdersCheck(TableCheck):
         if unknown.height:
             row, item = unknown.row(0)
             hint = nearest(item, list(lists[row]))
-            raise self.error(f"item {shown(item)} is not among the candidates of its query{hint}", row, ranking.name)
+            raise self.error(
+                f"item {short_repr(item)} is not among the candidates of its query{hint}", row, ranking.name
+            )
         return lists
 
     def names(self, items: pl.DataFrame, column: pl.Series, twice: str) -> None:
@@ -133,11 +137,11 @@ class OrdersCheck(TableCheck):
         long = too_long(name)
         if long.any():
             row, item = items.filter(long).row(0)
-            raise self.error(TOO_LONG.format(shown(item)), row, column.name)
+            raise self.error(TOO_LONG.format(short_repr(item)), row, column.name)
         again = items.is_duplicated()
         if again.any():
             row, item = items.filter(again).row(0)
-            raise self.error(f"item {shown(item)} {twice}", row, column.name)
+            raise self.error(f"item {short_repr(item)} {twice}", row, column.name)
 
     def at(self, rows: pl.DataFrame, bad: pl.Series, column: pl.Series, message: str) -> None:
         """Raise for the row of the batch that the first true entry of `bad` belongs to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from rankbench.kinds.table_check import TOO_LONG, TableCheck, too_long
-from rankbench.text import shown
+from rankbench.text import short_repr
 
 __all__ = ["SelectionsCheck"]
 
@@ -34,7 +34,7 @@ class SelectionsCheck(TableCheck):
             row = int(twice.arg_true()[0])
             names = lists[row].to_list()
             again = next(name for i, name in enumerate(names) if name in names[:i])
-            raise self.error(f"item {shown(again)} is shown twice in one list", row, column.name)
+            raise self.error(f"item {short_repr(again)} is shown twice in one list", row, column.name)
         return lists
 
     def positions(self, column: pl.Series, items: pl.Series) -> pl.Series:
@@ -81,7 +81,7 @@ class SelectionsCheck(TableCheck):
             long = too_long(cast)
             if long.any():
                 place = int(long.arg_true()[0])
-                raise self.error(TOO_LONG.format(shown(cast[place])), _row_of(words, place), column.name)
+                raise self.error(TOO_LONG.format(short_repr(cast[place])), _row_of(words, place), column.name)
         whole = cast.is_not_null()
         if entries.dtype.is_float():
             whole &= cast.cast(entries.dtype) == entries
@@ -89,7 +89,7 @@ class SelectionsCheck(TableCheck):
             place = int((~whole).arg_true()[0])
             row = _row_of(words, place)
             value = entries[place]
-            found = "an entry that is missing" if value is None else shown(value)
+            found = "an entry that is missing" if value is None else short_repr(value)
             raise self.error(f"the list must hold {wanted}, not {found}", row, column.name)
         return words.cast(pl.List(inner)).alias(column.name)
 

@@ -1,5 +1,5 @@
 """Compiled loops of empirical risk minimization; importing a module here imports numba."""
 
-from rankbench.runtime import prepare
+from rankbench.runtime import settle_runtime
 
-prepare()
+settle_runtime()

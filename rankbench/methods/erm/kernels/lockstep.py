@@ -18,7 +18,7 @@ from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
 from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, Path
 from rankbench.methods.erm.kernels.sampling import Judged, steps_by_query
 from rankbench.methods.erm.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
-from rankbench.methods.erm.kernels.uncounted import borrowed
+from rankbench.methods.erm.kernels.uncounted import uncounted
 
 __all__ = [
     "advance",
@@ -256,8 +256,8 @@ def advance(
     sums : Sums
         Targets are summed on the way.
     """
-    judged, table, columns, path = borrowed(judged), borrowed(table), borrowed(columns), borrowed(path)
-    scratch, sums = borrowed(scratch), borrowed(sums)
+    judged, table, columns, path = uncounted(judged), uncounted(table), uncounted(columns), uncounted(path)
+    scratch, sums = uncounted(scratch), uncounted(sums)
     at = 0
     for t in range(first, last + 1):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
@@ -296,8 +296,8 @@ def evaluate_fresh(
     means : ndarray of float64, shape (C,)
         Set to the mean over steps `first` to `last`, without the penalty.
     """
-    judged, table, columns, path = borrowed(judged), borrowed(table), borrowed(columns), borrowed(path)
-    scratch = borrowed(scratch)
+    judged, table, columns, path = uncounted(judged), uncounted(table), uncounted(columns), uncounted(path)
+    scratch = uncounted(scratch)
     means[:] = 0.0
     values = np.zeros(means.shape[0])
     for t in steps_by_query(judged.offsets, seed, first, last):

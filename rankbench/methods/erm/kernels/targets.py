@@ -16,7 +16,7 @@ from rankbench.methods.erm.kernels.sampling import (
     steps_by_query,
     undo_prefix,
 )
-from rankbench.methods.erm.kernels.uncounted import borrowed
+from rankbench.methods.erm.kernels.uncounted import uncounted
 
 __all__ = [
     "ROUNDING",
@@ -269,7 +269,7 @@ def complete_targets(judged: Judged, table: TargetTable, scratch: Scratch) -> No
 @njit(cache=True, nogil=True)
 def single_targets(judged: Judged, table: TargetTable, scratch: Scratch, out: NDArray[np.float64]) -> None:
     """Add the targets of every single judgment, over n_q, to the rows of `out`, shape (P, N), that have order 1."""
-    judged, table, scratch = borrowed(judged), borrowed(table), borrowed(scratch)
+    judged, table, scratch = uncounted(judged), uncounted(table), uncounted(scratch)
     for q in range(judged.items.shape[0] - 1):
         low, high = judged.items[q], judged.items[q + 1]
         first, last = judged.offsets[q], judged.offsets[q + 1]
@@ -327,7 +327,7 @@ def accumulate(
     The steps of a query keep their order, so that its sums are the same bytes as those of
     a pass in the order of the stream, but its data stay in cache.
     """
-    judged, table, scratch, sums = borrowed(judged), borrowed(table), borrowed(scratch), borrowed(sums)
+    judged, table, scratch, sums = uncounted(judged), uncounted(table), uncounted(scratch), uncounted(sums)
     for t in steps_by_query(judged.offsets, seed, 1, steps):
         q = draw_sample(judged, seed, t, longest, scratch, -1)
         fill_targets(judged, table, q, scratch)

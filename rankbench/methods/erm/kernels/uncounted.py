@@ -15,13 +15,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["borrowed"]
+__all__ = ["uncounted"]
 
 T = TypeVar("T")
 
 
 @intrinsic
-def _borrowed(typingctx: Any, arrays: Any) -> Any:
+def _uncounted(typingctx: Any, arrays: Any) -> Any:
     """Return a tuple whose arrays have no owner; other members are passed through.
 
     The caller must keep the original alive as long as the copy, or any slice of it, is
@@ -47,8 +47,8 @@ def _borrowed(typingctx: Any, arrays: Any) -> Any:
 
 if TYPE_CHECKING:
 
-    def borrowed(arrays: T) -> T:
-        """Return a tuple whose arrays have no owner; see `_borrowed`."""
+    def uncounted(arrays: T) -> T:
+        """Return a tuple whose arrays have no owner; see `_uncounted`."""
 
 else:
-    borrowed = _borrowed
+    uncounted = _uncounted

@@ -1,7 +1,7 @@
 """What a process is given to read, so that no other process can change it.
 
 Foreign code runs as the same user, so that whatever has a path in a folder can be written to,
-or replaced and put back. On Linux what is lent is a sealed file in memory: it has no path, and
+or replaced and put back. On Linux what is handed over is a sealed file in memory: it has no path, and
 the system itself refuses every change, for whoever asks.
 """
 
@@ -17,14 +17,14 @@ from typing import BinaryIO, TypeAlias
 
 from rankbench.scratch import scratch
 
-__all__ = ["Copies", "Lender", "Loan", "Sealed", "lender"]
+__all__ = ["CopiedFile", "FileForProcesses", "OpenedFile", "SealedFile", "file_for_processes"]
 
 Write: TypeAlias = Callable[[BinaryIO], object]
-"""Writes what is lent to a file."""
+"""Writes what is handed over to a file."""
 
 
 @dataclass(frozen=True)
-class Loan:
+class OpenedFile:
     """What one process is given.
 
     Attributes
@@ -39,15 +39,15 @@ class Loan:
     descriptors: tuple[int, ...] = ()
 
 
-class Lender(ABC):
-    """Lends the same bytes to many processes; none can change what another one is lent."""
+class FileForProcesses(ABC):
+    """Gives the same bytes to many processes; none can change what another one is given."""
 
     @abstractmethod
-    def lend(self) -> AbstractContextManager[Loan]:
-        """Lend to one process; the loan lasts as long as the context."""
+    def open_for_process(self) -> AbstractContextManager[OpenedFile]:
+        """Open it for one process, as long as the context lasts."""
 
 
-class Sealed(Lender):
+class SealedFile(FileForProcesses):
     """One file in memory that nobody can change any more, not even who made it: Linux.
 
     All processes map the same memory, so that there is one copy whatever their number.
@@ -70,34 +70,34 @@ class Sealed(Lender):
         fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
 
     @contextmanager
-    def lend(self) -> Iterator[Loan]:
-        """Lend the one file: by its descriptor, as it has no other name."""
+    def open_for_process(self) -> Iterator[OpenedFile]:
+        """Give the one file: by its descriptor, as it has no other name."""
         descriptor = self._file.fileno()
-        yield Loan(f"/proc/self/fd/{descriptor}", (descriptor,))
+        yield OpenedFile(f"/proc/self/fd/{descriptor}", (descriptor,))
 
 
-class Copies(Lender):
+class CopiedFile(FileForProcesses):
     """A file of its own for each process, which is all that it can change by writing to what it was given.
 
     Parameters
     ----------
     write : callable
-        Called for every loan.
+        Called for every process.
     """
 
     def __init__(self, write: Write) -> None:
         self._write = write
 
     @contextmanager
-    def lend(self) -> Iterator[Loan]:
-        """Write a file and lend it; it is removed afterwards."""
+    def open_for_process(self) -> Iterator[OpenedFile]:
+        """Write a file and give it; it is removed afterwards."""
         with scratch() as folder:
-            path = folder / "lent"
+            path = folder / "given"
             with path.open("wb") as file:
                 self._write(file)
-            yield Loan(str(path))
+            yield OpenedFile(str(path))
 
 
-def lender(write: Write) -> Lender:
-    """Return the safest lender that this system has."""
-    return Sealed(write) if sys.platform == "linux" else Copies(write)
+def file_for_processes(write: Write) -> FileForProcesses:
+    """Return the safest such file that this system has."""
+    return SealedFile(write) if sys.platform == "linux" else CopiedFile(write)

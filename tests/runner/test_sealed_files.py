@@ -1,4 +1,4 @@
-"""What a process is lent: nobody can change it for another one."""
+"""What a process is given: nobody can change it for another one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rankbench.runner.lending import Copies, Lender, Sealed
+from rankbench.runner.sealed_files import CopiedFile, FileForProcesses, SealedFile
 
 WORDS = b"what all are given" * 1000
 
@@ -70,40 +70,40 @@ ATTACKS = [map_and_write, write, shorten, lengthen, replace, link, remove, make_
 @linux
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_nothing_changes_a_sealed_file(attack: Callable[[str], None]) -> None:
-    lent = Sealed(lambda file: file.write(WORDS))
-    with lent.lend() as loan:
-        descriptor = int(loan.place.rpartition("/")[2])
+    held_file = SealedFile(lambda file: file.write(WORDS))
+    with held_file.open_for_process() as one:
+        descriptor = int(one.place.rpartition("/")[2])
         os.fchmod(descriptor, 0o700)
-        with open(loan.place, "rb") as file:
+        with open(one.place, "rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         with pytest.raises(OSError, match=r"not permitted|denied|No such|Invalid|busy"):
-            attack(loan.place)
+            attack(one.place)
         assert bytes(mapped) == WORDS
-        assert Path(loan.place).read_bytes() == WORDS
+        assert Path(one.place).read_bytes() == WORDS
 
 
 @pytest.mark.parametrize("attack", ATTACKS[:-1])
 def test_a_copy_is_of_one_process(attack: Callable[[str], None]) -> None:
-    lent = Copies(lambda file: file.write(WORDS))
-    with lent.lend() as first, lent.lend() as second:
+    held_file = CopiedFile(lambda file: file.write(WORDS))
+    with held_file.open_for_process() as first, held_file.open_for_process() as second:
         attack(first.place)
         assert Path(second.place).read_bytes() == WORDS
-        with lent.lend() as third:
+        with held_file.open_for_process() as third:
             assert Path(third.place).read_bytes() == WORDS
     assert not Path(second.place).exists()
 
 
-@pytest.mark.parametrize("kind", [pytest.param(Sealed, marks=linux), Copies])
-def test_a_process_that_inherits_reads_it(kind: type[Lender]) -> None:
-    lent = kind(lambda file: file.write(WORDS))
+@pytest.mark.parametrize("kind", [pytest.param(SealedFile, marks=linux), CopiedFile])
+def test_a_process_that_inherits_reads_it(kind: type[FileForProcesses]) -> None:
+    held_file = kind(lambda file: file.write(WORDS))
     for _ in range(2):
         with ExitStack() as held:
-            loans = [held.enter_context(lent.lend()) for _ in range(2)]
+            opened = [held.enter_context(held_file.open_for_process()) for _ in range(2)]
             code = "import sys, pathlib; sys.stdout.buffer.write(pathlib.Path(sys.argv[1]).read_bytes())"
-            for loan in loans:
+            for one in opened:
                 done = subprocess.run(
-                    [sys.executable, "-c", code, loan.place],
-                    pass_fds=loan.descriptors,
+                    [sys.executable, "-c", code, one.place],
+                    pass_fds=one.descriptors,
                     capture_output=True,
                     check=True,
                 )
