@@ -7,10 +7,10 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from rankbench.counts.source import open_source
-from rankbench.ranking.load import load_log
 
+from rankbench.counts.log_source import open_source
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.ranking.log_loading import load_log
 from rankbench.ranking.rank import rank
 
 
