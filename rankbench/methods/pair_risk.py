@@ -19,7 +19,7 @@ from rankbench.optimizers.finite import finite
 from rankbench.optimizers.hinge_dual import HingeRisk
 from rankbench.optimizers.newton import Newton
 from rankbench.optimizers.problems import Gram, PairwiseProblem
-from rankbench.surrogates.pairwise_logistic import PairwiseLogistic
+from rankbench.surrogates.pairwise import PairwiseLogistic
 
 __all__ = ["PairRisk"]
 

@@ -8,12 +8,16 @@ from rankbench.surrogates.cross_entropy import CrossEntropy, ListNet
 from rankbench.surrogates.linear import Linear, LinearPower, ValueRegularized
 from rankbench.surrogates.order_preserving import OrderPreserving, OrderPreservingERR
 from rankbench.surrogates.order_preserving_as_printed import OrderPreservingAsPrinted
-from rankbench.surrogates.pairwise import Pairwise
-from rankbench.surrogates.pairwise_exponential import PairwiseExponential
-from rankbench.surrogates.pairwise_hinge import PairwiseHinge
-from rankbench.surrogates.pairwise_logistic import PairwiseLogistic
-from rankbench.surrogates.pairwise_squared import PairwiseSquared
-from rankbench.surrogates.pairwise_squared_hinge import PairwiseSquaredHinge
+from rankbench.surrogates.pairwise import (
+    Pairwise,
+    PairwiseExponential,
+    PairwiseFormula,
+    PairwiseHinge,
+    PairwiseLogistic,
+    PairwiseSquared,
+    PairwiseSquaredHinge,
+)
+from rankbench.surrogates.phi import PhiFormula
 from rankbench.surrogates.regression import Regression
 
 __all__ = [
@@ -26,10 +30,12 @@ __all__ = [
     "OrderPreservingERR",
     "Pairwise",
     "PairwiseExponential",
+    "PairwiseFormula",
     "PairwiseHinge",
     "PairwiseLogistic",
     "PairwiseSquared",
     "PairwiseSquaredHinge",
+    "PhiFormula",
     "Regression",
     "ValueRegularized",
 ]

@@ -15,10 +15,12 @@ from rankbench.kinds.exact import ExactScores, ExactSurrogate, pairwise_terms
 from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.satisfaction import SatisfactionName, exact_satisfaction, satisfaction
 from rankbench.surrogates.normalized import GainShares
-from rankbench.surrogates.pairwise import Pairwise
-from rankbench.surrogates.pairwise_exponential import PairwiseExponential
-from rankbench.surrogates.pairwise_logistic import PairwiseLogistic
-from rankbench.surrogates.pairwise_squared_hinge import PairwiseSquaredHinge
+from rankbench.surrogates.pairwise import (
+    PairwiseExponential,
+    PairwiseFormula,
+    PairwiseLogistic,
+    PairwiseSquaredHinge,
+)
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
@@ -29,7 +31,7 @@ PhiName: TypeAlias = Literal["logistic", "exponential", "squared-hinge"]
 """phi(t): ``log(1 + e^-t)``, ``e^-t`` or ``max(0, 1 - t)^2``: convex, differentiable, not increasing, phi'(0) < 0."""
 
 
-PHIS: dict[PhiName, Pairwise] = {
+PHIS: dict[PhiName, PairwiseFormula] = {
     "logistic": PairwiseLogistic(),
     "exponential": PairwiseExponential(),
     "squared-hinge": PairwiseSquaredHinge(),
@@ -88,9 +90,10 @@ class OrderPreservingFamily(ScoreSurrogate):
     def gradient_kernel(self) -> Kernel:
         """Return the compiled `value_and_gradient`, O(m^2)."""
         from rankbench.kernels.signatures import Kernel
-        from rankbench.surrogates.kernels.order_preserving import PHI_CODES, value_and_gradient
+        from rankbench.surrogates.kernels.order_preserving import value_and_gradient
 
-        return Kernel(value_and_gradient, np.array([float(PHI_CODES[self.phi])]))
+        formula = PHIS[self.phi].formula
+        return Kernel(value_and_gradient(formula.phi, formula.dphi))
 
 
 class OrderPreserving(OrderPreservingFamily, GainShares):

@@ -18,7 +18,7 @@ from rankbench.methods.erm.kernels import lockstep as loop
 from rankbench.methods.erm.lockstep import Lockstep
 from rankbench.plugin import manager
 from rankbench.plugin.registry import Origin
-from rankbench.surrogates.pairwise_squared import PairwiseSquared
+from rankbench.surrogates.pairwise import PairwiseSquared
 
 __all__ = ["block"]
 

@@ -16,8 +16,7 @@ from rankbench.kinds.method import Method
 from rankbench.optimizers.hinge_dual import HingeDual, HingeRisk
 from rankbench.optimizers.pair_differences import PairDifferences
 from rankbench.optimizers.problems import PairwiseProblem
-from rankbench.surrogates.pairwise_hinge import PairwiseHinge
-from rankbench.surrogates.pairwise_logistic import PairwiseLogistic
+from rankbench.surrogates.pairwise import PairwiseHinge, PairwiseLogistic
 
 
 def drawn(seed, pairs=400, d=5, items=60):

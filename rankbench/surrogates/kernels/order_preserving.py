@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.kernels.formulas import Formula, looped
 from rankbench.kernels.satisfaction import satisfied
 from rankbench.kernels.signatures import GRADIENT, TARGET
 
-__all__ = ["PHI_CODES", "satisfaction_target", "value_and_gradient"]
-
-LOGISTIC, EXPONENTIAL, SQUARED_HINGE = 0, 1, 2
-PHI_CODES = {"logistic": LOGISTIC, "exponential": EXPONENTIAL, "squared-hinge": SQUARED_HINGE}
+__all__ = ["satisfaction_target", "value_and_gradient"]
 
 
 @njit(TARGET, cache=True, nogil=True)
@@ -29,15 +28,18 @@ def satisfaction_target(
         target[i] = satisfied(scores[i], params[0], params[1])
 
 
-@njit(GRADIENT, cache=True, nogil=True)
-def value_and_gradient(
+@cache
+def value_and_gradient(phi: Formula, dphi: Formula) -> Any:
+    """Return the kernel (`GRADIENT`) of ``sum_j w_j sum_l phi(alpha_j - alpha_l)``, phi and its derivative given."""
+    return looped(_pushes, GRADIENT, phi=phi, dphi=dphi)
+
+
+def _pushes(
     alpha: NDArray[np.float64],
     target: NDArray[np.float64],
     params: NDArray[np.float64],
     gradient: NDArray[np.float64],
 ) -> float:
-    """Return ``sum_j w_j sum_l phi(alpha_j - alpha_l)`` and write its gradient; `params` is the code of phi."""
-    code = int(params[0])
     m = alpha.shape[0]
     value = 0.0
     gradient[:] = 0.0
@@ -48,18 +50,8 @@ def value_and_gradient(
         row, pull = 0.0, 0.0
         for i in range(m):
             t = alpha[j] - alpha[i]
-            if code == LOGISTIC:
-                e = math.exp(-abs(t))
-                row += max(-t, 0.0) + math.log1p(e)
-                slope = -(e if t > 0.0 else 1.0) / (1.0 + e)
-            elif code == EXPONENTIAL:
-                e = math.exp(-t)
-                row += e
-                slope = -e
-            else:
-                short = max(1.0 - t, 0.0)
-                row += short * short
-                slope = -2.0 * short
+            row += phi(t)  # type: ignore[name-defined]  # noqa: F821
+            slope = dphi(t)  # type: ignore[name-defined]  # noqa: F821
             pull += slope
             gradient[i] -= weight * slope
         value += weight * row

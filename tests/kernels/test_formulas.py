@@ -1,0 +1,107 @@
+import math
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankbench.kernels.formulas import elementwise, looped
+from rankbench.kernels.signatures import GRADIENT
+from rankbench.plugin.component_description import compiled
+from rankbench.surrogates import PairwiseFormula, PhiFormula
+from rankbench.surrogates.kernels.order_preserving import value_and_gradient
+
+
+def huber(t):
+    return np.where(t < 0, 0.5 - t, 0.5 * np.square(np.maximum(1 - t, 0.0)))
+
+
+def smoothed(t):
+    """The hinge rounded off between 0 and 1, without a choice."""
+    return 0.5 * np.square(np.maximum(1.0 - np.maximum(t, 0.0), 0.0)) + np.maximum(-t, 0.0)
+
+
+def smoothed_slope(t):
+    return -np.maximum(1.0 - np.maximum(t, 0.0), 0.0) * (t > 0) - (t <= 0)
+
+
+class Smoothed(PairwiseFormula):
+    """The smoothed hinge: nothing but its formula."""
+
+    name: ClassVar[str] = "pairwise-smoothed"
+    source: ClassVar[str] = "test"
+    properties: ClassVar[frozenset[str]] = frozenset({"convex", "shift-invariant", "equivariant"})
+    formula: ClassVar[PhiFormula] = PhiFormula(smoothed, smoothed_slope)
+
+
+class Another(Smoothed):
+    """A phi of its own, of which the inherited formula says nothing."""
+
+    name: ClassVar[str] = "pairwise-another"
+
+    def phi(self, margin):
+        return 2 * np.square(margin)
+
+
+@given(st.lists(st.floats(-50, 50), max_size=30))
+@settings(max_examples=30, deadline=None)
+def test_a_formula_alone_gives_both_forms(margins):
+    t, it = np.array(margins, dtype=np.float64), Smoothed()
+    np.testing.assert_allclose(it.phi(t), huber(t), rtol=1e-14)
+    assert compiled(Smoothed)
+    for kernel, form in zip(it.phi_kernels(), (it.phi, it.dphi, None), strict=True):
+        if form is None:
+            assert kernel is None
+            continue
+        out = np.full(len(t), np.nan)
+        kernel.function(t, kernel.params, out)
+        np.testing.assert_allclose(out, form(t), rtol=1e-15)
+    with pytest.raises(TypeError, match="not twice differentiable"):
+        it.ddphi(t)
+
+
+def test_a_phi_of_ones_own_has_no_compiled_form_of_the_inherited_formula():
+    assert Another().phi_kernels() is None
+
+
+def test_a_formula_must_be_declared():
+    class Nothing(PairwiseFormula):
+        """Without."""
+
+        name: ClassVar[str] = "pairwise-nothing"
+        source: ClassVar[str] = "test"
+
+    assert Nothing.defect() == "it declares no formula, a PhiFormula"
+    assert Smoothed.defect() == ""
+
+
+def test_a_formula_is_compiled_once():
+    assert elementwise(smoothed) is elementwise(smoothed)
+    assert elementwise(smoothed) is not elementwise(smoothed_slope)
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=8), st.data())
+@settings(max_examples=30, deadline=None)
+def test_value_and_gradient_of_a_sum_over_pairs_are_made_of_phi_and_dphi(alpha, data):
+    m = len(alpha)
+    weights = data.draw(st.lists(st.sampled_from([0.0, 0.5, 3.0]), min_size=m, max_size=m))
+    kernel, gradient = value_and_gradient(smoothed, smoothed_slope), np.full(m, np.nan)
+    value = kernel(np.array(alpha), np.array(weights), np.zeros(0), gradient)
+    pairs = [(j, i) for j in range(m) for i in range(m)]
+    assert value == pytest.approx(math.fsum(weights[j] * float(huber(alpha[j] - alpha[i])) for j, i in pairs))
+    slopes = np.zeros(m)
+    for j, i in pairs:
+        slope = weights[j] * float(smoothed_slope(np.array(alpha[j] - alpha[i])))
+        slopes[j] += slope
+        slopes[i] -= slope
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-12, atol=1e-12)
+
+
+def test_loops_of_two_formulas_are_two_functions():
+    def loop(alpha, target, params, gradient):
+        return phi(alpha[0])  # noqa: F821
+
+    one, two = (looped(loop, GRADIENT, phi=formula) for formula in (smoothed, smoothed_slope))
+    at, none = np.array([-2.0]), np.zeros(0)
+    assert (one(at, none, none, none), two(at, none, none, none)) == (2.5, -1.0)
