@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import rankbench
 from rankbench.certify.verifying import verify
 from rankbench.cli import main
-from rankbench.surrogates.pairwise_squared import PairwiseSquared
+from rankbench.surrogates.pairwise import PairwiseSquared
 
 
 class Theirs(PairwiseSquared):
