@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Self, get_args
 
 from rankbench.certify.classes import decidable
 from rankbench.certify.laws import Law, NoiseClass
-from rankbench.certify.probe import probe
+from rankbench.certify.probe import Probed, probe
 from rankbench.certify.search import draws
 from rankbench.certify.seen import EXACT_AGGREGATORS, Aggregated, ExactRisk, exact_risk, seen_law
 from rankbench.certify.truth import TrueLoss, true_loss
 from rankbench.certify.writing import read_law
-from rankbench.errors import SpecError
+from rankbench.errors import PluginError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.surrogate import PairwiseSurrogate, Surrogate
@@ -26,6 +27,9 @@ SHORT_LOSSES = {"pairwise": "pairwise-disagreement", "ndcg": "ndcg", "err": "err
 
 PROBED = 3
 """Laws on which a surrogate is looked at before anything is proved of it."""
+
+
+SOME_WEIGHTS = (Fraction(1, 3), Fraction(1), Fraction(2), Fraction(7))
 
 
 @dataclass(frozen=True)
@@ -98,11 +102,11 @@ class Asked:
         """Whether the surrogate declares that only differences of scores matter."""
         return "shift-invariant" in self.surrogate.properties
 
-    def probe(self) -> None:
+    def probe(self) -> Probed:
         """Refuse a surrogate that breaks its promises, see `rankbench.certify.probe.probe`."""
         some = draws(self.loss.graphs, self.noise, self.items, 12345)
         taken = [next(some) for _ in range(PROBED)]
-        probe(self.surrogate, [seen_law(law, self.aggregated) for law in taken], self.loss)
+        return probe(self.surrogate, [seen_law(law, self.aggregated) for law in taken], self.loss)
 
     def exact(self, seen: Law) -> ExactRisk | None:
         """Return the surrogate's risk in exact numbers, of what it sees; None if it does not state itself so."""
@@ -111,7 +115,13 @@ class Asked:
         return exact_risk(self.surrogate, seen, self.loss)
 
     def decidable(self) -> bool:
-        """Return whether the whole class can be decided, see `rankbench.certify.classes`."""
+        """Return whether the whole class can be decided, see `rankbench.certify.classes`.
+
+        Raises
+        ------
+        PluginError
+            The surrogate's rule says that it is linear in the graph, and it is not.
+        """
         if not (self.loss.graphs and isinstance(self.surrogate, PairwiseSurrogate)):
             return False
         name = "" if self.aggregated is None else self.aggregated.aggregator.name
@@ -119,6 +129,10 @@ class Asked:
         plain = not getattr(self.loss.loss, "normalize", False)
         rule = self.surrogate.exact_rule() or {}
         linear = self.surrogate.linear and rule.get("rule") == "weighted" and rule.get("power") == 1
+        if linear and any(self.surrogate.exact_edge(weight) != (weight, Fraction(0)) for weight in SOME_WEIGHTS):
+            raise PluginError(
+                f"surrogate {self.surrogate} says by its rule that edges enter as they are, and makes others of them"
+            )
         return whole and plain and decidable(self.surrogate.exact_phi(), linear, name, self.items)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rankbench.certify.laws import Law, law_from_json
-from rankbench.certify.words import NOISE_WORDS, loss_name, paragraph, surrogate_name
+from rankbench.certify.words import NOISE_WORDS, loss_name, paragraph, surrogate_name, undecided
 
 __all__ = ["Certificate"]
 
@@ -79,9 +79,9 @@ class Certificate:
         searched = self.content.get("searched", {})
         label = self.verdict
         if self.verdict == "NO_COUNTEREXAMPLE_FOUND":
-            label += f"({searched['laws']} laws, {searched['sampler']})"
+            label += f"({searched['laws']:,} distributions: {searched['sampler']})"
         if self.verdict == "INCONCLUSIVE":
-            label += f"({searched.get('margin', '0')})"
+            label += f"({undecided(self.content)})"
         if self.verdict == "CONSISTENT":
             label += f"({NOISE_WORDS[self.content['noise']]})"
         return label if self.rigorous else f"{label}, numerical"

@@ -45,6 +45,9 @@ BOUNDARIES = 12
 """Equalities that are found before the search for a strict inequality is given up."""
 
 
+MOST_UNDECIDED = 0.02
+"""Share of laws that could not be decided, up to which a search is said to have found nothing."""
+
 BATCH = 100
 """Laws that are screened together."""
 
@@ -123,10 +126,13 @@ class _Question(Asked):
 
     def answer(self, seconds: float, laws: int | None, mu: object) -> Certificate:
         """Decide the law that is given, or search."""
-        self.probe()
+        probed = self.probe()
         if mu is not None:
-            return self._given(read_law(mu, self.items))
-        return self._search(time.monotonic() + seconds, seconds, laws)
+            found = self._given(read_law(mu, self.items))
+        else:
+            found = self._search(time.monotonic() + seconds, seconds, laws)
+        probed.again()
+        return found
 
     def _given(self, law: Law) -> Certificate:
         if law.of_graphs != self.loss.graphs:
@@ -215,6 +221,8 @@ class _Question(Asked):
             return self._certificate(PointFinding("INCONCLUSIVE", 0.0), None, None, searched)
         if laws is None:
             searched["budget"] = f"{seconds:g}s"
+        if inconclusive > MOST_UNDECIDED * count:
+            return self._certificate(PointFinding("INCONCLUSIVE", 0.0), None, None, searched)
         return self._claims_nothing("NO_COUNTEREXAMPLE_FOUND", searched)
 
     def _searched(self, count: int, inconclusive: int) -> dict[str, Any]:
@@ -287,7 +295,8 @@ class _Question(Asked):
         if law is None or finding.verdict == "INCONCLUSIVE":
             arithmetic = "exact" if law is None else "numerical" if exact is None else "interval"
             content = self._frame("INCONCLUSIVE", arithmetic)
-            content |= {"mu": law.to_json() if law else [], "searched": {**searched, "margin": f"{finding.margin:.6g}"}}
+            margin = {"margin": f"{finding.margin:.6g}"} if law else {}
+            content |= {"mu": law.to_json() if law else [], "searched": {**searched, **margin}}
             return checked(Certificate(content))
         rational = exact is not None and all(phi.exact for phi in exact.phis) and not exact.risk.entropy
         content = self._frame(finding.verdict, "numerical" if exact is None else "exact" if rational else "interval")

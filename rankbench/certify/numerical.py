@@ -59,16 +59,18 @@ class NumericalFinding:
     gap: Fraction = Fraction(0)
 
 
-def lowest(risk: Risk, m: int, shift_invariant: bool, order: Sequence[int] | None = None, tilt: float = 0.0) -> Vector:
-    """Return where the risk is least, on the cone of an order or anywhere, shape (m,)."""
+def lowest(
+    risk: Risk, m: int, shift_invariant: bool, order: Sequence[int] | None = None, tilt: float = 0.0, far: float = FAR
+) -> Vector:
+    """Return where the risk is least, on the cone of an order or anywhere, as far as `far`, shape (m,)."""
     from scipy.optimize import minimize
 
     basis = np.eye(m) if order is None else cone_basis(order)
     slope = np.zeros(m)
-    bounds = [(-FAR, FAR)] * m
+    bounds = [(-far, far)] * m
     if order is not None:
         slope[1:] = tilt
-        bounds = [(-FAR, FAR) if not shift_invariant else (0.0, 0.0), *[(0.0, FAR)] * (m - 1)]
+        bounds = [(-far, far) if not shift_invariant else (0.0, 0.0), *[(0.0, far)] * (m - 1)]
 
     def moved(z: Vector) -> tuple[float, Vector]:
         value, gradient = risk(basis @ z)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.certify.floats import float_risk
 from rankbench.certify.laws import Law
+from rankbench.certify.newton import FAR
+from rankbench.certify.numerical import lowest
 from rankbench.certify.seen import exact_risk, setting_of
 from rankbench.certify.truth import TrueLoss
 from rankbench.errors import PluginError
 from rankbench.kinds.surrogate import Surrogate
 from rankbench.theory.risks import Risk, surrogate_risk
 
-__all__ = ["probe", "risk_of"]
+__all__ = ["Probed", "probe", "risk_of"]
 
 Vector = NDArray[np.float64]
 
@@ -23,13 +28,53 @@ POINTS = 12
 NEAR = 1e-6
 """Relative difference that rounding may make."""
 
+LINES = 6
+"""Straight lines along which a surrogate is followed, as far as the search goes."""
+
+PLACES = np.array([0.0, *(s * r for s in (1.0, -1.0) for r in (0.3, 1, 2, 3, 5, 7, 10, 15, 20, 30, 45, FAR))])
+"""On a line; beside each is another place, so that a slope is compared with a difference."""
+
+BESIDE = 1e-5
+
+
+@dataclass(frozen=True)
+class Probed:
+    """What a surrogate answered, to be asked again when all is done.
+
+    Attributes
+    ----------
+    name : str
+    risks : tuple of Risk
+    points : tuple of ndarray of float64, shape (m,)
+    values : tuple of ndarray of float64
+        Of each risk, at the points.
+    """
+
+    name: str
+    risks: tuple[Risk, ...]
+    points: tuple[Vector, ...]
+    values: tuple[Vector, ...]
+
+    def again(self) -> None:
+        """Ask again.
+
+        Raises
+        ------
+        PluginError
+            The surrogate answers differently than before.
+        """
+        for risk, values in zip(self.risks, self.values, strict=True):
+            for alpha, value in zip(self.points, values, strict=True):
+                if (now := risk(alpha)[0]) != value:
+                    raise _fickle(self.name, float(value), now, alpha)
+
 
 def risk_of(surrogate: Surrogate, seen: Law, loss: TrueLoss) -> Risk:
     """Return the surrogate's risk as it computes it itself, in double precision."""
     return surrogate_risk(surrogate, setting_of(seen), loss.loss)
 
 
-def probe(surrogate: Surrogate, seen: list[Law], loss: TrueLoss) -> None:
+def probe(surrogate: Surrogate, seen: list[Law], loss: TrueLoss) -> Probed:
     """Refuse a surrogate that cannot be certified.
 
     Raises
@@ -42,18 +87,22 @@ def probe(surrogate: Surrogate, seen: list[Law], loss: TrueLoss) -> None:
     rng = np.random.default_rng(0)
     name, m = str(surrogate), seen[0].items
     points = [rng.normal(0.0, scale, m) for scale in (0.3, 1.0, 3.0) for _ in range(POINTS // 3)]
-    tables = []
+    risks, tables = [], []
     for law in seen:
         risk = risk_of(surrogate, law, loss)
         again = risk_of(surrogate, law, loss)
         values = _values(name, risk, again, points)
         _check_gradient(name, risk, points)
         _check_convex(name, risk, points, values)
+        _check_lines(name, risk, m)
         _check_bounded(name, risk, m)
         _check_exact(surrogate, law, loss, points, values)
-        tables.append(values - values[0])
-    if len(tables) > 1 and all(np.allclose(table, tables[0], rtol=1e-12, atol=1e-12) for table in tables):
+        risks.append(risk)
+        tables.append(values)
+    changes = [values - values[0] for values in tables]
+    if len(changes) > 1 and all(np.allclose(change, changes[0], rtol=1e-12, atol=1e-12) for change in changes):
         raise PluginError(f"surrogate {name} ignores the structure: it is the same function of alpha for all of them")
+    return Probed(name, tuple(risks), tuple(points), tuple(tables))
 
 
 def _values(name: str, risk: Risk, again: Risk, points: list[Vector]) -> Vector:
@@ -63,7 +112,7 @@ def _values(name: str, risk: Risk, again: Risk, points: list[Vector]) -> Vector:
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             raise PluginError(f"surrogate {name} is {value} with gradient {gradient} at alpha = {_shown(alpha)}")
         if value != other or not np.array_equal(gradient, other_gradient):
-            raise PluginError(f"surrogate {name} answers {value!r} and then {other!r} for alpha = {_shown(alpha)}")
+            raise _fickle(name, value, other, alpha)
         found.append(value)
     return np.array(found)
 
@@ -101,10 +150,44 @@ def _check_convex(name: str, risk: Risk, points: list[Vector], values: Vector) -
                     )
 
 
+def _fickle(name: str, value: float, other: float, alpha: Vector) -> PluginError:
+    return PluginError(f"surrogate {name} answers {value!r} and then {other!r} for alpha = {_shown(alpha)}")
+
+
+def _check_lines(name: str, risk: Risk, m: int) -> None:
+    """Follow some straight lines: between two places a convex function rises by no less than the slope at the first
+    says, and by no more than that at the second.
+    """  # noqa: D205
+    rng = np.random.default_rng(2)
+    for at in range(LINES):
+        direction = rng.normal(0.0, 1.0, m) if at else np.eye(m)[0] - np.eye(m)[1]
+        direction /= np.abs(direction).max()
+        places = np.sort(np.concatenate([PLACES, PLACES + BESIDE]))
+        with np.errstate(over="ignore", invalid="ignore"):
+            answers = [risk(place * direction) for place in places]
+        values = np.array([value for value, _ in answers])
+        slopes = np.array([float(gradient @ direction) for _, gradient in answers])
+        if np.isnan(values).any():
+            raise PluginError(
+                f"surrogate {name} is nan at alpha = {_shown(places[np.isnan(values).argmax()] * direction)}"
+            )
+        for i, j in itertools.pairwise(np.flatnonzero(np.isfinite(values) & np.isfinite(slopes))):
+            step = places[j] - places[i]
+            rise = (values[j] - values[i]) / step
+            rounding = 1e-14 * max(1.0, abs(values[i]), abs(values[j])) / step
+            room = rounding + 1e-8 * (1.0 + max(abs(slopes[i]), abs(slopes[j])))
+            if not slopes[i] - room <= rise <= slopes[j] + room:
+                raise PluginError(
+                    f"surrogate {name} is not convex with the gradient that it says: from alpha = "
+                    f"{_shown(places[i] * direction)} to {_shown(places[j] * direction)} its slope goes from "
+                    f"{slopes[i]:.9g} to {slopes[j]:.9g}, and that of the chord is {rise:.9g}"
+                )
+
+
 def _check_bounded(name: str, risk: Risk, m: int) -> None:
-    directions = [sign * np.eye(m)[i] for i in range(m) for sign in (1.0, -1.0)]
-    directions += [np.eye(m)[i] - np.eye(m)[j] for i in range(m) for j in range(m) if i != j]
-    for direction in directions:
+    directions = [np.array(signs) for signs in itertools.product((0.0, 1.0, -1.0), repeat=m) if any(signs)]
+    downhill = _downhill(risk, m)
+    for direction in directions if downhill is None else [*directions, downhill]:
         with np.errstate(over="ignore", invalid="ignore"):
             near, far = risk(1e3 * direction)[0], risk(1e4 * direction)[0]
         if far < near - 1e-3 * (1.0 + abs(near)):
@@ -112,6 +195,17 @@ def _check_bounded(name: str, risk: Risk, m: int) -> None:
                 f"surrogate {name} is not bounded below: along {_shown(direction)} it falls from {near:.6g} at a "
                 f"distance of 1,000 to {far:.6g} at 10,000"
             )
+
+
+def _downhill(risk: Risk, m: int) -> Vector | None:
+    """Return where the risk goes down from its least point in a box to that in a larger one, if that is at an edge."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = lowest(risk, m, False)
+        if np.abs(near).max() < FAR:
+            return None
+        way: Vector = lowest(risk, m, False, far=100 * FAR) - near
+    longest = float(np.abs(way).max())
+    return way / longest if np.isfinite(longest) and longest > FAR else None
 
 
 def _check_exact(surrogate: Surrogate, law: Law, loss: TrueLoss, points: list[Vector], values: Vector) -> None:

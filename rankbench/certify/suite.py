@@ -178,7 +178,7 @@ def _page(rows: list[tuple[str, ...]]) -> str:
         ]
         for surrogate, aggregator, _, noise, items, verdict, gap, arithmetic, laws, file in shown:
             name = f"`{surrogate}`" + (f" on `{aggregator}`" if aggregator else "")
-            counted = f" ({laws} laws)" if verdict == "NO_COUNTEREXAMPLE_FOUND" else ""
+            counted = f" ({laws} distributions)" if verdict == "NO_COUNTEREXAMPLE_FOUND" else ""
             lines.append(f"| {name} | {noise} | {items} | [{verdict}]({file}){counted} | {gap} | {arithmetic} |")
         lines.append("")
     return "\n".join(lines)

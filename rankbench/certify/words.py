@@ -21,6 +21,7 @@ __all__ = [
     "right_orders",
     "shown",
     "surrogate_name",
+    "undecided",
 ]
 
 NOISE_WORDS = {"low": "low noise", "dag": "mean preferences without cycles", "any": "any mean preferences"}
@@ -53,23 +54,24 @@ def difference_edges(law: Law) -> dict[tuple[int, int], Fraction]:
 
 def paragraph(content: Content) -> str:
     """Return what was found, in a paragraph."""
-    noise = NOISE_WORDS[content["noise"]] if content["loss"]["name"] == "pairwise" else "any law of grades"
+    noise = NOISE_WORDS[content["noise"]] if content["loss"]["name"] == "pairwise" else "any distribution of grades"
     subject = f"{surrogate_name(content)} for {loss_name(content)}, {content['items']} items, {noise}"
     verdict, searched = content["verdict"], content.get("searched", {})
     if verdict == "NO_COUNTEREXAMPLE_FOUND":
+        count = searched["inconclusive"]
+        left = f"; {count:,} of them were too close to call" if count else ""
         return (
-            f"{subject}: no counterexample was found among {searched['laws']:,} laws ({searched['sampler']}, seed "
-            f"{content['seed']}). That is no proof that there is none."
+            f"{subject}: no counterexample was found among {searched['laws']:,} distributions ({searched['sampler']}, "
+            f"seed {content['seed']}){left}. That is no proof that there is none."
         )
     if verdict == "CONSISTENT":
         return (
-            f"{subject}: consistent. Minimizing the surrogate's risk orders the items rightly whatever the law of this "
-            f"class. The proof has {len(content['cells']['proofs']):,} cells, each a system of linear inequalities "
-            f"without a solution."
+            f"{subject}: consistent. Minimizing the surrogate's risk orders the items rightly, whatever the "
+            f"distribution in this class. The proof has {len(content['cells']['proofs']):,} cells, each a system of "
+            f"linear inequalities without a solution."
         )
     if verdict == "INCONCLUSIVE":
-        left = f"; {searched['cells_left']:,} cells are left" if "cells_left" in searched else ""
-        return f"{subject}: nothing was decided (margin {searched.get('margin', '0')}){left}."
+        return f"{subject}: nothing was decided ({undecided(content)})."
     law = law_from_json(content["mu"], content["items"])
     gap, least = float(Fraction(content["gap"])), float(Fraction(content["alpha_value"]))
     parts = [f"{subject}: {_HEADLINES[verdict]}", _law_in_words(law)]
@@ -98,10 +100,20 @@ def paragraph(content: Content) -> str:
     return " ".join(parts)
 
 
+def undecided(content: Content) -> str:
+    """Return what kept a question from being decided."""
+    searched = content["searched"]
+    if content["mu"]:
+        return f"margin {searched['margin']}"
+    if "cells_left" in searched:
+        return f"{searched['cells_left']:,} cells of the proof are left"
+    return f"{searched['inconclusive']:,} of {searched['laws']:,} distributions too close to call"
+
+
 _HEADLINES = {
     "VIOLATION": "not consistent.",
     "VIOLATION_BOUNDARY": "not consistent, at the boundary.",
-    "CONSISTENT_AT_MU": "consistent under this one law (which says nothing of others).",
+    "CONSISTENT_AT_MU": "consistent under this one distribution (which says nothing of others).",
 }
 
 

@@ -20,7 +20,7 @@ from rankbench.certify.laws import Law, law_from_json
 from rankbench.certify.seen import ExactRisk
 from rankbench.certify.truth import Order
 from rankbench.digest import distribution_of
-from rankbench.errors import InputError, RankbenchError, SpecError
+from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
 from rankbench.kinds.surrogate import Surrogate
 
 __all__ = ["checked", "linear_pieces", "order_of", "read_law", "seconds_of", "source_hash", "written_surrogate"]
@@ -83,10 +83,23 @@ def _known(written: object, items: int) -> int | None:
 
 
 def checked(certificate: Certificate) -> Certificate:
-    """Return a certificate that the checker accepts: the search does not vouch for itself."""
+    """Return a certificate that the checker accepts: the search does not vouch for itself.
+
+    Raises
+    ------
+    PluginError
+        It does not, and the surrogate is a plugin's, which may state itself otherwise than it computes.
+    RankbenchError
+        It does not, and the surrogate is rankbench's own.
+    """
     try:
         check(certificate.to_bytes())
     except Rejected as error:
+        surrogate = certificate.content["surrogate"]
+        if not surrogate["distribution"].startswith("rankbench "):
+            raise PluginError(
+                f"the checker rejects what surrogate {surrogate['name']} says of itself in exact numbers: {error}"
+            ) from None
         raise RankbenchError(
             f"the checker rejects a certificate that was just made, please report it: {error}"
         ) from None

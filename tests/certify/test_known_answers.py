@@ -138,7 +138,7 @@ def test_what_time_does_not_suffice_for_is_left():
     )
     assert certificate.verdict == "INCONCLUSIVE"
     assert 0 < certificate.content["searched"]["cells_left"] <= 74
-    assert "cells are left" in certificate.words()
+    assert "cells of the proof are left" in certificate.words()
     assert not check(certificate.to_bytes()).proved
 
 

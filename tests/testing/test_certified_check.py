@@ -39,8 +39,8 @@ class Raising(Wavy):
     ("surrogate", "said"),
     [
         ("pairwise-logistic", "VIOLATION for pairwise disagreement (low noise, 3 items)"),
-        ("linear", "NO_COUNTEREXAMPLE_FOUND(25 laws"),
-        ("regression", "NO_COUNTEREXAMPLE_FOUND(25 laws"),
+        ("linear", "NO_COUNTEREXAMPLE_FOUND(25 distributions"),
+        ("regression", "NO_COUNTEREXAMPLE_FOUND(25 distributions"),
         (Wavy(), "refused: "),
         (Raising(), "refused: "),
     ],

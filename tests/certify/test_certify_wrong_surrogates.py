@@ -1,0 +1,142 @@
+"""Surrogates that would make a wrong verdict: what is wrong far out, in one direction, or later on."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from certify_laws import THEOREM_2
+
+import rankbench
+from rankbench.errors import PluginError
+from rankbench.kinds.exact import ConvexPhi
+
+HINGE = ConvexPhi(((Fraction(1), (Fraction(1), Fraction(-1))), (None, (Fraction(0),))))
+
+
+class Softplus(rankbench.PairwiseSurrogate):
+    """``log(1 + e^(1 - t))``."""
+
+    name: ClassVar[str] = "test-far"
+    source: ClassVar[str] = "this test"
+    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
+
+    def phi(self, margin):
+        return np.logaddexp(0.0, 1.0 - margin)
+
+    def dphi(self, margin):
+        return -1.0 / (1.0 + np.exp(margin - 1.0))
+
+
+class Fit(rankbench.ScoreSurrogate):
+    """Squared distance."""
+
+    name: ClassVar[str] = "test-fit"
+    source: ClassVar[str] = "this test"
+    properties: ClassVar[frozenset] = frozenset({"convex"})
+
+    def target(self, scores):
+        return scores
+
+    def value_and_gradient(self, alpha, target):
+        return float((alpha - target) @ (alpha - target)), 2.0 * (alpha - target)
+
+
+def other(base, **methods):
+    return type("Other", (base,), {"__module__": __name__} | methods)()
+
+
+def bent(margin):
+    return np.sqrt(np.maximum(-margin - 24.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    "methods",
+    [
+        {"phi": lambda self, t: np.logaddexp(0.0, 1.0 - t) + 5.0 * (t < -8)},
+        {"phi": lambda self, t: np.logaddexp(0.0, 1.0 - t) - 5.0 * (t > 20)},
+        {
+            "phi": lambda self, t: np.where(t < -25, bent(t) + 24.0, np.logaddexp(0.0, 1.0 - t)),
+            "dphi": lambda self, t: np.where(t < -25, -0.5 / bent(t), -1.0 / (1.0 + np.exp(t - 1.0))),
+        },
+        {"dphi": lambda self, t: -1.0001 / (1.0 + np.exp(t - 1.0))},
+        {"dphi": lambda self, t: 1e-5 - 1.0 / (1.0 + np.exp(t - 1.0))},
+    ],
+    ids=["a jump up far out", "a jump down", "concave far out", "a slope off by 1e-4", "a slope off by 1e-5"],
+)
+def test_what_is_not_convex_far_out_or_nearly_has_its_gradient_is_refused(methods):
+    with pytest.raises(PluginError, match=r"not convex|another gradient"):
+        rankbench.certify(other(Softplus, **methods), laws=3)
+
+
+STEEP = np.array([1.0, 2.0, -4.0])
+
+
+def sloping(self, alpha, target):
+    """Squared distance across one direction, along which it goes down a little."""
+    across = alpha - target - STEEP * (STEEP @ (alpha - target)) / 21.0
+    return float(across @ across - 0.01 * (STEEP @ alpha)), 2.0 * across - 0.01 * STEEP
+
+
+def tilted(self, alpha, target):
+    apart = np.diff(alpha - target)
+    return float(apart @ apart - 0.3 * alpha.sum()), np.array(
+        [-2 * apart[0], 2 * apart[0] - 2 * apart[1], 2 * apart[1]]
+    ) - 0.3
+
+
+@pytest.mark.parametrize("formula", [sloping, tilted])
+def test_what_goes_down_without_end_in_one_direction_is_refused(formula):
+    with pytest.raises(PluginError, match="not bounded below"):
+        rankbench.certify(other(Fit, value_and_gradient=formula), loss="ndcg", laws=3)
+
+
+def test_what_answers_otherwise_at_the_end_is_refused():
+    calls = 0
+
+    def tiring(self, alpha, target):
+        nonlocal calls
+        calls += 1
+        target = target if calls < 6000 else -target
+        return float((alpha - target) @ (alpha - target)), 2.0 * (alpha - target)
+
+    with pytest.raises(PluginError, match=r"answers .* and then"):
+        rankbench.certify(other(Fit, value_and_gradient=tiring), loss="ndcg", laws=200)
+    assert calls > 6000
+
+
+@pytest.mark.parametrize(
+    ("phi", "dphi"),
+    [
+        (lambda self, t: np.maximum(0.0, -t), lambda self, t: -1.0 * (t < 0)),
+        (lambda self, t: np.maximum(0.0, np.abs(t) - 3.0), lambda self, t: np.sign(t) * (np.abs(t) > 3)),
+    ],
+)
+def test_flat_surrogates_are_not_said_to_have_no_counterexample(phi, dphi):
+    """Right and wrong scores have the same least risk: violations, which double precision cannot prove."""
+    certificate = rankbench.certify(other(Softplus, phi=phi, dphi=dphi), laws=15)
+    assert certificate.verdict == "INCONCLUSIVE"
+    undecided = certificate.content["searched"]["inconclusive"]
+    assert undecided > 5
+    assert f"{undecided} of 15 distributions too close to call" in certificate.words()
+    assert certificate.label.startswith(f"INCONCLUSIVE({undecided} of 15")
+
+
+def test_a_rule_that_says_linear_of_what_is_not_is_refused():
+    """Else (23) with squared leads would be proved consistent as if it had the leads."""
+    squared = {
+        "phi": lambda self, t: np.maximum(0.0, 1.0 - t),
+        "dphi": lambda self, t: -1.0 * (t < 1),
+        "exact_phi": lambda self: HINGE,
+        "edges": lambda self, w: (w**2, np.zeros_like(w)),
+        "exact_edge": lambda self, w: (w**2, Fraction(0)),
+        "exact_rule": lambda self: {"rule": "weighted", "power": 1},
+        "linear": property(lambda self: True),
+    }
+    surrogate = other(Softplus, **squared)
+    with pytest.raises(PluginError, match="says by its rule"):
+        rankbench.certify(surrogate, aggregator="difference-graph", noise="dag")
+    with pytest.raises(PluginError, match="terms are not those of its rule"):
+        rankbench.certify(surrogate, mu=THEOREM_2)
