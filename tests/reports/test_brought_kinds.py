@@ -80,26 +80,42 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def rankbench(site: Path, *arguments: str, cwd: Path | None = None) -> str:
-    program = "from rankbench.cli import main; main(prog_name='rankbench')"
+PROGRAM = """
+import json, sys
+from click.testing import CliRunner
+from rankbench.cli import main
+for arguments in json.loads(sys.argv[1]):
+    done = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    print(json.dumps([done.exit_code, done.stdout, done.stderr]))
+"""
+
+
+def rankbench(site: Path, *commands: list[str], cwd: Path | None = None) -> list[tuple[int, str, str]]:
+    """Return the exit code, output and errors of commands, all of them in one process that has the distribution."""
     shown = subprocess.run(
-        [sys.executable, "-c", program, *arguments], cwd=cwd, env={**os.environ, "PYTHONPATH": str(site)},
+        [sys.executable, "-c", PROGRAM, json.dumps(commands)], cwd=cwd, env={**os.environ, "PYTHONPATH": str(site)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert shown.returncode == 0, shown.stdout + shown.stderr
-    return shown.stdout
+    return [tuple(json.loads(line)) for line in shown.stdout.splitlines()]
 
 
 def test_it_is_listed_and_described(site: Path) -> None:
-    claims = json.loads(rankbench(site, "list", "claims", "--json"))["claim"]
-    assert [one["name"] for one in claims] == ["brought-claim", "coincide", "equivalent", "less", "wider"]
-    assert "share" in rankbench(site, "info", "brought-claim")
-    assert "distances from the best" in rankbench(site, "info", "brought-figure").lower()
-    rankbench(site, "check", "brought")  # exits with 1 where a check fails
+    listed, claim, figure, check = rankbench(
+        site, ["list", "claims", "--json"], ["info", "brought-claim"], ["info", "brought-figure"], ["check", "brought"]
+    )
+    assert [one["name"] for one in json.loads(listed[1])["claim"]] == [
+        *("brought-claim", "coincide", "equivalent", "less", "wider")
+    ]
+    assert "share" in claim[1]
+    assert "distances from the best" in figure[1].lower()
+    assert [found[0] for found in (listed, claim, figure, check)] == [0] * 4, check
 
 
 def test_it_runs_from_plan_to_leaderboard(site: Path, tmp_path: Path) -> None:
-    shown = rankbench(site, "run", "--suite", "brought", "--workers", "1", "--out", "out", cwd=tmp_path)
+    arguments = ["run", "--suite", "brought", "--workers", "1", "--out", "out"]
+    ((code, shown, said),) = rankbench(site, arguments, cwd=tmp_path)
+    assert code == 0, shown + said
     assert "C1" in shown
     page = (tmp_path / "out" / "leaderboard.md").read_text(encoding="utf-8")
     assert "Ratios of mean losses, first to second; claimed: below 1." in page
@@ -118,26 +134,22 @@ def test_it_runs_from_plan_to_leaderboard(site: Path, tmp_path: Path) -> None:
     assert "![One](figures/distances.svg)" in page
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "complaint"),
-    [
-        ("share = 1.0", "shore = 1.0", r"experiments\.0\.claims\.0\.shore: unknown key .* did you mean 'share'"),
-        ("share = 1.0", "share = -1.0", r"experiments\.0\.claims\.0\.share: "),
-        ('kind = "brought-claim"', 'kind = "les"', r"claims\.0\.kind: unknown claim 'les'; did you mean 'less'"),
-        ('series = ["*"]', "level = 0.9\nserie = []", r"figures\.0\.serie: unknown key .* did you mean 'series'"),
-    ],
-)
-def test_a_table_holds_what_its_kind_declares(site: Path, tmp_path: Path, old: str, new: str, complaint: str) -> None:
-    path = tmp_path / "brought.toml"
-    path.write_text(SUITE.replace(old, new), encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(site)}
-    program = "from rankbench.cli import main; main(prog_name='rankbench')"
-    shown = subprocess.run(
-        [sys.executable, "-c", program, "plan", "--suite", str(path)], env=environment, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert shown.returncode == 2
-    assert re.search(complaint, " ".join(shown.stderr.split()))
+MISTAKES = [
+    ("share = 1.0", "shore = 1.0", r"experiments\.0\.claims\.0\.shore: unknown key .* did you mean 'share'"),
+    ("share = 1.0", "share = -1.0", r"experiments\.0\.claims\.0\.share: "),
+    ('kind = "brought-claim"', 'kind = "les"', r"claims\.0\.kind: unknown claim 'les'; did you mean 'less'"),
+    ('series = ["*"]', "level = 0.9\nserie = []", r"figures\.0\.serie: unknown key .* did you mean 'series'"),
+]
+
+
+def test_a_table_holds_what_its_kind_declares(site: Path, tmp_path: Path) -> None:
+    paths = [tmp_path / f"brought-{i}.toml" for i in range(len(MISTAKES))]
+    for path, (old, new, _) in zip(paths, MISTAKES, strict=True):
+        path.write_text(SUITE.replace(old, new), encoding="utf-8")
+    shown = rankbench(site, *(["plan", "--suite", str(path)] for path in paths))
+    for (code, _, said), (*_, complaint) in zip(shown, MISTAKES, strict=True):
+        assert code == 2
+        assert re.search(complaint, " ".join(said.split()))
 
 
 def test_keys_of_another_kind_are_refused(tmp_path: Path) -> None:

@@ -41,6 +41,13 @@ def drawn() -> Plan:
     return plan
 
 
+def claimed() -> Plan:
+    """The same without its figure, whose drawing takes longer than all else."""
+    plan = drawn()
+    del plan.extra["figures"]
+    return plan
+
+
 def everything(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in report(folder).paths}
 
@@ -68,7 +75,7 @@ def test_resuming_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_parquet_rows(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     plan.contenders.append(Contender("broken", {"k": 1}, fails=dict.fromkeys(range(6), ("diverged", "nan"))))
     plan.contenders.append(Contender("curved", {"k": 2}, curves=True))
     report(synthetic.write(tmp_path, [plan]))
@@ -97,7 +104,7 @@ def test_parquet_rows(tmp_path: Path) -> None:
 
 
 def test_frames(tmp_path: Path) -> None:
-    found = frames(synthetic.write(tmp_path, [drawn()]))
+    found = frames(synthetic.write(tmp_path, [claimed()]))
     assert found["leaderboard"].columns == list(COLUMNS)
     assert found["leaderboard"].height == 16
     assert found["claims"]["verdict"].to_list() == ["held"] * 4
@@ -110,7 +117,7 @@ def test_every_column_is_documented_in_order() -> None:
 
 
 def test_csv(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     plan.contenders[1].label = '=cmd|"/c calc"!A1, and\x1b[31m more'
     report(synthetic.write(tmp_path, [plan]))
     text = (tmp_path / "leaderboard.csv").read_text()
@@ -150,7 +157,7 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
 
 
 def test_the_budget_of_stochastic_contenders(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     for contender in plan.contenders[:2]:
         contender.info = {"flops": 5.4e9, "steps": 100_000.0, "mc_error": 0.0}
     plan.contenders[3].info = {"flops": 5.4e7, "iterations": 100_000.0}
@@ -162,7 +169,7 @@ def test_the_budget_of_stochastic_contenders(tmp_path: Path) -> None:
 
 
 def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     plan.contenders += [Contender(f"SGD k={k}", {"k": k}, curves=True) for k in (1, 10)]
     plan.extra["claims"] = [
         {"id": "C8", "text": "They coincide", "kind": "coincide", "margin": 0.5, "metric": "exact-gap-last",
@@ -184,7 +191,7 @@ def test_claims_about_curves_are_about_the_design_queries(tmp_path: Path) -> Non
 
 
 def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     plan.contenders += [Contender(f"SGD k={k}", {"k": k}, curves=True) for k in (1, 10)]
     plan.extra["claims"] = [
         {"id": "C8", "text": "They coincide", "kind": "coincide", "margin": 0.5, "metric": "exact-gap-last",
@@ -207,7 +214,7 @@ def test_curves_have_the_split_and_direction_that_the_protocol_declares(tmp_path
 
 
 def test_real_data_is_not_called_simulated(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     report(synthetic.write(tmp_path, [plan], simulated=False, assumptions=[]))
     assert "simulated" not in (tmp_path / "leaderboard.md").read_text().lower()
 
@@ -232,7 +239,7 @@ def test_comparisons_drawn_from_labels_are_called_so() -> None:
 
 
 def test_trouble_is_a_footnote(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     plan.contenders.append(Contender("a|b", {"k": 9}, fails={0: ("diverged", "left <b>the</b>\nnumbers | at 5")}))
     plan.contenders.append(Contender("k=99", {"k": 99, "lambda": 0.001, "aggregator": {"name": "mean-log-odds"}},
                                      share_complete=1.0, cell_of="regression k=inf"))  # fmt: skip
@@ -246,7 +253,7 @@ def test_trouble_is_a_footnote(tmp_path: Path) -> None:
 
 
 def test_one_repetition_says_so(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     plan.repetitions = 1
     report(synthetic.write(tmp_path, [plan]))
     text = (tmp_path / "leaderboard.md").read_text()
@@ -255,7 +262,7 @@ def test_one_repetition_says_so(tmp_path: Path) -> None:
 
 
 def test_two_repetitions_tell_little(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     plan.repetitions = 2
     report(synthetic.write(tmp_path, [plan]))
     text = (tmp_path / "leaderboard.md").read_text()
@@ -302,7 +309,7 @@ def test_no_journal_writes_nothing(tmp_path: Path) -> None:
 
 
 def test_partial_on_a_terminal(tmp_path: Path) -> None:
-    plan = drawn()
+    plan = claimed()
     plan.contenders[0].label = "[bold]k=1\x1b[2J"
     plan.contenders.append(Contender("broken", {"k": 9}, fails={0: ("diverged", "nan")}))
     synthetic.write(tmp_path, [plan], order=[0])
@@ -317,7 +324,7 @@ def test_partial_on_a_terminal(tmp_path: Path) -> None:
 
 
 def test_partial_before_anything(tmp_path: Path) -> None:
-    synthetic.write(tmp_path, [drawn()], order=[])
+    synthetic.write(tmp_path, [claimed()], order=[])
     console = Console(file=io.StringIO())
     with synthetic.Store.open(tmp_path) as store:
         console.print(partial(store))
