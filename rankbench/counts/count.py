@@ -15,8 +15,8 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rankbench.counts.runs import Run, merged_runs
-from rankbench.counts.thread_tables import ROWS, Piece, ThreadShare, only_tables
+from rankbench.counts.runs import SortedPairs, merged_runs
+from rankbench.counts.thread_tables import ROWS, LogPiece, ThreadShare, only_tables
 from rankbench.data.tables.weights import check_weights
 from rankbench.errors import InputError
 from rankbench.kinds.counts import PairCounts
@@ -57,7 +57,7 @@ class Counter:
         self.names, self.first = names, first
         self.shares = [ThreadShare(tied, weighted), ThreadShare(tied, weighted)]
         self.threads = [ThreadPoolExecutor(1, thread_name_prefix="rankbench-count") for _ in self.shares]
-        self.waiting: deque[tuple[Future[int], int, Sequence[Piece]]] = deque()
+        self.waiting: deque[tuple[Future[int], int, Sequence[LogPiece]]] = deque()
         self.rows = 0
 
     def __enter__(self) -> Counter:
@@ -69,7 +69,7 @@ class Counter:
         for thread in self.threads:
             thread.shutdown(cancel_futures=True)
 
-    def add(self, chunk: Sequence[Piece], m: int) -> None:
+    def add(self, chunk: Sequence[LogPiece], m: int) -> None:
         """Count a chunk of `ROWS` judgments (the last one may be shorter) whose items are in [0, m).
 
         Raises
@@ -104,7 +104,7 @@ class Counter:
             self.waiting.clear()
             raise row_error(chunk, bad, self.first + first + bad + 1, self.names())
 
-    def total(self, m: int) -> Run:
+    def total(self, m: int) -> SortedPairs:
         """Return the sums over all chunks; see `add` for what is raised."""
         self.settle()
         cells = 3 if self.shares[0].tied else 2
@@ -117,7 +117,7 @@ class Counter:
         return merged_runs([run.result() for run in runs], m, cells)
 
 
-def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str]) -> InputError:
+def row_error(pieces: Sequence[LogPiece], bad: int, row: int, names: Sequence[str]) -> InputError:
     """Return what is wrong with judgment `bad` of some pieces, which is the log's `row`, from 1."""
     t = bad
     for piece in pieces:
@@ -133,7 +133,7 @@ def row_error(pieces: Sequence[Piece], bad: int, row: int, names: Sequence[str])
     return InputError(f"weight {piece.weights[t]} is not positive and finite", row=row, column="weight")
 
 
-def pair_counts(run: Run, items: list[str], judgments: int, weighted: bool) -> PairCounts:
+def pair_counts(run: SortedPairs, items: list[str], judgments: int, weighted: bool) -> PairCounts:
     """Return a run as what users see.
 
     Raises
@@ -195,7 +195,7 @@ def count_pairs(
     with Counter(len(t) > 0, len(g) > 0, lambda: listed) as counter:
         for begin in range(0, n, ROWS):
             rows = slice(begin, begin + ROWS)
-            counter.add([Piece(_indices(w[rows], size), _indices(v[rows], size), t[rows], g[rows])], size)
+            counter.add([LogPiece(_indices(w[rows], size), _indices(v[rows], size), t[rows], g[rows])], size)
         run = counter.total(size)
     return pair_counts(run, listed, n, len(g) > 0)
 

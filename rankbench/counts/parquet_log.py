@@ -16,7 +16,7 @@ from rankbench.errors import InputError
 from rankbench.kinds.reader import existing
 from rankbench.kinds.table_check import UNREADABLE
 
-__all__ = ["ROW", "ParquetFile", "ParquetLog", "Rows", "is_parquet", "parquet_log"]
+__all__ = ["ROW", "LogRows", "ParquetFile", "ParquetLog", "is_parquet", "parquet_log"]
 
 
 ROW = "row"
@@ -33,7 +33,7 @@ class ParquetFile:
 
 
 @dataclass(frozen=True)
-class Rows:
+class LogRows:
     """Successive rows of a log, as another machine can read them.
 
     Attributes
@@ -98,7 +98,7 @@ class ParquetLog:
         """Return the whole log; what is in its rows has not been checked, so that times may be texts."""
         return _read_as(pl.scan_parquet([file.path for file in self.files], glob=False), self.roles)
 
-    def cut(self, first: int, count: int) -> Rows:
+    def cut(self, first: int, count: int) -> LogRows:
         """Return at most `count` rows from row `first` on."""
         found = []
         begin = 0
@@ -107,7 +107,7 @@ class ParquetLog:
             if low < high:
                 found.append((str(file.path.resolve()), file.size, low - begin, high - low))
             begin += file.rows
-        return Rows(first, tuple(found), self.roles)
+        return LogRows(first, tuple(found), self.roles)
 
     def located(self, error: InputError) -> InputError:
         """Return an error about a row of the log as one about a row of its file."""

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from rankbench.counts.codes import Labels
 from rankbench.counts.count import pair_counts
-from rankbench.counts.runs import Run, merged_runs
+from rankbench.counts.runs import SortedPairs, merged_runs
 from rankbench.counts.thread_tables import ROWS
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 
-__all__ = ["PART", "ClusterCells", "Part", "Tree", "counts_of", "counts_of_part", "joined_parts"]
+__all__ = ["PART", "ClusterCells", "LogPart", "Tree", "counts_of", "counts_of_part", "joined_parts"]
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class ClusterCells:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LogPart:
     """What was counted of some judgments.
 
     Attributes
@@ -66,7 +66,7 @@ class Part:
     """
 
     labels: Labels
-    run: Run
+    run: SortedPairs
     judgments: int
     weighted: bool
     cluster_cells: ClusterCells | None = None
@@ -104,7 +104,7 @@ class Tree(Generic[T]):
         return result
 
 
-def joined_parts(a: Part, b: Part) -> Part:
+def joined_parts(a: LogPart, b: LogPart) -> LogPart:
     """Return what was counted of two parts, `a` being the earlier one."""
     labels, (of_a, of_b) = _united(a.labels, b.labels)
     m = len(labels)
@@ -114,7 +114,7 @@ def joined_parts(a: Part, b: Part) -> Part:
         cells = _joined_cells(
             a.cluster_cells, b.cluster_cells, _pairs(a.run, of_a, run), _pairs(b.run, of_b, run), len(run.high)
         )
-    return Part(labels, run, a.judgments + b.judgments, a.weighted, cells)
+    return LogPart(labels, run, a.judgments + b.judgments, a.weighted, cells)
 
 
 def _united(a: Labels, b: Labels) -> tuple[Labels, list[NDArray[np.int64]]]:
@@ -127,20 +127,20 @@ def _united(a: Labels, b: Labels) -> tuple[Labels, list[NDArray[np.int64]]]:
     return labels, [np.array([place[label] for label in given], np.int64) for given in (a, b)]
 
 
-def _spread(run: Run, place: NDArray[np.int64], m: int) -> Run:
+def _spread(run: SortedPairs, place: NDArray[np.int64], m: int) -> SortedPairs:
     """Return a run as one of m items, its own at rising places."""
     if len(place) == m:
         return run
     starts = np.zeros(m + 1, np.int64)
     starts[place + 1] = np.diff(run.starts)
-    return Run(np.cumsum(starts), place[run.high].astype(np.int32), run.cells)
+    return SortedPairs(np.cumsum(starts), place[run.high].astype(np.int32), run.cells)
 
 
-def _keys(run: Run, place: NDArray[np.int64], m: int) -> NDArray[np.int64]:
+def _keys(run: SortedPairs, place: NDArray[np.int64], m: int) -> NDArray[np.int64]:
     return np.repeat(place, np.diff(run.starts)) * m + place[run.high]
 
 
-def _pairs(run: Run, place: NDArray[np.int64], of: Run) -> NDArray[np.int64]:
+def _pairs(run: SortedPairs, place: NDArray[np.int64], of: SortedPairs) -> NDArray[np.int64]:
     """Return the index in `of` of each pair of `run`."""
     m = len(of.starts) - 1
     return np.searchsorted(_keys(of, np.arange(m), m), _keys(run, place, m))
@@ -161,12 +161,12 @@ def _joined_cells(
     return ClusterCells([str(name) for name in clusters], keys // pairs, keys % pairs, sums)
 
 
-def counts_of_part(part: Part) -> PairCounts:
+def counts_of_part(part: LogPart) -> PairCounts:
     """Return what was counted as what users see."""
     return pair_counts(part.run, [str(label) for label in part.labels], part.judgments, part.weighted)
 
 
-def counts_of(part: Part) -> PairCounts | ClusterCounts:
+def counts_of(part: LogPart) -> PairCounts | ClusterCounts:
     """Return what was counted, by cluster if it was counted so."""
     cells = part.cluster_cells
     if cells is None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Run", "merged_runs", "relabelled_run"]
+__all__ = ["SortedPairs", "merged_runs", "relabelled_run"]
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SortedPairs:
     """Counted pairs of m items: a sparse upper triangle, see `rankbench.counts.kernels.runs`.
 
     Attributes
@@ -26,16 +26,16 @@ class Run:
     high: NDArray[np.int32]
     cells: NDArray[np.float64]
 
-    def padded(self, m: int) -> Run:
+    def padded(self, m: int) -> SortedPairs:
         """Return the run as one of m items, at least as many as its pairs name."""
         if len(self.starts) > m + 1:
-            return Run(self.starts[: m + 1], self.high, self.cells)
+            return SortedPairs(self.starts[: m + 1], self.high, self.cells)
         more = m + 1 - len(self.starts)
         starts = np.concatenate([self.starts, np.full(more, self.starts[-1])]) if more else self.starts
-        return Run(starts, self.high, self.cells)
+        return SortedPairs(starts, self.high, self.cells)
 
 
-def _sum(a: Run, b: Run) -> Run:
+def _sum(a: SortedPairs, b: SortedPairs) -> SortedPairs:
     from rankbench.counts.kernels.runs import merge_runs
 
     starts = np.empty_like(a.starts)
@@ -44,28 +44,28 @@ def _sum(a: Run, b: Run) -> Run:
     merge_runs(a.starts, a.high, a.cells, b.starts, b.high, b.cells, starts, high, cells)
     pairs = int(starts[-1])
     # What was never written to takes no memory.
-    return Run(starts, high[:pairs], cells[:pairs])
+    return SortedPairs(starts, high[:pairs], cells[:pairs])
 
 
-def merged_runs(runs: list[Run], m: int, cells: int) -> Run:
+def merged_runs(runs: list[SortedPairs], m: int, cells: int) -> SortedPairs:
     """Return the sum of runs as one of m items with so many cells a pair.
 
     The last two are summed first: the longest ones come first.
     """
     if not runs:
-        return Run(np.zeros(m + 1, np.int64), np.zeros(0, np.int32), np.zeros((0, cells)))
+        return SortedPairs(np.zeros(m + 1, np.int64), np.zeros(0, np.int32), np.zeros((0, cells)))
     result = runs[-1].padded(m)
     for run in reversed(runs[:-1]):
         result = _sum(run.padded(m), result)
     return result
 
 
-def relabelled_run(run: Run, rank: NDArray[np.int32]) -> Run:
+def relabelled_run(run: SortedPairs, rank: NDArray[np.int32]) -> SortedPairs:
     """Return the run whose item i is called ``rank[i]``; `rank` is a permutation."""
     from rankbench.counts.kernels.runs import relabel
 
     if (np.diff(rank) == 1).all():
         return run
-    result = Run(np.zeros_like(run.starts), np.empty_like(run.high), np.empty_like(run.cells))
+    result = SortedPairs(np.zeros_like(run.starts), np.empty_like(run.high), np.empty_like(run.cells))
     relabel(run.starts, run.high, run.cells, rank, result.starts, result.high, result.cells)
     return result

@@ -16,10 +16,10 @@ from rankbench.counts.codes import CategoryCodes, Codes, codes_for
 from rankbench.counts.count import Counter, no_flags, no_weights, pair_counts
 from rankbench.counts.log_source import Log
 from rankbench.counts.parquet_log import ParquetLog, is_parquet, parquet_log
-from rankbench.counts.parts import PART, ClusterCells, Part, Tree, counts_of, counts_of_part, joined_parts
-from rankbench.counts.runs import Run, relabelled_run
+from rankbench.counts.parts import PART, ClusterCells, LogPart, Tree, counts_of, counts_of_part, joined_parts
+from rankbench.counts.runs import SortedPairs, relabelled_run
 from rankbench.counts.stream import LogStream, log_schema, streamed
-from rankbench.counts.thread_tables import ROWS, Piece
+from rankbench.counts.thread_tables import ROWS, LogPiece
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.counts import ClusterCounts, PairCounts
@@ -90,7 +90,7 @@ def count_log_clusters(log: Log, *, judge: str = "judge", items: Sequence[str] |
     return cast(ClusterCounts, counts_of(_total(log, items, judge)))
 
 
-def _total(log: Log, items: Sequence[str] | None, judge: str | None) -> Part:
+def _total(log: Log, items: Sequence[str] | None, judge: str | None) -> LogPart:
     found = _opened(log)
     if not isinstance(found, ParquetLog):
         return count_frame(found, items=items, judge=judge)
@@ -100,10 +100,10 @@ def _total(log: Log, items: Sequence[str] | None, judge: str | None) -> Part:
         raise found.located(error) from error
 
 
-def count_frame(frame: pl.LazyFrame, *, items: Sequence[str] | None = None, judge: str | None = None) -> Part:
+def count_frame(frame: pl.LazyFrame, *, items: Sequence[str] | None = None, judge: str | None = None) -> LogPart:
     """Count a log part by part, and sum the parts up; see `count_log` and `count_log_clusters`."""
 
-    def use(codes: Codes) -> Part:
+    def use(codes: Codes) -> LogPart:
         tree = Tree(joined_parts)
         for part in parts(frame, codes, judge=judge):
             tree.add(part)
@@ -112,7 +112,7 @@ def count_frame(frame: pl.LazyFrame, *, items: Sequence[str] | None = None, judg
     return streamed(frame, items, use)
 
 
-def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first: int = 0) -> Iterator[Part]:
+def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first: int = 0) -> Iterator[LogPart]:
     """Yield what is counted in each part of a log, one at least.
 
     Judgments without weights are counted to whole numbers, the same in any order: such a log is
@@ -151,7 +151,7 @@ def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first:
         yield part
 
 
-def _part(stream: LogStream, chunks: Iterator[list[tuple[Piece, NDArray[np.int32] | None]]]) -> Part | None:
+def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]) -> LogPart | None:
     """Count some chunks; None if there are none left."""
     codes, begin = stream.items, stream.rows
     codes.restart()
@@ -180,7 +180,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[Piece, NDArray[np.int32
     if isinstance(codes, CategoryCodes) and "" in labels:
         raise stream.nameless("winner", "loser")
     if stream.judges is None:
-        return Part(labels, run, judgments, stream.weighted)
+        return LogPart(labels, run, judgments, stream.weighted)
     pairs = pair_counts(run, [], judgments, stream.weighted)
     judges = stream.judges.names()
     if "" in judges:
@@ -188,10 +188,10 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[Piece, NDArray[np.int32
     by_judge = cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges)
     judge = np.repeat(np.arange(len(by_judge)), np.diff(by_judge.starts))
     said = ClusterCells(by_judge.clusters, judge, by_judge.pair, by_judge.cells)
-    return Part(labels, run, judgments, stream.weighted, said)
+    return LogPart(labels, run, judgments, stream.weighted, said)
 
 
-def _cells(chunk: list[tuple[Piece, NDArray[np.int32] | None]]) -> Cells:
+def _cells(chunk: list[tuple[LogPiece, NDArray[np.int32] | None]]) -> Cells:
     """Return the sums of a whole chunk: in which pieces it came must not change them."""
     pieces = [piece for piece, _ in chunk]
     judges = [who for _, who in chunk if who is not None]
@@ -204,7 +204,7 @@ def _cells(chunk: list[tuple[Piece, NDArray[np.int32] | None]]) -> Cells:
     )
 
 
-def _listed(run: Run, codes: Codes) -> tuple[Run, NDArray[np.int64], NDArray[np.int32]]:
+def _listed(run: SortedPairs, codes: Codes) -> tuple[SortedPairs, NDArray[np.int64], NDArray[np.int32]]:
     """Return the run of the items that are listed, in their order, their codes, and each code's item."""
     seen = np.diff(run.starts) > 0
     seen[run.high] = True

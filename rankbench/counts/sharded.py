@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from rankbench.counts.codes import FixedCodes, OutOfRange, codes_for
-from rankbench.counts.parquet_log import ParquetLog, Rows, parquet_log
-from rankbench.counts.parts import PART, Part, Tree, counts_of, counts_of_part, joined_parts
+from rankbench.counts.parquet_log import LogRows, ParquetLog, parquet_log
+from rankbench.counts.parts import PART, LogPart, Tree, counts_of, counts_of_part, joined_parts
 from rankbench.counts.scan import parts
 from rankbench.counts.stream import log_schema
 from rankbench.errors import ExecutorError, InputError, RankbenchError
@@ -24,7 +24,7 @@ from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 __all__ = ["count_log_clusters_on_cluster", "count_log_on_cluster", "count_parts_on_cluster"]
 
-Counted: TypeAlias = Part | InputError | OutOfRange
+Counted: TypeAlias = LogPart | InputError | OutOfRange
 """What a task returns. What is wrong with a row is a value, so that the first one in the log can be told."""
 
 
@@ -70,7 +70,7 @@ def count_log_clusters_on_cluster(
     return cast(ClusterCounts, counts_of(_located(log, address, items, judge)))
 
 
-def _located(log: str | os.PathLike[str], address: str, items: Sequence[str] | None, judge: str | None) -> Part:
+def _located(log: str | os.PathLike[str], address: str, items: Sequence[str] | None, judge: str | None) -> LogPart:
     found = parquet_log(Path(log))
     try:
         return count_parts_on_cluster(found, address, items=items, judge=judge)
@@ -85,7 +85,7 @@ def count_parts_on_cluster(
     items: Sequence[str] | None = None,
     judge: str | None = None,
     numbered: bool = False,
-) -> Part:
+) -> LogPart:
     """Count a log part by part on a cluster, and sum the parts up there.
 
     Parameters
@@ -149,7 +149,7 @@ def _run(client: Any, log: ParquetLog, how: tuple[Sequence[str] | None, str | No
 # What follows runs on the cluster's machines.
 
 
-def _count(rows: Rows, items: Sequence[str] | None, judge: str | None, numbered: bool, small: bool) -> Counted:
+def _count(rows: LogRows, items: Sequence[str] | None, judge: str | None, numbered: bool, small: bool) -> Counted:
     """Count a part."""
     missing = rows.unreadable()
     if missing is not None:
@@ -171,6 +171,6 @@ def _count(rows: Rows, items: Sequence[str] | None, judge: str | None, numbered:
 def _joined(a: Counted, b: Counted) -> Counted:
     """Sum up two neighbors; what is wrong with the earlier one comes first."""
     for found in (a, b):
-        if not isinstance(found, Part):
+        if not isinstance(found, LogPart):
             return found
-    return joined_parts(cast(Part, a), cast(Part, b))
+    return joined_parts(cast(LogPart, a), cast(LogPart, b))

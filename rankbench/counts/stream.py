@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.counts.codes import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
 from rankbench.counts.count import no_flags, no_weights
-from rankbench.counts.thread_tables import ROWS, Piece
+from rankbench.counts.thread_tables import ROWS, LogPiece
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import UNREADABLE
 from rankbench.text import short_repr
@@ -70,7 +70,7 @@ class LogStream:
             columns.append(judges.expression(judge).alias("judge"))
         self.frame, self.coded = frame, frame.select(columns)
 
-    def chunks(self) -> Iterator[list[tuple[Piece, NDArray[np.int32] | None]]]:
+    def chunks(self) -> Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]:
         """Yield `ROWS` rows at a time, in the log's order: pieces with their judges' codes.
 
         Rows before a missing value come out before its error is raised: something may be wrong with those too.
@@ -81,7 +81,7 @@ class LogStream:
             With its row: something missing or unknown; the file cannot be read.
         """
         try:
-            chunk: list[tuple[Piece, NDArray[np.int32] | None]] = []
+            chunk: list[tuple[LogPiece, NDArray[np.int32] | None]] = []
             height = 0
             for frame in self.coded.collect_batches(chunk_size=ROWS, maintain_order=True, engine="streaming"):
                 for piece in _pieces(frame, height):
@@ -103,9 +103,9 @@ class LogStream:
         if not self.rows:
             raise InputError("there are no comparisons")
 
-    def _piece(self, frame: pl.DataFrame) -> tuple[Piece, NDArray[np.int32] | None]:
+    def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
         winners, losers = self.items.batch(frame["winner"], frame["loser"])
-        piece = Piece(
+        piece = LogPiece(
             winners,
             losers,
             frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else no_flags(),

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.runs import Run, merged_runs
+from rankbench.counts.runs import SortedPairs, merged_runs
 
-__all__ = ["DENSE_ITEMS", "ROWS", "Piece", "ThreadShare", "only_tables"]
+__all__ = ["DENSE_ITEMS", "ROWS", "LogPiece", "ThreadShare", "only_tables"]
 
 DENSE_ITEMS = 2048
 """Most items whose pairs are counted in a table of all of them (24 MB, 64 MB with weights)."""
@@ -27,7 +27,7 @@ how a chunk came in pieces."""
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class LogPiece:
     """Some rows of a log; `ties` and `weights` have length 0 where the log has none."""
 
     winners: NDArray[np.int32]
@@ -49,7 +49,7 @@ class DenseTable:
         self.counts = np.zeros(0 if weighted else cells, np.uint16)
         self.carry = np.zeros(0 if weighted else cells + 1, np.uint32)
 
-    def add(self, piece: Piece) -> int:
+    def add(self, piece: LogPiece) -> int:
         """Count a piece; return its first row that cannot be counted, or -1."""
         from rankbench.counts.kernels.dense import count_tied, count_weighted, count_wins
 
@@ -66,7 +66,7 @@ class DenseTable:
             return self.sums
         return self.counts + 65536.0 * self.carry[:-1] if self.carry[-1] else self.counts
 
-    def run(self, other: DenseTable | None = None) -> Run:
+    def run(self, other: DenseTable | None = None) -> SortedPairs:
         """Return the sums of this table and perhaps of another one of its kind and size."""
         from rankbench.counts.kernels.dense import gather
 
@@ -79,7 +79,7 @@ class DenseTable:
         starts = np.empty(self.m + 1, np.int64)
         high, cells = np.empty(pairs + 1, np.int32), np.empty((pairs + 1, 3 if self.tied else 2))
         gather(first, second, self.m, self.tied, starts, high, cells)
-        return Run(starts, high[: starts[-1]], cells[: starts[-1]])
+        return SortedPairs(starts, high[: starts[-1]], cells[: starts[-1]])
 
 
 class Sorter:
@@ -88,9 +88,9 @@ class Sorter:
     def __init__(self, tied: bool, weighted: bool) -> None:
         self.tied, self.weighted, self.m, self.rows = tied, weighted, 0, 0
         self.keys, self.weights = np.empty(BUFFER, np.uint64), np.empty(BUFFER if weighted else 0)
-        self.runs: list[Run] = []
+        self.runs: list[SortedPairs] = []
 
-    def add(self, piece: Piece, m: int) -> int:
+    def add(self, piece: LogPiece, m: int) -> int:
         """Take a piece of judgments of m items; return its first row that cannot be counted, or -1."""
         from rankbench.counts.kernels.runs import pack_judgments
 
@@ -119,7 +119,7 @@ class Sorter:
         high, cells = np.empty(pairs, np.int32), np.zeros((pairs, 3 if self.tied else 2))
         sum_cells(keys, weights, high, cells)
         self.rows = 0
-        self.runs.append(Run(starts, high, cells))
+        self.runs.append(SortedPairs(starts, high, cells))
         while len(self.runs) > 1 and len(self.runs[-2].high) < 2 * len(self.runs[-1].high):
             last = [self.runs.pop(), self.runs.pop()]
             self.runs.append(merged_runs(last[::-1], self.m, cells.shape[1]))
@@ -134,11 +134,11 @@ class ThreadShare:
 
     def __init__(self, tied: bool, weighted: bool) -> None:
         self.tied, self.weighted, self.m = tied, weighted, 0
-        self.done: list[Run] = []
+        self.done: list[SortedPairs] = []
         self.dense: DenseTable | None = None
         self.sorter: Sorter | None = None
 
-    def add(self, chunk: Sequence[Piece], m: int) -> int:
+    def add(self, chunk: Sequence[LogPiece], m: int) -> int:
         """Count the pieces of a chunk of judgments of m items; return its first row that cannot be, or -1."""
         self._make_room(m)
         row = 0
@@ -149,7 +149,7 @@ class ThreadShare:
             row += len(piece)
         return -1
 
-    def _count(self, piece: Piece) -> int:
+    def _count(self, piece: LogPiece) -> int:
         if self.dense is not None:
             return self.dense.add(piece)
         return -1 if self.sorter is None else self.sorter.add(piece, self.m)
@@ -172,7 +172,7 @@ class ThreadShare:
             self.done.append(self.dense.run())
             self.dense = None
 
-    def run(self) -> Run:
+    def run(self) -> SortedPairs:
         """Return the sums of all that was counted."""
         self._put_away()
         runs = self.done

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.manifest import MANIFEST, Manifest, Shard, Source
+from rankbench.data.manifest import MANIFEST, Manifest, Shard, ShardedFile
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.shards import shards_of
 from rankbench.data.tables.recognize import table_of
@@ -217,7 +217,7 @@ def _manifest(source: Path, reader: Reader, schema: pl.Schema, shards: tuple[Sha
         rows=sum(shard.rows for shard in shards),
         queries=sum(shard.queries for shard in shards),
         shards=shards,
-        source=Source(
+        source=ShardedFile(
             name=source.name,
             bytes=source.stat().st_size,
             sha256=Manifest.load(source).source.sha256 if source.is_dir() else sha256_of(source),

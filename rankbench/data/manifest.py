@@ -14,7 +14,7 @@ from rankbench.typed import Typed
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MANIFEST", "Manifest", "Shard", "Source"]
+__all__ = ["MANIFEST", "Manifest", "Shard", "ShardedFile"]
 
 MANIFEST = "manifest.json"
 
@@ -31,7 +31,7 @@ class Shard(_Strict):
     queries: int = Field(ge=0)
 
 
-class Source(_Strict):
+class ShardedFile(_Strict):
     """The file that the shards were made from."""
 
     name: str
@@ -64,7 +64,7 @@ class Manifest(_Strict):
     rows: int = Field(ge=0)
     queries: int = Field(ge=0)
     shards: tuple[Shard, ...] = Field(min_length=1)
-    source: Source
+    source: ShardedFile
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:

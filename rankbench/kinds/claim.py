@@ -21,7 +21,7 @@ from rankbench.kinds.cell import Direction, Split
 
 if TYPE_CHECKING:
     from rankbench.stats.bootstrap import Crossed
-    from rankbench.stats.simultaneous import Intervals
+    from rankbench.stats.simultaneous import SimultaneousIntervals
 
 __all__ = ["Bounds", "ClaimKind", "Compared", "Evidence", "NoEvidenceError", "WeightedContrast"]
 
@@ -62,7 +62,7 @@ class Bounds:
     own_upper: NDArray[np.float64]
 
     @classmethod
-    def from_intervals(cls, intervals: Callable[[NDArray[np.intp]], Intervals], contrasts: int) -> Bounds:
+    def from_intervals(cls, intervals: Callable[[NDArray[np.intp]], SimultaneousIntervals], contrasts: int) -> Bounds:
         """Compute the intervals of all contrasts together, and of each alone.
 
         Parameters
@@ -179,7 +179,9 @@ class Compared(ABC):
         estimate = statistic(sample.mean[np.newaxis])[0]
         units = [count for count in (len(sample.draws), len(sample.queries)) if count > 1]
 
-        def intervals(replicates: NDArray[np.float64], some: NDArray[np.intp], size: list[int]) -> Intervals:
+        def intervals(
+            replicates: NDArray[np.float64], some: NDArray[np.intp], size: list[int]
+        ) -> SimultaneousIntervals:
             smallest = min(size, default=1)
             sources = VarianceSources.only(len(some), smallest - 1.0)
             return simultaneous(estimate[some], replicates[:, some], sources, units=smallest, spread=bool(size))

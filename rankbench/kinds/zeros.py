@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GUARDS"]
 
-Method = Callable[..., NDArray[np.float64]]
+AggregatorMethod = Callable[..., NDArray[np.float64]]
 
 
 def _kept(weights: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -26,7 +26,7 @@ def _kept(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     return kept
 
 
-def _aggregate(method: Method) -> Method:
+def _aggregate(method: AggregatorMethod) -> AggregatorMethod:
     @wraps(method)
     def aggregate(
         self: Any, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
@@ -39,7 +39,7 @@ def _aggregate(method: Method) -> Method:
     return aggregate
 
 
-def _from_comparisons(method: Method) -> Method:
+def _from_comparisons(method: AggregatorMethod) -> AggregatorMethod:
     @wraps(method)
     def from_comparisons(self: Any, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         if np.all(comparisons.weights):
@@ -63,7 +63,7 @@ def _from_comparisons(method: Method) -> Method:
     return from_comparisons
 
 
-def _from_orders(method: Method) -> Method:
+def _from_orders(method: AggregatorMethod) -> AggregatorMethod:
     @wraps(method)
     def from_orders(self: Any, orders: Orders, m: int) -> NDArray[np.float64]:
         if np.all(orders.weights):

@@ -13,7 +13,7 @@ from rankbench.component import Component
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import base_of
 
-__all__ = ["Description", "Parameter", "component_parameters", "describe_component", "is_compiled"]
+__all__ = ["Description", "Parameter", "component_parameters", "describe_component", "has_compiled_form"]
 
 KERNELS = ("kernel", "target_kernel", "gradient_kernel", "phi_kernels")
 """Methods by which a component offers its compiled form."""
@@ -122,7 +122,7 @@ def describe_component(kind: str, name: str) -> Description:
         properties=tuple(sorted(cls.properties)),
         parameters=tuple(component_parameters(cls)),
         declarations={fact: json_value(getattr(cls, fact)) for fact in DECLARATIONS if getattr(cls, fact, ()) != ()},
-        compiled=is_compiled(cls),
+        compiled=has_compiled_form(cls),
         distribution=origin.distribution,
         version=origin.version,
     )
@@ -143,7 +143,7 @@ def component_parameters(cls: type[Component]) -> list[Parameter]:
     ]
 
 
-def is_compiled(cls: type[Component]) -> bool | None:
+def has_compiled_form(cls: type[Component]) -> bool | None:
     """Return whether a class overrides all the kernel methods of its kind; None if it has none.
 
     Nothing is compiled and numba is not imported to find out. Aggregators of selections and of

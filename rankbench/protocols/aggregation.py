@@ -153,7 +153,7 @@ class AggregationTrial(Protocol):
 
     def _draw(self, prepared: Prepared, task: BlockTask, p: int) -> Comparisons | Orders:
         """Return the judgments of population p in this block."""
-        from rankbench.data.simulators.kernels.populations import draw_ballots, draw_outcomes
+        from rankbench.data.simulators.kernels.populations import draw_ballots, draw_votes_between
         from rankbench.kernels.random import seed_state
 
         n = task.key.n
@@ -170,7 +170,7 @@ class AggregationTrial(Protocol):
             places = np.tile(np.arange(self.length, dtype=np.int32), n)
             return Orders(offsets, starts, ballots.ravel(), places, np.ones(n))
         winners, losers, ties = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.bool_)
-        draw_outcomes(upto, wins, scores, self.ties, state, winners, losers, ties)
+        draw_votes_between(upto, wins, scores, self.ties, state, winners, losers, ties)
         return Comparisons(offsets, winners, losers, np.ones(n), ties if self.ties else None)
 
     def misfit(self, contender: Component) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rankbench.stats.bootstrap import Crossed
 
-__all__ = ["AllPairs", "Columns", "Contrasts", "Dense", "Matrix", "OneArm", "OnePair", "contrasts_of"]
+__all__ = ["AllPairs", "Columns", "ContrastMatrix", "Contrasts", "DenseColumns", "OneArm", "OnePair", "contrasts_of"]
 
 HELD = 4_000_000
 """Largest number of float64 that differences are held as: 32 MB; below it numba is not needed."""
@@ -39,7 +39,7 @@ class Columns(Protocol):
 
 
 @dataclass(frozen=True)
-class Dense:
+class DenseColumns:
     """Columns that are held, shape (N, P)."""
 
     values: NDArray[np.float64]
@@ -116,7 +116,7 @@ class Contrasts(Protocol):
 
 
 @dataclass(frozen=True)
-class Matrix:
+class ContrastMatrix:
     """A contrast in every column of an array, shape (C, P)."""
 
     matrix: NDArray[np.float64]
@@ -132,7 +132,7 @@ class Matrix:
 
     def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
         """Return the contrasts of the rows of an array."""
-        return Dense(values @ self.matrix)
+        return DenseColumns(values @ self.matrix)
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
         """Return of which contrasts no spread is believed, shape (P,)."""
@@ -152,7 +152,7 @@ class OneArm:
 
     def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
         """Return the arm's column."""
-        return Dense(values[:, [self.arm]])
+        return DenseColumns(values[:, [self.arm]])
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
         """Return whether no spread is believed, shape (1,): a mean is no difference of the same cells."""
@@ -173,7 +173,7 @@ class OnePair:
 
     def contrast_rows(self, values: NDArray[np.float64]) -> Columns:
         """Return the column of differences."""
-        return Dense(values[:, [self.first]] - values[:, [self.second]])
+        return DenseColumns(values[:, [self.first]] - values[:, [self.second]])
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
         """Return whether no spread is believed, shape (1,): that of the same cells, or any."""
@@ -202,7 +202,7 @@ class AllPairs:
             return _Differences(values)
         first, second = np.triu_indices(self.arms, 1)
         # Not by indexing: that gives another order in memory, and so another order of additions.
-        return Dense(np.take(values, first, axis=1) - np.take(values, second, axis=1))
+        return DenseColumns(np.take(values, first, axis=1) - np.take(values, second, axis=1))
 
     def certain(self, sample: Crossed) -> NDArray[np.bool_]:
         """Return of which pairs no spread is believed, shape (P,): those of the same cells, or all."""
@@ -213,5 +213,5 @@ class AllPairs:
 
 
 def contrasts_of(some: NDArray[np.float64] | Contrasts) -> Contrasts:
-    """Return contrasts, which may be given as the matrix of `Matrix`."""
-    return Matrix(some) if isinstance(some, np.ndarray) else some
+    """Return contrasts, which may be given as the matrix of `ContrastMatrix`."""
+    return ContrastMatrix(some) if isinstance(some, np.ndarray) else some

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.columns import Contrasts, contrasts_of
 from rankbench.stats.critical import VarianceSources
-from rankbench.stats.simultaneous import Intervals, simultaneous
+from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
 
 __all__ = ["FEWEST", "contrasts", "contrasts_over_draws", "pairs", "too_few"]
 
@@ -33,7 +33,7 @@ def pairs(arms: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     return index, matrix
 
 
-def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> Intervals:
+def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> SimultaneousIntervals:
     """Return simultaneous intervals that hold for other queries and other draws.
 
     Parameters
@@ -73,7 +73,9 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
     )
 
 
-def contrasts_over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95) -> Intervals:
+def contrasts_over_draws(
+    sample: Crossed, some: NDArray[np.float64] | Contrasts, level: float = 0.95
+) -> SimultaneousIntervals:
     """Return simultaneous intervals that hold for other draws on these very queries.
 
     A single contrast gets the interval of the paired t test; of several, the maximum is

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from rankbench.stats.columns import Columns, Dense
+from rankbench.stats.columns import Columns, DenseColumns
 
 __all__ = ["VarianceSources"]
 
@@ -42,7 +42,7 @@ class VarianceSources:
         cls, draws: NDArray[np.float64] | Columns, queries: NDArray[np.float64] | Columns
     ) -> VarianceSources:
         """Estimate the shares from means over queries (R, P) and means over draws (Q, P)."""
-        both = [Dense(means) if isinstance(means, np.ndarray) else means for means in (draws, queries)]
+        both = [DenseColumns(means) if isinstance(means, np.ndarray) else means for means in (draws, queries)]
         variances = [means.variances() / means.rows if means.rows > 1 else np.zeros(means.count) for means in both]
         total = variances[0] + variances[1]
         share = np.divide(variances[0], total, out=np.ones_like(total), where=total > 0)

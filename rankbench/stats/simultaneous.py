@@ -16,18 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from rankbench.stats.columns import Columns, Dense
+from rankbench.stats.columns import Columns, DenseColumns
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.rounding import rounding
 
-__all__ = ["FEW", "Intervals", "p_values", "simultaneous"]
+__all__ = ["FEW", "SimultaneousIntervals", "p_values", "simultaneous"]
 
 FEW = 30
 """With fewer resampled units a bootstrap of the maximum is too coarse: Bonferroni instead."""
 
 
 @dataclass(frozen=True)
-class Intervals:
+class SimultaneousIntervals:
     """P estimates with simultaneous intervals.
 
     Attributes
@@ -61,7 +61,7 @@ class Intervals:
         return np.where(live, self.sources.p(t), none)
 
 
-def p_values(found: Sequence[Intervals]) -> NDArray[np.float64]:
+def p_values(found: Sequence[SimultaneousIntervals]) -> NDArray[np.float64]:
     """Return the p-values of several single contrasts of the same sample, worked out together, shape (len(found),)."""
     if not found or any(one.sources is None for one in found):
         return np.array([one.p[0] for one in found], dtype=np.float64)
@@ -84,7 +84,7 @@ def simultaneous(
     se: NDArray[np.float64] | None = None,
     certain: NDArray[np.bool_] | None = None,
     size: float = 1.0,
-) -> Intervals:
+) -> SimultaneousIntervals:
     """Return simultaneous intervals, studentized with the bootstrap's own standard errors.
 
     Parameters
@@ -114,8 +114,8 @@ def simultaneous(
     """
     if not spread:
         missing = np.full(estimate.shape, np.nan)
-        return Intervals(estimate, missing, missing, missing, 1 - level, None, missing)
-    columns = Dense(replicates) if isinstance(replicates, np.ndarray) else replicates
+        return SimultaneousIntervals(estimate, missing, missing, missing, 1 - level, None, missing)
+    columns = DenseColumns(replicates) if isinstance(replicates, np.ndarray) else replicates
     se = np.sqrt(columns.variances()) if se is None else se
     nothing = rounding(estimate, size)
     se = np.where(se <= nothing, 0.0, se)
@@ -131,4 +131,4 @@ def simultaneous(
             local = min(max(local, bootstrap), alpha)
     flat = np.zeros(estimate.shape) if certain is None else np.where(certain, 0.0, np.nan)
     half = np.where(live, sources.quantile(local) * se, flat)
-    return Intervals(estimate, se, estimate - half, estimate + half, local, sources, flat)
+    return SimultaneousIntervals(estimate, se, estimate - half, estimate + half, local, sources, flat)

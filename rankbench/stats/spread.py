@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.critical import VarianceSources
-from rankbench.stats.simultaneous import Intervals, simultaneous
+from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
 
 __all__ = ["FEWEST_DRAWS", "pitman_morgan", "sd_ratios"]
 
@@ -47,7 +47,7 @@ def pitman_morgan(a: NDArray[np.float64], b: NDArray[np.float64], level: float =
     return ratio, ratio / high, ratio * high
 
 
-def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> Intervals:
+def sd_ratios(sample: Crossed, index: NDArray[np.intp], level: float = 0.95) -> SimultaneousIntervals:
     """Return simultaneous intervals of log sd ratios over resampled queries and draws.
 
     Parameters

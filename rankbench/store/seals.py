@@ -6,13 +6,13 @@ import hashlib
 import math
 from typing import TypeAlias
 
-__all__ = ["Value", "row_digest", "stored_number"]
+__all__ = ["StoredValue", "row_digest", "stored_number"]
 
-Value: TypeAlias = "str | int | float | bytes | None"
+StoredValue: TypeAlias = "str | int | float | bytes | None"
 """What SQLite stores, as Python has it."""
 
 
-def row_digest(table: str, *values: Value) -> str:
+def row_digest(table: str, *values: StoredValue) -> str:
     """Return the blake2b digest (32 hex digits) of a row: of its table's name and of its values with their types.
 
     Lengths stand before the values, so that nothing can move from one value to the next.

@@ -26,7 +26,7 @@ from rankbench.store.contents import members_digest
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
 from rankbench.store.records import Member, SuiteRecord
-from rankbench.store.seals import Value, row_digest, stored_number
+from rankbench.store.seals import StoredValue, row_digest, stored_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,7 +148,7 @@ class Store(Journal):
         key, number = block.key, self.contents.blocks + 1
         values = (number, key.protocol, key.dataset, int(key.n), int(key.repetition), int(key.seed))
         row = (*values, stored_number(block.seconds))
-        stored: list[tuple[str, int, tuple[Value, ...], str]] = []
+        stored: list[tuple[str, int, tuple[StoredValue, ...], str]] = []
         with self._transaction():
             for table, rows in _rows(number, new).items():
                 stored += [(table, *self._insert(table, values)) for values in rows]
@@ -159,7 +159,7 @@ class Store(Journal):
             self.contents.add(*one)
         self.contents.blocks, self.contents.digest = number, digest
 
-    def _insert(self, table: str, values: tuple[Value, ...]) -> tuple[int, tuple[Value, ...], str]:
+    def _insert(self, table: str, values: tuple[StoredValue, ...]) -> tuple[int, tuple[StoredValue, ...], str]:
         """Store a row under its digest; return its place, its values and the digest."""
         seal, marks = row_digest(table, *values), ", ".join("?" * (len(values) + 1))
         row = self.connection.execute(f"INSERT INTO {table} VALUES ({marks})", (*values, seal)).lastrowid
@@ -179,9 +179,9 @@ class Store(Journal):
                 raise
 
 
-def _rows(block: int, cells: Sequence[CellResult]) -> dict[str, list[tuple[Value, ...]]]:
+def _rows(block: int, cells: Sequence[CellResult]) -> dict[str, list[tuple[StoredValue, ...]]]:
     """Return a block's rows by table, in the order in which the journal reads them again."""
-    rows: dict[str, list[tuple[Value, ...]]] = {"cells": [], "losses": [], "curves": []}
+    rows: dict[str, list[tuple[StoredValue, ...]]] = {"cells": [], "losses": [], "curves": []}
     for cell in cells:
         info = json.dumps({name: float(value) for name, value in cell.info.items()}, sort_keys=True)
         rows["cells"].append((block, cell.cell, cell.status, cell.reason, stored_number(cell.optimality), info))

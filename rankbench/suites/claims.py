@@ -13,7 +13,7 @@ from rankbench.kinds.claim import Bounds, ClaimKind, Compared, Evidence, NoEvide
 
 __all__ = ["Coincide", "Equivalent", "Less", "Wider"]
 
-Margin = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
+NonnegativeMargin = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 
 
 class Less(ClaimKind):
@@ -42,7 +42,7 @@ class Less(ClaimKind):
 class _Within(ClaimKind):
     """What is claimed to lie within a margin of zero."""
 
-    margin: Margin = Field(default=0.0, description="Largest distance from zero that does not matter.")
+    margin: NonnegativeMargin = Field(default=0.0, description="Largest distance from zero that does not matter.")
 
     def claimed(self, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return where an interval lies within the margin: two one-sided tests in one."""
@@ -123,7 +123,9 @@ class Coincide(_Within):
     ratio: ClassVar[bool] = True
     on_splits: ClassVar[bool] = False
 
-    margin: Margin = Field(default=0.0, description="Decimal logarithm of the largest factor that does not matter.")
+    margin: NonnegativeMargin = Field(
+        default=0.0, description="Decimal logarithm of the largest factor that does not matter."
+    )
     metric: str = Field(default="", description="Which curve, as the contenders call it.")
     steps: tuple[int, ...] = Field(default=(), description="At which steps.")
 
@@ -176,11 +178,11 @@ def _over_draws(draws: NDArray[np.float64], seed: int) -> Bounds:
     """Return the intervals of the columns' means, over resampled rows."""
     from rankbench.stats.bootstrap import REPLICATES, counts
     from rankbench.stats.critical import VarianceSources
-    from rankbench.stats.simultaneous import Intervals, simultaneous
+    from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
 
     count = len(draws)
 
-    def intervals(some: NDArray[np.intp]) -> Intervals:
+    def intervals(some: NDArray[np.intp]) -> SimultaneousIntervals:
         own = draws[:, some]
         weights = counts(np.random.default_rng([seed, 0]), REPLICATES, count) / max(count - 1, 1)
         return simultaneous(

@@ -12,7 +12,7 @@ from typing import TypeVar
 from rankbench.errors import SpecError, nearest
 from rankbench.testing.subjects import Subject
 
-__all__ = ["Check", "all_checks", "check_named", "checks_for", "conformance_check"]
+__all__ = ["Check", "all_checks", "checks_for", "conformance_check", "registered_check"]
 
 
 F = TypeVar("F", None, "str | None")
@@ -77,7 +77,7 @@ def checks_for(kind: str) -> list[Check]:
     return [found for found in all_checks() if found.applies(kind)]
 
 
-def check_named(name: str) -> Check:
+def registered_check(name: str) -> Check:
     """Return the check of that name.
 
     Raises

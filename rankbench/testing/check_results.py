@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["CheckFailed", "CheckResult", "CheckSkipped", "Status", "summary"]
+__all__ = ["CheckFailed", "CheckResult", "CheckSkipped", "CheckStatus", "summary"]
 
-Status = Literal["passed", "failed", "expected", "skipped"]
+CheckStatus = Literal["passed", "failed", "expected", "skipped"]
 """``expected``: it failed, as `check_component` was told that it would."""
 
 
@@ -39,7 +39,7 @@ class CheckResult:
 
     component: str
     check: str
-    status: Status
+    status: CheckStatus
     reason: str = ""
     seconds: float = 0.0
 

@@ -143,7 +143,7 @@ def _ready() -> None:
 def _check(kind: str, text: str, check: str) -> CheckResult:
     from rankbench.errors import RankbenchError
     from rankbench.plugin import manager
-    from rankbench.testing.catalog import check_named
+    from rankbench.testing.catalog import registered_check
     from rankbench.testing.run_checks import run_check
     from rankbench.testing.subjects import subject_of
 
@@ -151,7 +151,7 @@ def _check(kind: str, text: str, check: str) -> CheckResult:
         subject = subject_of(Path(text) if kind == SUITE else manager.get(base_of(kind), text))
     except RankbenchError as error:
         return CheckResult(labelled(kind, text), check, "failed", f"it cannot be made: {error}")
-    return run_check(subject, check_named(check))
+    return run_check(subject, registered_check(check))
 
 
 def _survey(distribution: str) -> Survey:

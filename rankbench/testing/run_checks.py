@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rankbench.component import Component
 from rankbench.plugin.kinds import SUITE
-from rankbench.testing.catalog import Check, check_named, checks_for
+from rankbench.testing.catalog import Check, checks_for, registered_check
 from rankbench.testing.check_results import CheckFailed, CheckResult, CheckSkipped
 from rankbench.testing.state import threads_before, watched
 from rankbench.testing.subjects import Subject, subject_of
@@ -70,7 +70,7 @@ def validated(subject: Subject, expected_failed: Mapping[str, str] | None) -> di
     from rankbench.errors import SpecError
 
     for name in expected_failed or {}:
-        if not check_named(name).applies(subject.kind):
+        if not registered_check(name).applies(subject.kind):
             raise SpecError(f"check {name!r} is not for a {subject.kind}")
     return dict(expected_failed or {})
 

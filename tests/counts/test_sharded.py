@@ -214,13 +214,13 @@ def test_a_bad_row_is_named_as_locally(cluster: Cluster, shards: Path, tmp_path:
 def test_workers_that_do_not_see_the_log_are_named(
     cluster: Cluster, shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rankbench.counts.parquet_log import ParquetLog, Rows
+    from rankbench.counts.parquet_log import LogRows, ParquetLog
 
     cut = ParquetLog.cut
 
-    def elsewhere(self: ParquetLog, first: int, count: int) -> Rows:
+    def elsewhere(self: ParquetLog, first: int, count: int) -> LogRows:
         rows = cut(self, first, count)
-        return Rows(first, tuple((f"/nowhere{path}", *rest) for path, *rest in rows.files), rows.roles)  # type: ignore[misc]
+        return LogRows(first, tuple((f"/nowhere{path}", *rest) for path, *rest in rows.files), rows.roles)  # type: ignore[misc]
 
     monkeypatch.setattr(ParquetLog, "cut", elsewhere)
     with pytest.raises(ExecutorError, match=r"does not see /nowhere.*file system that all workers share"):

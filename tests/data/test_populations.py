@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankbench.data.simulators.kernels.populations import draw_ballots, draw_outcomes
+from rankbench.data.simulators.kernels.populations import draw_ballots, draw_votes_between
 from rankbench.data.simulators.populations import best_orders, make_populations
 from rankbench.kernels.random import seed_state
 
@@ -90,7 +90,7 @@ def test_best_orders_are_those_of_brute_force(law):
 def draw(wins, upto, n, nu=0.0, scores=None, seed=0):
     winners, losers, ties = np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.bool_)
     scores = np.zeros(len(wins)) if scores is None else scores
-    draw_outcomes(np.cumsum(upto), wins, scores, nu, seed_state((seed,)), winners, losers, ties)
+    draw_votes_between(np.cumsum(upto), wins, scores, nu, seed_state((seed,)), winners, losers, ties)
     return winners, losers, ties
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rankbench.kernels.formulas import elementwise, looped
 from rankbench.kernels.signatures import GRADIENT
-from rankbench.plugin.component_description import is_compiled
+from rankbench.plugin.component_description import has_compiled_form
 from rankbench.surrogates import PairwiseFormula, PhiFormula
 from rankbench.surrogates.kernels.order_preserving import value_and_gradient
 
@@ -49,7 +49,7 @@ class Another(Smoothed):
 def test_a_formula_alone_gives_both_forms(margins):
     t, it = np.array(margins, dtype=np.float64), Smoothed()
     np.testing.assert_allclose(it.phi(t), huber(t), rtol=1e-14)
-    assert is_compiled(Smoothed)
+    assert has_compiled_form(Smoothed)
     for kernel, form in zip(it.phi_kernels(), (it.phi, it.dphi, None), strict=True):
         if form is None:
             assert kernel is None

@@ -18,7 +18,12 @@ from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.losses import NDCG
 from rankbench.models.linear import LinearModel
 from rankbench.plugin import manager
-from rankbench.plugin.component_description import component_parameters, describe_component, is_compiled, json_value
+from rankbench.plugin.component_description import (
+    component_parameters,
+    describe_component,
+    has_compiled_form,
+    json_value,
+)
 from rankbench.plugin.loading import load
 from rankbench.plugin.resolve import reference
 
@@ -146,7 +151,7 @@ class OtherNDCG(NDCG):
     ],
 )
 def test_compiled_means_all_kernels_of_the_kind(cls, expected):
-    assert is_compiled(cls) is expected
+    assert has_compiled_form(cls) is expected
 
 
 class Bounded(Loss):

@@ -7,7 +7,7 @@ import pytest
 
 from rankbench.stats import columns as module
 from rankbench.stats.bootstrap import Crossed, crossed
-from rankbench.stats.columns import AllPairs, Dense, Matrix, OneArm
+from rankbench.stats.columns import AllPairs, ContrastMatrix, DenseColumns, OneArm
 from rankbench.stats.contrasts import contrasts, pairs
 from rankbench.stats.ranks import contender_rank_ranges
 
@@ -28,7 +28,7 @@ def sample_of(arms: int, seed: int, draws: int = 6, queries: int = 40) -> Crosse
 def test_the_kernels_are_numpy_on_the_differences_bit_for_bit(arms: int, rows: int) -> None:
     values = np.random.default_rng(arms).normal(size=(rows, arms))
     differences = values @ pairs(arms)[1]
-    held, tiled = Dense(differences), module._Differences(values)
+    held, tiled = DenseColumns(differences), module._Differences(values)
     assert (tiled.rows, tiled.count) == differences.shape
     if arms > 2:  # of one column NumPy adds up pairwise: it is always held
         np.testing.assert_array_equal(tiled.variances(), differences.var(axis=0, ddof=1))
@@ -48,7 +48,7 @@ def test_pairs_are_the_contrasts_of_their_matrix(
 ) -> None:
     monkeypatch.setattr(module, "HELD", limit)
     sample = sample_of(arms, 3, draws)
-    found, expected = contrasts(sample, AllPairs(arms)), contrasts(sample, Matrix(pairs(arms)[1]))
+    found, expected = contrasts(sample, AllPairs(arms)), contrasts(sample, ContrastMatrix(pairs(arms)[1]))
     for name in ("estimate", "se", "lower", "upper", "p", "local"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
 

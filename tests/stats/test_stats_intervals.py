@@ -18,7 +18,7 @@ from rankbench.stats.critical import VarianceSources
 from rankbench.stats.draw_intervals import mean_intervals
 from rankbench.stats.equivalence import equivalent, not_equivalent
 from rankbench.stats.ranks import contender_rank_ranges
-from rankbench.stats.simultaneous import Intervals, simultaneous
+from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
 from rankbench.stats.spread import pitman_morgan, sd_ratios
 
 DIFFERENCE = np.array([[1.0], [-1.0]])
@@ -234,7 +234,7 @@ def test_sd_ratios_need_draws_and_spread() -> None:
     assert np.isnan(sd_ratios(crossed(losses, 0, 100), np.array([[0, 1]])).lower[0])
 
 
-def corrected(differences: np.ndarray, test_share: float | None) -> Intervals:
+def corrected(differences: np.ndarray, test_share: float | None) -> SimultaneousIntervals:
     sample = widened(crossed(differences[:, None, None], 1), test_share)
     return contrasts(sample, np.eye(1))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rankbench
-from rankbench.testing.catalog import check_named
+from rankbench.testing.catalog import registered_check
 from rankbench.testing.run_checks import run_check
 from rankbench.testing.subjects import subject_of
 
@@ -47,6 +47,6 @@ class Raising(Wavy):
 )
 def test_it_reports_the_verdict(surrogate, said):
     it = rankbench.get(rankbench.Surrogate, surrogate) if isinstance(surrogate, str) else surrogate
-    result = run_check(subject_of(it), check_named("certified"))
+    result = run_check(subject_of(it), registered_check("certified"))
     assert result.status == "passed"
     assert result.reason.startswith(said)

@@ -23,7 +23,7 @@ from rankbench.methods.erm.composition import Composition
 from rankbench.methods.erm.contender_arrays import TargetPlan, judged_arrays
 from rankbench.methods.erm.feature_matrix import feature_matrix, stored_features
 from rankbench.methods.erm.interpreted import Interpreted, is_compiled
-from rankbench.methods.erm.kernels.contender_columns import WINDOW, Path
+from rankbench.methods.erm.kernels.contender_columns import WINDOW, ContenderPath
 from rankbench.methods.erm.lockstep import Lockstep, record_steps
 from rankbench.methods.erm.risk import (
     MeanTarget,
@@ -294,7 +294,7 @@ class _Fits:
             curves or {},
         )
 
-    def _stepped(self, path: Path, problems: dict[str, Problem | Exception | None]) -> dict[str, Outcome]:
+    def _stepped(self, path: ContenderPath, problems: dict[str, Problem | Exception | None]) -> dict[str, Outcome]:
         """Finish the stochastic contenders: the averaged iterate is their answer."""
         rows = self.stream.rows
         averaged = path.total[rows] / (self.draws - path.unaveraged[rows])[:, None]
@@ -337,7 +337,7 @@ class _Fits:
         return float(4.0 * mean * self.x.shape[1] * self.draws)
 
     def _curves(
-        self, path: Path, row: int, infimum: float, contender: Composition, problem: Problem | Exception | None
+        self, path: ContenderPath, row: int, infimum: float, contender: Composition, problem: Problem | Exception | None
     ) -> dict[str, Curve]:
         steps = record_steps(self.draws, contender.curve)
         at = np.searchsorted(path.record, steps)

@@ -15,7 +15,7 @@ from rankbench.kinds.optimizer import StepOptimizer
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
 from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, scratch_for
-from rankbench.methods.erm.kernels.contender_columns import WINDOW, Path
+from rankbench.methods.erm.kernels.contender_columns import WINDOW, ContenderPath
 from rankbench.methods.erm.kernels.sampling import Judged
 from rankbench.methods.erm.kernels.targets import draw_sample
 from rankbench.methods.erm.lockstep import FEWEST, FRESH, unaveraged
@@ -139,7 +139,7 @@ class Interpreted:
         gradient = np.bincount(i, slopes, len(alpha)) - np.bincount(j, slopes, len(alpha))
         return float(weights @ surrogate.phi(margins)), gradient.astype(np.float64)
 
-    def run(self, steps: int, record: NDArray[np.int64]) -> Path:
+    def run(self, steps: int, record: NDArray[np.int64]) -> ContenderPath:
         """Advance all contenders by `steps` draws, recording them after those in `record`."""
         count, d = len(self.contenders), self.x.shape[1]
         theta, total = np.zeros((count, d)), np.zeros((count, d))
@@ -171,7 +171,9 @@ class Interpreted:
         self._top_up()
         none, word = np.zeros(0), np.zeros(0, dtype=np.int32)
         compiled_only = (none, none, word, word, *[none] * 9, False)
-        return Path(theta, total, none, left_out, none, window, record, estimates, last, averaged, *compiled_only)
+        return ContenderPath(
+            theta, total, none, left_out, none, window, record, estimates, last, averaged, *compiled_only
+        )
 
     def _top_up(self) -> None:
         for q in np.flatnonzero(self.block.comparisons.counts > 0):

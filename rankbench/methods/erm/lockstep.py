@@ -13,7 +13,7 @@ from rankbench.kinds.optimizer import StepOptimizer
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.methods.erm.composition import Composition
 from rankbench.methods.erm.contender_arrays import TargetPlan, as_order, concatenated, required_kernel
-from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, Path
+from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, ContenderPath
 from rankbench.methods.erm.kernels.lockstep import advance, evaluate_fresh, idle_gradient, idle_weigh
 from rankbench.methods.erm.kernels.sampling import Judged
 from rankbench.methods.erm.kernels.targets import Scratch, TargetTable, accumulate, single_targets, top_up
@@ -59,7 +59,7 @@ class Lockstep:
     Attributes
     ----------
     rows : list of int
-        Row of each contender in the arrays of a `Path`.
+        Row of each contender in the arrays of a `ContenderPath`.
     sums : Sums
         Targets, draws and control variates, added up.
     """
@@ -82,7 +82,7 @@ class Lockstep:
         self.columns, self.rows = _columns(plan, contenders)
         self.sums = plan.sums(most, len(judged.items) - 1, len(x))
 
-    def run(self, steps: int, record: NDArray[np.int64]) -> Path:
+    def run(self, steps: int, record: NDArray[np.int64]) -> ContenderPath:
         """Advance all contenders by `steps` draws, recording them after those in `record`."""
         path = self._path(record, len(record) > 0)
         path.unaveraged[self.rows] = unaveraged(self.contenders, steps)
@@ -125,13 +125,13 @@ class Lockstep:
         )
         return means[self.rows]
 
-    def _path(self, record: NDArray[np.int64], watched: bool) -> Path:
+    def _path(self, record: NDArray[np.int64], watched: bool) -> ContenderPath:
         rows, d = len(self.columns.active), self.x.shape[1]
         m = int(np.diff(self.judged.items).max(initial=1))
         sizes = [e.optimizer.state_size(d) for e in self.contenders if isinstance(e.optimizer, StepOptimizer)]
         kernels = [e.aggregator.kernel() for e in self.contenders if isinstance(e.surrogate, PairwiseSurrogate)]
         longest = max(self.longest, 1) if kernels else 0
-        return Path(
+        return ContenderPath(
             np.zeros((rows, d)),
             np.zeros((rows, d)),
             np.zeros((rows, d)),

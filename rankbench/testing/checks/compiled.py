@@ -8,7 +8,7 @@ import numpy as np
 
 from rankbench.kinds.penalty import Penalty, PenaltyName
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
-from rankbench.plugin.component_description import is_compiled
+from rankbench.plugin.component_description import has_compiled_form
 from rankbench.testing import kernelcalls, samples
 from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
@@ -128,7 +128,7 @@ def compiled_step_equals_numpy(subject: Subject) -> None:
 @conformance_check("aggregator", "surrogate", "loss", "optimizer")
 def listed_form_is_the_real_one(subject: Subject) -> None:
     """A class that is listed as *compiled* has kernels that are numba functions."""
-    if not is_compiled(type(subject.it)):
+    if not has_compiled_form(type(subject.it)):
         raise CheckSkipped("it is interpreted")
     it = subject.it
     asked = {

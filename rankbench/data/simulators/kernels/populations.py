@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rankbench.kernels.random import STATE, below, uniform
 
-__all__ = ["draw_ballots", "draw_outcomes"]
+__all__ = ["draw_ballots", "draw_votes_between"]
 
 _INDEX = types.int32[::1]
 _VECTOR = types.float64[::1]
@@ -19,7 +19,7 @@ _FLAGS = types.boolean[::1]
 
 
 @njit(types.void(_VECTOR, _SQUARE, _VECTOR, types.float64, STATE, _INDEX, _INDEX, _FLAGS), cache=True, nogil=True)
-def draw_outcomes(
+def draw_votes_between(
     upto: NDArray[np.float64],
     wins: NDArray[np.float64],
     scores: NDArray[np.float64],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["TILE", "WINDOW", "ContenderColumns", "Path"]
+__all__ = ["TILE", "WINDOW", "ContenderColumns", "ContenderPath"]
 
 TILE = 16
 """Contenders in one matrix product."""
@@ -72,7 +72,7 @@ class ContenderColumns(NamedTuple):
     l1: Any
 
 
-class Path(NamedTuple):
+class ContenderPath(NamedTuple):
     """Where the contenders are, and where they were at the recorded steps.
 
     Attributes

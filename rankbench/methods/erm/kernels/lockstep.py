@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
-from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, Path
+from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, ContenderPath
 from rankbench.methods.erm.kernels.sampling import Judged, steps_by_query
 from rankbench.methods.erm.kernels.targets import Scratch, Sums, TargetTable, add_targets, draw_sample, fill_targets
 from rankbench.methods.erm.kernels.uncounted import uncounted
@@ -65,7 +65,7 @@ def _tile(
     m: int,
     first: int,
     columns: ContenderColumns,
-    path: Path,
+    path: ContenderPath,
     scratch: Scratch,
     values: NDArray[np.float64],
     move: bool,
@@ -95,7 +95,7 @@ def _tile(
 
 
 @njit(cache=True, nogil=True)
-def _weigh(columns: ContenderColumns, path: Path, g: int, count: int, margins: NDArray[np.float64]) -> None:
+def _weigh(columns: ContenderColumns, path: ContenderPath, g: int, count: int, margins: NDArray[np.float64]) -> None:
     """Turn the weights of group g's edges into factors, and take the offsets off their margins."""
     weights, offsets = path.edge_weights[:count], path.edge_offsets[:count]
     params = columns.weigh_params[columns.weigh_bounds[g] : columns.weigh_bounds[g + 1]]
@@ -114,7 +114,7 @@ def _group(
     g: int,
     n_q: int,
     columns: ContenderColumns,
-    path: Path,
+    path: ContenderPath,
     scratch: Scratch,
     values: NDArray[np.float64],
     move: bool,
@@ -178,7 +178,7 @@ def _surrogates(
     judged: Judged,
     q: int,
     columns: ContenderColumns,
-    path: Path,
+    path: ContenderPath,
     scratch: Scratch,
     values: NDArray[np.float64],
     move: bool,
@@ -198,7 +198,7 @@ def _surrogates(
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _average(path: Path, t: int) -> None:
+def _average(path: ContenderPath, t: int) -> None:
     """Add the iterates after step t to the totals of the contenders that average them."""
     for c in range(path.unaveraged.shape[0]):
         if t > path.unaveraged[c]:
@@ -207,7 +207,7 @@ def _average(path: Path, t: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _record(columns: ContenderColumns, path: Path, t: int, at: int) -> None:
+def _record(columns: ContenderColumns, path: ContenderPath, t: int, at: int) -> None:
     """Note estimate, last and averaged iterate after step t, the recorded one number `at`."""
     seen = min(t, WINDOW)
     for c in range(columns.active.shape[0]):
@@ -231,7 +231,7 @@ def advance(
     judged: Judged,
     table: TargetTable,
     columns: ContenderColumns,
-    path: Path,
+    path: ContenderPath,
     seed: NDArray[np.uint64],
     first: int,
     last: int,
@@ -281,7 +281,7 @@ def evaluate_fresh(
     judged: Judged,
     table: TargetTable,
     columns: ContenderColumns,
-    path: Path,
+    path: ContenderPath,
     seed: NDArray[np.uint64],
     first: int,
     last: int,
