@@ -1,12 +1,13 @@
-"""What Linux alone does for processes: their end with their parent's, and orphans that are not lost."""
+"""What Linux alone does for processes: their end with their parent's, orphans that are not lost, memory given back."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
+from contextlib import suppress
 
-__all__ = ["adopt_orphans", "die_with"]
+__all__ = ["adopt_orphans", "die_with", "give_back"]
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36
 
@@ -31,3 +32,16 @@ def die_with(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
 def adopt_orphans() -> bool:
     """Become the parent of whatever descendants lose theirs, so that they can be found; return whether it works."""
     return _prctl(_SUBREAPER, 1)
+
+
+def give_back() -> None:
+    """Give the system the memory that this process has freed and its C library keeps for later."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+    import gc
+
+    gc.collect()
+    # Another C library than GNU's has no such function.
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.counts.clusters import summed
 from rankbench.counts.codes import Labels
 from rankbench.counts.count import pair_counts
 from rankbench.counts.runs import SortedPairs, merged_runs
@@ -32,21 +33,22 @@ PART = 32 * ROWS
 
 @dataclass(frozen=True, eq=False)
 class ClusterCells:
-    """What each cluster said about each pair of a part; K combinations, sorted.
+    """What each cluster said about each pair of a part, as `ClusterCounts` has it.
 
     Attributes
     ----------
     clusters : list of str
         Sorted.
-    cluster, pair : ndarray of int64, shape (K,)
-        Indices into `clusters`, and into the pairs of the part's run.
-    cells : ndarray of float64, shape (K, 3)
+    starts : ndarray of int64, shape (G + 1,)
+    cells : ndarray of int32, shape (K,)
+        Of the pairs of the part's run.
+    weights : ndarray of float64, shape (K,)
     """
 
     clusters: list[str]
-    cluster: NDArray[np.int64]
-    pair: NDArray[np.int64]
-    cells: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    cells: NDArray[np.int32]
+    weights: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,16 +151,16 @@ def _pairs(run: SortedPairs, place: NDArray[np.int64], of: SortedPairs) -> NDArr
 def _joined_cells(
     a: ClusterCells, b: ClusterCells, pairs_of_a: NDArray[np.int64], pairs_of_b: NDArray[np.int64], pairs: int
 ) -> ClusterCells:
-    clusters, (of_a, of_b) = _united(a.clusters, b.clusters)
-    keys, row = np.unique(
-        np.concatenate([of_a[a.cluster] * pairs + pairs_of_a[a.pair], of_b[b.cluster] * pairs + pairs_of_b[b.pair]]),
-        return_inverse=True,
+    clusters, of = _united(a.clusters, b.clusters)
+    keys = np.concatenate(
+        [
+            3 * (np.repeat(place, np.diff(of_part.starts)) * pairs + pair[of_part.cells // 3]) + of_part.cells % 3
+            for of_part, place, pair in zip((a, b), of, (pairs_of_a, pairs_of_b), strict=True)
+        ]
     )
-    cells = np.concatenate([a.cells, b.cells])
-    sums = np.empty((len(keys), 3))
-    for c in range(3):
-        sums[:, c] = np.bincount(row, cells[:, c], len(keys))
-    return ClusterCells([str(name) for name in clusters], keys // pairs, keys % pairs, sums)
+    keys, weights = summed(keys, np.concatenate([a.weights, b.weights]))
+    starts = np.searchsorted(keys, np.arange(len(clusters) + 1) * (3 * pairs))
+    return ClusterCells([str(name) for name in clusters], starts, (keys % (3 * pairs)).astype(np.int32), weights)
 
 
 def counts_of_part(part: LogPart) -> PairCounts:
@@ -168,8 +170,7 @@ def counts_of_part(part: LogPart) -> PairCounts:
 
 def counts_of(part: LogPart) -> PairCounts | ClusterCounts:
     """Return what was counted, by cluster if it was counted so."""
-    cells = part.cluster_cells
-    if cells is None:
+    found = part.cluster_cells
+    if found is None:
         return counts_of_part(part)
-    starts = np.searchsorted(cells.cluster, np.arange(len(cells.clusters) + 1))
-    return ClusterCounts(counts_of_part(part), cells.clusters, starts, cells.pair, cells.cells)
+    return ClusterCounts(counts_of_part(part), found.clusters, found.starts, found.cells, found.weights)

@@ -186,8 +186,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
     if "" in judges:
         raise stream.nameless(stream.judge or "judge")
     by_judge = cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges)
-    judge = np.repeat(np.arange(len(by_judge)), np.diff(by_judge.starts))
-    said = ClusterCells(by_judge.clusters, judge, by_judge.pair, by_judge.cells)
+    said = ClusterCells(by_judge.clusters, by_judge.starts, by_judge.cells, by_judge.weights)
     return LogPart(labels, run, judgments, stream.weighted, said)
 
 

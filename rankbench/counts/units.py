@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,9 @@ from rankbench.counts.votes import Votes
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 
 __all__ = ["ENOUGH", "Units", "effective", "units_of_counts", "units_of_lists", "units_of_voters", "units_of_votes"]
+
+_AT_ONCE = 1 << 20
+"""Sums that are looked at together: what is made on the way does not grow with the log."""
 
 ENOUGH = 10.0
 """Fewer votes on an item than this do not show how far its score could be off."""
@@ -54,7 +58,7 @@ class Units:
         return cls(count, float(count), every, every)
 
 
-def units_of_votes(votes: Votes, groups: NDArray[np.int64]) -> Units:
+def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
     """Return the units of a log whose vote t belongs to unit ``groups[t]``."""
     m = len(votes.items)
     items = np.concatenate([votes.winners, votes.losers])
@@ -75,18 +79,40 @@ def units_of_counts(data: PairCounts | ClusterCounts) -> Units:
         weight = data.forward + data.backward + data.ties
         judged = _sums(ends, np.tile(weight, 2), data.m)
         return Units(data.judgments, float(data.judgments), judged, judged)
-    cluster = np.repeat(np.arange(len(data)), np.diff(data.starts))
-    weight = data.cells.sum(axis=1)
-    items = np.concatenate([counts.low[data.pair], counts.high[data.pair]])
-    twice, weights = np.tile(cluster, 2), np.tile(weight, 2)
-    if counts.weighted:
-        pair, cell = np.nonzero(data.cells)
-        of_cell = np.concatenate([counts.low[data.pair[pair]], counts.high[data.pair[pair]]])
-        votes = _kish(of_cell, np.tile(data.cells[pair, cell], 2), counts.m)
-    else:
-        votes = _sums(items, weights, counts.m)
-    sizes = np.bincount(cluster, weight, len(data))
-    return Units(len(data), effective(sizes), _by_item(items, twice, weights, counts.m), votes)
+    sums = [np.zeros(counts.m) for _ in range(4)]
+    for begin, end in _whole_clusters(data.starts):
+        for total, more in zip(sums, _said_by(data, begin, end), strict=True):
+            total += more
+    weight, squares, votes, votes_squares = sums
+    sizes = np.add.reduceat(np.append(data.weights, 0.0), data.starts[:-1]) * (np.diff(data.starts) > 0)
+    judged = _shared(votes, votes_squares) if counts.weighted else votes
+    return Units(len(data), effective(sizes), _shared(weight, squares), judged)
+
+
+def _whole_clusters(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Yield ranges of clusters of some `_AT_ONCE` rows, or of one that has more."""
+    begin = 0
+    while begin < len(starts) - 1:
+        end = int(np.searchsorted(starts, starts[begin] + _AT_ONCE, side="right")) - 1
+        end = min(max(end, begin + 1), len(starts) - 1)
+        yield begin, end
+        begin = end
+
+
+def _said_by(data: ClusterCounts, begin: int, end: int) -> list[NDArray[np.float64]]:
+    """Return sums over some clusters by item, (m,) each.
+
+    Of what each cluster said about the item and of its square, and of each cell and of its square.
+    """
+    counts = data.counts
+    rows = slice(data.starts[begin], data.starts[end])
+    pair, weight = data.cells[rows] // 3, np.tile(data.weights[rows], 2)
+    items = np.concatenate([counts.low[pair], counts.high[pair]])
+    cluster = np.repeat(np.arange(end - begin), np.diff(data.starts[begin : end + 1]))
+    keys, at = np.unique(np.tile(cluster, 2) * counts.m + items, return_inverse=True)
+    said = _sums(at.reshape(-1), weight, len(keys))
+    who = keys % counts.m
+    return [_sums(of, by, counts.m) for of, by in ((who, said), (who, said**2), (items, weight), (items, weight**2))]
 
 
 def units_of_lists(
@@ -106,7 +132,7 @@ def units_of_voters(items: NDArray[np.int32], starts: NDArray[np.int64], voters:
 
 
 def _by_item(
-    items: NDArray[np.int32], units: NDArray[np.int64], weights: NDArray[np.float64], m: int
+    items: NDArray[np.int32], units: NDArray[np.integer], weights: NDArray[np.float64], m: int
 ) -> NDArray[np.float64]:
     """Return the effective number of units of each item, shape (m,)."""
     keys, at = np.unique(items.astype(np.int64) * (int(units.max()) + 1) + units, return_inverse=True)
@@ -115,8 +141,12 @@ def _by_item(
 
 
 def _kish(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
-    total, squares = _sums(items, weights, m), _sums(items, weights**2, m)
-    return np.divide(total**2, squares, out=np.zeros(m), where=squares > 0)
+    return _shared(_sums(items, weights, m), _sums(items, weights**2, m))
+
+
+def _shared(total: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return effective numbers, from sums and sums of squares."""
+    return np.divide(total**2, squares, out=np.zeros(len(total)), where=squares > 0)
 
 
 def _sums(index: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:

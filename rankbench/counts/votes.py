@@ -45,7 +45,7 @@ class Votes:
     ties : ndarray of bool, shape (n,)
     weights : ndarray of float64, shape (n,)
         Where all are 1, `all_ones`, which takes no memory.
-    judges : ndarray of int64, shape (n,), or None
+    judges : ndarray of int32, shape (n,), or None
         Number of the judge; None where the log does not name them.
     groups : ndarray of int32, shape (n,)
         Number of the (query, pair of items): votes on one thing have one number.
@@ -63,7 +63,7 @@ class Votes:
     losers: NDArray[np.int32]
     ties: NDArray[np.bool_]
     weights: NDArray[np.float64]
-    judges: NDArray[np.int64] | None
+    judges: NDArray[np.int32] | None
     groups: NDArray[np.int32]
     times: NDArray[np.int32] | None
     unsigned: int = 0
@@ -180,7 +180,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     unsigned = frame["judge"].null_count() if "judge" in frame.columns else 0
     judges = None
     if "judge" in frame.columns and not unsigned:
-        judges = _alphabetical(frame["judge"])[1].astype(np.int64)[column("judge").to_physical().to_numpy()]
+        judges = _alphabetical(frame["judge"])[1][column("judge").to_physical().to_numpy()]
     queries = _alphabetical(frame["query_id"])[1][column("query_id").to_physical().to_numpy()]
     return Votes(
         items,
@@ -227,7 +227,7 @@ def _in_time(times: pl.Series) -> tuple[pl.Series | None, NDArray[np.int32]]:
     if not times.is_sorted():
         by_time = times.to_frame("time").with_row_index("row").sort("time", maintain_order=True)
         order, times = by_time["row"], by_time["time"]
-    return order, (times.rank("dense") - 1).cast(pl.Int32).to_numpy()
+    return order, (times != times.shift(1)).fill_null(False).cum_sum().cast(pl.Int32).to_numpy()
 
 
 def dense_ranks(keys: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -308,7 +308,7 @@ def votes_of_ballots(orders: pl.LazyFrame) -> Votes:
         weights.append(said.weights)
     if not winners:
         raise InputError("the ballots say nothing: none of them ranks two items")
-    judges = np.repeat(np.arange(len(log.orders)), pairs)
+    judges = np.repeat(np.arange(len(log.orders), dtype=np.int32), pairs)
     queries = np.repeat(np.repeat(np.arange(len(log)), log.orders.counts), pairs)
     won, lost = np.concatenate(winners), np.concatenate(losers)
     pair = np.minimum(won, lost).astype(np.int64) * len(names) + np.maximum(won, lost)

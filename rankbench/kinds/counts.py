@@ -144,10 +144,9 @@ class PairCounts:
 
 @dataclass(frozen=True, eq=False)
 class ClusterCounts:
-    """What each cluster said about each pair.
+    """What each cluster said about each pair, one sum an outcome.
 
-    Memory grows with the number of (cluster, pair) combinations that occur, K, at most
-    the number of judgments.
+    12 bytes for each of the K combinations of cluster, pair and outcome that occur, at most as many as judgments.
 
     Attributes
     ----------
@@ -157,17 +156,18 @@ class ClusterCounts:
         Names.
     starts : ndarray of int64, shape (G + 1,)
         Rows of cluster g are ``starts[g]:starts[g + 1]``.
-    pair : ndarray of int64, shape (K,)
-        Index of the pair in `counts`, rising within a cluster.
-    cells : ndarray of float64, shape (K, 3)
-        Weight of what `low` won, of what `high` won, and of ties.
+    cells : ndarray of int32, shape (K,)
+        Three times the index of the pair in `counts`, plus 0 where `low` won, 1 where `high` did, 2 for a tie;
+        rising within a cluster.
+    weights : ndarray of float64, shape (K,)
+        Sums of the judgments' weights, above 0.
     """
 
     counts: PairCounts
     clusters: list[str]
     starts: NDArray[np.int64]
-    pair: NDArray[np.int64]
-    cells: NDArray[np.float64]
+    cells: NDArray[np.int32]
+    weights: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.clusters)

@@ -143,10 +143,7 @@ def resamples_of(data: PairCounts | ClusterCounts, repetitions: int, seed: int) 
     counts = data.counts if isinstance(data, ClusterCounts) else data
     if isinstance(data, ClusterCounts):
         draws = draws_of(len(data), repetitions, seed)
-        row, cell = np.nonzero(data.cells)
-        starts = np.searchsorted(row, data.starts).astype(np.int64)
-        cells = (3 * data.pair[row] + cell).astype(np.int32)
-        return Resamples(counts, draws, starts, cells, np.ascontiguousarray(data.cells[row, cell]))
+        return Resamples(counts, draws, data.starts, data.cells, data.weights)
     if data.weighted:
         raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")
     each = _cells_of(data).astype(np.int64)

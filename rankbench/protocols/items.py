@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
+from rankbench.counts.units import Units
 from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
@@ -76,7 +77,7 @@ class Items(Protocol):
             facts = facts_of(source)
             judges = bool(self.replicates) and by_judge(facts, self.intervals)
             ranked = counted_votes(source, facts, judges=judges, units=self.replicates > 0)
-            arrays = log.arrays | pack("facts", facts=np.array(facts)) | _pack_counts(ranked)
+            arrays = log.arrays | pack("facts", facts=np.array(facts)) | _pack_counts(ranked, units=self.replicates > 0)
         unchanged(dataset, log.fingerprint)
         units: dict[Split, tuple[str, ...]] = {"design": tuple(ranked.items)}
         notes = (*log.notes, *self._notes(ranked, facts))
@@ -147,7 +148,7 @@ class Items(Protocol):
         return counted, chosen
 
 
-def _pack_counts(log: CountedVotes) -> dict[str, NDArray[Any]]:
+def _pack_counts(log: CountedVotes, *, units: bool) -> dict[str, NDArray[Any]]:
     counts = log.counts
     arrays: dict[str, NDArray[Any]] = {
         "starts": counts.starts,
@@ -157,8 +158,11 @@ def _pack_counts(log: CountedVotes) -> dict[str, NDArray[Any]]:
         "ties": counts.ties,
         "facts": np.array([counts.judgments, counts.weighted, log.by_judge], dtype=np.int64),
     }
+    if units:
+        known = log.units
+        arrays |= {"effective": np.array([known.count, known.effective]), "by_item": known.items, "votes": known.votes}
     if isinstance(log.data, ClusterCounts):
-        arrays |= {"unit_starts": log.data.starts, "unit_pair": log.data.pair, "unit_cells": log.data.cells}
+        arrays |= {"unit_starts": log.data.starts, "unit_cells": log.data.cells, "unit_weights": log.data.weights}
     return pack("counts", **arrays)
 
 
@@ -175,11 +179,16 @@ def _unpack_counts(prepared: Prepared) -> CountedVotes:
         judgments,
         bool(weighted),
     )
+    units = None
+    if "effective" in found:
+        count, effective = found["effective"].tolist()
+        units = Units(int(count), effective, found["by_item"], found["votes"])
     if "unit_starts" not in found:
-        return CountedVotes(counts, bool(judges))
+        return CountedVotes(counts, bool(judges), units)
     starts = found["unit_starts"]
     names = [str(unit) for unit in range(len(starts) - 1)]
-    return CountedVotes(ClusterCounts(counts, names, starts, found["unit_pair"], found["unit_cells"]), bool(judges))
+    clusters = ClusterCounts(counts, names, starts, found["unit_cells"], found["unit_weights"])
+    return CountedVotes(clusters, bool(judges), units)
 
 
 def _pack_ballots(log: Ballots) -> dict[str, NDArray[Any]]:

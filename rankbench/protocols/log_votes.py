@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from rankbench.component import Component
 from rankbench.counts.votes import Votes, all_ones, coded_votes, load_votes, votes_of_ballots
+from rankbench.data.remembered import remembered
 from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import table_kind
 from rankbench.describe.findings import name_notes, suspicious_votes
@@ -63,10 +63,6 @@ class Loaded:
         return self._grouped[kind]
 
 
-# The votes that were loaded last, as long as their data set lives: a suite's protocols ask one after the other.
-_latest: list[tuple[weakref.ref[Dataset], Loaded]] = []
-
-
 def votes_of(dataset: Dataset) -> Loaded:
     """Return a data set's votes; those loaded last are not loaded again, unless their fingerprint is another one.
 
@@ -76,14 +72,13 @@ def votes_of(dataset: Dataset) -> Loaded:
         There are none, or they are about one item; or the file changed while it was read.
     """
     fingerprint = dataset.fingerprint()
-    for known, loaded in _latest:
-        if known() is dataset and loaded.fingerprint == fingerprint:
-            return loaded
-    votes, notes = _load(dataset)
-    unchanged(dataset, fingerprint)
-    loaded = Loaded(votes, notes, pack_votes(votes), fingerprint)
-    _latest[:] = [(weakref.ref(dataset, lambda _: _latest.clear()), loaded)]
-    return loaded
+
+    def load() -> Loaded:
+        votes, notes = _load(dataset)
+        unchanged(dataset, fingerprint)
+        return Loaded(votes, notes, pack_votes(votes), fingerprint)
+
+    return remembered(dataset, fingerprint, load)
 
 
 def unchanged(dataset: Dataset, fingerprint: str) -> None:

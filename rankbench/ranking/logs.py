@@ -79,10 +79,13 @@ class CountedVotes(RankedLog):
     ----------
     data : PairCounts or ClusterCounts
     by_judge : bool
+    known_units : Units, optional
+        Those of the data, if they are known already.
     """
 
     data: PairCounts | ClusterCounts
     by_judge: bool = False
+    known_units: Units | None = None
 
     @property
     def counts(self) -> PairCounts:
@@ -97,7 +100,7 @@ class CountedVotes(RankedLog):
     @cached_property
     def units(self) -> Units:
         """What is independent, and how much of it there is."""
-        return units_of_counts(self.data)
+        return units_of_counts(self.data) if self.known_units is None else self.known_units
 
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,)."""
@@ -149,7 +152,7 @@ class OrderedVotes(RankedLog):
         return self.votes.items
 
     @cached_property
-    def _unit(self) -> NDArray[np.int64]:
+    def _unit(self) -> NDArray[np.integer]:
         """Number of the unit of each vote, (n,)."""
         if self.by_judge and self.votes.judges is not None:
             return self.votes.judges

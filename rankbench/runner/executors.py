@@ -39,9 +39,9 @@ def run_here(sources: Sequence[Prepared], tasks: Sequence[BlockTask], timeout: f
 
 
 def run_in_pool(
-    sources: Sequence[Prepared], tasks: Sequence[BlockTask], workers: int, timeout: float = LIMIT
+    sources: list[Prepared], tasks: Sequence[BlockTask], workers: int, timeout: float = LIMIT
 ) -> Iterator[BlockResult]:
-    """Run blocks in spawned worker processes that share memory-mapped arrays.
+    """Run blocks in spawned worker processes that share memory-mapped arrays; `sources` share them afterwards too.
 
     Built-in contenders come first. Those of each plugin then run in processes of their own,
     a new one for every block: what they change in it is gone with it, and what they are given

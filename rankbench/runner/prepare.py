@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from rankbench.data.remembered import forget
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
 from rankbench.kinds.cell import SPLITS, is_text
 from rankbench.kinds.dataset import Dataset
@@ -107,6 +108,7 @@ def _prepared(
             if needed:
                 raise
             failed[key] = str(error)
+    forget()
     index = {key: i for i, key in enumerate(ready)}
     of = {name: index[key] for name, key in key_of.items() if key in index}
     return Sources(list(ready.values()), of, {name: failed[key] for name, key in key_of.items() if key in failed})

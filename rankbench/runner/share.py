@@ -6,7 +6,7 @@ import json
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, get_type_hints
@@ -20,6 +20,7 @@ from rankbench.kinds.protocol import Prepared
 from rankbench.plugin.manager import component_class, names
 from rankbench.runner.prepare import dataset_of, protocol_of
 from rankbench.scratch import scratch
+from rankbench.system import give_back
 
 __all__ = ["open_shared", "shared", "spec_of", "write_shared"]
 
@@ -69,16 +70,20 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def shared(sources: Sequence[Prepared]) -> Iterator[Path]:
+def shared(sources: list[Prepared]) -> Iterator[Path]:
     """Write what blocks are drawn from to a temporary file that workers map into memory.
 
-    For workers that run no foreign code, while none runs: it could change the file. See
+    So does this process: sources with mapped arrays take the place of those in the list, whose memory is free
+    when nobody else holds them. For workers that run no foreign code, while none runs: it could change the file. See
     `rankbench.runner.sealed_files`.
     """
     with scratch() as folder:
         path = folder / "shared"
         with path.open("wb") as file:
             write_shared(sources, file)
+        # Not by a loop, whose variable would hold the last source as long as blocks run.
+        sources[:] = [replace(one, arrays=open_shared(path, source).arrays) for source, one in enumerate(sources)]
+        give_back()
         yield path
 
 

@@ -57,7 +57,7 @@ def bytes_of(found: PairCounts | ClusterCounts) -> list[object]:
     mine: list[object] = [counts.items, counts.judgments, counts.weighted]
     if isinstance(found, ClusterCounts):
         mine.append(found.clusters)
-        arrays += [found.starts, found.pair, found.cells]
+        arrays += [found.starts, found.cells, found.weights]
     return mine + [array.tobytes() for array in arrays]
 
 
@@ -105,9 +105,11 @@ def test_parts_of_different_items_and_judges_sum_up(integers: bool) -> None:
     mine = {}
     for g, judge in enumerate(found.clusters):
         for row in range(found.starts[g], found.starts[g + 1]):
-            low, high = (counts.items[side[found.pair[row]]] for side in (counts.low, counts.high))
-            cells = found.cells[row]
-            mine[judge, min(low, high), max(low, high)] = cells if low < high else cells[[1, 0, 2]]
+            pair, outcome = divmod(int(found.cells[row]), 3)
+            low, high = (counts.items[side[pair]] for side in (counts.low, counts.high))
+            if low > high:
+                low, high, outcome = high, low, (1, 0, 2)[outcome]
+            mine.setdefault((judge, low, high), np.zeros(3))[outcome] += found.weights[row]
     assert mine.keys() == expected.keys()
     for key, cells in expected.items():
         np.testing.assert_allclose(mine[key], cells, rtol=1e-13)
@@ -115,9 +117,8 @@ def test_parts_of_different_items_and_judges_sum_up(integers: bool) -> None:
     plain = count_log(log)
     np.testing.assert_array_equal(plain.high, counts.high)
     assert plain.forward.tobytes() == counts.forward.tobytes()
-    sums = np.zeros((len(plain), 3))
-    np.add.at(sums, found.pair, found.cells)
-    np.testing.assert_allclose(sums, np.column_stack([plain.forward, plain.backward, plain.ties]))
+    sums = np.bincount(found.cells, found.weights, 3 * len(plain))
+    np.testing.assert_allclose(sums.reshape(-1, 3), np.column_stack([plain.forward, plain.backward, plain.ties]))
     assert plain.judgments == 1000
 
 

@@ -93,7 +93,7 @@ def bytes_of(found: PairCounts | ClusterCounts) -> list[object]:
     said: list[object] = [counts.items, counts.judgments, counts.weighted]
     if isinstance(found, ClusterCounts):
         said.append(found.clusters)
-        arrays += [found.starts, found.pair, found.cells]
+        arrays += [found.starts, found.cells, found.weights]
     return said + [array.tobytes() for array in arrays]
 
 

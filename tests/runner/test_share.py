@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 
 import rankbench
+from rankbench import api
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.protocol import BlockTask, Prepared, pack
@@ -139,3 +143,34 @@ def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch
     (result,) = places.nowhere
     assert [(cell.cell, cell.status) for cell in result.cells] == [("1", "error")]
     assert "register it" in result.cells[0].reason
+
+
+def test_while_blocks_run_this_process_holds_no_copy_of_what_is_shared() -> None:
+    log = pack("votes", winners=np.arange(1000), losers=np.arange(1000))
+    sources = [Prepared(protocol_of(name), None, "", {}, dict(log)) for name in ("own-log", "items")]
+    held = [weakref.ref(array) for array in log.values()]
+    del log
+    with shared(sources):
+        gc.collect()
+        assert [one() for one in held] == [None, None]
+        for one in sources:
+            assert np.array_equal(one.arrays["votes.losers"], np.arange(1000))
+            assert not one.arrays["votes.losers"].flags.writeable
+            assert not one.arrays["votes.losers"].flags.owndata
+    assert sources[1].arrays["votes.winners"].sum() == 499500
+
+
+def test_what_was_loaded_is_not_kept_once_a_suite_is_prepared(tmp_path: Path) -> None:
+    votes = pl.DataFrame({"winner": ["a", "b", "c", "a"] * 50, "loser": ["b", "c", "a", "c"] * 50})
+    votes.with_columns(judge=pl.int_range(pl.len()) % 20).write_csv(tmp_path / "votes.csv")
+    suite = tmp_path / "suite.toml"
+    suite.write_text(
+        'name = "s"\ntitle = "s"\nseed = 1\nprotocol = "own-log"\n[[experiments]]\nname = "e"\ntitle = "e"\n'
+        'repetitions = 1\nlosses = ["log-loss"]\ncontenders = [{ label = "w", use = "win-rate" }]\n'
+    )
+    log = rankbench.log_file(tmp_path / "votes.csv")
+    (source,) = api.planned(str(suite), dataset=log).sources
+    held = weakref.ref(source.arrays["votes.winners"])
+    del source
+    gc.collect()
+    assert held() is None

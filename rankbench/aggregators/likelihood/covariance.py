@@ -104,10 +104,10 @@ def _clustered(data: ClusterCounts, surprise: NDArray[np.float64]) -> NDArray[np
     from scipy.sparse import coo_array
 
     counts = data.counts
-    cluster = np.repeat(np.arange(len(data)), np.diff(data.starts))
-    u = (data.cells * surprise[data.pair]).sum(axis=1)
+    cluster, pair = np.repeat(np.arange(len(data)), np.diff(data.starts)), data.cells // 3
+    u = data.weights * surprise.ravel()[data.cells]
     rows = np.concatenate([cluster, cluster])
-    columns = np.concatenate([counts.low[data.pair], counts.high[data.pair]])
+    columns = np.concatenate([counts.low[pair], counts.high[pair]])
     scores = coo_array((np.concatenate([u, -u]), (rows, columns)), shape=(len(data), counts.m)).tocsr()
     return np.asarray((scores.T @ scores).todense())
 

@@ -47,11 +47,12 @@ def refitted(fit: BradleyTerryFit, resamples: Resamples, *, tolerance: float = 1
         # Judgments between scales are drawn too, and say nothing: they go to a cell of their own.
         inside = fit.scales.of[counts.low] == fit.scales.of[counts.high]
         number = np.where(inside, np.cumsum(inside) - 1, int(inside.sum()))
-        cells = 3 * number[cells // 3] + cells % 3
+        cells = (3 * number[:, None] + np.arange(3)).astype(np.int32).ravel()[cells]
         counts = counts.select(inside)
     rows = fast_rows(counts.starts, counts.high)
     places = np.append(rows.places(), len(rows.high))
-    cells = (3 * places[cells // 3] + cells % 3).astype(np.int32)
+    # Looked up cell by cell: of long logs nothing else is as long as the cells are.
+    cells = (3 * places[:, None] + np.arange(3)).astype(np.int32).ravel()[cells]
     scores = np.empty((len(resamples), counts.m))
     states = resamples.draws.states.copy()
     share, sizes = 0.5 if fit.ties == "half" else 0.0, fit.scales.sizes.astype(np.float64)
