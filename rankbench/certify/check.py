@@ -50,8 +50,10 @@ class Checked:
         False for verdicts that claim nothing: there is nothing to prove.
     trusted : tuple of str
         What was taken on trust, a sentence each.
+    about : str
+        What the verdict is of: surrogate, loss, items, noise and aggregation.
     surrogate, source_sha256 : str
-        Whom it is about: the surrogate's name, and the hash of its source file.
+        The surrogate's name, and the hash of its source file.
     followed : bool
         Whether the checker knows the formula of that surrogate, so that nothing rests on its source.
     """
@@ -59,6 +61,7 @@ class Checked:
     verdict: str
     proved: bool
     trusted: tuple[str, ...]
+    about: str
     surrogate: str
     source_sha256: str
     followed: bool
@@ -139,10 +142,29 @@ def _checked(cert: Any) -> Checked:
         verdict,
         verdict not in UNPROVED,
         trusted,
+        _about(cert, m),
         surrogate["name"],
         surrogate["source_sha256"],
         built_in(surrogate) or verdict in UNPROVED,
     )
+
+
+def _about(cert: Any, m: int) -> str:
+    """Return what a certificate is about: it may be right, and answer another question than its name suggests."""
+
+    def told(values: Any) -> str:
+        return ", ".join(f"{str(key)[:40]}={_short(value)}" for key, value in values.items() if key != "name")
+
+    def named(entry: Any) -> str:
+        return f"{entry['name'][:100]} ({told(entry)})" if told(entry) else str(entry["name"][:100])
+
+    surrogate = {"name": cert["surrogate"]["name"], **cert["surrogate"]["parameters"]}
+    after = "" if cert["aggregation"] is None else f" after {named(cert['aggregation'])}"
+    return f"{named(surrogate)}{after}; loss {named(cert['loss'])}; {m} items; noise {cert['noise']}"
+
+
+def _short(value: Any) -> str:
+    return " ".join(map(_short, value)) if isinstance(value, list) else str(value)[:40]
 
 
 def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:
@@ -275,6 +297,7 @@ def described(name: str, found: Checked) -> list[str]:
     state = "proved" + " but for what is taken on trust" * bool(found.trusted)
     return [
         f"{name}: {found.verdict}: {state if found.proved else 'claims nothing'}",
+        f"  about: {found.about}",
         *(f"  taken on trust: {what}" for what in found.trusted),
     ]
 

@@ -69,7 +69,12 @@ def test_it_runs_alone(tmp_path, violation):
     path.write_text(json.dumps(violation))
     command = [sys.executable, "-m", "rankbench.certify.check", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert (done.returncode, done.stdout) == (0, f"{path}: VIOLATION: proved\n")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"{path}: VIOLATION: proved\n"
+        "  about: pairwise-logistic (form=weighted, power=1, scale=1); loss pairwise (normalize=False); "
+        "3 items; noise low\n",
+    )
     path.write_text(json.dumps({**violation, "gap": "1"}))
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 1

@@ -304,3 +304,33 @@ def test_exit_codes_of_the_checker(tmp_path, capsys, violation, searched):
     capsys.readouterr()
     assert main(["--help"]) == 0
     assert "exit codes: 0 no certificate is rejected" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "name", ["pairwise-logistic ", "Pairwise-logistic", "pairwise\u2010logistic", "pairwise-logist\u0456c", "", "-x"]
+)
+def test_names_that_only_look_like_others_are_refused(violation, name):
+    """Of somebody else's surrogate rule and phi are taken on trust: it must not pass for one of rankbench."""
+    other = copy.deepcopy(violation)
+    other["surrogate"] |= {"name": name, "distribution": "somebody 1.0"}
+    refused(other, "name of a surrogate")
+
+
+def test_what_is_printed_says_what_the_claim_is_about(tmp_path, capsys, proof):
+    """A certificate that is right may be of another loss, class or number of items than who hands it over says."""
+    path = tmp_path / "cert.json"
+    path.write_text(json.dumps(proof))
+    assert main([str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "CONSISTENT: proved\n  about: pairwise-hinge (form=weighted, power=1, scale=1) after " in shown
+    assert "difference-graph (k=inf); loss pairwise (normalize=False); 3 items; noise dag\n" in shown
+
+
+def test_laws_of_many_grades_are_checked_by_the_formula():
+    """Sixty structures, each with other irrational numbers."""
+    laws = [(i, j, k) for i in range(4) for j in range(4) for k in range(4) if i + j + k]
+    mu = [{"weight": "1/60", "structure": [str(i), str(j), str(k)]} for i, j, k in laws[:60]]
+    for surrogate in ("listnet", "cross-entropy:gain=exp"):
+        content = rankbench.certify(surrogate, loss="ndcg", mu=mu).content
+        assert content["verdict"] != "INCONCLUSIVE"
+        assert accepted(content) == ("that rounding does no harm: slopes up to 0.000001 are called 0",)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections import Counter
+from fractions import Fraction
 from itertools import islice
+from typing import ClassVar
 
 import pytest
 
 import rankbench
+from rankbench.certify.classes import decide_class
 from rankbench.certify.laws import Law, why_not_in_class
 from rankbench.certify.pointwise import decide_at
 from rankbench.certify.search import draws
 from rankbench.certify.seen import Aggregated, exact_risk, seen_law
 from rankbench.certify.truth import orders_of, true_loss
+from rankbench.kinds.exact import ConvexPhi
 
 CASES = [
     # (23), wherever the difference graph has no cycle; phi not increasing, convex, phi'(0) < 0.
@@ -52,6 +58,70 @@ def test_none_of_some_trials(case):
     found = verdicts(case, 3, 40, 17) + verdicts(case, 4, 4, 17)
     assert set(found) <= {"CONSISTENT_AT_MU", "INCONCLUSIVE"}, found
     assert found["INCONCLUSIVE"] <= 0.02 * sum(found.values()) + 1
+
+
+class Bent(rankbench.PairwiseSurrogate):
+    """Any piecewise linear phi."""
+
+    name: ClassVar[str] = "test-bent"
+    source: ClassVar[str] = "this test"
+    properties: ClassVar[frozenset] = frozenset({"convex", "shift-invariant"})
+    pieces: ClassVar[ConvexPhi] = ConvexPhi()
+
+    def phi(self, margin):
+        raise NotImplementedError
+
+    dphi = phi
+
+    def exact_phi(self):
+        return type(self).pieces
+
+
+def bent(rng: random.Random) -> ConvexPhi:
+    """Return a convex phi of two to four linear pieces, bounded below."""
+    ends = sorted(Fraction(end, 2) for end in rng.sample(range(-4, 5), rng.choice([1, 1, 2, 3])))
+    slopes = sorted(Fraction(slope, 2) for slope in rng.sample(range(-6, 5), len(ends) + 1))
+    slopes[0], slopes[-1] = min(slopes[0], Fraction(0)), max(slopes[-1], Fraction(0))
+    at, pieces = Fraction(0), []
+    for number, slope in enumerate(slopes):
+        if number:
+            at += (slopes[number - 1] - slope) * ends[number - 1]
+        pieces.append((ends[number] if number < len(ends) else None, (at, slope)))
+    return ConvexPhi(tuple(pieces))
+
+
+def classes_and_single_laws_agree(count: int, seed: int) -> Counter[str]:
+    """Decide classes by cells, and hold each answer against single laws, which are decided in another way."""
+    rng, found = random.Random(seed), Counter[str]()
+    loss = true_loss(rankbench.get(rankbench.Loss, "pairwise-disagreement"), 3)
+    on_differences = Aggregated(rankbench.get(rankbench.Aggregator, "difference-graph"))
+    while sum(found.values()) < count:
+        Bent.pieces, noise = bent(rng), rng.choice(["low", "dag", "dag", "any"])
+        aggregated = rng.choice([on_differences, on_differences, None])
+        decided = decide_class(Bent.pieces, noise, aggregated is not None, 3, time.monotonic() + 60)
+        assert not decided.left
+        if decided.mean is not None:
+            laws = [Law(3, ((Fraction(1), decided.mean),))]
+        else:
+            laws = list(islice(draws(True, noise, 3, rng.randrange(10**6)), 25))
+        for law in laws:
+            assert why_not_in_class(noise, law) == ""
+            right, wrong, _ = orders_of(loss, law)
+            if wrong or decided.mean is not None:
+                exact = exact_risk(Bent(), seen_law(law, aggregated), loss)
+                violates = decide_at(exact.risk, right, wrong).verdict.startswith("VIOLATION")
+                assert violates == (decided.mean is not None), (Bent.pieces, noise, law)
+        found["violates" if decided.mean is not None else "consistent"] += 1
+    return found
+
+
+def test_what_is_decided_of_a_class_holds_for_its_laws():
+    assert set(classes_and_single_laws_agree(25, 5)) == {"violates", "consistent"}
+
+
+@pytest.mark.long
+def test_what_is_decided_of_many_classes_holds_for_their_laws():
+    assert set(classes_and_single_laws_agree(400, 6)) == {"violates", "consistent"}
 
 
 @pytest.mark.long

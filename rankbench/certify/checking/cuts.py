@@ -25,6 +25,9 @@ ROUNDING = Fraction(1, 10**7)
 MOST_WORK = 20_000
 """Terms of a formula that are computed, of all cuts together: some seconds."""
 
+PARTS = 2**100
+"""Of 1, to which irrational numbers are rounded."""
+
 BESIDE = Fraction(1, 10**9)
 """From a kink up to which any slope between those of its sides is one."""
 
@@ -60,14 +63,23 @@ def _nearly(rule: dict[str, Any], s: Structure, m: int, loss: Any) -> TermSum:
     scores = s if isinstance(s, list) else net_weights(s, m)
     if rule["rule"] == "softmax":
         powers = [raised(None, x - max(scores)) for x in scores]
-        shares = tuple(-p / sum(powers) for p in powers)
-        return TermSum((), shares, Fraction(1))
+        return _short(TermSum((), tuple(-p / sum(powers) for p in powers), Fraction(1)))
     if rule["rule"] == "pushes-of-logistic":
         weights = [1 / (1 + raised(None, -x)) for x in scores]
         pairs = [(j, k) for j in range(m) for k in range(m) if j != k]
         terms = [Term(0, tuple(int(i == j) - int(i == k) for i in range(m)), Fraction(0), weights[j]) for j, k in pairs]
-        return TermSum(tuple(terms), (Fraction(0),) * m, Fraction(0))
-    return followed(rule, s, m, loss, nearly=True)
+        return _short(TermSum(tuple(terms), (Fraction(0),) * m, Fraction(0)))
+    return _short(followed(rule, s, m, loss, nearly=True))
+
+
+def _short(risk: TermSum) -> TermSum:
+    """Return a sum with rounded numbers, so that those of many structures have a short common denominator."""
+
+    def short(number: Fraction) -> Fraction:
+        return Fraction(round(number * PARTS), PARTS)
+
+    terms = tuple(Term(phi, form, short(offset), short(factor)) for phi, form, offset, factor in risk.terms)
+    return TermSum(terms, tuple(map(short, risk.linear)), short(risk.entropy))
 
 
 def check_cuts(m: int, cert: Any, right: list[Levels], wrong: list[Levels], known: Any) -> None:

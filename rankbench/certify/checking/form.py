@@ -73,6 +73,8 @@ def _check_who(cert: dict[str, Any]) -> None:
     _check_keys(surrogate, {"name", "parameters", "distribution", "source_sha256", "rule"}, set(), "a surrogate")
     if not all(isinstance(surrogate[key], str) for key in ("name", "distribution", "source_sha256")):
         raise Rejected("name, distribution and source_sha256 of a surrogate are texts")
+    if not re.fullmatch("[a-z][a-z0-9]*(-[a-z0-9]+)*", surrogate["name"], re.ASCII) or len(surrogate["name"]) > 100:
+        raise Rejected("the name of a surrogate is of small letters and digits, in words with a hyphen between")
     if not re.fullmatch("[0-9a-f]{64}|unknown", surrogate["source_sha256"], re.ASCII):
         raise Rejected("source_sha256 has 64 hexadecimal digits, or is unknown")
     if not isinstance(surrogate["parameters"], dict) or not isinstance(surrogate["rule"], dict | None):
