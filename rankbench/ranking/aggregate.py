@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from rankbench.counts.log_source import Log, LogSource, open_source
 from rankbench.counts.votes import NO_TIMES
@@ -26,6 +28,8 @@ from rankbench.seeds import LOG_SEED
 __all__ = ["Aggregation", "aggregate"]
 
 _MOST_NOTES = 5
+_TOGETHER = 1000
+"""Rankings that become a table together: a table of two items takes a thousand times their memory."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +144,10 @@ def aggregate(
     if by is None:
         ranking, more = ranked(source, pooled=True)
         notes += more
-        table = _table(ranking)
+        table = _table([ranking])
         notes += _scale_notes(ranking)
     else:
-        tables = []
+        tables, some = [], dict[str, ItemRanking]()
         for query, part in _queries(source, aggregator, sums=intervals is None):
             try:
                 ranking, more = ranked(part, pooled=False)
@@ -154,7 +158,12 @@ def aggregate(
             notes += [
                 note if note == NO_TIMES else f"query {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
             ]
-            tables.append(_table(ranking).select(pl.lit(query).alias("query"), pl.all()))
+            some[query] = ranking
+            if len(some) == _TOGETHER:
+                tables.append(_table(list(some.values()), list(some)))
+                some = {}
+        if some:
+            tables.append(_table(list(some.values()), list(some)))
         if not tables:
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
         table = pl.concat(tables)
@@ -203,30 +212,43 @@ def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterat
         keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
         weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
         frame = frame.group_by(keys).agg(weight.alias("weight")).sort(keys)
-    whole = frame.collect(engine="streaming")
-    parts = whole.partition_by("query_id", as_dict=True, maintain_order=True)
-    for (query,), part in sorted(parts.items(), key=lambda entry: str(entry[0][0])):
-        yield str(query), LogSource(f"query {query}", source.path, source.table, part.lazy())
+    by_name = frame.with_columns(pl.col("query_id").cast(pl.String)).sort("query_id", maintain_order=True)
+    whole = by_name.collect(engine="streaming")
+    first = 0
+    for length, query in whole["query_id"].rle().struct.unnest().iter_rows():
+        part = whole.slice(first, length).lazy()
+        yield query, LogSource(f"query {query}", source.path, source.table, part)
+        first += length
 
 
-def _table(ranking: ItemRanking) -> pl.DataFrame:
-    """Return a ranking as a table, the largest scale first."""
-    numbers, first, sizes = np.unique(ranking.scales, return_index=True, return_counts=True)
+def _places(scales: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of each item's scale, the largest scale first."""
+    numbers, first, sizes = np.unique(scales, return_index=True, return_counts=True)
     order = np.lexsort((first, -sizes))
     place = np.empty(len(numbers), np.int64)
     place[order] = np.arange(1, len(numbers) + 1)
+    return place[np.searchsorted(numbers, scales)]
+
+
+def _table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.DataFrame:
+    """Return rankings as a table: those of queries by the queries' names, in each the largest scale first."""
+    numbers = {
+        "score": [ranking.scores + 0.0 for ranking in rankings],
+        "rank_low": [ranking.low for ranking in rankings],
+        "rank_high": [ranking.high for ranking in rankings],
+        "lower": [ranking.lower for ranking in rankings],
+        "upper": [ranking.upper for ranking in rankings],
+        "scale": [_places(ranking.scales) for ranking in rankings],
+    }
+    items = itertools.chain.from_iterable(ranking.items for ranking in rankings)
     table = pl.DataFrame(
-        {
-            "item": ranking.items,
-            "score": ranking.scores + 0.0,
-            "rank_low": ranking.low,
-            "rank_high": ranking.high,
-            "lower": ranking.lower,
-            "upper": ranking.upper,
-            "scale": place[np.searchsorted(numbers, ranking.scales)],
-        }
+        {"item": list(items)} | {name: np.concatenate(parts) for name, parts in numbers.items()}
     ).with_columns(pl.col("lower", "upper").fill_nan(None))
-    return table.sort("scale", "score", "item", descending=[False, True, False])
+    if not queries:
+        return table.sort("scale", "score", "item", descending=[False, True, False])
+    of = np.repeat(np.arange(len(rankings)), [len(ranking.items) for ranking in rankings])
+    named = table.select(pl.Series("query", queries, pl.String).gather(of), pl.all())
+    return named.sort("query", "scale", "score", "item", descending=[False, False, True, False])
 
 
 def _scale_notes(ranking: ItemRanking) -> list[str]:
