@@ -11,11 +11,18 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.kinds.loss import Loss
+from rankbench.resources import check_memory
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
 
 __all__ = ["Structures", "evaluate", "evaluate_all"]
+
+_MANY = 4000
+"""Items of a query whose matrix is looked for room for."""
+
+_MATRICES = 2
+"""Matrices of all pairs that live at once, at least, while one is made."""
 
 Structures = NDArray[np.float64] | Callable[[int], NDArray[np.float64]]
 """Score structures of all queries concatenated, shape (N,), or query -> (m_q, m_q) matrix."""
@@ -49,14 +56,20 @@ def evaluate(
     ------
     InputError
         Shapes that do not fit each other or the loss.
+    SpecError
+        The adjacency matrix of a query does not fit into memory.
     """
     kernel = loss.kernel()
     alpha = _read_only(alpha) if kernel is None else _writable(alpha)
     offsets = np.ascontiguousarray(offsets, dtype=np.int64)
     _check(loss, alpha, structures, offsets)
     out = np.empty((alpha.shape[0], len(offsets) - 1))
-    work = np.zeros(kernel.work(int(np.diff(offsets).max(initial=0))) if kernel else 0)
+    largest = int(np.diff(offsets).max(initial=0))
+    work = np.zeros(kernel.work(largest) if kernel else 0)
     if callable(structures):
+        if largest > _MANY:
+            needed = _MATRICES * np.float64().itemsize * largest**2
+            check_memory(needed, f"the matrix of preferences among the {largest:,} items of a query", "another loss")
         for q in range(out.shape[1]):
             _judge_matrix(loss, kernel, alpha, structures(q), offsets[q : q + 2], work, out[:, q])
     elif kernel is not None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rankbench.data.tables.weights import check_weights
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kernels.random import seed_state
+from rankbench.kinds.aggregator import MOST_DENSE
 from rankbench.kinds.cell import Curve
 from rankbench.kinds.method import Block, Fitted
 from rankbench.kinds.optimizer import Fit, Problem, Solver, StepOptimizer
@@ -38,6 +39,7 @@ from rankbench.methods.erm.risk import (
 from rankbench.optimizers.penalized import PenalizedProblem
 from rankbench.optimizers.problems import Gram, PairwiseProblem, QuadraticProblem
 from rankbench.optimizers.score_problem import ScoreProblem
+from rankbench.resources import check_memory
 from rankbench.returned import returned_numbers
 from rankbench.seeds import STREAM
 
@@ -67,7 +69,7 @@ def fit_composed(block: Block, contenders: Mapping[str, Composition]) -> dict[st
         check_weights(block.comparisons.weights[block.comparisons.weights != 0])
     except InputError as error:
         return dict.fromkeys(contenders, error)
-    outcomes = _without_order(block, contenders)
+    outcomes = _without_order(block, contenders) | _without_room(block, contenders)
     if block.comparisons.ties is not None:
         block = replace(block, comparisons=block.comparisons.without_ties())
     groups: dict[tuple[str, int, bool], dict[str, Composition]] = defaultdict(dict)
@@ -94,6 +96,19 @@ def _without_order(block: Block, contenders: Mapping[str, Composition]) -> dict[
         for label, contender in contenders.items()
         if "sequential" in contender.aggregator.properties and contender.k != 1
     }
+
+
+def _without_room(block: Block, contenders: Mapping[str, Composition]) -> dict[str, Outcome]:
+    """Refuse aggregators whose compiled form needs more memory for the largest query than there is."""
+    m, outcomes = int(block.design.sizes.max(initial=0)), dict[str, Outcome]()
+    for label, contender in contenders.items() if m > MOST_DENSE else ():
+        kernel = contender.aggregator.kernel()
+        needed = np.float64().itemsize * kernel.work(m) if kernel else 0
+        try:
+            check_memory(needed, f"{contender.aggregator.name!r} of {m:,} items", "win-rate or borda")
+        except SpecError as error:
+            outcomes[label] = error
+    return outcomes
 
 
 def _any_order(contender: Composition) -> bool:
