@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -232,7 +232,7 @@ def _places(scales: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.DataFrame:
     """Return rankings as a table: those of queries by the queries' names, in each the largest scale first."""
-    numbers = {
+    numbers: dict[str, list[NDArray[Any]]] = {
         "score": [ranking.scores + 0.0 for ranking in rankings],
         "rank_low": [ranking.low for ranking in rankings],
         "rank_high": [ranking.high for ranking in rankings],
