@@ -16,6 +16,7 @@ __all__ = [
     "NOISE_WORDS",
     "difference_edges",
     "loss_name",
+    "noise_words",
     "paragraph",
     "preferred_order",
     "right_orders",
@@ -28,6 +29,11 @@ NOISE_WORDS = {"low": "low noise", "dag": "mean preferences without cycles", "an
 
 Content: TypeAlias = Mapping[str, Any]
 """Of a certificate."""
+
+
+def noise_words(content: Content) -> str:
+    """Return the class of noise in words; of grades there is one."""
+    return NOISE_WORDS[content["noise"]] if content["loss"]["name"] == "pairwise" else "any distribution of grades"
 
 
 def surrogate_name(content: Content) -> str:
@@ -54,8 +60,7 @@ def difference_edges(law: Law) -> dict[tuple[int, int], Fraction]:
 
 def paragraph(content: Content) -> str:
     """Return what was found, in a paragraph."""
-    noise = NOISE_WORDS[content["noise"]] if content["loss"]["name"] == "pairwise" else "any distribution of grades"
-    subject = f"{surrogate_name(content)} for {loss_name(content)}, {content['items']} items, {noise}"
+    subject = f"{surrogate_name(content)} for {loss_name(content)}, {content['items']} items, {noise_words(content)}"
     verdict, searched = content["verdict"], content.get("searched", {})
     if verdict == "NO_COUNTEREXAMPLE_FOUND":
         count = searched["inconclusive"]
@@ -96,7 +101,10 @@ def paragraph(content: Content) -> str:
             f"infimum outside of the right orders is the same (gap 0), so that a minimizer need not be right."
         )
     if content["arithmetic"] == "numerical":
-        parts.append("The verdict is numerical: values and gradients are the surrogate's own, in double precision.")
+        parts.append(
+            "The verdict is numerical: values and gradients are the surrogate's own, in double precision, not exact "
+            "numbers or intervals."
+        )
     return " ".join(parts)
 
 
@@ -123,7 +131,8 @@ def _law_in_words(law: Law) -> str:
             f"({', '.join(shown(x) for x in s if isinstance(x, Fraction))}) with probability {w}"
             for w, s in law.support
         ]
-        return f"Grades are {'; '.join(rows)}."
+        numbers = ", ".join(str(item + 1) for item in range(law.items))
+        return f"Grades of the items {numbers} are {'; '.join(rows)}."
     rows = []
     for weight, graph in law.support:
         if isinstance(graph, Mapping):
@@ -133,13 +142,13 @@ def _law_in_words(law: Law) -> str:
     return f"Judgments say {'; '.join(rows)}. On average {leads or 'nobody leads'}."
 
 
-def right_orders(content: Content) -> list[str]:
-    """Return the orders of least true risk, at most six, as in ``1>2>3``."""
+def right_orders(content: Content, most: int = 6) -> list[str]:
+    """Return the orders of least true risk, as in ``1>2>3``; of more than `most`, how many others there are."""
     mu, m = checked_law(content["mu"], content["items"]), content["items"]
     risks = true_risks(content["loss"], mu, m)
     least = min(risks.values())
     found = [named(levels) for levels in maximal([levels for levels, risk in risks.items() if risk == least])]
-    return found if len(found) <= 6 else [*found[:6], f"and {len(found) - 6} more"]
+    return found if len(found) <= most else [*found[:most], f"and {len(found) - most} more"]
 
 
 def preferred_order(content: Content) -> str:
@@ -150,5 +159,7 @@ def preferred_order(content: Content) -> str:
 
 
 def shown(number: Fraction) -> str:
-    """Return a number as short as it can be told."""
+    """Return a number as short as it can be told: decimals where three suffice, else a short fraction, else about."""
+    if (number * 1000).denominator == 1:
+        return f"{float(number):.3f}".rstrip("0").rstrip(".")
     return str(number) if number.denominator < 1000 else f"{float(number):.4g}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from certify_laws import PHIS, THEOREM_2, disagreement, least, pairwise_risk
 from click.testing import CliRunner
 
 import rankbench
 from rankbench.certify.outcome import order_risks
+from rankbench.certify.words import shown
 from rankbench.cli import main
 from rankbench.errors import InputError
 from rankbench.reports.figures.counterexample import draw_counterexample
@@ -42,6 +45,49 @@ def test_grades_and_numerical_certificates_are_drawn():
             mu=[{"weight": "3/5", "structure": ["1", "0", "0"]}, {"weight": "2/5", "structure": ["0", "2", "2"]}],
         )
         assert draw_counterexample(certificate)["png"]
+
+
+def test_gaps_that_are_too_small_to_see_are_written_down():
+    """Two marks at the same place said that right and wrong orders are equally good."""
+    certificate = rankbench.certify("pairwise-logistic")
+    text = draw_counterexample(certificate)["svg"].decode()
+    assert "pairwise-logistic for pairwise disagreement, low noise: VIOLATION" in text
+    assert f"the surrogate prefers 2&gt;1&gt;3, by at least {float(certificate.gap):.3g}" in text
+    rows = sorted(order_risks(certificate.content), key=lambda row: row.surrogate)
+    assert float(rows[1].surrogate - rows[0].surrogate) < 0.01
+    assert f"+{rows[1].surrogate - rows[0].surrogate:.3g}" in text
+    assert "orders, those of" not in text
+
+
+def test_orders_without_bars_are_counted():
+    certificate = rankbench.certify("listnet", loss="ndcg", laws=20)
+    assert certificate.verdict == "VIOLATION"
+    count = len(order_risks(certificate.content))
+    assert f"{count} of 6 orders, those of the proof" in draw_counterexample(certificate)["svg"].decode()
+    five = rankbench.certify("pairwise-logistic", items=5, mu=THEOREM_2)
+    text = draw_counterexample(five)["svg"].decode()
+    assert "24 of 120 orders, those of least surrogate risk" in text
+    assert "and 17 more; the surrogate prefers" in text
+
+
+def test_an_equality_is_not_called_a_preference():
+    text = draw_counterexample(rankbench.certify("pairwise-hinge", mu=THEOREM_2))["svg"].decode()
+    assert "and as small at wrong orders" in text
+    assert "prefers 1" not in text.partition("by how much")[0]
+
+
+def test_scores_are_told_in_decimals():
+    certificate = rankbench.certify("pairwise-logistic", mu=THEOREM_2)
+    assert "Scores (2.5, 0, 1.3), which" in certificate.words()
+    assert [shown(Fraction(*pair)) for pair in ((97, 100), (3, 1), (-1, 2), (2, 3), (1, 8), (1, 3000), (0, 1))] == [
+        "0.97",
+        "3",
+        "-0.5",
+        "2/3",
+        "0.125",
+        "0.0003333",
+        "0",
+    ]
 
 
 def test_what_is_not_about_one_law_has_no_picture():

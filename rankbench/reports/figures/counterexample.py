@@ -9,7 +9,7 @@ import numpy as np
 
 from rankbench.certify.certificate import Certificate
 from rankbench.certify.outcome import OrderRisks, order_risks
-from rankbench.certify.words import difference_edges, preferred_order, right_orders, shown
+from rankbench.certify.words import difference_edges, noise_words, preferred_order, right_orders, shown
 from rankbench.errors import InputError
 from rankbench.reports.figures.style import COLORS, RC, render, safe
 
@@ -55,12 +55,30 @@ def draw_counterexample(certificate: Certificate) -> dict[str, bytes]:
             _draw_grades(left, certificate)
         _draw_risks(middle, rows, "true", f"true risk: {certificate.loss}", names=True)
         _draw_risks(last, rows, "surrogate", "least surrogate risk", names=False)
-        right = ", ".join(right_orders(certificate.content))
-        said = f"right: {right}; the surrogate prefers {preferred_order(certificate.content)}"
-        figure.suptitle(f"{safe(f'{certificate.surrogate}: {certificate.label}')}\n{safe(said)}", fontsize=9.5)
+        total = math.factorial(law.items)
+        if len(rows) < total:
+            middle.set_ylabel(safe(_which(certificate, len(rows), total)), fontsize=8)
+        about = f"{certificate.surrogate} for {certificate.loss}, {noise_words(certificate.content)}"
+        figure.suptitle(f"{safe(f'{about}: {certificate.label}')}\n{safe(_said(certificate))}", fontsize=9.5)
         handles, names = last.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=2)
         return render(figure)
+
+
+def _which(certificate: Certificate, count: int, total: int) -> str:
+    """Say which orders have bars."""
+    if "risk" in certificate.content:
+        return f"{count} of {total} orders, those of least surrogate risk"
+    return f"{count} of {total} orders, those of the proof"
+
+
+def _said(certificate: Certificate) -> str:
+    """Return the finding in a line."""
+    right = ", ".join(right_orders(certificate.content, 3))
+    preferred = preferred_order(certificate.content)
+    if certificate.verdict == "VIOLATION_BOUNDARY":
+        return f"right: {right}; the surrogate's risk is least at {preferred}, and as small at wrong orders"
+    return f"right: {right}; the surrogate prefers {preferred}, by at least {float(certificate.gap):.3g}"
 
 
 def _draw_graph(axes: Axes, certificate: Certificate) -> None:
@@ -88,8 +106,8 @@ def _draw_graph(axes: Axes, certificate: Certificate) -> None:
         axes.plot([x], [y], "o", markersize=20, color=COLORS[0])
         axes.text(x, y, str(i + 1), ha="center", va="center", color="white", fontsize=10, fontweight="bold")
     scores = ", ".join(f"{float(a):.3g}" for a in certificate.alpha)
-    axes.set_title(safe("difference graph of the mean"))
-    axes.text(0.0, -1.4, safe(f"scores of the surrogate: {scores}"), ha="center", va="center", fontsize=8)
+    axes.set_title(safe("who leads whom on average, by how much"))
+    axes.text(0.0, -1.4, safe(f"scores that the surrogate prefers: {scores}"), ha="center", va="center", fontsize=8)
 
 
 def _draw_grades(axes: Axes, certificate: Certificate) -> None:
@@ -112,15 +130,24 @@ def _draw_grades(axes: Axes, certificate: Certificate) -> None:
 def _draw_risks(axes: Axes, rows: list[OrderRisks], which: str, title: str, names: bool) -> None:
     values = np.array([getattr(row, which) for row in rows])
     above = values - values.min()
+    scale = max(1.0, float(np.abs(values).max()))
     places = np.arange(len(rows))[::-1]
     for place, row, value in zip(places, rows, above, strict=True):
         color = RIGHT if row.right else WRONG
         axes.plot([0.0, value], [place, place], color=color, linewidth=1.2)
         axes.plot([value], [place], marker="o" if row.right else "X", color=color, markersize=6, clip_on=False)
+        if which == "surrogate":
+            told = "least" if value <= 1e-9 * scale else f"+{value:.3g}"
+            axes.annotate(told, (value, place), (6, 0), textcoords="offset points", va="center", fontsize=7)
     axes.set_yticks(places, [row.order for row in rows] if names else ["" for _ in rows])
     axes.set_ylim(-0.7, len(rows) - 0.3)
-    top = float(above.max()) or 1.0
-    axes.set_xlim(-0.04 * top, 1.08 * top)
+    top = float(above.max())
+    if top <= 1e-9 * scale:
+        axes.set_xlim(-0.04, 1.0)
+        axes.set_xticks([0.0])
+    else:
+        axes.set_xlim(-0.04 * top, (1.25 if which == "surrogate" else 1.08) * top)
+        axes.locator_params(axis="x", nbins=4)
     axes.set_xlabel("above the smallest")
     axes.set_title(safe(title))
     for right, word in ((True, "right"), (False, "wrong")):
