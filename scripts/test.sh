@@ -48,6 +48,12 @@ half() {
     esac
 }
 
+# Processes that start together would compile the same kernels each for itself; a few tests need few.
+if [ $# -eq 0 ]; then
+    echo "rankbench: compiling kernels that are not in the cache folder"
+    "$python" scripts/compile.py "$cores"
+fi
+
 ran='' failed=''
 echo "rankbench: tests side by side, $cores at a time"
 half "($chosen) and not alone" --numprocesses "$cores" --dist worksteal "$@"

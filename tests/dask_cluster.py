@@ -35,6 +35,13 @@ class Cluster:
         """Start more workers, without waiting for them."""
         self.workers += [self._worker() for _ in range(workers)]
 
+    def replace(self) -> None:
+        """Put others in the place of workers that are dead."""
+        living = [worker for worker in self.workers if worker.poll() is None]
+        self.add(len(self.workers) - len(living))
+        self.workers = [worker for worker in self.workers if worker.poll() is None]
+        self.client.wait_for_workers(len(self.workers), timeout=120)
+
     def kill(self, worker: int) -> None:
         """Kill a worker, as a machine does that loses its power."""
         if self.workers[worker].poll() is None:

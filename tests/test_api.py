@@ -111,7 +111,6 @@ def test_a_run_ends_in_leaderboard_rows_and_facts(reference: Path) -> None:
     assert means["k=inf"] < means["random"]
 
 
-@pytest.mark.alone
 def test_workers_change_no_byte(suite: str, tmp_path: Path, reference: Path) -> None:
     rankbench.run(suite, out=tmp_path / "two", workers=2)
     assert contents(tmp_path / "two") == contents(reference)

@@ -23,6 +23,7 @@ case "$1 $2" in
         echo "${PYTHONDONTWRITEBYTECODE-unset} $OPENBLAS_NUM_THREADS" >>"$COMMANDS"
         case $* in *"and alone"*) exit "${SECOND:-0}" ;; *) exit "${FIRST:-0}" ;; esac
         ;;
+    "scripts/compile.py "*) echo "compile $2" >>"$COMMANDS"; exit "${COMPILED:-0}" ;;
 esac
 exec {python} "$@"
 """
@@ -55,13 +56,20 @@ def run(tmp_path: Path) -> Run:
     return run
 
 
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+
+
 def halves(arguments: str = "", chosen: str = "not long") -> list[str]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return [half.format(cores=cores, arguments=arguments, chosen=chosen) for half in (FIRST, SECOND)]
+    return [half.format(cores=CORES, arguments=arguments, chosen=chosen) for half in (FIRST, SECOND)]
 
 
-def test_two_halves_that_leave_nothing_out(run: Run) -> None:
-    assert run() == (0, halves())
+def test_two_halves_that_leave_nothing_out_after_kernels_are_compiled(run: Run) -> None:
+    assert run() == (0, [f"compile {CORES}", *halves()])
+    assert run("-m", "slow") == (0, [f"compile {CORES}", *halves(chosen="slow")])
+
+
+def test_kernels_that_do_not_compile_are_said_at_once(run: Run) -> None:
+    assert run(COMPILED="1") == (1, [f"compile {CORES}"])
 
 
 def test_arguments_go_to_both_halves_as_they_are(run: Run) -> None:

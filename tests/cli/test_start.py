@@ -11,10 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [
-    pytest.mark.alone,
-    pytest.mark.skipif(sys.platform != "linux", reason="the program is watched over on Linux alone"),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the program is watched over on Linux alone")
 
 PLUGIN = """
 import os

@@ -86,7 +86,6 @@ def test_workers_need_no_path(votes: Path) -> None:
         assert str(open_shared(file, 1).dataset) == "web10k-like:queries=2,features=9"
 
 
-@pytest.mark.alone
 def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:
     suite = tmp_path / "small.toml"
     suite.write_text(SUITE)

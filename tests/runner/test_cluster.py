@@ -27,7 +27,7 @@ protocol = "btl:design=20,heldout=20"
 name = "orders"
 title = "Orders"
 n = [400, 1200]
-repetitions = 3
+repetitions = 2
 baseline = "k=1"
 contenders = [
   { label = "k={k}", use = "erm:k=[1,5,inf],draws=400" },
@@ -48,6 +48,7 @@ def contents(folder: Path) -> list[bytes]:
 
 
 def test_the_same_bytes_as_locally_though_a_worker_is_killed(cluster: Cluster, suite: str, tmp_path: Path) -> None:
+    cluster.replace()
     rankbench.run(suite, out=tmp_path / "here")
 
     class Killer(rankbench.runner.progress.Silent):

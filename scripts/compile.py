@@ -1,0 +1,92 @@
+"""Compile rankbench's kernels into its cache folder, each once, on all cores.
+
+Processes that start together and need the same kernel compile it each for itself. Here a module is imported after those
+that it imports and that are compiled too, by whichever process is idle. What is compiled when it is first called, the
+loops of empirical risk minimization, is called by small runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import multiprocessing
+import sys
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from graphlib import TopologicalSorter
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import rankbench
+from rankbench.digest import compiled_sources
+from rankbench.runtime import settle_runtime
+
+PACKAGE = Path(rankbench.__file__).parent
+
+SUITE = """
+name = "small"
+title = "Small"
+dataset = "web10k-like:queries=24,features=8"
+protocol = "btl:design=10,heldout=10"
+[[experiments]]
+name = "small"
+title = "Small"
+n = [100]
+repetitions = 1
+contenders = [{{ use = "{contender}" }}]
+"""
+
+CONTENDERS = ("erm:k=5,optimizer=composite", "erm:k=[1,5,inf],draws=10")
+"""Of one the stochastic steps are taken, of the other the targets of sampled judgments are averaged."""
+
+
+def named(path: Path) -> str:
+    """Return the name of a module of ours."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path: Path) -> set[str]:
+    """Return what a module imports at its top."""
+    found = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def compile_module(name: str) -> str:
+    """Import a module, which compiles what it declares, or finds it in the cache folder."""
+    import_module(name)
+    return name
+
+
+def run_small(contender: str) -> None:
+    """Run one contender on a small block."""
+    with TemporaryDirectory() as folder:
+        suite = Path(folder) / "small.toml"
+        suite.write_text(SUITE.format(contender=contender), encoding="utf-8")
+        failures = rankbench.run(str(suite), out=Path(folder) / "out").failures
+    if failures:
+        raise RuntimeError(f"{contender}: {failures}")
+
+
+def main(cores: int) -> None:
+    """Import all modules that machine code is made from, each after what it imports itself; then call the loops."""
+    modules = {named(path): path for path in compiled_sources(PACKAGE)}
+    order = TopologicalSorter({name: imported(path) & modules.keys() - {name} for name, path in modules.items()})
+    order.prepare()
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(cores, spawn, initializer=settle_runtime) as pool:
+        running: set[Future[str]] = set()
+        while order.is_active():
+            running |= {pool.submit(compile_module, name) for name in order.get_ready()}
+            ended, running = wait(running, return_when=FIRST_COMPLETED)
+            for each in ended:
+                order.done(each.result())
+        list(pool.map(run_small, CONTENDERS))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
