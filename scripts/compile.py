@@ -35,8 +35,8 @@ repetitions = 1
 contenders = [{{ use = "{contender}" }}]
 """
 
-CONTENDERS = ("erm:k=5,optimizer=composite", "erm:k=[1,5,inf],draws=10")
-"""Of one the stochastic steps are taken, of the other the targets of sampled judgments are averaged."""
+CONTENDERS = ("erm:k=5,optimizer=composite,draws=10,curve=3", "erm:aggregator=bradley-terry,k=[1,5,inf],draws=10")
+"""Of one the stochastic steps are taken, of the other targets of single and of sampled judgments are averaged."""
 
 
 def named(path: Path) -> str:

@@ -19,7 +19,7 @@ import pytest
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
 
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 PLUGIN = """
 import os
