@@ -51,7 +51,7 @@ half() {
 # Processes that start together would compile the same kernels each for itself; a few tests need few.
 if [ $# -eq 0 ]; then
     echo "rankbench: compiling kernels that are not in the cache folder"
-    "$python" scripts/compile.py "$cores"
+    "$python" scripts/kernels.py "$cores"
 fi
 
 ran='' failed=''

@@ -23,7 +23,7 @@ case "$1 $2" in
         echo "${PYTHONDONTWRITEBYTECODE-unset} $OPENBLAS_NUM_THREADS" >>"$COMMANDS"
         case $* in *"and alone"*) exit "${SECOND:-0}" ;; *) exit "${FIRST:-0}" ;; esac
         ;;
-    "scripts/compile.py "*) echo "compile $2" >>"$COMMANDS"; exit "${COMPILED:-0}" ;;
+    "scripts/kernels.py "*) echo "compile $2" >>"$COMMANDS"; exit "${COMPILED:-0}" ;;
 esac
 exec {python} "$@"
 """
