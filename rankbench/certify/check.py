@@ -164,7 +164,8 @@ def _about(cert: Any, m: int) -> str:
 
 
 def _short(value: Any) -> str:
-    return " ".join(map(_short, value)) if isinstance(value, list) else str(value)[:40]
+    """Return a value as text, of a length that fits on a line."""
+    return " ".join(str(entry)[:20] for entry in value[:8]) if isinstance(value, list) else str(value)[:40]
 
 
 def _of_one_law(cert: Any, m: int) -> tuple[str, ...]:

@@ -158,9 +158,11 @@ built-in surrogate, loss and class of noise, each with a certificate that can be
 - **VIOLATION_BOUNDARY**: they have the same infimum, exactly; the gap is 0.
 - **CONSISTENT**: proved for the whole class.
 - **NO_COUNTEREXAMPLE_FOUND**: so many distributions were looked at, which proves nothing.
+- **INCONCLUSIVE**: nothing was decided.
 
 Gaps are in units of the certificate's weights and do not compare between surrogates. *numerical*: the surrogate's own
-values in double precision; the others are proved in exact or interval arithmetic. Noise:
+values in double precision, which the checker compares with its formula; the others are proved in exact
+or interval arithmetic. Noise:
 {"; ".join(f"*{key}*: {words}" for key, words in NOISE_WORDS.items())}. Distributions of grades are in all three, as
 leads of mean gains add up along paths. Logarithmic discounts are tables of 6 decimals.
 """

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import itertools
+import json
 import random
 import time
+from fractions import Fraction
 
 import pytest
 from certify_laws import THEOREM_2, refused
@@ -138,3 +141,45 @@ def test_laws_that_would_take_long_are_refused(violation):
     refused({**violation, "bounds": bounds}, "too many slopes")
     refused({**violation, "phis": violation["phis"] * 100}, "at most 4")
     assert time.perf_counter() - start < 10
+
+
+def test_formulas_of_five_items_are_followed_within_seconds(violation):
+    rng = random.Random(1)
+    pairs = [f"{i}>{j}" for i in range(1, 6) for j in range(1, 6) if i != j]
+    weights = [{pair: f"{rng.randrange(1, 999)}.{rng.randrange(10**6)}" for pair in pairs} for _ in range(60)]
+    mu = [{"weight": "1/60", "structure": graph} for graph in weights]
+    mean = {pair: sum(Fraction(graph[pair]) for graph in weights) for pair in pairs}
+    cost = {
+        order: sum(mean[f"{b}>{a}"] for a, b in itertools.combinations(order, 2))
+        for order in itertools.permutations(range(1, 6))
+    }
+    best = min(cost, key=cost.__getitem__)
+    cut = {"weight": "1/16", "point": ["1/7", "0", "2/7", "0", "0"], "value": "1/100", "gradient": ["0"] * 5}
+    other = {key: value for key, value in violation.items() if key not in ("seen", "phis", "risk")}
+    other |= {"items": 5, "noise": "any", "arithmetic": "numerical", "mu": mu, "alpha": ["0"] * 5, "gap": "1/100"}
+    other |= {"alpha_value": "1", "bounds": [{"order": ">".join(map(str, best)), "cuts": [cut] * 16}]}
+    who = {**violation["surrogate"], "rule": None}
+    start = time.perf_counter()
+    for parameters, why in (
+        ({"form": "margin", "power": "1/2", "scale": "1"}, "formula"),
+        ({"form": "margin", "power": "1/2", "scale": "1", "more": "x"}, "other keys"),
+        ({"form": "weighted", "power": "1000000000", "scale": "1"}, "power must be"),
+    ):
+        refused({**other, "surrogate": {**who, "parameters": parameters}}, why)
+    other["bounds"][0]["cuts"] = [cut] * 50
+    refused(
+        {**other, "surrogate": {**who, "parameters": {"form": "margin", "power": "1/2", "scale": "1"}}}, "too many cuts"
+    )
+    assert time.perf_counter() - start < 20
+
+
+def test_what_is_printed_of_a_certificate_is_short(violation):
+    other = copy.deepcopy(violation)
+    other["surrogate"] |= {
+        "name": "theirs",
+        "distribution": "x" * 10**6,
+        "parameters": {"x": "y" * 10**6, "z": [1] * 10**5},
+    }
+    assert len(check(json.dumps(other).encode()).about) < 500
+    other["surrogate"]["parameters"] = {str(key): "x" for key in range(51)}
+    refused(other, "at most 50")

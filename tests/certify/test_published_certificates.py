@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,27 @@ def test_every_certificate_is_accepted_and_says_what_the_page_says():
         assert (content["noise"], str(content["items"])) == (row["noise"], row["items"])
         assert content["surrogate"]["name"] == row["surrogate"].partition(":")[0]
         assert f"]({row['certificate']})" in page
+
+
+def test_the_stand_alone_checker_accepts_all_of_them():
+    """In a process of its own, as who does not trust rankbench runs it."""
+    names = [row["certificate"] for row in published()]
+    command = [sys.executable, "-m", "rankbench.certify.check", *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=FOLDER)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("  ")]
+    said = [f"{row['certificate']}: {row['verdict']}: " for row in published()]
+    assert len(lines) == len(said) > 200
+    assert all(line.startswith(expected) for line, expected in zip(lines, said, strict=True))
+    assert {line.partition(": ")[2] for line in lines if "claims nothing" in line} <= {
+        "NO_COUNTEREXAMPLE_FOUND: claims nothing",
+        "INCONCLUSIVE: claims nothing",
+    }
+
+
+def test_few_questions_are_left_open():
+    verdicts = [row["verdict"] for row in published()]
+    assert verdicts.count("INCONCLUSIVE") < 0.02 * len(verdicts)
 
 
 def test_the_papers_theorems_are_in_it():

@@ -77,8 +77,12 @@ def _check_who(cert: dict[str, Any]) -> None:
         raise Rejected("the name of a surrogate is of small letters and digits, in words with a hyphen between")
     if not re.fullmatch("[0-9a-f]{64}|unknown", surrogate["source_sha256"], re.ASCII):
         raise Rejected("source_sha256 has 64 hexadecimal digits, or is unknown")
-    if not isinstance(surrogate["parameters"], dict) or not isinstance(surrogate["rule"], dict | None):
-        raise Rejected("parameters are an object; a rule is one, or null")
+    if (
+        not isinstance(surrogate["parameters"], dict)
+        or len(surrogate["parameters"]) > 50
+        or not isinstance(surrogate["rule"], dict | None)
+    ):
+        raise Rejected("parameters are an object of at most 50; a rule is one, or null")
     if aggregation is not None:
         _check_keys(aggregation, {"name", "k"}, set(), "an aggregation")
         if not isinstance(aggregation["name"], str):
