@@ -24,13 +24,20 @@ ALIVE = ".in-use"
 
 
 @contextmanager
-def scratch() -> Iterator[Path]:
+def scratch(where: Path | None = None, prefix: str = PREFIX) -> Iterator[Path]:
     """Make a temporary folder that only this user can reach; it is removed at the end.
 
     Those of processes that are gone are removed first.
+
+    Parameters
+    ----------
+    where : Path, optional
+        By default the system's folder for temporary files.
+    prefix : str
+        Of its name, and of those that are removed.
     """
-    sweep()
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    sweep(where, prefix)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=where))
     try:
         with (folder / ALIVE).open("xb") as file:
             _lock(file)
@@ -42,14 +49,14 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def sweep() -> int:
+def sweep(where: Path | None = None, prefix: str = PREFIX) -> int:
     """Remove this user's temporary folders whose process is gone; return their number."""
     if not hasattr(os, "geteuid"):
         return 0
     gone = 0
     with suppress(OSError):
-        for entry in os.scandir(tempfile.gettempdir()):
-            if entry.name.startswith(PREFIX) and _is_left(Path(entry.path)):
+        for entry in os.scandir(where or tempfile.gettempdir()):
+            if entry.name.startswith(prefix) and _is_left(Path(entry.path)):
                 shutil.rmtree(entry.path, ignore_errors=True)
                 gone += 1
     return gone

@@ -8,10 +8,11 @@ is read once, then joined, one shard after the other.
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -22,9 +23,13 @@ from rankbench.data.shards import shards_of
 from rankbench.data.tables.recognize import table_of
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader
+from rankbench.scratch import scratch, sweep
 from rankbench.text import listed
 
 __all__ = ["convert", "sha256_of"]
+
+REPLACED = ".replaced"
+"""How the name of a folder ends that is out of the way of the one that replaces it."""
 
 _SPOOL_BYTES = 96 << 20
 _ROW_GROUP_VALUES = 4 << 20
@@ -67,13 +72,13 @@ def convert(
     reader = choose_reader(source) if reader is None else reader
     if shards < 1:
         raise InputError(f"the number of shards must be positive, not {shards}")
-    _replaceable(source, destination, force)
     if not destination.parent.is_dir():
         raise InputError("there is no such folder to write into", path=destination.parent)
-    with _writing(destination):
-        work = Path(tempfile.mkdtemp(prefix=f".{destination.name}.", dir=destination.parent))
-    try:
+    _tidy(destination)
+    _replaceable(source, destination, force)
+    with ExitStack() as kept:
         with _writing(destination):
+            work = kept.enter_context(scratch(destination.parent, f".{destination.name}."))
             spool = _Spool(work / "spool", shards)
         for frame in reader.batches(source):
             with _writing(destination):
@@ -93,9 +98,22 @@ def convert(
             # Once more: others may have written there meanwhile.
             _replaceable(source, destination, force)
             _rename(whole, destination)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
     return manifest
+
+
+def _tidy(destination: Path) -> None:
+    """Put back, or remove, a folder that was about to be replaced when the process that did it was killed."""
+    moved = re.compile(re.escape(f".{destination.name}.") + r"\w+" + re.escape(REPLACED), re.ASCII)
+    with _writing(destination):
+        sweep(destination.parent, f".{destination.name}.")
+        for name in sorted(os.listdir(destination.parent)):
+            old = destination.with_name(name)
+            if not moved.fullmatch(name) or destination.with_name(name.removesuffix(REPLACED)).exists():
+                continue
+            if destination.exists():
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                old.rename(destination)
 
 
 @contextmanager
@@ -136,7 +154,7 @@ def _replaceable(source: Path, destination: Path, force: bool) -> None:
 def _rename(whole: Path, destination: Path) -> None:
     """Put the finished folder in place; an old one is moved out of the way first."""
     # Not in the work folder, which is deleted whatever happens.
-    old = whole.parent.with_name(f"{whole.parent.name}.replaced")
+    old = whole.parent.with_name(f"{whole.parent.name}{REPLACED}")
     if destination.exists():
         destination.rename(old)
     try:
