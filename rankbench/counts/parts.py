@@ -64,7 +64,9 @@ class LogPart:
     judgments : int
     weighted : bool
     cluster_cells : ClusterCells or None
-        By cluster, where that was asked for.
+        By cluster, where that was asked for and every judgment has one.
+    unsigned : int
+        Judgments without a cluster, where it was asked for by cluster; of those that were looked at.
     """
 
     labels: Labels
@@ -72,6 +74,7 @@ class LogPart:
     judgments: int
     weighted: bool
     cluster_cells: ClusterCells | None = None
+    unsigned: int = 0
 
 
 class Tree(Generic[T]):
@@ -116,7 +119,7 @@ def joined_parts(a: LogPart, b: LogPart) -> LogPart:
         cells = _joined_cells(
             a.cluster_cells, b.cluster_cells, _pairs(a.run, of_a, run), _pairs(b.run, of_b, run), len(run.high)
         )
-    return LogPart(labels, run, a.judgments + b.judgments, a.weighted, cells)
+    return LogPart(labels, run, a.judgments + b.judgments, a.weighted, cells, a.unsigned + b.unsigned)
 
 
 def _united(a: Labels, b: Labels) -> tuple[Labels, list[NDArray[np.int64]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -100,19 +100,43 @@ def _total(log: Log, items: Sequence[str] | None, judge: str | None) -> LogPart:
         raise found.located(error) from error
 
 
-def count_frame(frame: pl.LazyFrame, *, items: Sequence[str] | None = None, judge: str | None = None) -> LogPart:
-    """Count a log part by part, and sum the parts up; see `count_log` and `count_log_clusters`."""
+def count_frame(
+    frame: pl.LazyFrame,
+    *,
+    items: Sequence[str] | None = None,
+    judge: str | None = None,
+    signed: bool = True,
+    check: Callable[[LogPart], None] | None = None,
+) -> LogPart:
+    """Count a log part by part, and sum the parts up; see `count_log` and `count_log_clusters`.
+
+    Parameters
+    ----------
+    frame, items, judge
+        See `count_log_clusters`.
+    signed : bool
+        See `parts`.
+    check : callable, optional
+        Called with sums of parts as they are made, the last one that of all.
+    """
 
     def use(codes: Codes) -> LogPart:
         tree = Tree(joined_parts)
-        for part in parts(frame, codes, judge=judge):
+        for part in parts(frame, codes, judge=judge, signed=signed):
             tree.add(part)
-        return tree.total()
+            if check is not None:
+                check(tree.sums[-1][1])
+        total = tree.total()
+        if check is not None:
+            check(total)
+        return total
 
     return streamed(frame, items, use)
 
 
-def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first: int = 0) -> Iterator[LogPart]:
+def parts(
+    frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first: int = 0, signed: bool = True
+) -> Iterator[LogPart]:
     """Yield what is counted in each part of a log, one at least.
 
     Judgments without weights are counted to whole numbers, the same in any order: such a log is
@@ -128,6 +152,8 @@ def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first:
         Column by which to count apart.
     first : int
         Rows of the log before those of the frame, for errors.
+    signed : bool
+        Whether a missing judge is an error; else what follows it is counted by pair alone.
 
     Raises
     ------
@@ -144,7 +170,7 @@ def parts(frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first:
         codes_for([schema[judge]], column=judge)
         # Names by a table of their own: judges' numbers may be anything.
         judges = CategoryCodes()
-    stream = LogStream(frame, items, judge, judges, first)
+    stream = LogStream(frame, items, judge, judges, first, signed)
     chunks = stream.chunks()
     size = PART // ROWS if stream.weighted or judge is not None else None
     while part := _part(stream, itertools.islice(chunks, size)):
@@ -162,7 +188,9 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
         try:
             for chunk in chunks:
                 counter.add([piece for piece, _ in chunk], codes.size)
-                if stream.judges is not None:
+                if stream.unsigned:
+                    found.clear()
+                elif stream.judges is not None:
                     found.append(_cells(chunk))
                     # Seldom enough that the work stays linear, often enough that repeats take no memory.
                     if sum(len(cells.keys) for cells in found[1:]) > max(len(found[0].keys), 4 * ROWS):
@@ -179,8 +207,8 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
     labels = codes.labels(order)
     if isinstance(codes, CategoryCodes) and "" in labels:
         raise stream.nameless("winner", "loser")
-    if stream.judges is None:
-        return LogPart(labels, run, judgments, stream.weighted)
+    if stream.judges is None or stream.unsigned:
+        return LogPart(labels, run, judgments, stream.weighted, None, stream.unsigned)
     pairs = pair_counts(run, [], judgments, stream.weighted)
     judges = stream.judges.names()
     if "" in judges:

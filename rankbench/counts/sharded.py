@@ -85,6 +85,7 @@ def count_parts_on_cluster(
     items: Sequence[str] | None = None,
     judge: str | None = None,
     numbered: bool = False,
+    signed: bool = True,
 ) -> LogPart:
     """Count a log part by part on a cluster, and sum the parts up there.
 
@@ -97,6 +98,8 @@ def count_parts_on_cluster(
         Column by which to count apart.
     numbered : bool
         Whether that is the column `rankbench.counts.parquet_log.ROW`, to be added.
+    signed : bool
+        See `rankbench.counts.scan.parts`.
 
     Raises
     ------
@@ -112,9 +115,9 @@ def count_parts_on_cluster(
         raise InputError("there are no comparisons")
     client = connected_client(address)
     try:
-        found = _run(client, log, (items, judge, numbered, True))
+        found = _run(client, log, (items, judge, numbered, signed, True))
         if isinstance(found, OutOfRange):
-            found = _run(client, log, (items, judge, numbered, False))
+            found = _run(client, log, (items, judge, numbered, signed, False))
     finally:
         client.close()
     if isinstance(found, Exception):
@@ -122,7 +125,7 @@ def count_parts_on_cluster(
     return found
 
 
-def _run(client: Any, log: ParquetLog, how: tuple[Sequence[str] | None, str | None, bool, bool]) -> Counted:
+def _run(client: Any, log: ParquetLog, how: tuple[Sequence[str] | None, str | None, bool, bool, bool]) -> Counted:
     from distributed import CancelledError, KilledWorker
 
     def join(a: Any, b: Any) -> Any:
@@ -149,7 +152,9 @@ def _run(client: Any, log: ParquetLog, how: tuple[Sequence[str] | None, str | No
 # What follows runs on the cluster's machines.
 
 
-def _count(rows: LogRows, items: Sequence[str] | None, judge: str | None, numbered: bool, small: bool) -> Counted:
+def _count(
+    rows: LogRows, items: Sequence[str] | None, judge: str | None, numbered: bool, signed: bool, small: bool
+) -> Counted:
     """Count a part."""
     missing = rows.unreadable()
     if missing is not None:
@@ -163,7 +168,7 @@ def _count(rows: LogRows, items: Sequence[str] | None, judge: str | None, number
     try:
         schema = log_schema(frame)
         codes = FixedCodes(items) if items is not None else codes_for([schema["winner"], schema["loser"]], small=small)
-        return next(parts(frame, codes, judge=judge, first=rows.first))
+        return next(parts(frame, codes, judge=judge, first=rows.first, signed=signed))
     except (InputError, OutOfRange) as error:
         return error
 

@@ -39,11 +39,15 @@ class LogStream:
         Their numbering.
     first : int
         Rows of the log before those of the frame, for errors.
+    signed : bool
+        Whether a missing judge is an error; else `unsigned` tells that there was one.
 
     Attributes
     ----------
     tied, weighted : bool
         Whether the log has such a column.
+    unsigned : int
+        Rows without a judge that were read so far.
     rows : int
         Rows that were read so far.
     """
@@ -55,8 +59,10 @@ class LogStream:
         judge: str | None = None,
         judges: Codes | None = None,
         first: int = 0,
+        signed: bool = True,
     ) -> None:
         schema = log_schema(frame)
+        self.signed, self.unsigned = signed, 0
         self.items, self.judge, self.judges = items, judge, judges
         self.rows, self.first = 0, first
         self.tied, self.weighted = "tie" in schema, "weight" in schema
@@ -86,7 +92,7 @@ class LogStream:
             for frame in self.coded.collect_batches(chunk_size=ROWS, maintain_order=True, engine="streaming"):
                 for piece in _pieces(frame, height):
                     height += piece.height
-                    sound = _sound(piece)
+                    sound = _sound(piece if self.signed else piece.drop("judge", strict=False))
                     if sound:
                         chunk.append(self._piece(piece.head(sound) if sound < piece.height else piece))
                     if sound < piece.height:
@@ -111,8 +117,9 @@ class LogStream:
             frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else no_flags(),
             frame["weight"].to_numpy() if self.weighted else no_weights(),
         )
-        judges = None if self.judges is None else self.judges.batch(frame["judge"])[0]
         self.rows += len(piece)
+        self.unsigned += frame["judge"].null_count() if self.judges is not None else 0
+        judges = None if self.judges is None or self.unsigned else self.judges.batch(frame["judge"])[0]
         return piece, judges
 
     def nameless(self, *columns: str) -> InputError:
@@ -123,7 +130,7 @@ class LogStream:
 
     def _missing(self, coded: dict[str, object]) -> InputError:
         """Return the error for the next row, which has a null: missing, or not what the column must hold."""
-        column = next(name for name, value in coded.items() if value is None)
+        column = next(name for name, value in coded.items() if value is None and (self.signed or name != "judge"))
         row = self.first + self.rows + 1
         name = self.judge if column == "judge" and self.judge else column
         given = self.frame.select(name).slice(self.rows, 1).collect().item()

@@ -26,7 +26,7 @@ from rankbench.plugin import manager
 from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
 from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin
-from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, chosen_intervals, facts_of
+from rankbench.ranking.intervals import Intervals, LogFacts, chosen_intervals
 from rankbench.ranking.lists import Ballots
 from rankbench.ranking.log_loading import counted_votes, pooled_ballots
 from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
@@ -74,9 +74,7 @@ class Items(Protocol):
             ranked, facts = pooled_ballots(source, judges=self.intervals == "judges"), LogFacts(0, 0, 0)
             arrays = _pack_ballots(ranked)
         else:
-            facts = facts_of(source)
-            judges = bool(self.replicates) and by_judge(facts, self.intervals)
-            ranked = counted_votes(source, facts, judges=judges, units=self.replicates > 0)
+            ranked, facts = counted_votes(source, self.intervals if self.replicates else None)
             arrays = log.arrays | pack("facts", facts=np.array(facts)) | _pack_counts(ranked, units=self.replicates > 0)
         unchanged(dataset, log.fingerprint)
         units: dict[Split, tuple[str, ...]] = {"design": tuple(ranked.items)}

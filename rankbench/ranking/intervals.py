@@ -7,24 +7,21 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from rankbench.errors import SpecError
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from rankbench.counts.log_source import LogSource
+    from rankbench.counts.parts import LogPart
     from rankbench.kinds.aggregator import Aggregator
 
-__all__ = ["MOST_CELLS", "Intervals", "LogFacts", "by_judge", "chosen_intervals", "facts_of", "refuse_too_many_cells"]
+__all__ = ["MOST_CELLS", "Intervals", "LogFacts", "by_judge", "chosen_intervals", "refuse_too_many_cells"]
 
 Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich"]
 """What is taken for independent: judgments, or judges with all of theirs; or a formula."""
 
 MOST_CELLS = 50_000_000
-"""Most pairs of items, each judge's counted apart, of which there are intervals by judge: 10 GB."""
+"""Most outcomes of pairs of items, each judge's counted apart, of which there are intervals by judge: 5 GB."""
 
-_BYTES = 200
+_BYTES = 100
 """That one of them takes when judges are counted and resampled."""
 
 _LONG = 1_000_000
-_SAMPLE = 1 << 21
 
 
 class LogFacts(NamedTuple):
@@ -36,25 +33,12 @@ class LogFacts(NamedTuple):
     judges : int
         How many it names.
     missing : int
-        Votes without a judge, in a log that has the column.
+        Votes without a judge, in a log that has the column: one is enough to know.
     """
 
     rows: int
     judges: int
     missing: int
-
-
-def facts_of(source: LogSource) -> LogFacts:
-    """Return what a log of votes knows about its judges, in one pass."""
-    import polars as pl
-
-    schema = source.frame.collect_schema()
-    wanted = [pl.len().alias("rows")]
-    if "judge" in schema:
-        judge = pl.col("judge")
-        wanted += [judge.drop_nulls().n_unique().alias("judges"), judge.null_count().alias("missing")]
-    row = source.counted(lambda frame: frame.select(wanted).collect(engine="streaming").row(0, named=True))
-    return LogFacts(int(row["rows"]), int(row.get("judges", 0)), int(row.get("missing", 0)))
 
 
 def by_judge(facts: LogFacts, intervals: Intervals | Literal["auto"] | None) -> bool:
@@ -88,32 +72,24 @@ def chosen_intervals(
     return "sandwich" if facts.rows > _LONG and aggregator.has_covariance() else "bootstrap"
 
 
-def refuse_too_many_cells(source: LogSource, facts: LogFacts) -> None:
-    """Refuse a log whose judges said too much to be counted apart, before it is counted.
+def refuse_too_many_cells(part: LogPart) -> None:
+    """Refuse a log whose judges say too much to be counted apart, as soon as they have said it.
 
-    How many different (judge, pair) there are is estimated from a sample of them.
+    Parameters
+    ----------
+    part : LogPart
+        Counted by judge: the log as far as it was read.
 
     Raises
     ------
     SpecError
-        What they said does not fit into memory.
+        What they say does not fit into memory.
     """
-    if facts.rows <= MOST_CELLS:
-        return
-    import polars as pl
-
-    step = -(-facts.rows // _SAMPLE)
-    judge, winner, loser = (pl.col(name).cast(pl.String) for name in ("judge", "winner", "loser"))
-    key = pl.struct(judge, pl.min_horizontal(winner, loser), pl.max_horizontal(winner, loser).alias("high")).hash()
-
-    def sampled(frame: pl.LazyFrame) -> int:
-        keys = frame.select(key=key).filter(pl.col("key") % step == 0)
-        return int(keys.select(pl.col("key").n_unique()).collect(engine="streaming").item())
-
-    cells = step * source.counted(sampled)
-    if cells > MOST_CELLS:
+    cells = part.cluster_cells
+    if cells is not None and len(cells.cells) > MOST_CELLS:
         raise SpecError(
-            f"intervals by judge hold what each judge said about each pair: about {cells:,} sums here, some "
-            f"{cells * _BYTES / 1e9:.0f} GB, and at most {MOST_CELLS:,} are taken; take the votes of fewer judges, or "
-            "--intervals bootstrap, which takes votes for independent and is too short where votes of a judge are alike"
+            f"intervals by judge hold what each judge said about each pair: {len(cells.cells):,} sums in "
+            f"{part.judgments:,} votes, some {_BYTES * len(cells.cells) / 1e9:.0f} GB, and at most {MOST_CELLS:,} are "
+            "taken; take the votes of fewer judges, or --intervals bootstrap, which takes votes for independent and is "
+            "too short where votes of a judge are alike"
         )

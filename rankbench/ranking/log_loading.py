@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from rankbench.counts.votes import load_votes
+from rankbench.counts.votes import Votes, load_votes
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.orders.kind import OrderTable
-from rankbench.errors import SpecError
+from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import ClusterCounts, PairCounts
-from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, chosen_intervals, facts_of, refuse_too_many_cells
+from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
 from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
 from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
 
@@ -57,12 +56,12 @@ def load_log(
         The cluster cannot be used.
     """
     if isinstance(source.table, ComparisonTable):
-        facts = facts_of(source) if intervals not in (None, "bootstrap") else LogFacts(0, 0, 0)
-        judges = by_judge(facts, intervals)
-        chosen = chosen_intervals(facts, intervals, aggregator)
         if not aggregator.ranks_counts():
-            return OrderedVotes(load_votes(source.frame), judges), chosen
-        return counted_votes(source, facts, judges=judges, units=chosen is not None, address=address), chosen
+            votes = load_votes(source.frame)
+            facts = _facts_of_votes(votes, intervals)
+            return OrderedVotes(votes, by_judge(facts, intervals)), chosen_intervals(facts, intervals, aggregator)
+        counted, facts = counted_votes(source, intervals, address=address)
+        return counted, chosen_intervals(facts, intervals, aggregator)
     if intervals == "sandwich":
         raise SpecError("there are sandwich intervals for votes only; take bootstrap")
     if isinstance(source.table, OrderTable):
@@ -75,43 +74,82 @@ def load_log(
     return load_sessions(frame), intervals and "bootstrap"
 
 
-def counted_votes(
-    source: LogSource, facts: LogFacts, *, judges: bool, units: bool = True, address: str = ""
-) -> CountedVotes:
-    """Count votes by pair, and by what is independent where units have to be known.
+def counted_votes(source: LogSource, intervals: WantedIntervals, *, address: str = "") -> tuple[CountedVotes, LogFacts]:
+    """Count votes by pair, and by what is independent if intervals are wanted, in one pass.
+
+    Judges are counted apart wherever the log names them, as it is known at its end alone whether all votes have one.
+    Where they turn out not to be independent, single votes are: the sums by pair are enough, but for votes with
+    weights, of which a second pass is made.
 
     Parameters
     ----------
     source : LogSource
         Of comparisons.
-    facts : LogFacts
-    judges : bool
-        Whether judges are the units. Else single votes are, which are counted apart if they have weights.
-    units : bool
-        Whether anything is resampled.
+    intervals : Intervals, "auto" or None
     address : str
         See `load_log`.
+
+    Returns
+    -------
+    counted : CountedVotes
+    facts : LogFacts
+        What the log knows about its judges, if intervals depend on it.
+
+    Raises
+    ------
+    SpecError
+        Intervals by judge that the log cannot have.
     """
     from rankbench.counts.parquet_log import ROW
-    from rankbench.counts.parts import counts_of
+    from rankbench.counts.parts import LogPart, counts_of, counts_of_part
     from rankbench.counts.scan import count_frame
 
-    column = None
-    if judges:
-        refuse_too_many_cells(source, facts)
-        column = "judge"
-    elif units and "weight" in source.frame.collect_schema():
-        column = ROW
+    def count(column: str | None) -> LogPart:
+        def here(frame: pl.LazyFrame) -> LogPart:
+            rows = frame.with_row_index(ROW) if column == ROW else frame
+            check = refuse_too_many_cells if column == "judge" else None
+            return count_frame(rows, judge=column, signed=intervals == "judges", check=check)
 
-    def here(frame: pl.LazyFrame) -> PairCounts | ClusterCounts:
-        return counts_of(count_frame(frame.with_row_index(ROW) if column == ROW else frame, judge=column))
+        def away(log: ParquetLog) -> LogPart:
+            from rankbench.counts.sharded import count_parts_on_cluster
 
-    def away(log: ParquetLog) -> PairCounts | ClusterCounts:
-        from rankbench.counts.sharded import count_parts_on_cluster
+            return count_parts_on_cluster(
+                log, address, judge=column, numbered=column == ROW, signed=intervals == "judges"
+            )
 
-        return counts_of(count_parts_on_cluster(log, address, judge=column, numbered=column == ROW))
+        return source.counted(here, away if address else None)
 
-    return CountedVotes(source.counted(here, away if address else None), judges)
+    schema = source.frame.collect_schema()
+    weighted, asked = "weight" in schema, intervals not in (None, "bootstrap") and "judge" in schema
+    if not asked:
+        # Intervals by judge are refused before anything is counted.
+        by_judge(LogFacts(0, 0, 0), intervals)
+    part = count("judge" if asked else ROW if weighted and intervals is not None else None)
+    if not asked:
+        return CountedVotes(counts_of(part)), LogFacts(part.judgments, 0, 0)
+    refuse_too_many_cells(part)
+    cells = part.cluster_cells
+    facts = LogFacts(part.judgments, 0 if cells is None else len(cells.clusters), part.unsigned)
+    if by_judge(facts, intervals):
+        return CountedVotes(counts_of(part), by_judge=True), facts
+    data = counts_of(count(ROW)) if weighted else counts_of_part(part)
+    return CountedVotes(data), facts
+
+
+def _facts_of_votes(votes: Votes, intervals: WantedIntervals) -> LogFacts:
+    """Return what votes that were loaded know about their judges.
+
+    Raises
+    ------
+    InputError
+        Intervals are to be by judge, and not all votes have one.
+    """
+    if intervals == "judges" and votes.unsigned:
+        raise InputError(
+            f"the judge is missing in {votes.unsigned:,} of {len(votes):,} votes; take --intervals bootstrap",
+            column="judge",
+        )
+    return LogFacts(len(votes), 0 if votes.judges is None else int(votes.judges.max()) + 1, votes.unsigned)
 
 
 def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:

@@ -8,11 +8,13 @@ import pytest
 
 import rankbench
 from rankbench.aggregators import BradleyTerry, Elo
+from rankbench.counts import count, parts, scan, stream
 from rankbench.counts.log_source import LogSource, open_source
-from rankbench.errors import SpecError
+from rankbench.counts.scan import count_frame
+from rankbench.errors import InputError, SpecError
 from rankbench.ranking import intervals as kinds
-from rankbench.ranking.intervals import by_judge, chosen_intervals, facts_of, refuse_too_many_cells
-from rankbench.ranking.log_loading import load_log
+from rankbench.ranking.intervals import LogFacts, by_judge, chosen_intervals
+from rankbench.ranking.log_loading import counted_votes, load_log
 
 
 def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
@@ -24,6 +26,10 @@ def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
     )
 
 
+def facts_of(frame: pl.DataFrame) -> LogFacts:
+    return counted_votes(open_source(frame), "auto")[1]
+
+
 @pytest.mark.parametrize(
     ("judges", "wanted", "expected"),
     [
@@ -32,7 +38,6 @@ def log(votes: int, items: int, judges: int, seed: int = 0) -> pl.DataFrame:
         ("two", "judges", ("judges", True)),
         ("two", "sandwich", ("sandwich", True)),
         ("two", "auto", ("judges", True)),
-        ("some", "judges", ("judges", True)),
         ("some", "sandwich", ("sandwich", False)),
         ("some", "auto", ("bootstrap", False)),
         ("one", "sandwich", ("sandwich", False)),
@@ -47,53 +52,71 @@ def test_what_the_log_knows_decides(judges: str, wanted: str | None, expected: t
         frame = frame.with_columns(judge=pl.when(pl.int_range(pl.len()) != 7).then("judge"))
     if judges == "none":
         frame = frame.drop("judge")
-    facts = facts_of(open_source(frame))
+    facts = facts_of(frame)
     assert (chosen_intervals(facts, wanted, BradleyTerry()), by_judge(facts, wanted)) == expected
 
 
 def test_long_logs_without_judges_have_the_sandwich(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "_LONG", 30)
-    source = open_source(log(40, 3, 2).drop("judge"))
-    facts = facts_of(source)
+    facts = facts_of(log(40, 3, 2).drop("judge"))
     assert chosen_intervals(facts, "auto", BradleyTerry()) == "sandwich"
     assert chosen_intervals(facts, "auto", Elo()) == "bootstrap"
     assert not by_judge(facts, "auto")
 
 
-@pytest.mark.parametrize(("intervals", "scans"), [(None, 1), ("bootstrap", 1), ("sandwich", 2), ("judges", 2)])
-def test_a_log_is_scanned_once_for_its_judges(
-    monkeypatch: pytest.MonkeyPatch, intervals: str | None, scans: int
-) -> None:
+@pytest.mark.parametrize("method", ["bradley-terry", "elo"])
+def test_one_vote_without_a_judge_is_an_error_where_judges_are_asked_for(method: str) -> None:
+    frame = log(40, 3, 4).with_columns(judge=pl.when(pl.int_range(pl.len()) != 7).then("judge"))
+    with pytest.raises(InputError, match="the judge is missing"):
+        rankbench.aggregate(frame, method, intervals="judges", replicates=2)
+    votes = rankbench.aggregate(frame, method, intervals="bootstrap", replicates=20)
+    alone = rankbench.aggregate(frame, method, intervals="auto", replicates=20)
+    assert alone.table.equals(votes.table)
+
+
+@pytest.mark.parametrize("missing", ["nobody", "one", "all but one judge"])
+@pytest.mark.parametrize("intervals", [None, "bootstrap", "sandwich", "judges", "auto"])
+def test_a_log_is_counted_in_one_pass(monkeypatch: pytest.MonkeyPatch, intervals: str | None, missing: str) -> None:
+    if intervals == "judges" and missing != "nobody":
+        return
+    frame = log(200, 3, 12)
+    if missing == "one":
+        frame = frame.with_columns(judge=pl.when(pl.int_range(pl.len()) != 7).then("judge"))
+    elif missing != "nobody":
+        frame = frame.with_columns(judge=pl.lit("anna"))
     seen = []
     counted = LogSource.counted
     monkeypatch.setattr(LogSource, "counted", lambda *args: seen.append(1) or counted(*args))
-    load_log(open_source(log(200, 3, 12)), BradleyTerry(), intervals)
-    assert len(seen) == scans
+    load_log(open_source(frame), BradleyTerry(), intervals)
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("intervals", ["auto", "judges", "sandwich"])
 def test_what_judges_said_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch, intervals: str) -> None:
     frame = log(3000, 60, 200)
-    cells = frame.select(
-        pl.struct("judge", pl.min_horizontal("winner", "loser"), pl.max_horizontal("loser", "winner").alias("high"))
-    ).n_unique()
+    cells = frame.select("judge", "winner", "loser").n_unique()
     monkeypatch.setattr(kinds, "MOST_CELLS", cells)
-    monkeypatch.setattr(kinds, "_SAMPLE", 3000)
     rankbench.aggregate(frame, intervals=intervals, replicates=2)
     monkeypatch.setattr(kinds, "MOST_CELLS", cells - 1)
-    with pytest.raises(SpecError, match=f"about {cells:,} sums .* at most {cells - 1:,} .* --intervals bootstrap"):
+    with pytest.raises(SpecError, match=f"{cells:,} sums in 3,000 .* at most {cells - 1:,} .* --intervals bootstrap"):
         rankbench.aggregate(frame, intervals=intervals, replicates=2)
     rankbench.aggregate(frame, intervals="bootstrap", replicates=2)
     rankbench.aggregate(frame, "elo", intervals="judges", replicates=2)
 
 
-def test_a_sample_says_how_much_judges_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fourteenth of some 9,900 cells: 10% off would be three standard deviations."""
-    monkeypatch.setattr(kinds, "_SAMPLE", 720)
-    frame = log(10_000, 60, 200)
-    monkeypatch.setattr(kinds, "MOST_CELLS", 8500)
-    with pytest.raises(SpecError, match="by judge hold"):
-        refuse_too_many_cells(open_source(frame), facts_of(open_source(frame)))
-    # As many votes, of judges who repeat themselves: 20 x 3 cells.
-    repeated = open_source(log(10_000, 3, 20))
-    refuse_too_many_cells(repeated, facts_of(repeated))
+def test_judges_who_say_too_much_are_refused_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log is not read on: what is wrong with its last row is never seen."""
+    monkeypatch.setattr(parts, "PART", 1000)
+    monkeypatch.setattr(scan, "PART", 1000)
+    for module in (stream, scan, count):
+        monkeypatch.setattr(module, "ROWS", 1000)
+    frame = log(5000, 60, 200).with_columns(
+        loser=pl.when(pl.int_range(pl.len()) == 4999).then("winner").otherwise("loser")
+    )
+    with pytest.raises(InputError, match="compared with itself"):
+        rankbench.aggregate(frame, intervals="judges", replicates=2)
+    monkeypatch.setattr(kinds, "MOST_CELLS", 1500)
+    with pytest.raises(SpecError, match="sums in 2,000 votes"):
+        count_frame(frame.lazy(), judge="judge", check=kinds.refuse_too_many_cells)
+    # As many votes, of judges who repeat themselves: 20 x 6 cells.
+    count_frame(log(5000, 3, 20).lazy(), judge="judge", check=kinds.refuse_too_many_cells)
