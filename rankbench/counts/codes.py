@@ -42,6 +42,10 @@ class Codes(ABC):
         """
 
     @abstractmethod
+    def named(self, column: pl.Series) -> pl.Series:
+        """Return the names of a column of a batch."""
+
+    @abstractmethod
     def restart(self) -> None:
         """Forget the codes that were given: the next batch begins a part of the log that is counted by itself."""
 
@@ -90,6 +94,10 @@ class CategoryCodes(Codes):
         codes = np.empty(given.shape, np.int32)
         self.count = renumber(given, self.number, self.count, codes)
         return [np.ascontiguousarray(codes[:, c]) for c in range(len(columns))]
+
+    def named(self, column: pl.Series) -> pl.Series:
+        """See `Codes.named`."""
+        return self.categories.to_series().gather(column)
 
     def restart(self) -> None:
         """See `Codes.restart`."""
@@ -144,6 +152,10 @@ class IntegerCodes(Codes):
             self.most = max(self.most, most + 1)
         return codes.astype(np.int32, copy=False)
 
+    def named(self, column: pl.Series) -> pl.Series:
+        """See `Codes.named`."""
+        return column.cast(pl.String)
+
     def restart(self) -> None:
         """See `Codes.restart`."""
         self.most = 0
@@ -178,6 +190,10 @@ class FixedCodes(Codes):
     def batch(self, *columns: pl.Series) -> list[NDArray[np.int32]]:
         """See `Codes.batch`."""
         return [column.to_numpy().astype(np.int32) for column in columns]
+
+    def named(self, column: pl.Series) -> pl.Series:
+        """See `Codes.named`."""
+        return pl.Series(self.items).gather(column)
 
     def restart(self) -> None:
         """See `Codes.restart`: these codes are the same in every part."""

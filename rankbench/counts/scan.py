@@ -18,7 +18,7 @@ from rankbench.counts.log_source import Log
 from rankbench.counts.parquet_log import ParquetLog, is_parquet, parquet_log
 from rankbench.counts.parts import PART, ClusterCells, LogPart, Tree, counts_of, counts_of_part, joined_parts
 from rankbench.counts.runs import SortedPairs, relabelled_run
-from rankbench.counts.stream import LogStream, log_schema, streamed
+from rankbench.counts.stream import FirstVotes, LogStream, log_schema, streamed
 from rankbench.counts.thread_tables import ROWS, LogPiece
 from rankbench.data.readers.choose import choose_reader
 from rankbench.errors import InputError, nearest
@@ -106,6 +106,7 @@ def count_frame(
     items: Sequence[str] | None = None,
     judge: str | None = None,
     signed: bool = True,
+    first_votes: FirstVotes | None = None,
     check: Callable[[LogPart], None] | None = None,
 ) -> LogPart:
     """Count a log part by part, and sum the parts up; see `count_log` and `count_log_clusters`.
@@ -114,7 +115,7 @@ def count_frame(
     ----------
     frame, items, judge
         See `count_log_clusters`.
-    signed : bool
+    signed, first_votes
         See `parts`.
     check : callable, optional
         Called with sums of parts as they are made, the last one that of all.
@@ -122,7 +123,7 @@ def count_frame(
 
     def use(codes: Codes) -> LogPart:
         tree = Tree(joined_parts)
-        for part in parts(frame, codes, judge=judge, signed=signed):
+        for part in parts(frame, codes, judge=judge, signed=signed, first_votes=first_votes):
             tree.add(part)
             if check is not None:
                 check(tree.sums[-1][1])
@@ -135,7 +136,13 @@ def count_frame(
 
 
 def parts(
-    frame: pl.LazyFrame, items: Codes, *, judge: str | None = None, first: int = 0, signed: bool = True
+    frame: pl.LazyFrame,
+    items: Codes,
+    *,
+    judge: str | None = None,
+    first: int = 0,
+    signed: bool = True,
+    first_votes: FirstVotes | None = None,
 ) -> Iterator[LogPart]:
     """Yield what is counted in each part of a log, one at least.
 
@@ -154,6 +161,8 @@ def parts(
         Rows of the log before those of the frame, for errors.
     signed : bool
         Whether a missing judge is an error; else what follows it is counted by pair alone.
+    first_votes : FirstVotes, optional
+        What keeps the first rows of the frame.
 
     Raises
     ------
@@ -170,7 +179,7 @@ def parts(
         codes_for([schema[judge]], column=judge)
         # Names by a table of their own: judges' numbers may be anything.
         judges = CategoryCodes()
-    stream = LogStream(frame, items, judge, judges, first, signed)
+    stream = LogStream(frame, items, judge, judges, first, signed, first_votes)
     chunks = stream.chunks()
     size = PART // ROWS if stream.weighted or judge is not None else None
     while part := _part(stream, itertools.islice(chunks, size)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -16,11 +17,41 @@ from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import UNREADABLE
 from rankbench.text import short_repr
 
-__all__ = ["LogStream", "log_schema", "streamed"]
+__all__ = ["FirstVotes", "LogStream", "log_schema", "streamed"]
 
 T = TypeVar("T")
 
 _LONGEST = 400
+
+
+@dataclass
+class FirstVotes:
+    """The first votes of a log, kept as it streams by: what is looked at more closely is not read again.
+
+    Attributes
+    ----------
+    most : int
+        Rows to keep.
+    frames : list of DataFrame
+        Those that were kept: ``winner`` and ``loser`` by name, ``tie``, ``query_id``, ``judge`` and ``first`` if
+        the log has them.
+    """
+
+    most: int
+    frames: list[pl.DataFrame] = field(default_factory=list)
+
+    @staticmethod
+    def beside(schema: pl.Schema) -> list[str]:
+        """Return the columns of a log that are kept and not counted."""
+        return [name for name in ("query_id", "first", "judge") if name in schema]
+
+    def keep(self, rows: pl.DataFrame) -> None:
+        """Take the next rows, as many as are wanted."""
+        self.frames.append(rows.head(self.wanted()))
+
+    def wanted(self) -> int:
+        """Return how many rows are still wanted."""
+        return self.most - sum(frame.height for frame in self.frames)
 
 
 class LogStream:
@@ -41,6 +72,8 @@ class LogStream:
         Rows of the log before those of the frame, for errors.
     signed : bool
         Whether a missing judge is an error; else `unsigned` tells that there was one.
+    first_votes : FirstVotes, optional
+        What keeps the first rows of this pass.
 
     Attributes
     ----------
@@ -60,8 +93,10 @@ class LogStream:
         judges: Codes | None = None,
         first: int = 0,
         signed: bool = True,
+        first_votes: FirstVotes | None = None,
     ) -> None:
         schema = log_schema(frame)
+        self.first_votes = first_votes
         self.signed, self.unsigned = signed, 0
         self.items, self.judge, self.judges = items, judge, judges
         self.rows, self.first = 0, first
@@ -74,7 +109,15 @@ class LogStream:
             columns.append(pl.col("weight").cast(pl.Float64, strict=False))
         if judges is not None and judge is not None:
             columns.append(judges.expression(judge).alias("judge"))
-        self.frame, self.coded = frame, frame.select(columns)
+        self.coded = frame.select(columns)
+        # What must be there in every row.
+        self.needed = [name for name in self.coded.collect_schema() if signed or name != "judge"]
+        if first_votes is not None:
+            first_votes.frames.clear()
+            known = self.coded.collect_schema()
+            columns += [pl.col(name) for name in first_votes.beside(schema) if name not in known]
+            self.coded = frame.select(columns)
+        self.frame = frame
 
     def chunks(self) -> Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]:
         """Yield `ROWS` rows at a time, in the log's order: pieces with their judges' codes.
@@ -92,9 +135,11 @@ class LogStream:
             for frame in self.coded.collect_batches(chunk_size=ROWS, maintain_order=True, engine="streaming"):
                 for piece in _pieces(frame, height):
                     height += piece.height
-                    sound = _sound(piece if self.signed else piece.drop("judge", strict=False))
+                    sound = _sound(piece.select(self.needed))
                     if sound:
-                        chunk.append(self._piece(piece.head(sound) if sound < piece.height else piece))
+                        whole = piece.head(sound) if sound < piece.height else piece
+                        self._keep(whole)
+                        chunk.append(self._piece(whole))
                     if sound < piece.height:
                         if chunk:
                             yield chunk
@@ -108,6 +153,15 @@ class LogStream:
             raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:_LONGEST]}") from error
         if not self.rows:
             raise InputError("there are no comparisons")
+
+    def _keep(self, frame: pl.DataFrame) -> None:
+        """Keep the first rows of the log with the names of what is coded."""
+        if self.first_votes is None or not self.first_votes.wanted():
+            return
+        rows = frame.head(self.first_votes.wanted())
+        coded = {"winner": self.items, "loser": self.items} | ({"judge": self.judges} if self.judges else {})
+        named = [codes.named(rows[name]).alias(name) for name, codes in coded.items()]
+        self.first_votes.keep(rows.with_columns(named))
 
     def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
         winners, losers = self.items.batch(frame["winner"], frame["loser"])
@@ -130,7 +184,7 @@ class LogStream:
 
     def _missing(self, coded: dict[str, object]) -> InputError:
         """Return the error for the next row, which has a null: missing, or not what the column must hold."""
-        column = next(name for name, value in coded.items() if value is None and (self.signed or name != "judge"))
+        column = next(name for name, value in coded.items() if value is None and name in self.needed)
         row = self.first + self.rows + 1
         name = self.judge if column == "judge" and self.judge else column
         given = self.frame.select(name).slice(self.rows, 1).collect().item()

@@ -12,10 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.counts.log_source import Log, LogSource, open_source
+from rankbench.counts.stream import FirstVotes
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.recognize import default_of, not_judged
-from rankbench.describe.findings import name_notes, suspicious_votes
+from rankbench.describe.findings import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.ranking.certainty import ridge_of, shrunk
@@ -136,8 +137,11 @@ def aggregate(
     if address:
         _check_cluster(aggregator, source, by)
 
+    first_votes = FirstVotes(LOOKED_AT + 1)
+
     def ranked(part: LogSource, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
-        loaded, chosen = load_log(part, aggregator, intervals, pooled=pooled, address=address)
+        kept = first_votes if pooled else None
+        loaded, chosen = load_log(part, aggregator, intervals, pooled=pooled, address=address, first_votes=kept)
         return rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
 
     notes: list[str] = []
@@ -167,7 +171,7 @@ def aggregate(
         if not tables:
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
         table = pl.concat(tables)
-    found = _findings(source, table["item"].unique().to_list())
+    found = _findings(source, first_votes, table["item"].unique().to_list())
     if intervals is not None and table["lower"].count():
         found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
     return Aggregation(table, str(aggregator), (*_shortened(notes), *found))
@@ -261,11 +265,13 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
     ]
 
 
-def _findings(source: LogSource, names: list[str]) -> list[str]:
+def _findings(source: LogSource, first_votes: FirstVotes, names: list[str]) -> list[str]:
     """Return what is suspicious about a log that could be ranked; see ``rankbench data describe``."""
     if not isinstance(source.table, ComparisonTable):
         return name_notes(names)
     frame = source.frame if source.parquet is None else source.parquet.frame()
+    if first_votes.frames:
+        frame = pl.concat(first_votes.frames).lazy()
     return [*suspicious_votes(frame).notes(), *name_notes(names)]
 
 

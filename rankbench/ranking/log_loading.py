@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from rankbench.counts.votes import Votes, load_votes
+from rankbench.counts.votes import Votes, coded_votes, load_votes
 from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.errors import InputError, SpecError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from rankbench.counts.log_source import LogSource
     from rankbench.counts.parquet_log import ParquetLog
+    from rankbench.counts.stream import FirstVotes
 
 __all__ = ["counted_votes", "load_log", "pooled_ballots"]
 
@@ -31,6 +32,7 @@ def load_log(
     *,
     pooled: bool = True,
     address: str = "",
+    first_votes: FirstVotes | None = None,
 ) -> tuple[RankedLog, Intervals | None]:
     """Load what an aggregator ranks, and choose its intervals.
 
@@ -45,6 +47,8 @@ def load_log(
         Whether an item of one name is one item, whatever the query; else the log is about one query.
     address : str
         Of the Dask scheduler whose workers count votes; empty: this machine does.
+    first_votes : FirstVotes, optional
+        What keeps the first votes as they are read here.
 
     Raises
     ------
@@ -57,10 +61,15 @@ def load_log(
     """
     if isinstance(source.table, ComparisonTable):
         if not aggregator.ranks_counts():
-            votes = load_votes(source.frame)
+            table = coded_votes(source.frame)
+            votes = load_votes(table)
+            if first_votes is not None:
+                chosen = [name for name in ("winner", "loser", "tie") if name in table.collect_schema()]
+                columns = [*chosen, *first_votes.beside(table.collect_schema())]
+                first_votes.frames[:] = [table.select(columns).head(first_votes.most).collect()]
             facts = _facts_of_votes(votes, intervals)
             return OrderedVotes(votes, by_judge(facts, intervals)), chosen_intervals(facts, intervals, aggregator)
-        counted, facts = counted_votes(source, intervals, address=address)
+        counted, facts = counted_votes(source, intervals, address=address, first_votes=first_votes)
         return counted, chosen_intervals(facts, intervals, aggregator)
     if intervals == "sandwich":
         raise SpecError("there are sandwich intervals for votes only; take bootstrap")
@@ -74,7 +83,9 @@ def load_log(
     return load_sessions(frame), intervals and "bootstrap"
 
 
-def counted_votes(source: LogSource, intervals: WantedIntervals, *, address: str = "") -> tuple[CountedVotes, LogFacts]:
+def counted_votes(
+    source: LogSource, intervals: WantedIntervals, *, address: str = "", first_votes: FirstVotes | None = None
+) -> tuple[CountedVotes, LogFacts]:
     """Count votes by pair, and by what is independent if intervals are wanted, in one pass.
 
     Judges are counted apart wherever the log names them, as it is known at its end alone whether all votes have one.
@@ -86,7 +97,7 @@ def counted_votes(source: LogSource, intervals: WantedIntervals, *, address: str
     source : LogSource
         Of comparisons.
     intervals : Intervals, "auto" or None
-    address : str
+    address, first_votes
         See `load_log`.
 
     Returns
@@ -108,7 +119,7 @@ def counted_votes(source: LogSource, intervals: WantedIntervals, *, address: str
         def here(frame: pl.LazyFrame) -> LogPart:
             rows = frame.with_row_index(ROW) if column == ROW else frame
             check = refuse_too_many_cells if column == "judge" else None
-            return count_frame(rows, judge=column, signed=intervals == "judges", check=check)
+            return count_frame(rows, judge=column, signed=intervals == "judges", first_votes=first_votes, check=check)
 
         def away(log: ParquetLog) -> LogPart:
             from rankbench.counts.sharded import count_parts_on_cluster

@@ -1,0 +1,111 @@
+"""`aggregate` reads a log once: a source that counts its passes, and the rows that it gives, is asked one time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.io.plugins import register_io_source
+
+import rankbench
+from rankbench.counts.codes import CategoryCodes, Codes, FixedCodes, IntegerCodes
+from rankbench.counts.stream import FirstVotes, LogStream
+from rankbench.describe import findings
+from rankbench.ranking import aggregate as engine
+
+N = 3000
+
+
+class Passes:
+    """A log that is a lazy frame, and how often and how far it was read."""
+
+    def __init__(self, votes: pl.DataFrame) -> None:
+        self.votes, self.rows = votes, list[int]()
+
+    def frame(self) -> pl.LazyFrame:
+        def batches(
+            columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+        ) -> Iterator[pl.DataFrame]:
+            self.rows.append(0)
+            votes = self.votes if n_rows is None else self.votes.head(n_rows)
+            for rows in votes.iter_slices(700):
+                self.rows[-1] += rows.height
+                chosen = rows if columns is None else rows.select(columns)
+                yield chosen if predicate is None else chosen.filter(predicate)
+
+        return register_io_source(batches, schema=self.votes.schema)
+
+
+def votes(integers: bool = False) -> pl.DataFrame:
+    rng = np.random.default_rng(5)
+    a = rng.integers(6, size=N)
+    b = (a + rng.integers(1, 6, size=N)) % 6
+    # The left wins too often, judges vote on the same again, and item 0 looks like the letter o.
+    frame = pl.DataFrame(
+        {
+            "query_id": ["q"] * N,
+            "winner": a,
+            "loser": b,
+            "tie": rng.random(N) < 0.2,
+            "judge": rng.integers(40, size=N),
+            "first": rng.random(N) < 0.7,
+        }
+    )
+    text = pl.col("judge").cast(pl.String)
+    if integers:
+        return frame.with_columns(text)
+    return frame.with_columns(
+        pl.format("item {}", "winner").alias("winner"), pl.format("item {}", "loser").alias("loser"), text
+    )
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("intervals", [None, "auto", "bootstrap", "judges", "sandwich"])
+@pytest.mark.parametrize("method", ["bradley-terry", "win-rate", "elo"])
+def test_a_log_is_read_once(method: str, intervals: str | None, missing: bool) -> None:
+    if (intervals == "sandwich" and method != "bradley-terry") or (intervals == "judges" and missing):
+        return
+    frame = votes()
+    if missing:
+        frame = frame.with_columns(judge=pl.when(pl.int_range(pl.len()) != 2000).then("judge"))
+    log = Passes(frame)
+    found = rankbench.aggregate(log.frame(), method, intervals=intervals, replicates=3)
+    assert log.rows == [N]
+    assert any("left wins" in note for note in found.notes)
+    assert any("votes cast again" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("method", ["bradley-terry", "elo"])
+@pytest.mark.parametrize("intervals", [None, "auto"])
+def test_what_is_found_is_what_the_log_itself_says(
+    method: str, intervals: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the first 2000 votes, whose names were numbers on the way."""
+    for module in (findings, engine):
+        monkeypatch.setattr(module, "LOOKED_AT", 2000)
+    frame = votes()
+    expected = findings.suspicious_votes(frame.lazy()).notes()
+    assert len(expected) == 2
+    found = rankbench.aggregate(frame, method, intervals=intervals, replicates=3)
+    assert [note for note in found.notes if "of the first 2,000 votes" in note] == expected
+
+
+@pytest.mark.parametrize("most", [1, 700, 701, 2999, N, N + 5])
+@pytest.mark.parametrize("kind", ["names", "integers", "fixed"])
+def test_the_first_votes_are_those_of_the_log(kind: str, most: int) -> None:
+    frame = votes(integers=kind == "integers")
+    items: Codes = (
+        {"names": CategoryCodes, "integers": IntegerCodes}[kind]()
+        if kind != "fixed"
+        else FixedCodes([f"item {i}" for i in (3, 1, 0, 2, 5, 4)])
+    )
+    for judges in (None, CategoryCodes()):
+        kept = FirstVotes(most)
+        stream = LogStream(Passes(frame).frame(), items, "judge", judges, first_votes=kept)
+        assert sum(len(piece) for chunk in stream.chunks() for piece, _ in chunk) == N
+        columns = ["winner", "loser", "tie", "query_id", "first", "judge"]
+        found = pl.concat(kept.frames).select(columns)
+        expected = frame.head(most).select(pl.col("winner", "loser").cast(pl.String), *columns[2:])
+        assert found.equals(expected)
