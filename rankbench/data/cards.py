@@ -174,9 +174,11 @@ def load_card(path: Path) -> Card:
         Not TOML (line and column), an unknown key, a value that does not fit (key path).
     """
     try:
-        return Card.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # also an integer of thousands of digits, and brackets as deep
         raise InputError(f"not TOML: {error}", path=path) from error
+    try:
+        return Card.model_validate(read)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -137,6 +137,13 @@ class TestCards:
         with pytest.raises(InputError, match=r"not TOML.*line"):
             load_card(path)
 
+    @pytest.mark.parametrize("text", ["name = " + "[" * 20_000, "name = " + "9" * 10_000, 'name = "\\uD800"'])
+    def test_toml_that_python_stumbles_over(self, tmp_path, text):
+        path = tmp_path / "toy.toml"
+        path.write_text(text)
+        with pytest.raises(InputError, match=r"toy\.toml: not TOML"):
+            load_card(path)
+
     def test_features_belong_to_items(self):
         with pytest.raises(ValueError, match="belongs to items"):
             card(table="selections")
