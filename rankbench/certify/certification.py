@@ -221,7 +221,7 @@ class _Question(Asked):
             return self._certificate(PointFinding("INCONCLUSIVE", 0.0), None, None, searched)
         if laws is None:
             searched["budget"] = f"{seconds:g}s"
-        if inconclusive > MOST_UNDECIDED * count:
+        if inconclusive > max(1, MOST_UNDECIDED * count):
             return self._certificate(PointFinding("INCONCLUSIVE", 0.0), None, None, searched)
         return self._claims_nothing("NO_COUNTEREXAMPLE_FOUND", searched)
 

@@ -14,8 +14,9 @@ from rankbench.certify.newton import FAR
 from rankbench.certify.numerical import lowest
 from rankbench.certify.seen import exact_risk, setting_of
 from rankbench.certify.truth import TrueLoss
-from rankbench.errors import PluginError
+from rankbench.errors import PluginError, RankbenchError
 from rankbench.kinds.surrogate import Surrogate
+from rankbench.text import exception_text
 from rankbench.theory.risks import Risk, surrogate_risk
 
 __all__ = ["Probed", "probe", "risk_of"]
@@ -70,8 +71,27 @@ class Probed:
 
 
 def risk_of(surrogate: Surrogate, seen: Law, loss: TrueLoss) -> Risk:
-    """Return the surrogate's risk as it computes it itself, in double precision."""
-    return surrogate_risk(surrogate, setting_of(seen), loss.loss)
+    """Return the surrogate's risk as it computes it itself, in double precision; what it raises is a `PluginError`."""
+    risk = None
+
+    def guarded(alpha: Vector) -> tuple[float, Vector]:
+        nonlocal risk
+        try:
+            if risk is None:
+                risk = surrogate_risk(surrogate, setting_of(seen), loss.loss)
+            value, gradient = risk(alpha)
+        except RankbenchError:
+            raise
+        # Foreign code may raise anything.
+        except Exception as error:
+            raise PluginError(
+                f"surrogate {surrogate} fails at alpha = {_shown(alpha)}: {exception_text(error)}"
+            ) from error
+        if np.shape(gradient) != alpha.shape:
+            raise PluginError(f"surrogate {surrogate} has a gradient of shape {np.shape(gradient)}, not {alpha.shape}")
+        return float(value), gradient
+
+    return guarded
 
 
 def probe(surrogate: Surrogate, seen: list[Law], loss: TrueLoss) -> Probed:
@@ -96,6 +116,8 @@ def probe(surrogate: Surrogate, seen: list[Law], loss: TrueLoss) -> Probed:
         _check_convex(name, risk, points, values)
         _check_lines(name, risk, m)
         _check_bounded(name, risk, m)
+        if "shift-invariant" in surrogate.properties:
+            _check_shifts(name, risk, points, values)
         _check_exact(surrogate, law, loss, points, values)
         risks.append(risk)
         tables.append(values)
@@ -148,6 +170,16 @@ def _check_convex(name: str, risk: Risk, points: list[Vector], values: Vector) -
                         f"surrogate {name} is not convex: between {_shown(points[a])} and {_shown(points[b])} it is "
                         f"{value:.6g} at {_shown(middle)}, above the chord, {chord:.6g}"
                     )
+
+
+def _check_shifts(name: str, risk: Risk, points: list[Vector], values: Vector) -> None:
+    for alpha, value in zip(points, values, strict=True):
+        there = risk(alpha + 1.0)[0]
+        if abs(there - value) > NEAR * (1.0 + abs(value)):
+            raise PluginError(
+                f"surrogate {name} declares that it is shift-invariant, and is {value:.6g} at alpha = {_shown(alpha)}, "
+                f"{there:.6g} where all scores are 1 more"
+            )
 
 
 def _fickle(name: str, value: float, other: float, alpha: Vector) -> PluginError:

@@ -140,3 +140,23 @@ def test_a_rule_that_says_linear_of_what_is_not_is_refused():
         rankbench.certify(surrogate, aggregator="difference-graph", noise="dag")
     with pytest.raises(PluginError, match="terms are not those of its rule"):
         rankbench.certify(surrogate, mu=THEOREM_2)
+
+
+def wrong_shape(self, alpha, target):
+    return 0.0, np.zeros(2)
+
+
+def raising(self, alpha, target):
+    raise ZeroDivisionError("a defect of theirs")
+
+
+@pytest.mark.parametrize(("formula", "why"), [(wrong_shape, "shape|broadcast"), (raising, "a defect of theirs")])
+def test_what_a_surrogate_raises_is_said_of_it(formula, why):
+    with pytest.raises(PluginError, match=f"surrogate test-fit .*({why})"):
+        rankbench.certify(other(Fit, value_and_gradient=formula), loss="ndcg", laws=3)
+
+
+def test_what_is_not_shift_invariant_must_not_say_so():
+    """Its cones were searched where the last score is 0 alone."""
+    with pytest.raises(PluginError, match="declares that it is shift-invariant"):
+        rankbench.certify(other(Fit, properties=frozenset({"convex", "shift-invariant"})), loss="ndcg", laws=3)
