@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 python=.venv/bin/python
 no_tests=5 # pytest's exit code
 chosen='not long'
+part=
 
 # Takes -m out of the arguments: pytest would believe the last one alone.
 left=$#
@@ -24,6 +25,7 @@ while [ "$left" -gt 0 ]; do
             left=$((left - 1))
             ;;
         -m?*) chosen=${argument#-m} ;;
+        -k* | [!-]*) part=yes; set -- "$@" "$argument" ;;
         *) set -- "$@" "$argument" ;;
     esac
 done
@@ -49,7 +51,7 @@ half() {
 }
 
 # Processes that start together would compile the same kernels each for itself; a few tests need few.
-if [ $# -eq 0 ]; then
+if [ -z "$part" ]; then
     echo "rankbench: compiling kernels that are not in the cache folder"
     "$python" scripts/kernels.py "$cores"
 fi

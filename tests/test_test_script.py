@@ -65,7 +65,8 @@ def halves(arguments: str = "", chosen: str = "not long") -> list[str]:
 
 def test_two_halves_that_leave_nothing_out_after_kernels_are_compiled(run: Run) -> None:
     assert run() == (0, [f"compile {CORES}", *halves()])
-    assert run("-m", "slow") == (0, [f"compile {CORES}", *halves(chosen="slow")])
+    assert run("-m", "slow", "-x") == (0, [f"compile {CORES}", *halves("-x|", chosen="slow")])
+    assert run("-kx", "-x") == (0, halves("-kx|-x|"))
 
 
 def test_kernels_that_do_not_compile_are_said_at_once(run: Run) -> None:
