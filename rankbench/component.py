@@ -13,6 +13,7 @@ import inspect
 import json
 import math
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BeforeValidator, ConfigDict, ValidationError
@@ -168,7 +169,7 @@ class Component(Typed):
                 if not isinstance(default, str) or value.spec() != parse(default):
                     params[key] = value.spec()
             elif _plain(value) != _plain(default):
-                params[key] = value
+                params[key] = str(value) if isinstance(value, PurePath) else value
         return Spec(self.name, params)
 
     def identity(self) -> dict[str, Any]:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 import pickle
-from typing import ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import Field
 
+from rankbench.aggregators.elo import Elo
 from rankbench.component import Component, build
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
@@ -15,6 +20,7 @@ from rankbench.kinds.method import Method
 from rankbench.methods.erm.erm import ERM
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import KINDS, base_of
+from rankbench.plugin.resolve import reference
 from rankbench.spec import parse
 
 
@@ -38,6 +44,57 @@ def test_every_component_is_read_back_from_its_spec(kind: str, name: str) -> Non
     assert pickle.loads(pickle.dumps(component)) == component
     assert component.source
     assert type(component).summary()
+
+
+class Everything(Component):
+    """Parameters of every type that can be told in the contender grammar."""
+
+    kind: ClassVar[str] = "aggregator"
+    name: ClassVar[str] = "everything"
+    source: ClassVar[str] = "a test"
+
+    flag: bool = False
+    whole: int = 0
+    number: float = 0.5
+    text: str = ""
+    word: Literal["none", "all"] = "none"
+    perhaps: float | None = 1.0
+    either: float | Literal["auto"] = "auto"
+    said: str | None = "auto"
+    place: Path = Path("a")
+    inner: Annotated[Aggregator, reference(Aggregator)] = Field(default="borda", validate_default=True)
+    off_list: str = Field(default="drop", alias="off-list")
+
+
+any_text = st.one_of(st.text(max_size=20), st.text(alphabet=st.characters(), max_size=6), st.just("null"))
+any_float = st.floats(allow_nan=False)
+
+
+@settings(deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "flag": st.booleans(),
+            "whole": st.integers(-(10**38), 10**38),
+            "number": any_float,
+            "text": any_text,
+            "word": st.sampled_from(["none", "all"]),
+            "perhaps": st.none() | any_float,
+            "either": st.just("auto") | any_float,
+            "said": st.none() | any_text,
+            "place": st.text(st.characters(exclude_characters="\0"), min_size=1).map(Path),
+            "inner": st.builds(Elo, factor=st.floats(0.1, 100)) | st.just("borda"),
+            "off-list": any_text,
+        },
+    )
+)
+def test_every_value_of_a_parameter_is_read_back(values: dict[str, Any]) -> None:
+    made = Everything.model_validate(values)
+    again = Everything.from_spec(parse(str(made)))
+    assert again == made
+    assert str(again) == str(made)
+    assert again.digest() == made.digest()
 
 
 def test_digests_see_every_parameter() -> None:

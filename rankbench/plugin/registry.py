@@ -15,7 +15,7 @@ __all__ = ["Origin", "Registry"]
 
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*\Z")
 _DISTRIBUTION = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?\Z", re.ASCII | re.IGNORECASE)  # PEP 508
-_RESERVED = frozenset({"inf", "true", "false"})  # values in the contender grammar
+_RESERVED = frozenset({"inf", "true", "false", "null"})  # values in the contender grammar
 
 
 @dataclass(frozen=True)
