@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from dataclasses import dataclass
 
 from rankbench.component import Component
@@ -35,6 +36,11 @@ class Kind:
         module, _, attribute = self.base.partition(":")
         base: type[Component] = getattr(importlib.import_module(module), attribute)
         return base
+
+    def known_base(self) -> type[Component] | None:
+        """Return that class if it has been imported; as long as it has not, no class derives from it."""
+        module, _, attribute = self.base.partition(":")
+        return getattr(sys.modules.get(module), attribute, None)
 
 
 KINDS: dict[str, Kind] = {
@@ -97,7 +103,7 @@ def kind_of_class(found: type) -> str:
     PluginError
         It derives from none of them, or from several.
     """
-    kinds = [kind.name for kind in KINDS.values() if kind.base_class() in found.__mro__]
+    kinds = [kind.name for kind in KINDS.values() if kind.known_base() in found.__mro__]
     if len(kinds) == 1:
         return kinds[0]
     bases = ", ".join(f"rankbench.{KINDS[name].base.rpartition(':')[2]}" for name in kinds or KINDS)

@@ -24,12 +24,16 @@ from rankbench.errors import PluginError
 from rankbench.lifeline import doing
 from rankbench.plugin import hookspecs
 from rankbench.plugin.blocked import is_blocked
+from rankbench.plugin.kinds import plural_of
 from rankbench.plugin.registry import Origin, Registry
 from rankbench.text import exception_text
 
-__all__ = ["OURSELVES", "PluginStatus", "Plugins", "load"]
+__all__ = ["BROUGHT_BY", "OURSELVES", "Loader", "PluginStatus", "Plugins", "load"]
 
 OURSELVES = "rankbench"
+
+BROUGHT_BY = {"claim": "suites", "figure": "suites"}
+"""Built-in entry points that are not named after the kind of component that they bring."""
 
 TWO_LINES = f"`@rankbench.hookimpl` / `def {hookspecs.HOOK}(): return [...]`"
 
@@ -90,16 +94,37 @@ def load(entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool 
     PluginError
         In strict mode, with distribution, version and cause.
     """
-    manager = pluggy.PluginManager(hookspecs.GROUP)
-    manager.add_hookspecs(hookspecs)
-    registry = Registry()
-    entries = list(entry_points)
-    # Name and version are read by parsing all of the metadata, pages of text: once for each distribution.
-    known = {id(dist): (dist.name, dist.version) for dist in {id(e.dist): e.dist for e in entries}.values() if dist}
-    origins = [Origin(*known.get(id(entry.dist), ("unknown", "?")), entry.name) for entry in entries]
-    ordered = sorted(zip(origins, entries, strict=True), key=lambda each: _place(each[0]))
-    statuses = (_Loading(origin, entry, manager, registry, strict).status() for origin, entry in ordered)
-    return Plugins(registry, tuple(statuses))
+    return Loader(entry_points, strict=strict).plugins()
+
+
+class Loader:
+    """Entry points on their way into one registry, the built-in ones first.
+
+    Built-in ones wait until somebody asks for what they bring, which their names say: importing all families takes a
+    third of a second. Where a plugin is installed, all are loaded at once: it may bring any kind, and our names
+    come first.
+    """
+
+    def __init__(self, entry_points: Iterable[importlib.metadata.EntryPoint], *, strict: bool = False) -> None:
+        self.manager = pluggy.PluginManager(hookspecs.GROUP)
+        self.manager.add_hookspecs(hookspecs)
+        self.registry, self.strict = Registry(), strict
+        entries = list(entry_points)
+        # Name and version are read by parsing all of the metadata, pages of text: once for each distribution.
+        known = {id(dist): (dist.name, dist.version) for dist in {id(e.dist): e.dist for e in entries}.values() if dist}
+        origins = [Origin(*known.get(id(entry.dist), ("unknown", "?")), entry.name) for entry in entries]
+        self.waiting = sorted(zip(origins, entries, strict=True), key=lambda each: _place(each[0]))
+        self.statuses: list[tuple[Origin, PluginStatus]] = []
+
+    def plugins(self, kind: str = "") -> Plugins:
+        """Load what may bring a kind (or ``suite``), by default everything; return all that is loaded by now."""
+        foreign = any(origin.distribution != OURSELVES for origin, _ in self.waiting)
+        wanted = "" if foreign or not kind else BROUGHT_BY.get(kind) or plural_of(kind)
+        while left := [each for each in self.waiting if wanted in ("", each[1].name)]:
+            self.waiting.remove(left[0])
+            origin, entry = left[0]
+            self.statuses.append((origin, _Loading(origin, entry, self.manager, self.registry, self.strict).status()))
+        return Plugins(self.registry, tuple(status for _, status in sorted(self.statuses, key=lambda s: _place(s[0]))))
 
 
 def _place(origin: Origin) -> tuple[bool, str, str, str]:

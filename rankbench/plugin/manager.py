@@ -13,7 +13,8 @@ from typing import TypeVar, cast
 from rankbench.component import Component
 from rankbench.errors import PluginError, SpecError
 from rankbench.plugin import hookspecs
-from rankbench.plugin.loading import OURSELVES, Plugins, PluginStatus, load
+from rankbench.plugin.kinds import SUITE
+from rankbench.plugin.loading import OURSELVES, Loader, Plugins, PluginStatus
 from rankbench.plugin.registry import Origin
 from rankbench.spec import Spec, Value, parse
 
@@ -34,11 +35,17 @@ C = TypeVar("C", bound=Component)
 
 _lock = threading.RLock()
 _loaded: Plugins | None = None
+_loader: Loader | None = None
 _loading = False
 
 
-def plugins() -> Plugins:
-    """Return the plugins of this process; the first call loads them.
+def plugins(kind: str = "") -> Plugins:
+    """Return the plugins of this process, those at least that may bring a kind; the first call for it loads them.
+
+    Parameters
+    ----------
+    kind : str
+        Or ``suite``. By default all plugins are loaded.
 
     Raises
     ------
@@ -46,18 +53,27 @@ def plugins() -> Plugins:
         A plugin is broken and ``RANKBENCH_STRICT_PLUGINS`` is set, or a plugin looks
         components up while it is being loaded.
     """
-    global _loaded, _loading
+    global _loaded, _loader, _loading
     with _lock:
-        if _loaded is None:
-            if _loading:
-                raise PluginError("components cannot be looked up while plugins load; do it inside a function")
-            _loading = True
-            try:
+        if _loaded is not None:
+            return _loaded
+        if _loading:
+            raise PluginError("components cannot be looked up while plugins load; do it inside a function")
+        _loading = True
+        # If a plugin is broken and must not be, the next call begins anew.
+        loader, _loader = _loader, None
+        try:
+            if loader is None:
                 strict = os.environ.get("RANKBENCH_STRICT_PLUGINS", "") not in ("", "0")
-                _loaded = load(importlib.metadata.entry_points(group=hookspecs.GROUP), strict=strict)
-            finally:
-                _loading = False
-        return _loaded
+                loader = Loader(importlib.metadata.entry_points(group=hookspecs.GROUP), strict=strict)
+            found = loader.plugins(kind)
+            if loader.waiting:
+                _loader = loader
+            else:
+                _loaded = found
+        finally:
+            _loading = False
+        return found
 
 
 def get(base: Callable[..., C], text: str | Spec) -> C:
@@ -120,12 +136,12 @@ def component_class(base: Callable[..., C], name: str) -> type[C]:
     """
     kind = _kind(base)
     try:
-        found = plugins().registry.component_class(kind, name)
+        found = plugins(kind).registry.component_class(kind, name)
     except SpecError as error:
         raise SpecError(f"{error}{maybe_theirs()}") from None
     wanted = cast("type[C]", base)
     if not issubclass(found, wanted):
-        known = plugins().registry
+        known = plugins(kind).registry
         fitting = [other for other in known.names(kind) if issubclass(known.component_class(kind, other), wanted)]
         these = f"; these are: {', '.join(fitting)}" if fitting else ""
         raise SpecError(f"{kind} {name!r} is not a {wanted.__name__}{these}")
@@ -140,17 +156,17 @@ def maybe_theirs() -> str:
 
 def names(kind: str) -> list[str]:
     """Return the names of a kind's components (or of the suites), sorted."""
-    return plugins().registry.names(kind)
+    return plugins(kind).registry.names(kind)
 
 
 def suites() -> dict[str, Path]:
     """Return the suite files by name."""
-    return plugins().registry.suites()
+    return plugins(SUITE).registry.suites()
 
 
 def origin(kind: str, name: str) -> Origin:
     """Return the distribution and version that a component (or a suite) comes from."""
-    return plugins().registry.origin(kind, name)
+    return plugins(kind).registry.origin(kind, name)
 
 
 def whose(component: Component) -> str:

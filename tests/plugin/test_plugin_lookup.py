@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from importlib.metadata import entry_points
 from typing import Annotated, ClassVar
 
 import pytest
@@ -13,7 +14,8 @@ from rankbench.kinds.loss import Loss
 from rankbench.kinds.method import Fitted, Method
 from rankbench.kinds.model import Model
 from rankbench.plugin import manager
-from rankbench.plugin.loading import load
+from rankbench.plugin.kinds import KINDS, SUITE
+from rankbench.plugin.loading import Loader, load
 from rankbench.plugin.resolve import reference
 from rankbench.spec import Spec
 
@@ -110,6 +112,7 @@ def test_plugins_are_loaded_once_by_any_number_of_threads(monkeypatch, entry, mo
 
     found = [entry(brings=models)]
     monkeypatch.setattr(manager, "_loaded", None)
+    monkeypatch.setattr(manager, "_loader", None)
     monkeypatch.setattr(manager.importlib.metadata, "entry_points", lambda group: found)
     threads = [threading.Thread(target=manager.names, args=("model",)) for _ in range(8)]
     for thread in threads:
@@ -125,6 +128,7 @@ def test_looking_up_while_loading_breaks_that_plugin_only(monkeypatch, entry, mo
 
     found = [entry("good", brings=lambda: [model()]), entry("eager", brings=eager)]
     monkeypatch.setattr(manager, "_loaded", None)
+    monkeypatch.setattr(manager, "_loader", None)
     monkeypatch.setattr(manager.importlib.metadata, "entry_points", lambda group: found)
     eager_status, good_status = manager.statuses()
     assert good_status.status == "ok"
@@ -133,6 +137,7 @@ def test_looking_up_while_loading_breaks_that_plugin_only(monkeypatch, entry, mo
 
 def test_a_failed_strict_load_is_tried_again(monkeypatch, entry):
     monkeypatch.setattr(manager, "_loaded", None)
+    monkeypatch.setattr(manager, "_loader", None)
     monkeypatch.setattr(manager.importlib.metadata, "entry_points", lambda group: [entry(brings=lambda: 3)])
     monkeypatch.setenv("RANKBENCH_STRICT_PLUGINS", "1")
     for _ in range(2):
@@ -140,3 +145,30 @@ def test_a_failed_strict_load_is_tried_again(monkeypatch, entry):
             manager.statuses()
     monkeypatch.setenv("RANKBENCH_STRICT_PLUGINS", "0")
     assert manager.statuses()[0].status == "broken"
+
+
+def test_of_ours_only_what_brings_a_kind_is_loaded_and_the_rest_when_it_is_asked_for():
+    ours = [found for found in entry_points(group="rankbench") if found.dist and found.dist.name == "rankbench"]
+    loader = Loader(ours, strict=True)
+    assert [status.entry_point for status in loader.plugins("dataset").statuses] == ["datasets"]
+    assert {each.split("/")[0] for each in loader.plugins("dataset").statuses[0].components} == {"dataset"}
+    assert loader.plugins("dataset").registry.names("model") == []
+    simulator = loader.plugins("dataset").registry.component_class("dataset", "cascade-clicks")
+    assert loader.plugins().registry.component_class("dataset", "cascade-clicks") is simulator
+    assert [status.entry_point for status in loader.plugins().statuses] == sorted(found.name for found in ours)
+
+
+def test_where_a_plugin_is_installed_everything_is_loaded_at_once_ours_first(entry, model):
+    ours = [found for found in entry_points(group="rankbench") if found.dist and found.dist.name == "rankbench"]
+    loaded = Loader([entry(brings=lambda: [model()]), *ours]).plugins("dataset")
+    assert len(loaded.statuses) == len(ours) + 1
+    assert [status.distribution for status in loaded.statuses[:-1]] == ["rankbench"] * len(ours)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, SUITE])
+def test_our_entry_points_bring_the_kinds_that_they_are_named_after(kind):
+    """So that asking for one kind need not load the others."""
+    ours = [found for found in entry_points(group="rankbench") if found.dist and found.dist.name == "rankbench"]
+    whole = Loader(ours).plugins().registry
+    assert Loader(ours).plugins(kind).registry.names(kind) == whole.names(kind)
+    assert whole.names(kind)
