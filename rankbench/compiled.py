@@ -4,14 +4,19 @@ What numba keeps are pickles and machine code, which it loads as they are. So th
 else can write to, and every file ends in a digest of its name and contents: one that is damaged is thrown away and
 made anew. Where a file cannot be written (the disk is full, the folder is gone), every process compiles for itself.
 What others' functions are compiled to, as plugins', stands in folders of its own, whose names change with their code.
+
+What was compiled when the package was installed stands inside of the package, in a folder that is named by what it was
+made from and for. It is looked at first, trusted as far as the code beside it, and never written to.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.machinery
 import io
 import os
+import pickle
 import shutil
 import stat
 import sys
@@ -22,9 +27,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-__all__ = ["private", "prune", "seal", "sealed_cache"]
+__all__ = ["INSTALLED", "installed_code", "is_sealed", "private", "prune", "seal", "sealed_cache"]
 
 PACKAGE = Path(os.path.abspath(__file__)).parent
+
+INSTALLED = "machine_code"
+"""Folder of the package that only an installation makes; a checkout has none."""
 
 MODULE = "numba.core.caching"
 
@@ -107,26 +115,77 @@ def seal(name: str, data: bytes) -> bytes:
     return hashlib.blake2b(name.encode() + b"\0" + data, digest_size=LENGTH).digest()
 
 
-def sealed_cache(others: Callable[[], str]) -> None:
+def is_sealed(name: str, data: bytes) -> bool:
+    """Return whether a file's contents are as they were written."""
+    return data[-LENGTH:] == seal(name, data[:-LENGTH])
+
+
+def installed_code(package: Path, ours: Callable[[], str]) -> Path | None:
+    """Return the folder of machine code that came with a package; None if there is none for this machine.
+
+    Parameters
+    ----------
+    package : Path
+    ours : callable
+        Returns a digest of all that the machine code is made from; asked for only if there is machine code.
+
+    Returns
+    -------
+    Path or None
+        A folder that is not as safe as the package itself is not used, and that is said.
+    """
+    root = package / INSTALLED
+    if not root.is_dir():
+        return None
+    folder = root / ours()
+    if not folder.is_dir():
+        return None
+    for place in (root, folder):
+        if not _as_safe(place.lstat(), package.stat()):
+            print(
+                f"warning: {place} is not used, as what is compiled there could be another's: its owner or its mode "
+                f"({stat.S_IMODE(place.lstat().st_mode):04o}) is not that of {package}",
+                file=sys.stderr,
+            )
+            return None
+    return folder
+
+
+def _as_safe(found: os.stat_result, code: os.stat_result) -> bool:
+    """Return whether nobody but root can write to what was found who cannot write to the code."""
+    if not hasattr(os, "geteuid"):
+        return True
+    writers = found.st_mode & 0o022
+    return (
+        not stat.S_ISLNK(found.st_mode)
+        and found.st_uid in (0, code.st_uid)
+        and not writers & ~code.st_mode
+        and (not writers & 0o020 or found.st_gid == code.st_gid)
+    )
+
+
+def sealed_cache(others: Callable[[], str], ours: Callable[[], str]) -> None:
     """Have numba check what it loads and go on without what it cannot write: now, or when it will be imported.
 
     Parameters
     ----------
     others : callable
         Returns a digest of the code of everybody else: what is compiled from that stands in folders with this name.
+    ours : callable
+        Returns a digest of our own code, which names the folder of what was compiled when we were installed.
     """
     caching = sys.modules.get(MODULE)
     if caching is not None:
-        _install(caching, others)
+        _install(caching, others, ours)
     elif not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder(others))
+        sys.meta_path.insert(0, _Finder(others, ours))
 
 
 class _Finder:
     """Finds numba's module of its cache, once, as Python itself would, and changes it after it is executed."""
 
-    def __init__(self, others: Callable[[], str]) -> None:
-        self.others = others
+    def __init__(self, others: Callable[[], str], ours: Callable[[], str]) -> None:
+        self.others, self.ours = others, ours
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -140,13 +199,13 @@ class _Finder:
 
             def executed(module: ModuleType) -> None:
                 execute(module)
-                _install(module, self.others)
+                _install(module, self.others, self.ours)
 
             setattr(spec.loader, "exec_module", executed)  # noqa: B010
         return spec
 
 
-def _install(caching: Any, others: Callable[[], str]) -> None:
+def _install(caching: Any, others: Callable[[], str], ours: Callable[[], str]) -> None:
     """Put our forms in the place of numba's; of a numba that is built differently only folders are changed."""
     for locator in caching.CacheImpl._locator_classes:
         if not hasattr(locator.get_suitable_cache_subpath, "plain"):
@@ -158,7 +217,9 @@ def _install(caching: Any, others: Callable[[], str]) -> None:
     )
     if not known or hasattr(caching.IndexDataCacheFile, "is_whole"):
         return
-    caching.IndexDataCacheFile = _checked(caching.IndexDataCacheFile)
+    came_with_us = functools.cache(functools.partial(installed_code, PACKAGE, ours))
+    caching.IndexDataCacheFile = _checked(caching.IndexDataCacheFile, came_with_us)
+    caching.Cache.load_overload = _without_registries
     caching.Cache._save_overload = _kept_where_possible(caching.Cache._save_overload)
     without = _without(caching)
     for place, locator in enumerate(caching.CacheImpl._locator_classes):
@@ -168,20 +229,52 @@ def _install(caching: Any, others: Callable[[], str]) -> None:
 
 
 def _named_with_others(plain: Callable[[str], str], others: Callable[[], str]) -> Any:
-    """Return what names the folder of a function's file: of one that is not ours, with a digest of others' code."""
+    """Return what names the folder of a function's file: our package's, or numba's name with a digest of others' code.
+
+    Ours says nothing about where we are: the same code in another place is the same machine code.
+    """
 
     def subpath(py_file: str) -> str:
-        ours = Path(os.path.abspath(py_file)).is_relative_to(PACKAGE)
-        return plain(py_file) if ours else f"{plain(py_file)}_{others()[:16]}"
+        folder = Path(os.path.abspath(py_file)).parent
+        if folder.is_relative_to(PACKAGE):
+            return ".".join(folder.relative_to(PACKAGE.parent).parts)
+        return f"{plain(py_file)}_{others()[:16]}"
 
     subpath.plain = plain  # type: ignore[attr-defined]
     return subpath
 
 
-def _checked(base: Any) -> Any:
-    """Return numba's files of one function with digests."""
+def _checked(base: Any, came_with_us: Callable[[], Path | None]) -> Any:
+    """Return numba's files of one function with digests, behind those that came with the package."""
+
+    class Installed(base):  # type: ignore[misc]
+        """Files that are read and never written; the folder's name stands for the sources, not a stamp in the file."""
+
+        def _load_index(self) -> dict[Any, str]:
+            try:
+                file = io.BytesIO(_installed(self._index_path))
+            except OSError:
+                return {}
+            if pickle.load(file) != self._version:
+                return {}
+            _, found = pickle.load(file)
+            return dict(found)
+
+        def _load_data(self, name: str) -> Any:
+            return pickle.loads(_installed(self._data_path(name)))
 
     class Checked(base):  # type: ignore[misc]
+        def load(self, key: Any) -> Any:
+            """Return what came with the package, or else what this user's cache has."""
+            folder = came_with_us()
+            if folder is not None:
+                room = folder / os.path.basename(self._cache_path)
+                base_name = self._index_name.removesuffix(".nbi")
+                found = Installed(str(room), base_name, None).load(key)
+                if found is not None:
+                    return found
+            return super().load(key)
+
         def is_whole(self, path: str) -> bool:
             """Return whether a file is as it was written; throw it away if not."""
             try:
@@ -190,7 +283,7 @@ def _checked(base: Any) -> Any:
                 return False
             except OSError:
                 data = b""
-            if data[-LENGTH:] == seal(os.path.basename(path), data[:-LENGTH]):
+            if is_sealed(os.path.basename(path), data):
                 return True
             with suppress(OSError):
                 os.unlink(path)
@@ -216,13 +309,37 @@ def _checked(base: Any) -> Any:
     return Checked
 
 
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
 def _contents(path: str) -> bytes:
     """Return what is in a file that is one, and not a pipe or a device, which may have no end."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
     with open(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(f"{path} is not a file")
         return file.read()
+
+
+def _installed(path: str) -> bytes:
+    """Return what is in a file that came with the package, if it is whole and as safe as the package."""
+    code = PACKAGE.stat()
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _BINARY)
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or not _as_safe(found, code):
+            raise OSError(f"{path} is not a file that came with us")
+        data = file.read()
+    if not _as_safe(os.lstat(os.path.dirname(path)), code) or not is_sealed(os.path.basename(path), data):
+        raise OSError(f"{path} is not whole, or not safe")
+    return data
+
+
+def _without_registries(self: Any, sig: Any, target_context: Any) -> Any:
+    """Load a function as numba does, but for filling its registries: of half a second, and for compiling alone."""
+    sys.modules["numba.core.runtime"].rtsys.initialize(target_context)
+    with self._guard_against_spurious_io_errors():
+        return self._load_overload(sig, target_context)
 
 
 def _kept_where_possible(save: Any) -> Any:

@@ -24,6 +24,7 @@ __all__ = [
     "compiled_sources",
     "cpu_class",
     "distribution_of",
+    "machine_code_name",
     "plugins_digest",
     "sources",
     "version",
@@ -48,11 +49,17 @@ AFTERWARDS = {"rankbench.kinds.claim", "rankbench.kinds.figure"}
 NUMERICS = ("llvmlite", "numba", "numpy", "polars", "scipy")
 """Libraries whose version can change a number."""
 
+COMPILERS = ("llvmlite", "numba", "numpy", "scipy")
+"""Libraries whose version can change machine code: its compilers, and whose constants and functions are in it."""
+
 SOURCES = (".py", ".so", ".pyd")
 """What modules are made of: text, or machine code."""
 
 SWITCHES = ("NPY_DISABLE_CPU_FEATURES", "NUMBA_CPU_FEATURES", "NUMBA_CPU_NAME", "OPENBLAS_CORETYPE")
 """Environment variables that choose other machine code on the same machine."""
+
+UNCOMPILED = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")
+"""Settings of numba that change no machine code; we set the first one ourselves."""
 
 
 @functools.cache
@@ -67,7 +74,7 @@ def code_digest() -> str:
     digest = hashlib.blake2b(digest_size=16)
     _add_tree(digest, OURSELVES, PACKAGE, sources(PACKAGE))
     _add_plugins(digest)
-    _add_machine(digest)
+    _add_machine(digest, NUMERICS, SWITCHES)
     digest.update(blas_cores().encode())
     return digest.hexdigest()
 
@@ -76,14 +83,20 @@ def code_digest() -> str:
 def compiled_digest() -> str:
     """Return a hash (blake2b, 32 hex digits) of all that rankbench's own machine code is made from.
 
-    It covers the `compiled_sources` of rankbench and its version, the versions of the numerical libraries, and
-    the CPU. An edit of anything else leaves the machine code where it is, and so does an edit of a plugin.
+    It covers the `compiled_sources` of rankbench, the versions of the libraries that compile them, the CPU, and all
+    of numba's settings but for those that do not change machine code. An edit of anything else leaves the machine
+    code where it is, and so does an edit of a plugin.
     """
     digest = hashlib.blake2b(digest_size=16)
     _add_tree(digest, OURSELVES, PACKAGE, compiled_sources(PACKAGE))
-    _add_machine(digest)
-    digest.update(version(OURSELVES).encode())
+    settings = (name for name in sorted(os.environ) if name.startswith("NUMBA_") and name not in UNCOMPILED)
+    _add_machine(digest, COMPILERS, (*SWITCHES, *settings))
     return digest.hexdigest()
+
+
+def machine_code_name() -> str:
+    """Return what a folder of rankbench's machine code is called: the first digits of its digest."""
+    return compiled_digest()[:16]
 
 
 @functools.cache
@@ -102,10 +115,10 @@ def _add_plugins(digest: hashlib.blake2b) -> None:
         _add_tree(digest, name, root, found)
 
 
-def _add_machine(digest: hashlib.blake2b) -> None:
-    for library in NUMERICS:
+def _add_machine(digest: hashlib.blake2b, libraries: Iterable[str], switches: Iterable[str]) -> None:
+    for library in libraries:
         digest.update(f"{library} {version(library)}\n".encode())
-    for switch in SWITCHES:
+    for switch in switches:
         digest.update(f"{switch}={os.environ.get(switch, '')}\n".encode())
     digest.update(f"{cpu_class()} ".encode())
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rankbench.compiled import private, prune, sealed_cache
-from rankbench.digest import compiled_digest, cpu_class, plugins_digest
+from rankbench.digest import cpu_class, machine_code_name, plugins_digest
 from rankbench.scratch import scratch
 
 __all__ = [
@@ -41,7 +41,7 @@ def settle_runtime() -> None:
     settle_blas()
     if "NUMBA_CACHE_DIR" not in os.environ:
         os.environ["NUMBA_CACHE_DIR"] = str(numba_cache())
-    sealed_cache(plugins_digest)
+    sealed_cache(plugins_digest, machine_code_name)
     config = getattr(sys.modules.get("numba"), "config", None)
     if config is not None and not config.CACHE_DIR:
         config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
@@ -119,7 +119,7 @@ def numba_cache() -> Path:
     Folders of other digests that no process has used for `STALE_DAYS` days are removed.
     """
     root = Path(os.path.abspath(cache_root()))
-    folder = root / "numba" / compiled_digest()[:16]
+    folder = root / "numba" / machine_code_name()
     try:
         if trouble := private(root, folder):
             print(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import multiprocessing
 import sys
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
@@ -72,19 +72,28 @@ def run_small(contender: str) -> None:
         raise RuntimeError(f"{contender}: {failures}")
 
 
-def main(cores: int) -> None:
-    """Import all modules that machine code is made from, each after what it imports itself; then call the loops."""
+def compile_all(pool: Executor) -> None:
+    """Import all modules that machine code is made from, each after what it imports itself."""
     modules = {named(path): path for path in compiled_sources(PACKAGE)}
     order = TopologicalSorter({name: imported(path) & modules.keys() - {name} for name, path in modules.items()})
     order.prepare()
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(cores, spawn, initializer=settle_runtime) as pool:
-        running: set[Future[str]] = set()
-        while order.is_active():
-            running |= {pool.submit(compile_module, name) for name in order.get_ready()}
-            ended, running = wait(running, return_when=FIRST_COMPLETED)
-            for each in ended:
-                order.done(each.result())
+    running: set[Future[str]] = set()
+    while order.is_active():
+        running |= {pool.submit(compile_module, name) for name in order.get_ready()}
+        ended, running = wait(running, return_when=FIRST_COMPLETED)
+        for each in ended:
+            order.done(each.result())
+
+
+def processes(cores: int) -> Executor:
+    """Return processes that compile into the cache folder."""
+    return ProcessPoolExecutor(cores, multiprocessing.get_context("spawn"), initializer=settle_runtime)
+
+
+def main(cores: int) -> None:
+    """Compile what has a signature; then call the loops that have none."""
+    with processes(cores) as pool:
+        compile_all(pool)
         list(pool.map(run_small, CONTENDERS))
 
 

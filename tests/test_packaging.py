@@ -1,13 +1,14 @@
 """Pins, entry points, what git tracks, and what the wheel and the sdist hold."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
@@ -146,7 +147,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("hatchling", reason="the build backend is part of requirements/dev.txt")
     folder = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    environment = os.environ | {"RANKBENCH_PURE_WHEEL": "1"}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     return folder
 
 
@@ -165,11 +167,43 @@ def test_wheel_holds_the_package_the_suites_and_the_data_cards(built: Path) -> N
     assert not stray
 
 
+def test_what_installing_compiles_is_all_there_before_the_first_answer(tmp_path: Path) -> None:
+    """The wheel that pip would build, in an environment with an empty cache folder: nothing is compiled."""
+    pytest.importorskip("hatchling", reason="the build backend is part of requirements/dev.txt")
+    folder, site, cache = tmp_path / "dist", tmp_path / "site", tmp_path / "cache"
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "--directory", str(folder)]
+    environment = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "RANKBENCH_PURE_WHEEL")}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    this_python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert wheel.name.split("-")[2] == this_python
+    assert wheel.name.split("-")[4] != "any.whl"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    plugins = ",".join({found.dist.name for found in entry_points(group="rankbench") if found.dist})
+    environment |= {"PYTHONPATH": str(site), "RANKBENCH_CACHE": str(cache), "RANKBENCH_BLOCK_PLUGINS": plugins}
+    counting = (
+        "import numba.core.event as event\n"
+        "compiled = event.RecordingListener()\n"
+        "event.register('numba:compile', compiled)\n"
+        "import rankbench\n"
+        "table = rankbench.aggregate('llmfao', intervals='auto').table\n"
+        "print(rankbench.__file__, len(table), len(compiled.buffer))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", counting], cwd=site, env=environment, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.split() == [str(site / "rankbench" / "__init__.py"), "59", "0"]
+    assert done.stderr == ""
+    assert not list(cache.rglob("*.nb[ci]"))
+
+
 def test_sdist_holds_what_the_wheel_and_the_tests_are_made_of(built: Path) -> None:
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = {"pyproject.toml", "README.md", "LICENSE", "Makefile", "scripts/install.sh", "requirements/dev.txt"}
+    wanted |= {"hatch_build.py"}
     assert wanted <= names
     assert {p.as_posix() for p in tracked() if p.parts[0] in ("rankbench", "datasets", "tests")} <= names
     assert not [name for name in names if name.startswith((".venv", "runs/"))]
