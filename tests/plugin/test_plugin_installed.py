@@ -7,9 +7,11 @@ import os
 import subprocess
 import sys
 import textwrap
+from functools import partial
 from pathlib import Path
 
 import pytest
+from installed import Program
 
 GOOD = """
 from typing import ClassVar
@@ -154,8 +156,8 @@ def test_strict_mode_ends_with_an_error(rankbench):
 def test_nothing_of_this_imports_numba_or_polars(site):
     program = (
         "import sys; from rankbench.plugin import manager; manager.statuses(); "
-        "from rankbench.plugin.component_description import describe; from rankbench.plugin.kinds import KINDS; "
-        "[describe(kind, name) for kind in KINDS for name in manager.names(kind)]; "
+        "from rankbench.plugin.component_description import describe_component; from rankbench.plugin.kinds import KINDS; "
+        "[describe_component(kind, name) for kind in KINDS for name in manager.names(kind)]; "
         "print({'numba', 'polars'} & sys.modules.keys())"
     )
     shown = subprocess.run(
@@ -168,23 +170,29 @@ def test_nothing_of_this_imports_numba_or_polars(site):
     assert shown.stdout == "set()\n"
 
 
-def test_a_plugin_for_another_rankbench_is_not_ok(rankbench, site):
+def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
     entry = """
         [rankbench]
         later = some_later
         """
     source = GOOD.replace("halved", "later")
     distribution(site, "later-plugin", "0.3", entry, "numpy>=2", "rankbench>=97,<98", some_later=source)
-    found = json.loads(rankbench("plugins", "--json").stdout)["plugins"]
-    (later,) = (plugin for plugin in found if plugin["entry_point"] == "later")
-    assert (later["status"], later["components"]) == ("broken", [])
-    (cause,) = later["causes"]
-    assert cause.startswith("it asks for rankbench <98,>=97, and ")
-    assert "install a release of it that allows" in cause
-    shown = rankbench("check", "later-plugin")
-    assert shown.returncode == 1, shown.stderr
-    assert "it asks for rankbench" in " ".join(shown.stdout.split())
-    for words in (("info", "later"), ("check", "later"), ("plan", "--suite", "later")):  # what is missing may be theirs
-        shown = rankbench(*words)
-        assert shown.returncode == 2
-        assert "(broken plugins: bad-plugin, later-plugin; see `rankbench plugins`)" in shown.stderr
+    with Program(site) as program:
+        run = partial(program.run, cwd=tmp_path)
+        found = json.loads(run("plugins", "--json").stdout)["plugins"]
+        (later,) = (plugin for plugin in found if plugin["entry_point"] == "later")
+        assert (later["status"], later["components"]) == ("broken", [])
+        (cause,) = later["causes"]
+        assert cause.startswith("it asks for rankbench <98,>=97, and ")
+        assert "install a release of it that allows" in cause
+        shown = run("check", "later-plugin")
+        assert shown.returncode == 1, shown.stderr
+        assert "it asks for rankbench" in " ".join(shown.stdout.split())
+        for words in (
+            ("info", "later"),
+            ("check", "later"),
+            ("plan", "--suite", "later"),
+        ):  # what is missing may be theirs
+            shown = run(*words)
+            assert shown.returncode == 2
+            assert "(broken plugins: bad-plugin, later-plugin; see `rankbench plugins`)" in shown.stderr

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
 import pytest
+from installed import Program
 
 import rankbench
 from rankbench.data.tables import recognize
@@ -104,19 +106,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def run(site: Path, tmp_path: Path):
-    def command(*arguments: str, site: Path = site) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", "from rankbench.cli import main; main(prog_name='rankbench')", *arguments],
-            env={**os.environ, "PYTHONPATH": str(site), "COLUMNS": "200"},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+@pytest.fixture(scope="module")
+def program(site: Path) -> Iterator[Program]:
+    with Program(site) as found:
+        yield found
 
-    return command
+
+@pytest.fixture
+def run(program: Program, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    return partial(program.run, cwd=tmp_path)
 
 
 @pytest.fixture
@@ -227,7 +225,7 @@ Ratings.judgments, Ratings.as_judgments = ("comparisons",), as_judgments
 '''
 
 
-def test_ratings_that_stand_for_votes_are_ranked_and_judged_as_these_votes(run, site, ratings, tmp_path) -> None:
+def test_ratings_that_stand_for_votes_are_ranked_and_judged_as_these_votes(site, ratings, tmp_path) -> None:
     judged = tmp_path / "judged"
     shutil.copytree(site, judged)
     with (judged / "ratings_kind.py").open("a") as file:
@@ -242,21 +240,21 @@ def test_ratings_that_stand_for_votes_are_ranked_and_judged_as_these_votes(run, 
     ]
     columns = ["query_id", "winner", "loser", "judge"]
     pl.DataFrame(votes, schema=columns, orient="row").write_csv(tmp_path / "votes.csv")
-    for options in ([], ["--method", "borda", "--by", "query"], ["--intervals", "judges"]):
-        ours, theirs = (
-            run("aggregate", log, *options, "--format", "csv", site=judged) for log in ("votes.csv", "ratings.csv")
+    with Program(judged) as program:
+        run = partial(program.run, cwd=tmp_path)
+        for options in ([], ["--method", "borda", "--by", "query"], ["--intervals", "judges"]):
+            ours, theirs = (run("aggregate", log, *options, "--format", "csv") for log in ("votes.csv", "ratings.csv"))
+            assert ours.returncode == theirs.returncode == 0, theirs.stderr
+            got, expected = (pl.read_csv(shown.stdout.encode()) for shown in (theirs, ours))
+            assert got.drop("lower", "upper").equals(expected.drop("lower", "upper"))
+        checked = run("check", "table/ratings")
+        assert checked.returncode == 0, checked.stdout
+        (tmp_path / "small.toml").write_text(
+            SUITE.replace("own-ratings", "small").replace("stars", "own-log").replace("misordered", "disagreement")
         )
-        assert ours.returncode == theirs.returncode == 0, theirs.stderr
-        got, expected = (pl.read_csv(shown.stdout.encode()) for shown in (theirs, ours))
-        assert got.drop("lower", "upper").equals(expected.drop("lower", "upper"))
-    checked = run("check", "table/ratings", site=judged)
-    assert checked.returncode == 0, checked.stdout
-    (tmp_path / "small.toml").write_text(
-        SUITE.replace("own-ratings", "small").replace("stars", "own-log").replace("misordered", "disagreement")
-    )
-    done = run("run", "--suite", "small.toml", "--log", "ratings.csv", "--out", "o", "--workers", "1", site=judged)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert pl.read_parquet(tmp_path / "o" / "results.parquet")["status"].unique().to_list() == ["done"]
+        done = run("run", "--suite", "small.toml", "--log", "ratings.csv", "--out", "o", "--workers", "1")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert pl.read_parquet(tmp_path / "o" / "results.parquet")["status"].unique().to_list() == ["done"]
 
 
 def test_what_takes_no_ratings_says_so(run, ratings: Path) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
+from installed import Program
 
 from rankbench.errors import SpecError
 from rankbench.scaffold import write_plugin
@@ -80,43 +79,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-PROGRAM = """
-import json, sys
-from click.testing import CliRunner
-from rankbench.cli import main
-for arguments in json.loads(sys.argv[1]):
-    done = CliRunner().invoke(main, arguments, catch_exceptions=False)
-    print(json.dumps([done.exit_code, done.stdout, done.stderr]))
-"""
+@pytest.fixture(scope="module")
+def program(site: Path) -> Iterator[Program]:
+    with Program(site) as found:
+        yield found
 
 
-def rankbench(site: Path, *commands: list[str], cwd: Path | None = None) -> list[tuple[int, str, str]]:
-    """Return the exit code, output and errors of commands, all of them in one process that has the distribution."""
-    shown = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps(commands)], cwd=cwd, env={**os.environ, "PYTHONPATH": str(site)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert shown.returncode == 0, shown.stdout + shown.stderr
-    return [tuple(json.loads(line)) for line in shown.stdout.splitlines()]
+def test_it_is_listed_and_described(program: Program, tmp_path: Path) -> None:
+    claims = json.loads(program.run("list", "claims", "--json", cwd=tmp_path).stdout)["claim"]
+    assert [one["name"] for one in claims] == ["brought-claim", "coincide", "equivalent", "less", "wider"]
+    assert "share" in program.run("info", "brought-claim", cwd=tmp_path).stdout
+    assert "distances from the best" in program.run("info", "brought-figure", cwd=tmp_path).stdout.lower()
+    checked = program.run("check", "brought", cwd=tmp_path)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_it_is_listed_and_described(site: Path) -> None:
-    listed, claim, figure, check = rankbench(
-        site, ["list", "claims", "--json"], ["info", "brought-claim"], ["info", "brought-figure"], ["check", "brought"]
-    )
-    assert [one["name"] for one in json.loads(listed[1])["claim"]] == [
-        *("brought-claim", "coincide", "equivalent", "less", "wider")
-    ]
-    assert "share" in claim[1]
-    assert "distances from the best" in figure[1].lower()
-    assert [found[0] for found in (listed, claim, figure, check)] == [0] * 4, check
-
-
-def test_it_runs_from_plan_to_leaderboard(site: Path, tmp_path: Path) -> None:
-    arguments = ["run", "--suite", "brought", "--workers", "1", "--out", "out"]
-    ((code, shown, said),) = rankbench(site, arguments, cwd=tmp_path)
-    assert code == 0, shown + said
-    assert "C1" in shown
+def test_it_runs_from_plan_to_leaderboard(program: Program, tmp_path: Path) -> None:
+    done = program.run("run", "--suite", "brought", "--workers", "1", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "C1" in done.stdout
     page = (tmp_path / "out" / "leaderboard.md").read_text(encoding="utf-8")
     assert "Ratios of mean losses, first to second; claimed: below 1." in page
     assert "Ratios of mean losses, first to second; claimed: below 0.1." in page
@@ -134,22 +115,23 @@ def test_it_runs_from_plan_to_leaderboard(site: Path, tmp_path: Path) -> None:
     assert "![One](figures/distances.svg)" in page
 
 
-MISTAKES = [
-    ("share = 1.0", "shore = 1.0", r"experiments\.0\.claims\.0\.shore: unknown key .* did you mean 'share'"),
-    ("share = 1.0", "share = -1.0", r"experiments\.0\.claims\.0\.share: "),
-    ('kind = "brought-claim"', 'kind = "les"', r"claims\.0\.kind: unknown claim 'les'; did you mean 'less'"),
-    ('series = ["*"]', "level = 0.9\nserie = []", r"figures\.0\.serie: unknown key .* did you mean 'series'"),
-]
-
-
-def test_a_table_holds_what_its_kind_declares(site: Path, tmp_path: Path) -> None:
-    paths = [tmp_path / f"brought-{i}.toml" for i in range(len(MISTAKES))]
-    for path, (old, new, _) in zip(paths, MISTAKES, strict=True):
-        path.write_text(SUITE.replace(old, new), encoding="utf-8")
-    shown = rankbench(site, *(["plan", "--suite", str(path)] for path in paths))
-    for (code, _, said), (*_, complaint) in zip(shown, MISTAKES, strict=True):
-        assert code == 2
-        assert re.search(complaint, " ".join(said.split()))
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("share = 1.0", "shore = 1.0", r"experiments\.0\.claims\.0\.shore: unknown key .* did you mean 'share'"),
+        ("share = 1.0", "share = -1.0", r"experiments\.0\.claims\.0\.share: "),
+        ('kind = "brought-claim"', 'kind = "les"', r"claims\.0\.kind: unknown claim 'les'; did you mean 'less'"),
+        ('series = ["*"]', "level = 0.9\nserie = []", r"figures\.0\.serie: unknown key .* did you mean 'series'"),
+    ],
+)
+def test_a_table_holds_what_its_kind_declares(
+    program: Program, tmp_path: Path, old: str, new: str, complaint: str
+) -> None:
+    path = tmp_path / "brought.toml"
+    path.write_text(SUITE.replace(old, new), encoding="utf-8")
+    shown = program.run("plan", "--suite", str(path), cwd=tmp_path)
+    assert shown.returncode == 2
+    assert re.search(complaint, " ".join(shown.stderr.split()))
 
 
 def test_keys_of_another_kind_are_refused(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def test_the_folder_of_the_results_is_not_handed_to_a_plugin(tmp_path: Path) -> 
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: looks\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[rankbench]\nlooks = looks_plugin\n")
-    suite = SUITE.format(n=100, repetitions=2, more=', { use = "looks" }')
+    suite = SUITE.format(n=100, repetitions=1, more=', { use = "looks" }')
     out = tmp_path / "hidden-results"
     for number in ("1", "2"):
         program = start(tmp_path, suite, "--workers", number, "--out", f"{out}-{number}", PYTHONPATH=str(tmp_path))
