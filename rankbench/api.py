@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from rankbench.reports.partial import partial
 from rankbench.reports.report import Report
 from rankbench.reports.report import report as make_report
 from rankbench.reports.run_notices import Notice
+from rankbench.reports.verify import Verified, verify_files
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare_sources
@@ -33,7 +35,7 @@ from rankbench.suites.suite_files import load_suite
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Results", "planned", "report", "run"]
+__all__ = ["Results", "planned", "report", "run", "verify"]
 
 DatasetChoice: TypeAlias = "str | Dataset | Sequence[str | Dataset]"
 
@@ -275,15 +277,70 @@ def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:
     return [task for task in left if task.cells]
 
 
-def report(directory: Path | str) -> Results:
+def report(directory: Path | str, out: Path | str | None = None) -> Results:
     """Make leaderboard and figures again, from the stored rows alone.
+
+    Parameters
+    ----------
+    directory : path
+        A run's folder, or a published one.
+    out : path, optional
+        Publish it: the report, the rows that it is made from and the sha256 of every file go to this folder.
 
     Raises
     ------
     StoreError
         The folder holds no results of a run.
     """
-    return _results(Path(directory), make_report(directory))
+    return _results(Path(out or directory), make_report(directory, out))
+
+
+def verify(
+    directory: Path | str,
+    *,
+    rows: Path | str | None = None,
+    rerun: int | None = 0,
+    seed: int | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Verified:
+    """Verify that a published folder is what its rows give, and that blocks of the rows come out again.
+
+    Parameters
+    ----------
+    directory : path
+        A published folder, or that of a run.
+    rows : path, optional
+        The published rows, if they are neither in the folder nor beside it.
+    rerun : int or None
+        So many blocks are computed again, drawn at random; None: all.
+    seed : int, optional
+        Of that draw; a new one by default, which the answer names.
+    workers : int
+        Worker processes.
+    progress : Progress, optional
+
+    Returns
+    -------
+    Verified
+        All differences, and what was compared.
+
+    Raises
+    ------
+    StoreError
+        There are no rows.
+    SpecError, InputError
+        Blocks cannot be computed here: a contender or the data are missing.
+    """
+    folder, apart = Path(directory), None if rows is None else Path(rows)
+    found = verify_files(folder, apart)
+    if rerun == 0 or not found.shown:
+        return found
+    from rankbench.reports.rerun import rerun as compute_again
+
+    drawn = secrets.randbelow(2**32) if seed is None else seed
+    again = compute_again(folder, rerun, drawn, rows=apart, workers=workers, progress=progress)
+    return Verified(found.differences + again.differences, found.shown + again.shown)
 
 
 def _results(directory: Path, made: Report) -> Results:

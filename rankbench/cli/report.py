@@ -11,19 +11,25 @@ __all__ = ["report"]
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
-def report(directory: Path) -> None:
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Publish it here: the report, the rows that it is made from, and the sha256 of every file.",
+)
+def report(directory: Path, out: Path | None) -> None:
     """Make leaderboards and figures again from stored rows.
 
     Nothing is computed anew: everything comes from the journal of the run in DIRECTORY,
-    which may still be going on. The same journal gives the same bytes. What was skipped,
-    diverged, failed or left out of a figure is said on standard error.
+    which may still be going on, or from the rows of a published folder. The same rows give
+    the same bytes. What was skipped, diverged, failed or left out of a figure is said on
+    standard error.
     """
     from rich.console import Console
 
     from rankbench.cli.terminal_notices import print_notices
     from rankbench.reports.report import report as write
 
-    made = write(directory)
+    made = write(directory, out)
     for path in made.paths:
         click.echo(path)
     print_notices(Console(stderr=True), made.notices)

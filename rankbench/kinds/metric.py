@@ -35,6 +35,11 @@ class Metric:
         What values are called, where they stand for words.
     caution : str
         What its reader must bear in mind, in a sentence that begins with what the metric does.
+    jumps : bool
+        It is a function of an order, or of a sign: where two numbers are all but equal, rounding decides, and
+        another machine may get another value.
+    tolerance : float
+        How far two machines may differ in a value where nothing jumps, relative to the larger of the value and 1.
     """
 
     name: str
@@ -46,6 +51,8 @@ class Metric:
     unit: str = ""
     words: Mapping[float, str] = field(default_factory=dict, hash=False)
     caution: str = ""
+    jumps: bool = False
+    tolerance: float = 1e-6
 
     @property
     def better(self) -> str:

@@ -50,9 +50,20 @@ class AggregationTrial(Protocol):
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[str | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
-        Metric("misordered", sentence="Share of pairs not in the population's own order.", low=0, high=1, chance=0.5),
         Metric(
-            "regret", sentence="Expected disagreement with a preference, less the least of any order.", low=0, high=1
+            "misordered",
+            sentence="Share of pairs not in the population's own order.",
+            low=0,
+            high=1,
+            chance=0.5,
+            jumps=True,
+        ),
+        Metric(
+            "regret",
+            sentence="Expected disagreement with a preference, less the least of any order.",
+            low=0,
+            high=1,
+            jumps=True,
         ),
         Metric("rmse", sentence="Error of the scores after the best affine fit to the true ones.", low=0),
     )

@@ -50,7 +50,9 @@ class Items(Protocol):
     source: ClassVar[str] = "[Owen07]_; [MWR24]_"
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[Any] = "comparisons"
-    metrics: ClassVar[tuple[Metric, ...]] = tuple(Metric(name, "maximize") for name in RANKING)
+    metrics: ClassVar[tuple[Metric, ...]] = tuple(
+        Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING
+    )
     facts: ClassVar[tuple[Fact, ...]] = (RIDGE,)
     splits: ClassVar[dict[Split, str]] = {"design": "Items"}
     counts: ClassVar[str] = "votes"

@@ -64,6 +64,7 @@ class OwnLog(Protocol):
             high=1,
             chance=0.5,
             unit="share of votes",
+            jumps=True,
         ),
         Metric(
             "log-loss",
@@ -77,6 +78,7 @@ class OwnLog(Protocol):
             sentence="Expected calibration error of the chances.",
             low=0,
             high=1,
+            jumps=True,
             caution="ranks nobody alone: chances of one half are always calibrated. Read it beside the log loss.",
         ),
         Metric(

@@ -50,7 +50,7 @@ class Repair(Protocol):
     source: ClassVar[str] = "[DMJ13]_ sections 3.2 and 5.3; [DMJ10]_ section 3"
     table: ClassVar[None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
-        Metric("excess", sentence="True risk above the least that an order can have.", low=0),
+        Metric("excess", sentence="True risk above the least that an order can have.", low=0, jumps=True),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
     counts: ClassVar[str] = "votes in each population"

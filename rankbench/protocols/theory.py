@@ -58,10 +58,11 @@ class Theory(Protocol):
             "The sign of the gap.",
             low=-1,
             high=1,
+            jumps=True,
             words={1.0: "consistent", 0.0: "either", -1.0: "inconsistent"},
         ),
         Metric("gap", "maximize", "Least surrogate risk of wrong orders, less that of right ones."),
-        Metric("excess", sentence="Largest true risk above the least that minimizing can end in.", low=0),
+        Metric("excess", sentence="Largest true risk above the least that minimizing can end in.", low=0, jumps=True),
     )
     splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
     counts: ClassVar[str] = ""

@@ -1,4 +1,4 @@
-"""Everything that a leaderboard says, worked out from the journal."""
+"""Everything that a leaderboard says, worked out from the results."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rankbench.reports.figures import casts_of
 from rankbench.reports.sample import Sampler
 from rankbench.reports.standings import Standing, standings
 from rankbench.runtime import one_blas_thread
-from rankbench.store.journal import Journal
 from rankbench.store.records import SuiteRecord
+from rankbench.store.stored import StoredResults
 
 __all__ = ["Analysis", "Section", "analyze"]
 
@@ -44,15 +44,15 @@ class Analysis:
     cells_planned: int
 
 
-def analyze(journal: Journal) -> Analysis:
+def analyze(results: StoredResults) -> Analysis:
     """Work out all statistics of a journal; the same journal gives the same numbers.
 
     BLAS runs on one thread: how it splits a product may change the last bits.
     """
-    record, members, cells = journal.record(), journal.members(), journal.cells()
-    known, planned = journal.progress()
+    record, members, cells = results.record(), results.members(), results.cells()
+    known, planned = results.progress()
     with one_blas_thread():
-        samplers = [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
+        samplers = [Sampler(results, record, experiment, members, cells) for experiment in record.experiments]
         sections = [_section(sampler) for sampler in samplers]
     return Analysis(record, sections, known, planned)
 

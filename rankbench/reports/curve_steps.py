@@ -15,7 +15,7 @@ __all__ = ["curve_steps", "curve_values"]
 def curve_steps(sampler: Sampler, arm: Arm, metric: str) -> NDArray[np.int64]:
     """Return the steps that an arm's curve was recorded at, shape (P,); empty without one."""
     for repetition in sorted(arm.done):
-        curve = sampler.journal.curves(arm.cells[repetition]).get(metric)
+        curve = sampler.results.curves(arm.cells[repetition]).get(metric)
         if curve is not None:
             return curve.steps
     return np.empty(0, dtype=np.int64)
@@ -31,7 +31,7 @@ def curve_values(
     """
     rows = []
     for repetition in repetitions:
-        curve = sampler.journal.curves(arm.cells[repetition]).get(metric)
+        curve = sampler.results.curves(arm.cells[repetition]).get(metric)
         if curve is None or not len(curve.steps):
             return None
         at, recorded = np.log(np.asarray(steps, dtype=np.float64)), np.log(curve.steps.astype(np.float64))

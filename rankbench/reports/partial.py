@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankbench.reports.sample import Sampler
-from rankbench.store.journal import Journal
+from rankbench.store.stored import StoredResults
 from rankbench.text import grouped_digits, number, one_line
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["partial"]
 
 
-def partial(store: Journal) -> RenderableType:
+def partial(results: StoredResults) -> RenderableType:
     """Return a table of what is known so far: for each experiment, the largest n with results.
 
     Contenders are in the order of their mean on the first split; cells that went wrong
@@ -24,10 +24,10 @@ def partial(store: Journal) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    record, members, cells = store.record(), store.members(), store.cells()
+    record, members, cells = results.record(), results.members(), results.cells()
     tables: list[RenderableType] = []
     for experiment in record.experiments:
-        sampler = Sampler(store, record, experiment, members, cells)
+        sampler = Sampler(results, record, experiment, members, cells)
         if sampler.source.layout != "race":
             continue
         race = next((race for race in reversed(sampler.races) if any(arm.stored for arm in race.arms)), None)

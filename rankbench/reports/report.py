@@ -1,4 +1,4 @@
-"""A run's leaderboards, figures and rows, from the journal alone."""
+"""A run's leaderboards, figures and rows, from what it stored alone."""
 
 from __future__ import annotations
 
@@ -8,25 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rankbench.errors import StoreError
 from rankbench.reports.analysis import Analysis, analyze
-from rankbench.reports.document.markdown import markdown_of
-from rankbench.reports.figures import assign_looks, draw_figures
-from rankbench.reports.leaderboard import leaderboard
-from rankbench.reports.leaderboard_csv import leaderboard_csv
-from rankbench.reports.recommendation import recommendations
+from rankbench.reports.pages import FIGURES, PICTURES, pages_of, pictures_of
+from rankbench.reports.publish import publish
 from rankbench.reports.run_notices import Notice, notices
 from rankbench.reports.standings import Standing
-from rankbench.reports.units_csv import units_csv
 from rankbench.store.export import parquet_bytes, results_frame
+from rankbench.store.file import FILE
 from rankbench.store.files import replace_file
-from rankbench.store.journal import Journal
+from rankbench.store.open import open_results
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Report", "frames", "report"]
-
-FIGURES = "figures"
-SUFFIXES = (".svg", ".png")
 
 
 class Report(NamedTuple):
@@ -51,16 +45,19 @@ class Report(NamedTuple):
     notices: list[Notice]
 
 
-def report(directory: Path | str) -> Report:
-    """Write everything that a run ends in; the same journal gives the same bytes.
+def report(directory: Path | str, out: Path | str | None = None) -> Report:
+    """Write everything that a run ends in; the same results give the same bytes.
 
-    Each file is replaced whole or not at all. Figures (``*.svg`` and ``*.png``) in the
+    Each file is replaced whole or not at all. Figures (``*.svg``, ``*.png`` and ``*.csv``) in the
     folder ``figures`` that the present plan does not draw are deleted.
 
     Parameters
     ----------
     directory : Path or str
-        The run's folder, with its journal. It may still be running.
+        The run's folder, with its journal (it may still be running), or a published one, with its rows.
+    out : Path or str, optional
+        Publish it: the report, the rows that it is made from, ``run.json`` and ``digests.json`` go to this folder.
+        A published folder is published again where it stands.
 
     Returns
     -------
@@ -69,32 +66,23 @@ def report(directory: Path | str) -> Report:
     Raises
     ------
     StoreError
-        No journal, a damaged one, or one that no run has planned anything in; or the
+        No results, damaged ones, or a journal that no run has planned anything in; or the
         files cannot be written.
     """
     folder = Path(directory)
-    with Journal(folder) as journal:
-        analysis, rows = analyze(journal), results_frame(journal)
-        recommended = recommendations(analysis)
-        contents: dict[str, bytes] = {
-            "leaderboard.md": (markdown_of(leaderboard(analysis, recommended)) + "\n").encode(),
-            "leaderboard.csv": leaderboard_csv(_rows(analysis)).encode(),
-            "results.parquet": parquet_bytes(rows),
-        }
-        units = units_csv([section.sampler for section in analysis.sections])
-        if units:
-            contents["units.csv"] = units.encode()
-        looks = assign_looks([cast for section in analysis.sections for cast in section.casts])
-        for section in analysis.sections:
-            drawn = draw_figures(section.sampler, section.casts, looks)
-            contents |= {f"{FIGURES}/{name}": data for name, data in drawn.items()}
-    try:
-        paths = [replace_file(folder / name, data) for name, data in contents.items()]
-        _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
-    sentences = [line for one in recommended for line in one.answer]
-    return Report(paths, _frames(analysis, rows), sentences, notices(analysis))
+    with open_results(folder) as results:
+        pages, rows = pages_of(results), results_frame(results)
+        if out is not None or not (folder / FILE).exists():
+            paths = publish(pages, results, folder, folder if out is None else Path(out))
+        else:
+            contents = {**pages.files, **pictures_of(pages), "results.parquet": parquet_bytes(rows)}
+            try:
+                paths = [replace_file(folder / name, data) for name, data in contents.items()]
+                _sweep(folder / FIGURES, {path.name for path in paths if path.parent.name == FIGURES})
+            except OSError as error:
+                raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
+    sentences = [line for one in pages.recommended for line in one.answer]
+    return Report(paths, _frames(pages.analysis, rows), sentences, notices(pages.analysis))
 
 
 def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
@@ -103,7 +91,7 @@ def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
     Parameters
     ----------
     directory : Path or str
-        The run's folder.
+        The run's folder, or a published one.
 
     Returns
     -------
@@ -117,8 +105,8 @@ def frames(directory: Path | str) -> dict[str, pl.DataFrame]:
     StoreError
         As in `report`.
     """
-    with Journal(Path(directory)) as journal:
-        return _frames(analyze(journal), results_frame(journal))
+    with open_results(Path(directory)) as results:
+        return _frames(analyze(results), results_frame(results))
 
 
 def _frames(analysis: Analysis, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -168,5 +156,5 @@ def _sweep(folder: Path, kept: Collection[str]) -> None:
     if folder.is_symlink() or not folder.is_dir():
         return
     for path in folder.iterdir():
-        if path.suffix in SUFFIXES and path.is_file() and path.name not in kept:
+        if path.suffix in (*PICTURES, ".csv") and path.is_file() and path.name not in kept:
             path.unlink()

@@ -25,8 +25,8 @@ from rankbench.stats.bootstrap import ARRAYS, REPLICATES, TOGETHER, Crossed, cro
 from rankbench.stats.corrected_t import widened, widening
 from rankbench.stats.draw_intervals import MeanIntervals, mean_intervals
 from rankbench.store.contents import StoredCell
-from rankbench.store.journal import Journal
 from rankbench.store.records import Member, SuiteRecord
+from rankbench.store.stored import StoredResults
 from rankbench.text import natural
 
 __all__ = ["Arm", "ArmKey", "Race", "Sampler", "bootstrap_seed"]
@@ -174,7 +174,7 @@ class Sampler:
 
     Parameters
     ----------
-    journal : Journal
+    results : StoredResults
     record : SuiteRecord
     experiment : Experiment
     members : sequence of Member
@@ -189,13 +189,13 @@ class Sampler:
 
     def __init__(
         self,
-        journal: Journal,
+        results: StoredResults,
         record: SuiteRecord,
         experiment: Experiment,
         members: Sequence[Member],
         cells: dict[str, StoredCell],
     ) -> None:
-        self.journal, self.experiment = journal, experiment
+        self.results, self.experiment = results, experiment
         self.source = record.source(experiment.name)
         self.added = frozenset(record.added.get(experiment.name, ()))
         own = [m for m in members if m.experiment == experiment.name]
@@ -297,10 +297,10 @@ class Sampler:
 
     def _losses(self, arm: Arm, repetition: int, metric: str, split: Split) -> NDArray[np.float64]:
         """Return an arm's losses from the journal, shape (U,); their mean is kept."""
-        losses = self.journal.losses(arm.cells[repetition], metric, split)
+        losses = self.results.losses(arm.cells[repetition], metric, split)
         if losses is None:
             raise StoreError(
-                f"{self.journal.path}: {arm.member.label!r} (n = {arm.member.n}, repetition {repetition}) is done but "
+                f"{self.results.path}: {arm.member.label!r} (n = {arm.member.n}, repetition {repetition}) is done but "
                 f"has no {metric!r} on the {split} units: it was computed for other losses; run into a new folder"
             )
         self._means[arm.cells[repetition], metric, split] = losses.mean()

@@ -11,7 +11,7 @@ from rankbench.kinds.cell import SPLITS
 from rankbench.reports.document.terminal import terminal_of
 from rankbench.reports.document.tree import Column, Grid, Node, Paragraph
 from rankbench.reports.evidence import LATE
-from rankbench.reports.report import FIGURES, SUFFIXES
+from rankbench.reports.pages import FIGURES, PICTURES
 from rankbench.store.store import REPORTED
 from rankbench.text import markdown, numbered, one_line
 
@@ -39,7 +39,7 @@ def run_summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[
     parts: list[Node] = [*claims_of_a_run(claims), *map(Paragraph, recommendation)]
     files = [str(path) for path in (directory / name for name in REPORTED) if path.exists()]
     figures = directory / FIGURES
-    drawn = sum(path.suffix in SUFFIXES for path in figures.glob("*"))
+    drawn = sum(path.suffix in PICTURES for path in figures.glob("*"))
     if drawn:
         files.append(f"{figures}/ ({drawn} file{'s' if drawn != 1 else ''})")
     if files and not recommendation:

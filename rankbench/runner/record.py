@@ -53,7 +53,9 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
         own = [experiment for experiment in made.plan.suite.experiments if made.of[experiment.name] == index]
         losses = {text: manager.get(Loss, text) for experiment in own for text in experiment.losses}
         metrics = [
-            Metric(text, loss.direction, loss.summary(), low=_bound(loss.range[0]), high=_bound(loss.range[1]))
+            Metric(
+                text, loss.direction, loss.summary(), low=_bound(loss.range[0]), high=_bound(loss.range[1]), jumps=True
+            )
             for text, loss in losses.items()
         ]
     return {

@@ -9,8 +9,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from rankbench.store.contents import StoredCell
-from rankbench.store.journal import Journal
 from rankbench.store.records import Member, SuiteRecord
+from rankbench.store.stored import StoredResults
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +25,7 @@ def config_hash(config: dict[str, Any]) -> str:
     return hashlib.blake2b(json.dumps(config, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
-def results_frame(journal: Journal) -> pl.DataFrame:
+def results_frame(results: StoredResults) -> pl.DataFrame:
     """Return one row for each experiment, contender, block, metric, split and step, sorted.
 
     ``value`` is the mean over units; for a curve it is the value at ``step``, which is
@@ -34,13 +34,13 @@ def results_frame(journal: Journal) -> pl.DataFrame:
     """
     import polars as pl
 
-    record, cells = journal.record(), journal.cells()
+    record, cells = results.record(), results.cells()
     losses = {experiment.name: experiment.losses for experiment in record.experiments}
     rows = [
         row
-        for member in journal.members()
+        for member in results.members()
         if member.cell in cells
-        for row in _rows(journal, record, member, cells[member.cell], losses.get(member.experiment, ()))
+        for row in _rows(results, record, member, cells[member.cell], losses.get(member.experiment, ()))
     ]
     schema = {
         "suite": pl.String,
@@ -77,7 +77,7 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def _rows(
-    journal: Journal, record: SuiteRecord, member: Member, cell: StoredCell, metrics: tuple[str, ...]
+    results: StoredResults, record: SuiteRecord, member: Member, cell: StoredCell, metrics: tuple[str, ...]
 ) -> list[tuple[Any, ...]]:
     source = record.source(member.experiment)
     head = (
@@ -100,11 +100,11 @@ def _rows(
     rows: list[tuple[Any, ...]] = []
     for metric in metrics:
         for split in source.shown_splits():
-            losses = journal.losses(member.cell, metric, split) if cell.status == "done" else None
+            losses = results.losses(member.cell, metric, split) if cell.status == "done" else None
             mean = math.nan if losses is None else float(losses.mean())
             value = None if math.isnan(mean) else mean
             rows.append((*head, split, metric, source.direction(metric), None, value, *tail))
-    for metric, curve in journal.curves(member.cell).items():
+    for metric, curve in results.curves(member.cell).items():
         split, direction = source.curve(metric)
         for step, at in zip(curve.steps.tolist(), curve.values.tolist(), strict=True):
             rows.append((*head, split, metric, direction, step, None if math.isnan(at) else at, *tail))

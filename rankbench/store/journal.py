@@ -66,6 +66,10 @@ class Journal(JournalFile):
         """Return whether a run has written its plan here."""
         return bool(self.contents.suite)
 
+    def suite_text(self) -> str:
+        """Return the JSON of the suite that the last run resolved; empty before the first plan."""
+        return self.contents.suite
+
     def record(self) -> SuiteRecord:
         """Return the suite that the last run resolved.
 

@@ -199,7 +199,9 @@ def _check_foreign(folder: Path) -> None:
         return
     found = [name for name in REPORTED if os.path.lexists(folder / name)]
     found += [
-        f"figures/{path.name}" for end in ("svg", "png") for path in sorted((folder / "figures").glob(f"*.{end}"))
+        f"figures/{path.name}"
+        for end in ("svg", "png", "csv")
+        for path in sorted((folder / "figures").glob(f"*.{end}"))
     ]
     if found:
         raise StoreError(

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from rankbench.reports.figures.cast import assign_looks
-from rankbench.reports.figures.draw import casts_of, draw_figures
+from rankbench.reports.figures.draw import casts_of, draw_figures, drawings_of
 
-__all__ = ["assign_looks", "casts_of", "draw_figures"]
+__all__ = ["assign_looks", "casts_of", "draw_figures", "drawings_of"]

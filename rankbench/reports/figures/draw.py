@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from rankbench.kinds.figure import Cast
+from rankbench.kinds.figure import Cast, Drawing
 from rankbench.plugin.suite_kinds import figure_kind
 from rankbench.reports.figures.canvas import canvas_of
 from rankbench.reports.figures.style import RC, Look, render, subtitle
 from rankbench.reports.sample import Sampler
 from rankbench.reports.view import View
 
-__all__ = ["casts_of", "draw_figures"]
+__all__ = ["casts_of", "draw_figures", "drawings_of"]
 
 
 def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
@@ -20,7 +20,23 @@ def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
     return tuple(figure_kind(figure).cast(figure, view) for figure in sampler.experiment.figures)
 
 
-def draw_figures(sampler: Sampler, casts: Sequence[Cast], looks: Mapping[str, Look]) -> dict[str, bytes]:
+def drawings_of(sampler: Sampler, casts: Sequence[Cast]) -> list[Drawing]:
+    """Return the figures of an experiment as data, in their order.
+
+    Parameters
+    ----------
+    sampler : Sampler
+    casts : sequence of Cast
+        From `casts_of`.
+    """
+    view = View(sampler)
+    pairs = zip(sampler.experiment.figures, casts, strict=True)
+    return [figure_kind(figure).drawing(figure, view, cast) for figure, cast in pairs]
+
+
+def draw_figures(
+    sampler: Sampler, casts: Sequence[Cast], drawings: Sequence[Drawing], looks: Mapping[str, Look]
+) -> dict[str, bytes]:
     """Return the figures of an experiment by file name, as SVG and as PNG.
 
     Nothing global is touched: no pyplot, and matplotlib's settings are put back. The
@@ -31,14 +47,15 @@ def draw_figures(sampler: Sampler, casts: Sequence[Cast], looks: Mapping[str, Lo
     sampler : Sampler
     casts : sequence of Cast
         From `casts_of`.
+    drawings : sequence of Drawing
+        From `drawings_of`.
     looks : dict of str to Look
         From `rankbench.reports.figures.cast.assign_looks`, for all figures of the suite.
     """
     import matplotlib
 
     found: dict[str, bytes] = {}
-    for figure, cast in zip(sampler.experiment.figures, casts, strict=True):
-        drawing = figure_kind(figure).drawing(figure, View(sampler), cast)
+    for figure, cast, drawing in zip(sampler.experiment.figures, casts, drawings, strict=True):
         races = [race for race in sampler.races if drawing.n is None or race.n in drawing.n]
         with matplotlib.rc_context():
             matplotlib.rcdefaults()

@@ -1,0 +1,200 @@
+"""Whether a published folder is what its rows give: every file made again and compared to the byte.
+
+This shows that a folder is consistent, not that it is honest: whoever made up rows could publish what they give. That
+the rows are true is shown by computing blocks again, see `rankbench.reports.rerun`.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rankbench.errors import StoreError
+from rankbench.reports.pages import PICTURES, pages_of
+from rankbench.reports.publish import DIGESTS, FACTS, Digests, read_digests
+from rankbench.store.open import open_results
+from rankbench.store.published import ROWS, PublishedRows, sha256
+from rankbench.store.stored import StoredResults
+
+__all__ = ["Difference", "Verified", "verify_files"]
+
+
+class Difference(NamedTuple):
+    """Something that is not what the rows, or a second computation, give.
+
+    Attributes
+    ----------
+    file : str
+        As in ``leaderboard.csv``; of a block that was computed again: ``rows``.
+    where : str
+        Row, line, or contender with its block; empty: the whole file.
+    what : str
+        What is there, and what should be.
+    """
+
+    file: str
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.file}{', ' if self.where else ''}{self.where}: {self.what}"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What came of a verification.
+
+    Attributes
+    ----------
+    differences : tuple of Difference
+        None: all is as it should be.
+    shown : tuple of str
+        What was compared, a sentence each.
+    """
+
+    differences: tuple[Difference, ...]
+    shown: tuple[str, ...]
+
+
+def verify_files(directory: Path, rows: Path | None = None) -> Verified:
+    """Make a folder's CSV, Markdown and the numbers behind its figures again, and compare them to the byte.
+
+    Parameters
+    ----------
+    directory : Path
+        A published folder, or that of a run.
+    rows : Path, optional
+        The published rows, if they are neither in the folder nor beside it.
+
+    Raises
+    ------
+    StoreError
+        There are no rows.
+    """
+    try:
+        digests, listed = read_digests(directory), None
+    except StoreError as error:
+        digests, listed = None, Difference(DIGESTS, "", str(error))
+    found = [listed] if listed else []
+    found += _by_digests(directory, digests) if digests else []
+    with open_results(directory, rows) as results:
+        if digests and isinstance(results, PublishedRows) and results.digest != digests.rows:
+            found.append(Difference(ROWS, "", "these are not the rows that the folder was made from (sha256)"))
+        try:
+            made = pages_of(results).files
+            found += _facts(directory, results)
+        except StoreError as error:
+            return Verified((*found, Difference(ROWS, "", str(error))), ())
+    for name, data in made.items():
+        found += _compared(directory, name, data)
+    drawn = {path.name for path in (directory / "figures").glob("*.csv")}
+    more = sorted(drawn - {Path(name).name for name in made})
+    found += [Difference(f"figures/{name}", "", "the rows give no such figure") for name in more]
+    shown = [f"{len(made)} files were made again from the rows and compared to the byte: {', '.join(made)}."]
+    if digests:
+        pictures = [name for name in digests.files if name.endswith(PICTURES)]
+        shown.append(f"{FACTS} and {len(pictures)} pictures were compared with the sha256 in {DIGESTS}.")
+    else:
+        shown.append(f"There is no {DIGESTS}: pictures, and times in {FACTS}, were compared with nothing.")
+    return Verified(tuple(found), tuple(shown))
+
+
+def _by_digests(directory: Path, digests: Digests) -> Iterator[Difference]:
+    for name, expected in digests.files.items():
+        path = directory / name
+        if not path.resolve().is_relative_to(directory.resolve()):
+            yield Difference(DIGESTS, name, "it lies outside of the folder")
+        elif not path.is_file():
+            yield Difference(name, "", "it is gone")
+        elif sha256(path.read_bytes()) != expected:
+            yield Difference(name, "", f"it is not what was published: its sha256 is not that in {DIGESTS}")
+    for path in sorted(directory.rglob("*")):
+        name = path.relative_to(directory).as_posix()
+        if path.is_file() and name not in digests.files and name != DIGESTS and not name.startswith(f"{ROWS}/"):
+            yield Difference(name, "", f"nobody published it: {DIGESTS} does not name it")
+
+
+def _compared(directory: Path, name: str, data: bytes) -> list[Difference]:
+    path = directory / name
+    if not path.is_file():
+        return [Difference(name, "", "it is gone")]
+    there = path.read_bytes()
+    if there == data:
+        return []
+    try:
+        text = there.decode()
+    except UnicodeDecodeError:
+        return [Difference(name, "", "it is no text")]
+    found = list(_rows(name, text, data.decode()) if name.endswith(".csv") else _lines(name, text, data.decode()))
+    return found or [Difference(name, "", "its line ends differ")]
+
+
+def _rows(name: str, there: str, made: str) -> Iterator[Difference]:
+    """Yield the rows of a CSV file that differ, each with its first cell that does."""
+    old, new = (list(csv.reader(io.StringIO(text))) for text in (there, made))
+    if old[:1] != new[:1]:
+        before, now = (_cut(",".join(rows[0]) if rows else "") for rows in (old, new))
+        yield Difference(name, "the header", f"{before!r}, not {now!r}")
+        return
+    for number, (cells, made_again) in enumerate(zip(old[1:], new[1:], strict=False), 2):
+        if cells == made_again:
+            continue
+        if len(cells) != len(made_again):
+            yield Difference(name, f"row {number}", f"{len(cells)} cells, not {len(made_again)}")
+            continue
+        column = next(i for i, pair in enumerate(zip(cells, made_again, strict=True)) if pair[0] != pair[1])
+        where = f"row {number} ({_named(old[0], made_again)}), column {old[0][column]}"
+        yield Difference(name, where, f"{_cut(cells[column])!r}; the rows give {_cut(made_again[column])!r}")
+    if len(old) != len(new):
+        yield Difference(name, "", f"{len(old) - 1:,} rows; there should be {len(new) - 1:,}")
+
+
+def _named(header: Sequence[str], row: Sequence[str]) -> str:
+    shown = ("experiment", "dataset", "n", "contender", "metric", "split", "unit", "name", "label")
+    return ", ".join(_cut(row[header.index(name)]) for name in shown if name in header and row[header.index(name)])
+
+
+def _lines(name: str, there: str, made: str) -> Iterator[Difference]:
+    old, new = there.splitlines(), made.splitlines()
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        before, now = " / ".join(old[a:b]), " / ".join(new[c:d])
+        yield Difference(name, f"line {a + 1}", f"{_cut(before)!r}; the rows give {_cut(now)!r}")
+
+
+def _cut(text: str, length: int = 160) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def _facts(directory: Path, results: StoredResults) -> list[Difference]:
+    """Compare what ``run.json`` says of the suite, its data and its code with what the rows say."""
+    path = directory / FACTS
+    try:
+        there: Any = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        return [Difference(FACTS, "", f"it cannot be read ({error})")]
+    record, made = results.record(), json.loads(results.suite_text())
+    expected = {"suite": record.name, **{key: made[key] for key in ("versions", "cpu", "blas", "code_digest", "seed")
+                                         if key in made}}  # fmt: skip
+    expected["n"] = {e.name: sorted({m.n for m in results.members() if m.experiment == e.name})
+                     for e in record.experiments}  # fmt: skip
+    found = []
+    for key, value in expected.items():
+        held = there.get(key) if isinstance(there, dict) else None
+        if key == "n" and isinstance(held, dict):
+            held = {name: sorted(ns) if isinstance(ns, list) else ns for name, ns in held.items()}
+        if held != value:
+            found.append(Difference(FACTS, key, f"{_cut(repr(held))}; the rows give {_cut(repr(value))}"))
+    sources = there.get("sources") if isinstance(there, dict) else None
+    held = [one.get("dataset_sha256") for one in sources] if isinstance(sources, list) else None
+    sums = [source.fingerprint for source in record.sources]
+    if held != sums:
+        found.append(Difference(FACTS, "sources", f"sha256 {_cut(repr(held))}; the rows give {_cut(repr(sums))}"))
+    return found

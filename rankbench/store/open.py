@@ -1,0 +1,44 @@
+"""Opening the results of a folder: of a run, or a published one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rankbench.errors import StoreError
+from rankbench.store.file import FILE
+from rankbench.store.journal import Journal
+from rankbench.store.published import PublishedRows, rows_folder
+from rankbench.store.stored import StoredResults
+
+__all__ = ["open_results"]
+
+
+@contextmanager
+def open_results(directory: Path, rows: Path | None = None) -> Iterator[StoredResults]:
+    """Open the results of a run's folder, or of a published one.
+
+    Parameters
+    ----------
+    directory : Path
+        A folder with a journal, which then counts, or with published rows in it or beside it.
+    rows : Path, optional
+        Folder of published rows that are kept elsewhere.
+
+    Raises
+    ------
+    StoreError
+        There are neither, or they are damaged.
+    """
+    if rows is None and (directory / FILE).exists():
+        with Journal(directory) as journal:
+            yield journal
+        return
+    found = rows or rows_folder(directory)
+    if found is None:
+        raise StoreError(
+            f"{directory}: there are no results here: neither {FILE} (a run's folder, its --out) nor rows (a published "
+            "one)"
+        )
+    yield PublishedRows(found)

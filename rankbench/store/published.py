@@ -1,0 +1,245 @@
+"""Published rows: all that a report uses of a run, as Parquet tables under digests.
+
+A folder of rows holds ``rows.json`` (the version of the format, the suite's record, and the sha256 of every table),
+``members.parquet``, ``cells.parquet``, ``losses.parquet`` and ``curves.parquet``; docs/published.md describes their
+columns. A report made from them is equal, to the byte, to that made from the journal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import astuple
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rankbench.errors import StoreError
+from rankbench.kinds.cell import Curve, Split
+from rankbench.store.contents import COLUMNS, StoredCell
+from rankbench.store.records import Member, SuiteRecord
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from rankbench.store.stored import StoredResults
+
+__all__ = ["MANIFEST", "ROWS", "SCHEMA", "PublishedRows", "published_rows", "rows_apart", "rows_folder", "sha256"]
+
+ROWS = "rows"
+"""Folder of the rows in a published one."""
+
+MANIFEST = "rows.json"
+
+SCHEMA = 1
+"""Version of the format; a later one reads the earlier ones."""
+
+
+class _Manifest(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    schema_version: int
+    suite: dict[str, Any]
+    sha256: dict[str, str]
+
+
+def sha256(data: bytes) -> str:
+    """Return the sha256 of a file's contents, 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def rows_apart(directory: Path) -> Path:
+    """Return where the rows of a published folder are kept that are too large for it: ``DIR-rows`` beside it."""
+    return directory.with_name(f"{directory.resolve().name}-{ROWS}")
+
+
+def rows_folder(directory: Path) -> Path | None:
+    """Return the folder of the rows of a published one, in it or beside it; None where there is none."""
+    return next((one for one in (directory / ROWS, rows_apart(directory)) if (one / MANIFEST).is_file()), None)
+
+
+def published_rows(results: StoredResults) -> dict[str, bytes]:
+    """Return the files of a folder of rows: of all cells that the plan shows, whatever else the journal holds."""
+    import polars as pl
+
+    record, cells = results.record(), results.cells()
+    metrics = sorted({metric for experiment in record.experiments for metric in experiment.losses})
+    splits = sorted({split for source in record.sources for split in source.shown_splits()})
+    members = [
+        (m.experiment, m.label, m.spec, json.dumps(m.config, sort_keys=True), *astuple(m)[4:])
+        for m in results.members()
+    ]
+    known = [
+        (name, one.status, one.reason, None if math.isnan(one.optimality) else one.optimality, _json(one.info))
+        for name, one in cells.items()
+    ]
+    losses = [
+        (cell, metric, split, values)
+        for cell in cells
+        for metric in metrics
+        for split in splits
+        if (values := results.losses(cell, metric, split)) is not None
+    ]
+    curves = [(cell, name, c.steps, c.values) for cell in cells for name, c in results.curves(cell).items()]
+    reals = pl.List(pl.Float64)
+    number = {"n": pl.Int64, "n_declared": pl.Int64, "repetition": pl.Int64, "position": pl.Int64}
+    tables = {
+        "members": _table(members, {name: number.get(name, pl.String) for name in COLUMNS["members"]}),
+        "cells": _table(
+            known,
+            {name: pl.Float64 if name == "optimality" else pl.String for name in COLUMNS["cells"][1:]},
+        ),
+        "losses": _table(losses, {"cell": pl.String, "metric": pl.String, "split": pl.String, "data": reals}),
+        "curves": _table(curves, {"cell": pl.String, "metric": pl.String, "steps": pl.List(pl.Int64), "data": reals}),
+    }
+    files = {f"{name}.parquet": data for name, data in tables.items()}
+    manifest = {
+        "schema_version": SCHEMA,
+        "suite": json.loads(results.suite_text()),
+        "sha256": {name: sha256(data) for name, data in sorted(files.items())},
+    }
+    return {MANIFEST: (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode(), **files}
+
+
+def _json(info: Mapping[str, float]) -> str:
+    return json.dumps(dict(info), sort_keys=True)
+
+
+def _table(rows: list[Any], schema: dict[str, Any]) -> bytes:
+    import polars as pl
+
+    columns = {name: pl.Series(name, [row[i] for row in rows], dtype) for i, (name, dtype) in enumerate(schema.items())}
+    buffer = io.BytesIO()
+    pl.DataFrame(columns).write_parquet(buffer, compression="zstd", compression_level=19)
+    return buffer.getvalue()
+
+
+class PublishedRows:
+    """A folder of published rows, open for reading.
+
+    Parameters
+    ----------
+    folder : Path
+        See `rows_folder`.
+
+    Attributes
+    ----------
+    path : Path
+        Of its manifest.
+    digest : str
+        sha256 of the manifest, and so of all rows.
+
+    Raises
+    ------
+    StoreError
+        There is no manifest, it is none, or of a version that this rankbench does not read; or a table is not what
+        was published.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.path = folder, folder / MANIFEST
+        data = self._read(MANIFEST)
+        self.digest = sha256(data)
+        try:
+            self._manifest = _Manifest.model_validate_json(data)
+        except ValidationError as error:
+            raise StoreError(f"{self.path}: it is no list of published rows: {error.errors()[0]['msg']}") from error
+        if self._manifest.schema_version != SCHEMA:
+            raise StoreError(
+                f"{self.path}: the rows have version {self._manifest.schema_version}, and this rankbench reads version "
+                f"{SCHEMA}; use a newer rankbench"
+            )
+
+    def suite_text(self) -> str:
+        """Return the JSON of the suite's record."""
+        return json.dumps(self._manifest.suite, sort_keys=True)
+
+    def record(self) -> SuiteRecord:
+        """Return the suite's record.
+
+        Raises
+        ------
+        StoreError
+            It cannot be read.
+        """
+        try:
+            return SuiteRecord.model_validate(self._manifest.suite)
+        except ValidationError as error:
+            raise StoreError(f"{self.path}: the suite cannot be read ({error})") from error
+
+    def members(self) -> list[Member]:
+        """Return every cell that an experiment shows, in a fixed order."""
+        found = []
+        for experiment, label, spec, config, *rest in self._frame("members").iter_rows():
+            found.append(Member(experiment, label, spec, json.loads(config), *rest))
+        return sorted(found, key=lambda m: (m.experiment, m.n, m.order, m.label, m.repetition))
+
+    def cells(self) -> dict[str, StoredCell]:
+        """Return what became of every cell of the plan that was computed."""
+        return dict(sorted(self._cells.items()))
+
+    def losses(self, cell: str, metric: str, split: Split) -> NDArray[np.float64] | None:
+        """Return a cell's loss of every unit, shape (U_split,), or None where it has none."""
+        place = self._losses.get((cell, metric, split))
+        return None if place is None else np.array(self._frame("losses")["data"][place].to_numpy(), dtype=np.float64)
+
+    def curves(self, cell: str) -> dict[str, Curve]:
+        """Return a cell's curves by metric."""
+        frame = self._frame("curves")
+        return {
+            metric: Curve(np.array(frame["steps"][place].to_numpy()), np.array(frame["data"][place].to_numpy()))
+            for metric, place in sorted(self._curves.get(cell, {}).items())
+        }
+
+    def progress(self) -> tuple[int, int]:
+        """Return how many cells of the plan were computed, and how many there are."""
+        planned = set(self._frame("members")["cell"])
+        return len(planned & self._cells.keys()), len(planned)
+
+    @cached_property
+    def _cells(self) -> dict[str, StoredCell]:
+        return {
+            cell: StoredCell(status, reason, math.nan if optimality is None else optimality, json.loads(info))
+            for cell, status, reason, optimality, info in self._frame("cells").iter_rows()
+        }
+
+    @cached_property
+    def _losses(self) -> dict[tuple[str, str, str], int]:
+        keys = self._frame("losses").select("cell", "metric", "split").iter_rows()
+        return {key: place for place, key in enumerate(keys)}
+
+    @cached_property
+    def _curves(self) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        for place, (cell, metric) in enumerate(self._frame("curves").select("cell", "metric").iter_rows()):
+            found.setdefault(cell, {})[metric] = place
+        return found
+
+    @cached_property
+    def _frames(self) -> dict[str, pl.DataFrame]:
+        return {}
+
+    def _frame(self, name: str) -> pl.DataFrame:
+        """Return a table, if it is what was published."""
+        import polars as pl
+
+        if name not in self._frames:
+            file = f"{name}.parquet"
+            data = self._read(file)
+            if sha256(data) != self._manifest.sha256.get(file):
+                raise StoreError(f"{self.folder / file}: it is not what was published: its sha256 is another one")
+            self._frames[name] = pl.read_parquet(data)
+        return self._frames[name]
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return (self.folder / name).read_bytes()
+        except OSError as error:
+            raise StoreError(f"{self.folder / name}: it cannot be read ({error.strerror or error})") from error
