@@ -28,9 +28,5 @@ for page in $pages; do
         fi
     fi
     .venv/bin/rankbench run --suite "$suite" ${dataset:+--dataset "$dataset"} --out "runs/$name" "$@"
-    rm -rf "leaderboards/$name"
-    mkdir -p "leaderboards/$name"
-    for part in leaderboard.md leaderboard.csv units.csv figures run.json; do
-        [ ! -e "runs/$name/$part" ] || cp -R "runs/$name/$part" "leaderboards/$name/"
-    done
+    .venv/bin/rankbench report "runs/$name" --out "leaderboards/$name" >/dev/null
 done

@@ -1,0 +1,211 @@
+"""Verification: whatever changes a result in a published folder is found, and named."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from rankbench import api
+from rankbench.cli.verify import verify
+from rankbench.errors import StoreError
+from rankbench.reports.publish import Digests
+from rankbench.reports.rerun import rerun
+from rankbench.reports.verify import verify_files
+from rankbench.store.published import MANIFEST, sha256
+
+ALTERATIONS = 1000 if os.environ.get("RANKBENCH_LONG") else 40
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a published folder of a small run of the demo."""
+    place = tmp_path_factory.mktemp("verify")
+    api.run("demo", reps=2, out=place / "run")
+    api.report(place / "run", place / "out")
+    return place / "out"
+
+
+@pytest.fixture
+def copy(folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(folder, tmp_path / "copy"))
+
+
+def signed(folder: Path) -> None:
+    """Make all digests those of the files that are there, as whoever forges a folder would."""
+    manifest = json.loads((folder / "rows" / MANIFEST).read_text())
+    manifest["sha256"] = {name: sha256((folder / "rows" / name).read_bytes()) for name in manifest["sha256"]}
+    (folder / "rows" / MANIFEST).write_text(json.dumps(manifest))
+    digests = Digests.model_validate_json((folder / "digests.json").read_bytes())
+    files = {name: sha256((folder / name).read_bytes()) for name in digests.files}
+    made = Digests(rows=sha256((folder / "rows" / MANIFEST).read_bytes()), files=files)
+    (folder / "digests.json").write_text(json.dumps(made.model_dump()))
+
+
+def test_a_folder_that_is_what_its_rows_give(folder: Path) -> None:
+    found = verify_files(folder)
+    assert found.differences == ()
+    assert found.shown[0].startswith("3 files were made again")
+    result = CliRunner().invoke(verify, [str(folder)])
+    assert result.exit_code == 0
+    assert result.stdout.endswith("out: nothing differs\n")
+
+
+def test_a_run_is_verified_against_its_journal(folder: Path) -> None:
+    found = verify_files(folder.parent / "run")
+    assert found.differences == ()
+    assert "no digests.json" in found.shown[1]
+
+
+def test_cells_and_lines_that_were_edited_are_named(copy: Path) -> None:
+    csv, page = copy / "leaderboard.csv", copy / "leaderboard.md"
+    lines = csv.read_text().split("\n")
+    mean = lines[2].split(",")[9] if '"' not in lines[2] else lines[2].split('",')[1].split(",")[4]
+    csv.write_text("\n".join([*lines[:2], lines[2].replace(mean, "0.123456", 1), *lines[3:]]))
+    page.write_text(page.read_text().replace("simulated", "real"))
+    signed(copy)
+    found = [str(one) for one in verify_files(copy).differences]
+    assert any(
+        one.startswith("leaderboard.csv, row 3 (figure-3, ") and "column mean: '0.123456'" in one for one in found
+    )
+    assert any(one.startswith("leaderboard.md, line ") and "the rows give" in one for one in found)
+    result = CliRunner().invoke(verify, [str(copy), "--json"])
+    assert result.exit_code == 1
+    assert {one["file"] for one in json.loads(result.stdout)["differences"]} == {"leaderboard.csv", "leaderboard.md"}
+
+
+def test_facts_that_were_edited_are_named(copy: Path) -> None:
+    facts = json.loads((copy / "run.json").read_text())
+    facts["seed"] += 1
+    facts["sources"][0]["dataset_sha256"] = "0" * 64
+    (copy / "run.json").write_text(json.dumps(facts))
+    signed(copy)
+    found = [str(one) for one in verify_files(copy).differences]
+    assert [one.split(":")[0] for one in found] == ["run.json, seed", "run.json, sources"]
+
+
+def test_random_alterations_are_found(folder: Path, tmp_path: Path) -> None:
+    """A byte that was changed, cut out or put in, a file that is gone or new, two that are exchanged: all are found.
+
+    Digests are left as they were, or made again (of CSV and Markdown, which then speak for themselves).
+    """
+    rng = random.Random(20130501)
+    files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    texts = [name for name in files if name.suffix in (".csv", ".md")]
+    missed = []
+    for number in range(ALTERATIONS):
+        copy = Path(shutil.copytree(folder, tmp_path / "altered"))
+        what = rng.choice(["change", "cut", "put", "gone", "new", "exchange", "signed"])
+        name = rng.choice(texts if what == "signed" else files)
+        data = bytearray((copy / name).read_bytes())
+        place = rng.randrange(len(data))
+        if what in ("change", "signed"):
+            data[place] ^= 1 << rng.randrange(8)
+        elif what == "cut":
+            del data[place : place + rng.randint(1, 9)]
+        elif what == "put":
+            data[place:place] = rng.randbytes(rng.randint(1, 9))
+        if what == "gone":
+            (copy / name).unlink()
+        elif what == "new":
+            (copy / f"new-{number}.md").write_text("A result.\n")
+        elif what == "exchange":
+            other = rng.choice([one for one in files if one != name])
+            one, two = (copy / name).read_bytes(), (copy / other).read_bytes()
+            (copy / name).write_bytes(two)
+            (copy / other).write_bytes(one)
+        else:
+            (copy / name).write_bytes(data)
+        if what == "signed":
+            signed(copy)
+        try:
+            found = bool(verify_files(copy).differences)
+        except StoreError:
+            found = True
+        if not found:
+            missed.append(f"{what} {name} at {place}")
+        shutil.rmtree(copy)
+    assert missed == []
+
+
+def test_blocks_come_out_again(folder: Path) -> None:
+    found = rerun(folder, 1, 3)
+    assert found.differences == ()
+    assert "1 of 4 blocks, drawn by seed 3" in found.shown[0]
+    assert "6 of 6 cells are equal to the byte" in found.shown[0]
+
+
+def test_forged_rows_are_found_by_computing_them_again(copy: Path) -> None:
+    """Rows, report and digests that all agree with each other: only a second computation tells that they are forged."""
+    losses = pl.read_parquet(copy / "rows" / "losses.parquet")
+    members = pl.read_parquet(copy / "rows" / "members.parquet")
+    mine = members.filter(pl.col("label").str.contains("k=1$"))["cell"].to_list()
+    better = losses.with_columns(
+        pl.when(pl.col("cell").is_in(mine))
+        .then(pl.col("data").list.eval(pl.element() * 0.9))
+        .otherwise(pl.col("data"))
+        .alias("data")
+    )
+    better.write_parquet(copy / "rows" / "losses.parquet")
+    signed(copy)
+    api.report(copy)
+    assert verify_files(copy).differences == ()
+    found = rerun(copy, None, 0)
+    assert len(found.differences) > 0
+    assert all("k=1'" in one.where for one in found.differences)
+    result = CliRunner().invoke(verify, [str(copy), "--rerun", "all"])
+    assert result.exit_code == 1
+    assert "computed again" in result.stdout
+
+
+def altered(copy: Path, change: dict[str, object], shift: float = 0.0, units: int = 0) -> None:
+    """Change the suite's record, and add `shift` to so many units of every loss."""
+    manifest = json.loads((copy / "rows" / MANIFEST).read_text())
+    manifest["suite"] |= change
+    (copy / "rows" / MANIFEST).write_text(json.dumps(manifest))
+    losses = pl.read_parquet(copy / "rows" / "losses.parquet")
+    values = [np.array(row) for row in losses["data"].to_list()]
+    for row in values:
+        row[:units] += shift
+    losses.with_columns(pl.Series("data", values, pl.List(pl.Float64))).write_parquet(copy / "rows" / "losses.parquet")
+    signed(copy)
+
+
+def test_the_same_code_must_give_the_byte(copy: Path) -> None:
+    altered(copy, {}, 1e-12, 1)
+    assert len(rerun(copy, 1, 0).differences) > 0
+
+
+@pytest.mark.parametrize(
+    ("shift", "units", "differs", "flips"),
+    [(1e-12, 500, False, False), (0.01, 1, False, True), (0.01, 50, True, False)],
+)
+def test_another_machine_may_differ_a_little(copy: Path, shift: float, units: int, differs: bool, flips: bool) -> None:
+    altered(copy, {"cpu": "another"}, shift, units)
+    found = rerun(copy, 1, 0)
+    assert bool(found.differences) is differs
+    assert ("flipped within tolerance" in " ".join(found.shown)) is flips
+
+
+def test_other_data_are_not_compared(copy: Path) -> None:
+    manifest = json.loads((copy / "rows" / MANIFEST).read_text())
+    manifest["suite"]["sources"][0]["fingerprint"] = "0" * 64
+    (copy / "rows" / MANIFEST).write_text(json.dumps(manifest))
+    signed(copy)
+    found = rerun(copy, 1, 0)
+    assert "made of data with the sha256 0000" in str(found.differences[0])
+    assert found.shown == ()
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "x", "1.5"])
+def test_a_number_of_blocks_that_is_none(folder: Path, given: str) -> None:
+    result = CliRunner().invoke(verify, [str(folder), "--rerun", given])
+    assert result.exit_code == 2
+    assert "no whole number above 0, nor all" in result.output

@@ -1,0 +1,126 @@
+"""Published rows: all that the journal holds of a plan, read back to the same numbers, and nothing else taken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from synthetic import Contender
+
+from rankbench.errors import StoreError
+from rankbench.store.journal import Journal
+from rankbench.store.open import open_results
+from rankbench.store.published import MANIFEST, PublishedRows, published_rows, rows_apart, sha256
+
+
+def made(folder: Path) -> Path:
+    plan = synthetic.small()
+    plan.contenders.append(Contender("broken", {"k": 1}, fails={0: ("diverged", "nan"), 3: ("error", "Wörter\n'x'")}))
+    plan.contenders.append(Contender("curved", {"k": 2}, curves=True, info={"mc_error": 0.25}))
+    return synthetic.write(folder, [plan])
+
+
+def written(rows: dict[str, bytes], folder: Path) -> PublishedRows:
+    folder.mkdir(parents=True)
+    for name, data in rows.items():
+        (folder / name).write_bytes(data)
+    return PublishedRows(folder)
+
+
+def test_rows_hold_what_the_journal_holds(tmp_path: Path) -> None:
+    with Journal(made(tmp_path / "run")) as journal:
+        rows = written(published_rows(journal), tmp_path / "rows")
+        assert rows.record() == journal.record()
+        assert json.loads(rows.suite_text()) == json.loads(journal.suite_text())
+        assert rows.members() == journal.members()
+        assert rows.progress() == journal.progress()
+        assert repr(rows.cells()) == repr(journal.cells())
+        assert list(rows.cells()) == list(journal.cells())
+        compared = 0
+        for cell in journal.cells():
+            for split in ("design", "heldout"):
+                one, other = rows.losses(cell, "ndcg", split), journal.losses(cell, "ndcg", split)
+                assert (one is None) == (other is None)
+                if one is not None and other is not None:
+                    assert one.tobytes() == other.tobytes()
+                    compared += 1
+            mine, theirs = rows.curves(cell), journal.curves(cell)
+            assert list(mine) == list(theirs)
+            for name, curve in theirs.items():
+                assert mine[name].steps.tobytes() == curve.steps.tobytes()
+                assert mine[name].values.tobytes() == curve.values.tobytes()
+        assert compared > 50
+
+
+@settings(max_examples=40, deadline=None)
+@given(values=st.lists(st.floats(width=64), min_size=3, max_size=3))
+def test_every_float_comes_back(values: list[float], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("rows")
+    with Journal(synthetic.write(folder / "run", [synthetic.small()])) as journal:
+        cell = next(iter(journal.cells()))
+        held = np.array(values)
+        journal.losses = lambda *_: held  # type: ignore[method-assign]
+        rows = written(published_rows(journal), folder / "rows")
+    back = rows.losses(cell, "ndcg", "design")
+    assert back is not None
+    np.testing.assert_array_equal(back, held)
+    assert (np.signbit(back) == np.signbit(held))[~np.isnan(held)].all()
+
+
+def test_the_same_rows_are_the_same_bytes(tmp_path: Path) -> None:
+    with Journal(made(tmp_path / "run")) as journal:
+        first = published_rows(journal)
+        again = published_rows(written(first, tmp_path / "rows"))
+    assert again == first
+
+
+@pytest.mark.parametrize("name", ["members.parquet", "cells.parquet", "losses.parquet", "curves.parquet"])
+def test_a_table_that_was_changed_is_not_read(tmp_path: Path, name: str) -> None:
+    with Journal(made(tmp_path / "run")) as journal:
+        rows = published_rows(journal)
+    data = bytearray(rows[name])
+    data[len(data) // 2] ^= 1
+    found = written(rows | {name: bytes(data)}, tmp_path / "rows")
+    with pytest.raises(StoreError, match=f"{name}: it is not what was published"):
+        found.members(), found.cells(), found.curves("x"), found.losses("x", "ndcg", "design")
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        (b"", "no list of published rows"),
+        (b"[1, 2]", "no list of published rows"),
+        (b'{"schema_version": 1}', "no list of published rows"),
+        (b'{"schema_version": 99, "suite": {}, "sha256": {}}', "version 99, and this rankbench reads version 1"),
+    ],
+)
+def test_a_manifest_that_is_none(tmp_path: Path, manifest: bytes, said: str) -> None:
+    (tmp_path / MANIFEST).write_bytes(manifest)
+    with pytest.raises(StoreError, match=said):
+        PublishedRows(tmp_path)
+
+
+def test_where_rows_are_looked_for(tmp_path: Path) -> None:
+    folder = tmp_path / "arena"
+    folder.mkdir()
+    with pytest.raises(StoreError, match="neither journal"), open_results(folder):
+        pass
+    with Journal(made(tmp_path / "run")) as journal:
+        rows = published_rows(journal)
+    written(rows, rows_apart(folder))
+    with open_results(folder) as beside:
+        assert beside.path == tmp_path / "arena-rows" / MANIFEST
+    written(rows, folder / "rows")
+    with open_results(folder) as inside:
+        assert inside.path == folder / "rows" / MANIFEST
+        assert isinstance(inside, PublishedRows)
+        assert inside.digest == sha256(rows[MANIFEST])
+    with open_results(tmp_path / "run") as run:
+        assert isinstance(run, Journal)
+    with open_results(tmp_path / "run", folder / "rows") as named:
+        assert isinstance(named, PublishedRows)
