@@ -23,6 +23,7 @@ SHORT_HELPS = {
     "certify": "Decide whether a surrogate is consistent, with a proof.",
     "plan": "Show what a run would do, without doing it.",
     "report": "Make leaderboards and figures again from stored rows.",
+    "compare": "Compare two results and say what is worse.",
     "verify": "Verify that a published folder is what its rows give.",
     "list": "List components and suites.",
     "info": "Describe a component or a suite.",

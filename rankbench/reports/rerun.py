@@ -18,8 +18,8 @@ from rankbench.kinds.protocol import BlockTask
 from rankbench.kinds.suite import Suite
 from rankbench.reports.verify import Difference, Verified
 from rankbench.runner.plan import make_plan
-from rankbench.runner.prepare import prepare
-from rankbench.runtime import prepare as settle
+from rankbench.runner.prepare import prepare_sources
+from rankbench.runtime import settle_runtime
 from rankbench.store.contents import StoredCell
 from rankbench.store.open import open_results
 from rankbench.store.published import ROWS
@@ -82,11 +82,11 @@ def rerun(
     InputError, SpecError
         The data, or the contenders, are not here.
     """
-    settle()
+    settle_runtime()
     with open_results(directory, rows) as results:
         record = results.record()
         suite = _suite(record)
-        found = prepare(suite)
+        found = prepare_sources(suite)
         changed = [
             Difference(ROWS, f"experiment {name}", f"made of data with the sha256 {source.fingerprint}, not {now}")
             for name, index in found.of.items()

@@ -38,6 +38,8 @@ ROWS = "rows"
 
 MANIFEST = "rows.json"
 
+TABLES = ("members", "cells", "losses", "curves")
+
 SCHEMA = 1
 """Version of the format; a later one reads the earlier ones."""
 
@@ -115,7 +117,11 @@ def _json(info: Mapping[str, float]) -> str:
 def _table(rows: list[Any], schema: dict[str, Any]) -> bytes:
     import polars as pl
 
-    columns = {name: pl.Series(name, [row[i] for row in rows], dtype) for i, (name, dtype) in enumerate(schema.items())}
+    columns = {
+        # Arrays of one length become a column of another type, if they are let.
+        name: pl.Series(name, [row[i] for row in rows], dtype).cast(dtype)
+        for i, (name, dtype) in enumerate(schema.items())
+    }
     buffer = io.BytesIO()
     pl.DataFrame(columns).write_parquet(buffer, compression="zstd", compression_level=19)
     return buffer.getvalue()
@@ -156,6 +162,7 @@ class PublishedRows:
                 f"{self.path}: the rows have version {self._manifest.schema_version}, and this rankbench reads version "
                 f"{SCHEMA}; use a newer rankbench"
             )
+        self._frames = self._frames_read()
 
     def suite_text(self) -> str:
         """Return the JSON of the suite's record."""
@@ -222,21 +229,24 @@ class PublishedRows:
             found.setdefault(cell, {})[metric] = place
         return found
 
-    @cached_property
-    def _frames(self) -> dict[str, pl.DataFrame]:
-        return {}
-
     def _frame(self, name: str) -> pl.DataFrame:
-        """Return a table, if it is what was published."""
+        return self._frames[name]
+
+    def _frames_read(self) -> dict[str, pl.DataFrame]:
+        """Return all tables, if they are what was published."""
         import polars as pl
 
-        if name not in self._frames:
+        found = {}
+        for name in TABLES:
             file = f"{name}.parquet"
             data = self._read(file)
             if sha256(data) != self._manifest.sha256.get(file):
                 raise StoreError(f"{self.folder / file}: it is not what was published: its sha256 is another one")
-            self._frames[name] = pl.read_parquet(data)
-        return self._frames[name]
+            try:
+                found[name] = pl.read_parquet(data)
+            except (pl.exceptions.PolarsError, OSError) as error:
+                raise StoreError(f"{self.folder / file}: it is no Parquet table ({error})") from error
+        return found
 
     def _read(self, name: str) -> bytes:
         try:

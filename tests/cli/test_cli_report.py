@@ -33,5 +33,5 @@ def test_report_says_who_was_skipped(tmp_path: Path) -> None:
 def test_a_folder_without_a_run(tmp_path: Path) -> None:
     result = CliRunner().invoke(report, [str(tmp_path)])
     assert isinstance(result.exception, StoreError)
-    with pytest.raises(StoreError, match="no journal"):
+    with pytest.raises(StoreError, match="no results here"):
         raise result.exception

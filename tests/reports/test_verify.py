@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import random
@@ -65,10 +67,12 @@ def test_a_run_is_verified_against_its_journal(folder: Path) -> None:
 
 
 def test_cells_and_lines_that_were_edited_are_named(copy: Path) -> None:
-    csv, page = copy / "leaderboard.csv", copy / "leaderboard.md"
-    lines = csv.read_text().split("\n")
-    mean = lines[2].split(",")[9] if '"' not in lines[2] else lines[2].split('",')[1].split(",")[4]
-    csv.write_text("\n".join([*lines[:2], lines[2].replace(mean, "0.123456", 1), *lines[3:]]))
+    table, page = copy / "leaderboard.csv", copy / "leaderboard.md"
+    rows = list(csv.reader(io.StringIO(table.read_text())))
+    rows[2][rows[0].index("mean")] = "0.123456"
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    table.write_text(text.getvalue())
     page.write_text(page.read_text().replace("simulated", "real"))
     signed(copy)
     found = [str(one) for one in verify_files(copy).differences]

@@ -85,9 +85,8 @@ def test_a_table_that_was_changed_is_not_read(tmp_path: Path, name: str) -> None
         rows = published_rows(journal)
     data = bytearray(rows[name])
     data[len(data) // 2] ^= 1
-    found = written(rows | {name: bytes(data)}, tmp_path / "rows")
     with pytest.raises(StoreError, match=f"{name}: it is not what was published"):
-        found.members(), found.cells(), found.curves("x"), found.losses("x", "ndcg", "design")
+        written(rows | {name: bytes(data)}, tmp_path / "rows")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+"""``rankbench compare BASE HEAD``: exit 1 where something is really worse."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rankbench.cli.output import print_json, print_table, visible
+
+if TYPE_CHECKING:
+    from rankbench.reports.compare.quality_changes import Margin
+
+__all__ = ["compare"]
+
+
+@click.command()
+@click.argument("base", type=click.Path(path_type=Path, exists=True))
+@click.argument("head", type=click.Path(path_type=Path, exists=True))
+@click.option("--worse-by", metavar="X|X%", help="What a practical difference must exceed; default: 0, for speeds 5%.")
+@click.option("--gate", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Test only this; * stands for anything.")
+@click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
+@click.option(
+    "--false-alarms", "alpha", type=float, default=0.01, show_default=True, help="Chance of one where nothing changed."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "md", "json", "github"]),
+    default="table",
+    show_default=True,
+    help="github: annotations on standard output, and the page into the job's summary.",
+)
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")
+def compare(
+    base: Path, head: Path, worse_by: str | None, gate: tuple[str, ...], reference: str, alpha: float, form: str,
+    out: Path | None,
+) -> None:  # fmt: skip
+    """Compare two results and say what is worse.
+
+    Each is the folder of a run, a published one, a leaderboard.csv, or JSON of pytest-benchmark. What
+    both saw is paired by block and unit; different data are never compared. Exits with 0 where nothing
+    is worse, 1 where something is, 2 where the input cannot be used, 3 where nothing could be tested.
+    """
+    from rankbench.reports.compare.comparison_writers import (
+        COLUMNS,
+        cells_of,
+        comparison_annotations,
+        comparison_json,
+        comparison_markdown,
+        shown_first,
+    )
+    from rankbench.reports.compare.two_results import compare_results
+    from rankbench.store.files import replace_file
+
+    found = compare_results(base, head, margin=_margin(worse_by), gate=gate, reference=reference, alpha=alpha)
+    page = comparison_markdown(found)
+    if out is not None:
+        replace_file(out, page.encode())
+    if form == "json":
+        print_json(comparison_json(found))
+    elif form == "md":
+        click.echo(page, nl=False)
+    elif form == "github":
+        for line in comparison_annotations(found):
+            click.echo(visible(line))
+        if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+            with open(summary, "a", encoding="utf-8") as file:
+                file.write(page)
+    else:
+        shown = [one for one in shown_first(found) if one.verdict != "equal"]
+        if shown:
+            print_table(COLUMNS, [cells_of(one) for one in shown])
+        for note in found.notes:
+            click.echo(visible(note))
+        click.echo(visible(found.sentence()))
+    sys.exit(found.exit_code)
+
+
+def _margin(text: str | None) -> Margin | None:
+    from rankbench.reports.compare.quality_changes import Margin
+
+    if text is None:
+        return None
+    try:
+        size = float(text.removesuffix("%"))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no number, nor a share as 5%", param_hint="--worse-by") from None
+    return Margin(size / 100, relative=True) if text.endswith("%") else Margin(size)

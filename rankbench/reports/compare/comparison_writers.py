@@ -1,0 +1,94 @@
+"""A comparison as Markdown, JSON, and what GitHub's runners read."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from rankbench.reports.compare.comparison import Change, Comparison
+from rankbench.text import markdown
+
+__all__ = ["COLUMNS", "cells_of", "comparison_annotations", "comparison_json", "comparison_markdown", "shown_first"]
+
+COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")
+
+MOST = 50
+"""Rows that a table shows; all are in the JSON."""
+
+_ORDER = ("worse", "better", "not shown", "described", "equal")
+
+
+def shown_first(comparison: Comparison) -> list[Change]:
+    """Return the changes, the worst first, those that are equal last."""
+    return sorted(comparison.changes, key=lambda one: (_ORDER.index(one.verdict), one.p if one.p == one.p else 2.0))
+
+
+def cells_of(change: Change) -> tuple[str, ...]:
+    """Return a row of a table."""
+    interval = "" if math.isnan(change.lower) else f"[{change.lower:+.4g}, {change.upper:+.4g}]"
+    p = "" if math.isnan(change.p) else f"{change.p:.2g}"
+    numbers = f"{change.base:.6g}", f"{change.head:.6g}", f"{change.change:+.4g}"
+    return change.verdict, change.where, change.what, *numbers, interval, p
+
+
+def comparison_markdown(comparison: Comparison) -> str:
+    """Return a page: what came of it, then a table, then what was not compared."""
+    title = f"# {markdown(comparison.head)} against {markdown(comparison.base)}"
+    lines = [title, "", f"**{comparison.sentence()}**", ""]
+    shown = [one for one in shown_first(comparison) if one.verdict != "equal"]
+    if shown:
+        lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+        lines += [f"| {' | '.join(markdown(cell) for cell in cells_of(one))} |" for one in shown[:MOST]]
+        if len(shown) > MOST:
+            lines += ["", f"{len(shown) - MOST:,} more rows are in the JSON."]
+        lines += [
+            "",
+            "More is worse in a change, whatever the metric; its interval is for this cell alone, p for all of them.",
+        ]
+        found = [one.detectable for one in shown if not math.isnan(one.detectable)]
+        if found:
+            lines += [
+                "",
+                f"Such a comparison finds changes of {min(found):.2g} to {max(found):.2g} in 9 of 10, by the cell.",
+            ]
+    if comparison.notes:
+        lines += ["", "What else is not the same:", "", *(f"- {markdown(note)}" for note in comparison.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def comparison_json(comparison: Comparison) -> dict[str, Any]:
+    """Return everything, as JSON has it: what is not known is null."""
+    changes = [
+        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in asdict(one).items()}
+        for one in shown_first(comparison)
+    ]
+    return {
+        "schema_version": 1,
+        "base": comparison.base,
+        "head": comparison.head,
+        "sentence": comparison.sentence(),
+        "exit_code": comparison.exit_code,
+        "margin": comparison.margin,
+        "alpha": comparison.alpha,
+        "changes": changes,
+        "notes": list(comparison.notes),
+    }
+
+
+def comparison_annotations(comparison: Comparison) -> list[str]:
+    """Return workflow commands of GitHub's runners: an error for each cell that is worse, a notice on the whole."""
+    found = [
+        f"::error title={_property(f'{one.what} is worse')}::"
+        f"{_message(f'{one.where}: {one.base:.6g} became {one.head:.6g} (p = {one.p:.2g})')}"
+        for one in comparison.by_verdict("worse")[:10]
+    ]
+    return [*found, f"::notice title=rankbench compare::{_message(comparison.sentence())}"]
+
+
+def _message(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

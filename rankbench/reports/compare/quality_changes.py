@@ -1,0 +1,354 @@
+"""Changes of quality between two results, paired by block and unit wherever they are the same.
+
+- Same block keys (protocol, data, n, repetition, seed): both saw the same judgments, and every loss has its partner.
+- Another seed: draws are independent, and units are paired only where they are those of the same data.
+- Everything else is not compared, and named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from rankbench.kinds.cell import Split
+from rankbench.reports.compare.comparison import Change, Verdict
+from rankbench.reports.compare.joined_results import BASE, HEAD, JoinedResults
+from rankbench.reports.sample import Arm, Race, Sampler
+from rankbench.runtime import one_blas_thread
+from rankbench.stats.corrected_t import widening
+from rankbench.stats.critical import VarianceSources
+from rankbench.stats.holm import holm
+from rankbench.store.records import SourceRecord, SuiteRecord
+from rankbench.store.stored import StoredResults
+
+__all__ = ["Margin", "quality_changes"]
+
+POWER = 0.9
+
+
+class Margin(NamedTuple):
+    """What a change must exceed to matter.
+
+    Attributes
+    ----------
+    size : float
+    relative : bool
+        It is a share of the base's mean.
+    """
+
+    size: float = 0.0
+    relative: bool = False
+
+    def at(self, base: float) -> float:
+        """Return the margin of a cell whose mean was `base`."""
+        return self.size * abs(base) if self.relative else self.size
+
+    def __str__(self) -> str:
+        return f"{100 * self.size:g}%" if self.relative else f"{self.size:g}"
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A contender at one n, in both."""
+
+    sampler: Sampler
+    race: Race
+    base: Arm
+    head: Arm
+    matched: bool
+
+    @property
+    def label(self) -> str:
+        return self.head.label.removeprefix(HEAD)
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """A change with its standard error, before the family is known; `se` is nan where nothing shows a spread."""
+
+    change: Change
+    se: float = math.nan
+    share: float = 1.0
+    df: tuple[float, float] = (1.0, 1.0)
+    margin: float = 0.0
+
+    @property
+    def tested(self) -> bool:
+        """Whether an interval stands behind it."""
+        return self.change.verdict == "described" and not math.isnan(self.se)
+
+    def sources(self) -> VarianceSources:
+        """Return where its variance comes from."""
+        return VarianceSources(np.array([self.share]), *self.df)
+
+
+def quality_changes(
+    base: StoredResults, head: StoredResults, margin: Margin, gate: tuple[str, ...], alpha: float
+) -> tuple[list[Change], list[str]]:
+    """Compare the contenders of two results.
+
+    Parameters
+    ----------
+    base, head : StoredResults
+    margin : Margin
+    gate : tuple of str
+        Patterns of what is tested, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; empty: everything. All else is left
+        out, so that the family is no larger than what is gated.
+    alpha : float
+        Of the family, on either side.
+
+    Returns
+    -------
+    changes : list of Change
+    notes : list of str
+        What could not be compared, and what else changed.
+    """
+    before, after = base.record(), head.record()
+    notes = list(_differences(before, after))
+    shared = [e.name for e in after.experiments if e.name in before.of]
+    comparable, refused = [], []
+    for name in shared:
+        why = _misfit(before.source(name), after.source(name))
+        (refused.append(f"{name}: not compared: {why}") if why else comparable.append(name))
+    joined = JoinedResults(base, head, set(comparable))
+    members, cells = joined.members(), joined.cells()
+    matched = before.seed == after.seed
+    found: list[_Estimate] = []
+    with one_blas_thread():
+        for experiment in after.experiments:
+            if experiment.name not in comparable:
+                continue
+            sampler = Sampler(joined, after, experiment, members, cells)
+            pairs, missing = _pairs(sampler, matched)
+            notes += missing
+            old = next(e for e in before.experiments if e.name == experiment.name)
+            metrics = [metric for metric in sampler.metrics if metric in old.losses]
+            gated = [pair for pair in pairs if _gated(gate, experiment.name, pair.label)]
+            for pair in gated:
+                for metric in metrics:
+                    for split in sampler.source.shown_splits():
+                        found += _estimate(pair, metric, split, margin)
+    return _judged(found, alpha), [*notes, *refused]
+
+
+def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
+    """Yield what else is not the same: experiments, versions, code, class of processor, seed."""
+    names = {e.name for e in before.experiments}, {e.name for e in after.experiments}
+    for name in sorted(names[0] - names[1]):
+        yield f"gone: experiment {name}"
+    for name in sorted(names[1] - names[0]):
+        yield f"new: experiment {name}"
+    for library in sorted(before.versions.keys() | after.versions.keys()):
+        was, now = before.versions.get(library, "absent"), after.versions.get(library, "absent")
+        if was != now:
+            yield f"changed: {library} was {was}, is {now}"
+    if before.cpu != after.cpu:
+        yield f"changed: the class of processor was {before.cpu or 'unknown'}, is {after.cpu or 'unknown'}"
+    if before.code_digest != after.code_digest:
+        yield "changed: the code that computes blocks (its digest is another one)"
+    if before.seed != after.seed:
+        yield f"changed: the seed was {before.seed}, is {after.seed}: draws are independent"
+
+
+def _misfit(before: SourceRecord, after: SourceRecord) -> str:
+    """Return why an experiment cannot be compared; empty if it can."""
+    if before.protocol != after.protocol:
+        return f"the protocol was {before.protocol}, is {after.protocol}"
+    if before.fingerprint != after.fingerprint:
+        return (
+            f"the data were {before.dataset or 'none'} (sha256 {before.fingerprint[:12]}), are "
+            f"{after.dataset or 'none'} (sha256 {after.fingerprint[:12]})"
+        )
+    if before.units != after.units:
+        return "it is judged on other units"
+    return ""
+
+
+def _gated(gate: tuple[str, ...], experiment: str, label: str) -> bool:
+    return not gate or any(
+        fnmatchcase(f"{experiment}/{label}" if "/" in pattern else experiment, pattern) for pattern in gate
+    )
+
+
+def _pairs(sampler: Sampler, matched: bool) -> tuple[list[_Pair], list[str]]:
+    """Return who is in both, and a sentence on everybody else."""
+    pairs, notes = [], []
+    for race in sampler.races:
+        arms = {arm.label: arm for arm in race.arms}
+        labels = list(dict.fromkeys(label[len(BASE) :] for label in arms))
+        for label in labels:
+            place = f"{sampler.experiment.name}, n = {race.n:,}, {label}"
+            base, head = arms.get(BASE + label), arms.get(HEAD + label)
+            if base is None or head is None:
+                notes.append(f"{'new' if base is None else 'gone'}: {place}")
+            elif not (base.racing and head.racing):
+                notes.append(f"{_became(base, head)}: {place}")
+            else:
+                pairs.append(_Pair(sampler, race, base, head, matched))
+    return pairs, notes
+
+
+def _became(base: Arm, head: Arm) -> str:
+    if head.status == base.status:
+        return head.status
+    return f"{head.status} (was {base.status})"
+
+
+def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterator[_Estimate]:
+    """Yield the change of a pair in a metric, if both have it."""
+    sampler = pair.sampler
+    sign = 1.0 if sampler.source.direction(metric) == "minimize" else -1.0
+    where = f"{sampler.experiment.name}, n = {pair.race.n:,}, {metric}, {split}"
+    both = tuple(sorted(pair.base.done & pair.head.done))
+    base_mean = float(sampler.means(pair.base, metric, split, sorted(pair.base.done)).mean())
+    head_mean = float(sampler.means(pair.head, metric, split, sorted(pair.head.done)).mean())
+
+    def change(rests: str, means: tuple[float, float] = (base_mean, head_mean)) -> Change:
+        return Change(where, pair.label, *means, sign * (means[1] - means[0]), "described", rests)
+
+    if pair.matched and both and _equal(pair, metric, split, both):
+        yield _Estimate(replace(change("every loss"), verdict="equal", lower=0.0, upper=0.0))
+        return
+    if sampler.source.layout == "ranking":
+        return  # a score, its bounds and its places are no losses
+    allowed = margin.at(base_mean)
+    if sampler.source.layout == "exact":
+        yield _Estimate(change("exact numbers"), 0.0, margin=allowed)
+        return
+    if sampler.source.fixed(split):
+        yield _Estimate(change("one unit, which stays the same"))
+        return
+    arms = pair.base, pair.head
+    if pair.matched and both:
+        losses = [_losses(pair, arm, metric, split, both) for arm in arms]
+        told = change(
+            f"{len(both)} draws and {losses[0].shape[1]} units, paired",
+            (float(losses[0].mean()), float(losses[1].mean())),
+        )
+        yield _spread(told, [losses[1] - losses[0]], [losses[1] - losses[0]], _widening(pair, len(both)), allowed)
+        return
+    losses = [_losses(pair, arm, metric, split, tuple(sorted(arm.done))) for arm in arms]
+    together = bool(sampler.source.dataset)
+    units = [losses[1].mean(axis=0, keepdims=True) - losses[0].mean(axis=0, keepdims=True)] if together else losses
+    told = change(
+        f"{len(losses[0])} and {len(losses[1])} independent draws, {losses[0].shape[1]} units"
+        f"{', paired' if together else ''}"
+    )
+    yield _spread(told, losses, units, max(_widening(pair, len(side)) for side in losses), allowed)
+
+
+def _spread(
+    change: Change,
+    draws: list[NDArray[np.float64]],
+    units: list[NDArray[np.float64]],
+    widening: float,
+    margin: float,
+) -> _Estimate:
+    """Return a change with its standard error, of crossed draws and units.
+
+    The variance of a mean is (MS_draws + MS_units - MS_cells) / (R U), by mean squares of the two-way layout with one
+    loss a cell; never less than that of draws or of units alone. Of several independent sets of draws the variances add
+    up, with Welch's degrees of freedom.
+
+    Parameters
+    ----------
+    change : Change
+    draws, units : list of ndarray of float64, shape (R, U)
+        Independent losses, or differences of losses, whose means over units vary with draws, and whose means over draws
+        vary with units.
+    widening : float
+        Of deviations between draws that overlap.
+    margin : float
+    """
+    by_draw = [widening**2 * _variance(side.mean(axis=1)) for side in draws]
+    by_unit = [_variance(side.mean(axis=0)) for side in units]
+    counts = [len(side) - 1.0 for side in draws]
+    many = draws[0].shape[1]
+    if min(counts) < 1 and many < 2:
+        return _Estimate(change, margin=margin)
+    cells = sum(_cell_variance(side) for side in draws)
+    total = max(sum(by_draw) + sum(by_unit) - cells, sum(by_draw), sum(by_unit))
+    parts = [v**2 / df for v, df in zip(by_draw, counts, strict=True) if df > 0 and v > 0]
+    welch = sum(by_draw) ** 2 / sum(parts) if parts else max(1.0, *counts)
+    share = sum(by_draw) / (sum(by_draw) + sum(by_unit)) if total > 0 else 1.0
+    found = _Estimate(change, math.sqrt(total), share, (max(welch, 1.0), max(many - 1.0, 1.0)), margin)
+    half = float(found.sources().quantile(0.05)[0]) * found.se
+    return replace(found, change=replace(change, lower=change.change - half, upper=change.change + half))
+
+
+def _widening(pair: _Pair, draws: int) -> float:
+    source = pair.sampler.source
+    return widening(draws, source.shared(pair.race.n))
+
+
+def _equal(pair: _Pair, metric: str, split: Split, repetitions: tuple[int, ...]) -> bool:
+    results = pair.sampler.results
+    if pair.base.done != pair.head.done:
+        return False
+    for repetition in repetitions:
+        one, other = (results.losses(arm.cells[repetition], metric, split) for arm in (pair.base, pair.head))
+        if one is None or other is None or one.tobytes() != other.tobytes():
+            return False
+    return True
+
+
+def _losses(pair: _Pair, arm: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> NDArray[np.float64]:
+    found = [pair.sampler.results.losses(arm.cells[r], metric, split) for r in repetitions]
+    return np.stack([losses for losses in found if losses is not None])
+
+
+def _variance(means: NDArray[np.float64]) -> float:
+    """Return the variance of the mean of these; 0 for a single one, whose spread nobody knows."""
+    return float(means.var(ddof=1) / len(means)) if len(means) > 1 else 0.0
+
+
+def _cell_variance(losses: NDArray[np.float64]) -> float:
+    """Return the part of the variance of a mean that is of single cells, shape (R, U): MS_cells / (R U)."""
+    draws, units = losses.shape
+    if draws < 2 or units < 2:
+        return 0.0
+    residuals = losses - losses.mean(axis=1, keepdims=True) - losses.mean(axis=0, keepdims=True) + losses.mean()
+    return float((residuals**2).sum() / ((draws - 1) * (units - 1)) / losses.size)
+
+
+def _judged(found: list[_Estimate], alpha: float) -> list[Change]:
+    """Return the changes with their verdicts: worse, or better, beyond the margin, over the whole family."""
+    worse, better = _p(found, 1.0), _p(found, -1.0)
+    family = max(1, sum(one.tested for one in found))
+    changes = []
+    for one, p_worse, p_better in zip(found, holm(worse), holm(better), strict=True):
+        change = one.change
+        if one.tested:
+            verdict: Verdict = "worse" if p_worse <= alpha else "better" if p_better <= alpha else "not shown"
+            change = replace(change, p=float(p_worse), verdict=verdict, detectable=_detectable(one, alpha / family))
+        changes.append(change)
+    return changes
+
+
+def _p(found: list[_Estimate], sign: float) -> NDArray[np.float64]:
+    """Return one-sided p-values of changes beyond the margin, to the worse (1) or the better (-1); nan: not tested."""
+    p = np.full(len(found), np.nan)
+    same: dict[tuple[float, float], list[int]] = defaultdict(list)
+    for i, one in enumerate(found):
+        beyond = sign * one.change.change - one.margin
+        if one.tested and one.se == 0:
+            p[i] = 0.0 if beyond > 0 else 1.0
+        elif one.tested:
+            same[one.df].append(i)
+    for df, places in same.items():
+        t = np.array([(sign * found[i].change.change - found[i].margin) / found[i].se for i in places])
+        two_sided = VarianceSources(np.array([found[i].share for i in places]), *df).p(t)
+        p[places] = np.where(t > 0, two_sided / 2, 1 - two_sided / 2)
+    return p
+
+
+def _detectable(one: _Estimate, level: float) -> float:
+    return one.margin + one.se * (float(one.sources().quantile(2 * level)[0]) + float(ndtri(POWER)))

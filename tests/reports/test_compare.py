@@ -1,0 +1,292 @@
+"""Comparing two results: paired where both saw the same, never real where nothing shows it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+from click.testing import CliRunner
+from made_results import MadeResults
+from numpy.typing import NDArray
+from scipy import stats
+
+from rankbench.cli.compare import compare
+from rankbench.errors import InputError, SpecError
+from rankbench.reports.compare.comparison import Change, Comparison
+from rankbench.reports.compare.comparison_writers import comparison_annotations, comparison_json, comparison_markdown
+from rankbench.reports.compare.quality_changes import Margin, quality_changes
+from rankbench.reports.compare.two_results import ALPHA, compare_results
+from rankbench.reports.report import report
+
+SIMULATED = 2000 if os.environ.get("RANKBENCH_LONG") else 150
+
+
+NONE = Margin()
+
+
+def crossed(rng: np.random.Generator, draws: int, units: int, sds: tuple[float, float, float]) -> NDArray[np.float64]:
+    by_draw, by_unit, by_cell = sds
+    return (
+        rng.normal(0, by_draw, (draws, 1)) + rng.normal(0, by_unit, (1, units)) + rng.normal(0, by_cell, (draws, units))
+    )
+
+
+def only(base: MadeResults, head: MadeResults, margin: Margin = NONE, alpha: float = ALPHA) -> Change:
+    changes, _ = quality_changes(base, head, margin, (), alpha)
+    assert len(changes) == 1
+    return changes[0]
+
+
+def test_one_unit_is_the_paired_t_test() -> None:
+    rng = np.random.default_rng(1)
+    base, head = rng.normal(0.5, 0.1, (12, 1)), rng.normal(0.55, 0.1, (12, 1))
+    found = only(MadeResults({"a": base}), MadeResults({"a": head}))
+    told = stats.ttest_rel(head[:, 0], base[:, 0], alternative="greater")
+    interval = stats.ttest_rel(head[:, 0], base[:, 0]).confidence_interval()
+    assert found.p == pytest.approx(told.pvalue, rel=1e-6)
+    assert (found.lower, found.upper) == pytest.approx((interval.low, interval.high), rel=1e-9)
+    assert found.change == pytest.approx(float((head - base).mean()))
+
+
+def test_another_seed_with_one_unit_is_welch() -> None:
+    rng = np.random.default_rng(2)
+    base, head = rng.normal(0.5, 0.1, (8, 1)), rng.normal(0.5, 0.3, (15, 1))
+    found = only(MadeResults({"a": base}), MadeResults({"a": head}, seed=8))
+    told = stats.ttest_ind(head[:, 0], base[:, 0], equal_var=False, alternative="greater")
+    assert found.p == pytest.approx(told.pvalue, rel=1e-6)
+    assert "independent draws" in found.rests
+
+
+def test_variance_of_crossed_draws_and_units_is_unbiased() -> None:
+    """By simulation: the mean of squared standard errors is the variance of the change, for each kind of noise."""
+    rng = np.random.default_rng(3)
+    for sds in ((0.1, 0, 0.01), (0, 0.1, 0.01), (0, 0, 0.1), (0.05, 0.05, 0.2)):
+        changes, squares = [], []
+        for _ in range(400):
+            d = crossed(rng, 6, 9, sds)
+            found = only(MadeResults({"a": np.zeros_like(d)}), MadeResults({"a": d}))
+            changes.append(found.change)
+            half = (found.upper - found.lower) / 2
+            squares.append(half**2)
+        # Quantiles of t with 5 to 8 degrees of freedom lie between 2.3 and 2.6.
+        ratio = np.mean(squares) / np.var(changes)
+        assert 2.2**2 * 0.85 < ratio < 2.6**2 * 1.75, sds
+
+
+@pytest.mark.parametrize("seed", [7, 8])
+@pytest.mark.parametrize("sds", [(0.1, 0.0, 0.01), (0.0, 0.1, 0.01), (0.0, 0.0, 0.1), (0.03, 0.03, 0.1)])
+def test_no_false_alarms(sds: tuple[float, float, float], seed: int) -> None:
+    """A whole leaderboard of twelve contenders where nothing changed: at most ALPHA are called worse."""
+    rng = np.random.default_rng([20130501, seed])
+    alarms = 0
+    for _ in range(SIMULATED):
+        draws, units = int(rng.integers(2, 12)), int(rng.integers(2, 25))
+        names = [f"c{i}" for i in range(12)]
+        base = {name: 0.5 + crossed(rng, draws, units, (0.05, 0.1, 0.02)) for name in names}
+        if seed == 7:
+            head = {name: losses + crossed(rng, draws, units, sds) for name, losses in base.items()}
+        else:
+            own = {name: losses.mean(axis=0, keepdims=True) for name, losses in base.items()}
+            head = {name: unit + crossed(rng, draws, units, (0.05, 0.0, 0.02)) for name, unit in own.items()}
+        changes, notes = quality_changes(MadeResults(base), MadeResults(head, seed=seed), Margin(), (), ALPHA)
+        alarms += Comparison("", "", tuple(changes), "0", ALPHA, tuple(notes)).exit_code == 1
+    upper = stats.beta.ppf(0.95, alarms + 1, SIMULATED - alarms)
+    print(f"false alarms {alarms} of {SIMULATED}, at most {upper:.4f}")
+    assert stats.binomtest(alarms, SIMULATED, ALPHA, alternative="greater").pvalue > 0.001
+
+
+@pytest.mark.parametrize("sds", [(0.1, 0.0, 0.0), (0.01, 0.0, 0.3)])
+def test_four_standard_errors_are_found(sds: tuple[float, float, float]) -> None:
+    """In a gate of three cells and 30 blocks."""
+    rng = np.random.default_rng(5)
+    draws, units = 30, 20
+    se = math.sqrt(sds[0] ** 2 / draws + sds[2] ** 2 / (draws * units))
+    found = 0
+    for _ in range(SIMULATED):
+        base = {name: 0.5 + crossed(rng, draws, units, (0.2, 0.2, 0.1)) for name in "abcdef"}
+        head = {name: losses + crossed(rng, draws, units, sds) for name, losses in base.items()}
+        head["a"] = head["a"] + 4 * se
+        changes, _ = quality_changes(MadeResults(base), MadeResults(head), Margin(), ("e/a", "e/b", "e/c"), ALPHA)
+        assert [one.what for one in changes] == ["a", "b", "c"]
+        found += changes[0].verdict == "worse"
+    print(f"found {found} of {SIMULATED}")
+    # Student's t with 29 degrees of freedom at .01 / 3 finds 4 standard errors in .85.
+    assert stats.binomtest(found, SIMULATED, 0.85, alternative="less").pvalue > 0.001
+
+
+def test_a_change_is_as_detectable_as_it_says() -> None:
+    rng = np.random.default_rng(6)
+    base = MadeResults({"a": np.zeros((40, 1))})
+    first = only(base, MadeResults({"a": rng.normal(0, 0.1, (40, 1))}))
+    hits = sum(
+        only(base, MadeResults({"a": first.detectable + rng.normal(0, 0.1, (40, 1))})).verdict == "worse"
+        for _ in range(400)
+    )
+    assert 0.8 < hits / 400 < 0.97
+
+
+def test_margins_directions_and_the_byte() -> None:
+    rng = np.random.default_rng(7)
+    base, noise = rng.normal(0.5, 0.1, (20, 30)), rng.normal(0, 0.001, (20, 30))
+    worse = MadeResults({"a": base + 0.02 + noise})
+    assert only(MadeResults({"a": base}), worse).verdict == "worse"
+    assert only(MadeResults({"a": base}), worse, Margin(0.03)).verdict == "not shown"
+    assert only(MadeResults({"a": base}), worse, Margin(0.02, relative=True)).verdict == "worse"
+    assert only(MadeResults({"a": base}), worse, Margin(0.06, relative=True)).verdict == "not shown"
+    assert only(worse, MadeResults({"a": base})).verdict == "better"
+    more = {"metrics": [{"name": "ndcg", "direction": "maximize"}]}
+    assert only(MadeResults({"a": base}, **more), MadeResults({"a": base + 0.02 + noise}, **more)).verdict == "better"
+    assert only(MadeResults({"a": base}), MadeResults({"a": base.copy()})).verdict == "equal"
+    shifted = only(MadeResults({"a": base}), MadeResults({"a": base + 0.5}))  # no spread at all
+    assert shifted.verdict == "worse"
+    assert shifted.p == 0
+
+
+def test_what_cannot_be_compared_is_named() -> None:
+    base = np.random.default_rng(8).normal(0.5, 0.1, (5, 6))
+    one = MadeResults({"a": base, "gone": base})
+    changes, notes = quality_changes(one, MadeResults({"a": base + 1, "new": base}), Margin(), (), ALPHA)
+    assert [change.what for change in changes] == ["a"]
+    assert notes == ["gone: e, n = 100, gone", "new: e, n = 100, new"]
+    for change, why in (
+        ({"fingerprint": "cd" * 32}, "not compared: the data were web10k-like (sha256 abababababab), are"),
+        ({"protocol": "btl:graph=star"}, "not compared: the protocol was btl, is btl:graph=star"),
+        ({"units": {"design": [*"abcdef"]}}, "not compared: it is judged on other units"),
+    ):
+        changes, notes = quality_changes(one, MadeResults({"a": base}, **change), Margin(), (), ALPHA)
+        assert changes == []
+        assert any(why in note for note in notes), notes
+    _, notes = quality_changes(one, MadeResults({"a": base}, versions={"rankbench": "9"}, cpu="new"), Margin(), (), 0.1)
+    assert "changed: rankbench was 0.1.0, is 9" in notes
+    assert "changed: the class of processor was x86-64-v3, is new" in notes
+
+
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """Return two runs, of which the second is worse."""
+    plan = synthetic.small()
+    base = synthetic.write(tmp_path / "base", [plan])
+    worse = synthetic.small()
+    for contender in worse.contenders:
+        contender.effect += 0.05
+    head = synthetic.write(tmp_path / "head", [worse])
+    for folder in (base, head):
+        (folder / "run.json").write_text("{}")
+        report(folder)
+    return base, head
+
+
+def test_folders_published_ones_and_summaries(tmp_path: Path) -> None:
+    base, head = folders(tmp_path)
+    found = compare_results(base, head)
+    assert found.exit_code == 1
+    assert len(found.by_verdict("worse")) == len(found.changes)
+    assert compare_results(head, base).exit_code == 0
+    assert compare_results(base, base).by_verdict("equal") == list(compare_results(base, base).changes)
+    report(base, tmp_path / "published")
+    again = compare_results(tmp_path / "published", head)
+    assert again.changes == found.changes
+    described = compare_results(base / "leaderboard.csv", head / "leaderboard.csv")
+    assert described.exit_code == 3
+    assert {one.verdict for one in described.changes} == {"described"}
+    with open(base / "leaderboard.csv", newline="") as file:
+        means = {row["contender"]: float(row["mean"]) for row in csv.DictReader(file) if row["split"] == "design"}
+    assert {one.what for one in described.changes} == set(means)
+
+
+def benchmarks(path: Path, times: dict[str, list[float]], cpu: str = "x") -> Path:
+    rows = [{"fullname": name, "stats": {"median": float(np.median(t)), "data": t}} for name, t in times.items()]
+    path.write_text(json.dumps({"benchmarks": rows, "machine_info": {"machine": "m", "cpu": {"brand_raw": cpu}}}))
+    return path
+
+
+def test_speeds_are_ratios_to_a_reference(tmp_path: Path) -> None:
+    rng = np.random.default_rng(9)
+
+    def job(name: str, clock: float, slower: float, cpu: str = "x") -> Path:
+        times = {
+            n: (clock * f * rng.normal(1, 0.02, 60)).tolist() for n, f in (("ref", 1), ("a", 2 * slower), ("b", 3))
+        }
+        return benchmarks(tmp_path / name, times, cpu)
+
+    base, same, slow = job("base.json", 1, 1), job("same.json", 1.3, 1), job("slow.json", 0.7, 1.15)
+    assert compare_results(base, same, reference="ref").exit_code == 0
+    found = compare_results(base, slow, reference="ref")
+    assert [one.what for one in found.by_verdict("worse")] == ["a"]
+    assert found.by_verdict("worse")[0].change == pytest.approx(math.log(1.15), abs=0.03)
+    assert compare_results(slow, base, reference="ref").by_verdict("better")[0].what == "a"
+    assert compare_results(base, slow).exit_code == 3  # seconds of two jobs
+    assert compare_results(base, job("other.json", 1, 1, "y"), reference="ref").exit_code == 3
+    with pytest.raises(InputError, match="no benchmark 'nothing'"):
+        compare_results(base, slow, reference="nothing")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b'{"benchmarks": 3}', b'{"benchmarks": [{"stats": {}}]}', b"\xff"]
+)
+def test_json_that_is_no_benchmark(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"no JSON of pytest-benchmark"):
+        compare_results(tmp_path / "x.json", tmp_path / "x.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it has no rows"),
+        ("a,b\n1,2\n", "there is no 'experiment'"),
+        ("experiment,dataset,n,metric,split,contender,mean,direction\ne,,x,m,s,c,1,minimize\n", "both must be numbers"),
+        ("experiment,dataset,n,metric,split,contender,mean,direction\ne,,1,m,s,c,1,up\n", "the direction is 'up'"),
+        ("experiment,dataset,n,metric,split,contender,mean,direction\n" + "e,,1,m,s,c,1,minimize\n" * 2, "there twice"),
+    ],
+)
+def test_csv_that_is_no_leaderboard(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    with pytest.raises(InputError, match=said):
+        compare_results(tmp_path / "x.csv", tmp_path / "x.csv")
+
+
+def test_refused(tmp_path: Path) -> None:
+    base, head = folders(tmp_path)
+    (tmp_path / "x.json").write_text("{}")
+    with pytest.raises(InputError, match="these cannot be compared"):
+        compare_results(base, tmp_path / "x.json")
+    with pytest.raises(InputError, match="no folder of a run"):
+        compare_results(tmp_path, head)
+    with pytest.raises(SpecError, match="fits the gate nothing"):
+        compare_results(base, head, gate=("nothing",))
+    with pytest.raises(SpecError, match="false alarm"):
+        compare_results(base, head, alpha=0.7)
+    (head / "journal.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
+    with pytest.raises(InputError, match=r"journal\.sqlite"):
+        compare_results(base, head)
+
+
+def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base, head = folders(tmp_path)
+    found = compare_results(base, head)
+    page = comparison_markdown(found)
+    assert "worse" in page
+    assert "| verdict | where | contender |" in page
+    assert "in 9 of 10" in page
+    assert json.loads(json.dumps(comparison_json(found), allow_nan=False))["exit_code"] == 1
+    lines = comparison_annotations(found)
+    assert lines[0].startswith("::error title=")
+    assert lines[-1].startswith("::notice title=rankbench compare::Of ")
+    tricky = Change("a\nb", "x::y,z%", 1.0, 2.0, 1.0, "worse", "r", p=0.001)
+    line = comparison_annotations(Comparison("b", "h", (tricky,), "0", 0.01))[0]
+    assert line == "::error title=x%3A%3Ay%2Cz%25 is worse::a%0Ab: 1 became 2 (p = 0.001)"
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    run = CliRunner().invoke(compare, [str(base), str(head), "--format", "github", "--out", str(tmp_path / "c.md")])
+    assert run.exit_code == 1
+    assert run.stdout.startswith("::error")
+    assert summary.read_text() == (tmp_path / "c.md").read_text() == page
+    assert CliRunner().invoke(compare, [str(base), str(base)]).exit_code == 0
+    assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "50%"]).exit_code == 0
+    assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "x"]).exit_code == 2
