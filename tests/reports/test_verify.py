@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import random
 import shutil
 from pathlib import Path
@@ -22,8 +21,6 @@ from rankbench.reports.publish import Digests
 from rankbench.reports.rerun import rerun
 from rankbench.reports.verify import verify_files
 from rankbench.store.published import MANIFEST, sha256
-
-ALTERATIONS = 1000 if os.environ.get("RANKBENCH_LONG") else 40
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +92,8 @@ def test_facts_that_were_edited_are_named(copy: Path) -> None:
     assert [one.split(":")[0] for one in found] == ["run.json, seed", "run.json, sources"]
 
 
-def test_random_alterations_are_found(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [40, pytest.param(1000, marks=pytest.mark.long)])
+def test_random_alterations_are_found(folder: Path, tmp_path: Path, times: int) -> None:
     """A byte that was changed, cut out or put in, a file that is gone or new, two that are exchanged: all are found.
 
     Digests are left as they were, or made again (of CSV and Markdown, which then speak for themselves).
@@ -104,7 +102,7 @@ def test_random_alterations_are_found(folder: Path, tmp_path: Path) -> None:
     files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     texts = [name for name in files if name.suffix in (".csv", ".md")]
     missed = []
-    for number in range(ALTERATIONS):
+    for number in range(times):
         copy = Path(shutil.copytree(folder, tmp_path / "altered"))
         what = rng.choice(["change", "cut", "put", "gone", "new", "exchange", "signed"])
         name = rng.choice(texts if what == "signed" else files)
