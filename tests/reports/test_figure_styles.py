@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ import synthetic
 from matplotlib.figure import Figure as Canvas
 
 from rankbench.kinds.figure import Cast
-from rankbench.reports.figures import assign_looks, casts_of, draw_figures
+from rankbench.reports.figures import assign_looks, casts_of, draw, draw_figures, drawings_of
 from rankbench.reports.figures.cast import groups
 from rankbench.reports.figures.style import COLORS, GRAYS, gray, look
 from rankbench.reports.sample import Sampler
@@ -24,7 +23,6 @@ from rankbench.store.journal import Journal
 Style: TypeAlias = tuple[str, str, tuple[Any, ...]]
 Drawn: TypeAlias = Callable[[Path], dict[str, Canvas]]
 
-DRAW = importlib.import_module("rankbench.reports.figures.draw_figures")  # a function of the package hides the module
 SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks")
 
 
@@ -34,14 +32,14 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
 
     def draw_all(folder: Path) -> dict[str, Canvas]:
         canvases: list[Canvas] = []
-        monkeypatch.setattr(DRAW, "render", lambda canvas: canvases.append(canvas) or {})
+        monkeypatch.setattr(draw, "render", lambda canvas: canvases.append(canvas) or {})
         with Journal(folder) as journal:
             record, members, cells = journal.record(), journal.members(), journal.cells()
             samplers = [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]
             casts = [casts_of(sampler) for sampler in samplers]
             looks = assign_looks([cast for own in casts for cast in own])
             for sampler, own in zip(samplers, casts, strict=True):
-                draw_figures(sampler, own, looks)
+                draw_figures(sampler, own, drawings_of(sampler, own), looks)
         files = [cast.file for own in casts for cast in own]
         return dict(zip(files, canvases, strict=True))
 

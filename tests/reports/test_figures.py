@@ -19,7 +19,7 @@ from rankbench.kinds.figure import matches
 from rankbench.kinds.suite import Figure, Panel
 from rankbench.plugin import manager
 from rankbench.plugin.suite_kinds import figure_kind
-from rankbench.reports.figures import assign_looks, casts_of, draw_figures
+from rankbench.reports.figures import assign_looks, casts_of, draw_figures, drawings_of
 from rankbench.reports.figures.canvas import canvas_of
 from rankbench.reports.figures.scale import LogAxis
 from rankbench.reports.figures.style import subtitle
@@ -48,7 +48,7 @@ def made(**table: Any) -> Figure:
 
 def files(sampler: Sampler) -> dict[str, bytes]:
     casts = casts_of(sampler)
-    return draw_figures(sampler, casts, assign_looks(casts))
+    return draw_figures(sampler, casts, drawings_of(sampler, casts), assign_looks(casts))
 
 
 @pytest.fixture(scope="module")
