@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards consistency test long faults bench bench-peers peers lint pins clean
+.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint pins clean
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -34,6 +34,9 @@ arena: install ## votes on 59 language models: which method, and which model; in
 
 leaderboards: install ## run the suites that are published, one after the other, into leaderboards/
 	sh scripts/publish.sh $(PUBLISHED) -- $(ARGS)
+
+verify: install ## is what is published what its rows give? blocks of the small suites are computed again
+	@sh scripts/verify.sh
 
 consistency: install ## certificates of every built-in surrogate, into leaderboards/consistency/ (some ten minutes)
 	$(ONE_THREAD) $(RANKBENCH) certify --all leaderboards/consistency
