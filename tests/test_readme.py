@@ -154,7 +154,7 @@ def test_ci_runs_the_test_command_of_the_readme_and_lint() -> None:
     if not script.exists():
         pytest.skip("a source archive has no .ci")
     assert os.access(script, os.X_OK)
-    assert "for target in test lint;" in script.read_text(encoding="utf-8")
+    assert "for target in test lint verify;" in script.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", ["logs", "data"])

@@ -19,7 +19,7 @@ from rankbench.errors import InputError
 from rankbench.reports.compare.comparison import Change, Verdict
 from rankbench.stats.holm import holm
 
-__all__ = ["is_benchmark", "speed_changes"]
+__all__ = ["Job", "is_benchmark", "read_job", "speed_changes"]
 
 RESAMPLES = 2000
 
@@ -27,7 +27,9 @@ FEWEST = 5
 """Rounds of a benchmark, below which no interval is given."""
 
 
-class _Job(NamedTuple):
+class Job(NamedTuple):
+    """The benchmarks of a job: its processor, and the times of each benchmark in seconds."""
+
     machine: str
     rounds: dict[str, NDArray[np.float64]]
 
@@ -64,7 +66,7 @@ def speed_changes(
     InputError
         A file that pytest-benchmark did not write, or without the reference.
     """
-    before, after = _read(base), _read(head)
+    before, after = read_job(base), read_job(head)
     notes = [f"gone: benchmark {name}" for name in sorted(before.rounds.keys() - after.rounds.keys())]
     notes += [f"new: benchmark {name}" for name in sorted(after.rounds.keys() - before.rounds.keys())]
     same = before.machine == after.machine
@@ -127,7 +129,14 @@ def _resampled(sides: list[tuple[NDArray[np.float64], NDArray[np.float64] | None
     return found
 
 
-def _read(path: Path) -> _Job:
+def read_job(path: Path) -> Job:
+    """Read JSON of pytest-benchmark.
+
+    Raises
+    ------
+    InputError
+        It is none.
+    """
     try:
         content: Any = json.loads(path.read_bytes())
         rounds = {}
@@ -140,4 +149,4 @@ def _read(path: Path) -> _Job:
         machine = str(content["machine_info"]["cpu"].get("brand_raw", content["machine_info"]["machine"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: it is no JSON of pytest-benchmark ({type(error).__name__}: {error})") from error
-    return _Job(machine, rounds)
+    return Job(machine, rounds)

@@ -1,0 +1,128 @@
+"""``rankbench history add|show``: what past runs gave, and when it changed."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from rankbench.cli.output import print_json, print_table, visible
+
+__all__ = ["history"]
+
+
+@click.group()
+def history() -> None:
+    """Keep what runs gave, and show when it changed."""
+
+
+@history.command("add")
+@click.argument("result", type=click.Path(path_type=Path, exists=True))
+@click.option("--to", "folder", required=True, type=click.Path(path_type=Path, file_okay=False), help="The history.")
+@click.option("--commit", help="Default: that of the working folder, by git.")
+@click.option("--date", help="With a time zone, as 2026-01-31T12:00:00+00:00; default: that of the commit.")
+@click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
+def add(result: Path, folder: Path, commit: str | None, date: str | None, reference: str) -> None:
+    """Append a run to a history.
+
+    RESULT is the folder of a run, a published one, or JSON of pytest-benchmark. What is kept is a small
+    file: commit, date, class of machine, and means or ratios of times.
+    """
+    from rankbench.reports.history import add_entry, entry_of
+
+    commit = commit or _git("%H", "--commit")
+    entry = entry_of(result, commit, _date(date or _git("%cI", "--date", commit)), reference)
+    click.echo(f"{add_entry(folder, entry)}: {len(entry.values):,} numbers of commit {visible(entry.commit[:12])}")
+
+
+@history.command("show")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--series", "patterns", multiple=True, metavar="NAME", help="Only these; * stands for anything.")
+@click.option(
+    "--false-changes", "alpha", type=float, default=0.05, show_default=True, help="Chance of any, over all series."
+)
+@click.option("--all", "everything", is_flag=True, help="Also series that did not change.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: a file, .png or .svg.")
+def show(
+    folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool, as_json: bool, out: Path | None
+) -> None:
+    """Show when the numbers of a history changed, and between which commits.
+
+    Two classes of machines are never one series. With fewer than 8 runs nothing is said of a series.
+    """
+    if out is not None and out.suffix not in (".png", ".svg"):
+        raise click.BadParameter(f"{out} ends neither with .png nor with .svg", param_hint="--out")
+    from rankbench.reports.history import read_history
+    from rankbench.stats.change_points import FEWEST_RUNS
+
+    found = read_history(folder, patterns, alpha)
+    if out is not None:
+        from rankbench.reports.figures.series import draw_history
+        from rankbench.store.files import replace_file
+
+        if not found.series:
+            raise click.BadParameter("no series has such a name", param_hint="--series")
+        replace_file(out, draw_history(found.series)[out.suffix.removeprefix(".")])
+    if as_json:
+        print_json(
+            {
+                "schema_version": 1,
+                "alpha": found.alpha,
+                "series": [
+                    {
+                        **{name: getattr(one, name) for name in ("name", "machine", "direction", "commits", "values")},
+                        "dates": [date.isoformat() for date in one.dates],
+                        "changes": [
+                            {
+                                "commit": one.commits[change.at],
+                                "first_possible": one.commits[change.low],
+                                "last_possible": one.commits[change.high],
+                                "before": change.before,
+                                "after": change.after,
+                                "worse": one.worse(change),
+                            }
+                            for change in one.changes
+                        ],
+                    }
+                    for one in found.series
+                ],
+            }
+        )
+        return
+    rows = [
+        (one.name, one.machine, str(len(one.values)), f"{one.values[-1]:.6g}", told)
+        for one in found.series
+        for told in ([one.told(change) for change in one.changes] or ([""] if everything else []))
+    ]
+    if rows:
+        print_table(("series", "machine", "runs", "last", "change"), rows)
+    changed = sum(bool(one.changes) for one in found.series)
+    short = sum(len(one.values) < FEWEST_RUNS for one in found.series)
+    chance = f"chance of any false change {found.alpha:g}"
+    click.echo(f"{changed} of {len(found.series)} series changed ({found.entries} runs; {chance})")
+    if short:
+        click.echo(f"{short} series have fewer than {FEWEST_RUNS} runs: nothing is said of them")
+
+
+def _date(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no date, as 2026-01-31T12:00:00+00:00", param_hint="--date") from None
+
+
+def _git(form: str, option: str, commit: str = "HEAD") -> str:
+    try:
+        done = subprocess.run(
+            ["git", "log", "-1", f"--format={form}", commit, "--"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise click.UsageError(f"git knows no commit here ({error}); say which with {option}") from error
+    return done.stdout.strip()

@@ -1,0 +1,58 @@
+"""Series of a history as small multiples, with their levels and where these changed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankbench.reports.figures.style import COLORS, RC, render, safe
+from rankbench.reports.history import Series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MOST_SHOWN", "draw_history"]
+
+MOST_SHOWN = 24
+"""Series in a figure: those that changed come first."""
+
+
+def draw_history(series: Sequence[Series]) -> dict[str, bytes]:
+    """Return the picture of a history as SVG and as PNG, by suffix: one panel a series, shaded where a change lies."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    shown = sorted(series, key=lambda one: not one.changes)[:MOST_SHOWN]
+    columns = min(3, len(shown))
+    rows = -(-len(shown) // columns)
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        figure = Figure(figsize=(max(6.4, 4.2 * columns), 2.3 * rows + 0.8), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False)
+        for axes, one in zip(grid.flat, shown, strict=False):
+            _draw_series(axes, one)
+        for axes in grid.flat[len(shown) :]:
+            axes.set_visible(False)
+        changed = sum(bool(one.changes) for one in series)
+        more = f", {len(shown)} of them shown" if len(shown) < len(series) else ""
+        figure.suptitle(f"{changed} of {len(series)} series changed{more}", fontsize=10)
+        return render(figure)
+
+
+def _draw_series(axes: Axes, one: Series) -> None:
+    x = np.arange(len(one.values))
+    axes.plot(x, one.values, ".", color="0.45", markersize=3)
+    edges = [0, *(change.at for change in one.changes), len(x)]
+    for low, high in itertools.pairwise(edges):
+        level = float(np.median(one.values[low:high]))
+        axes.plot([low - 0.5, high - 0.5], [level, level], color=COLORS[0], linewidth=1.6)
+    for change in one.changes:
+        axes.axvspan(change.low - 0.5, change.high + 0.5, color=COLORS[1 if one.worse(change) else 2], alpha=0.25)
+    title = one.name if len(one.name) <= 60 else f"…{one.name[-59:]}"
+    axes.set_title(safe(title), fontsize=7)
+    axes.set_xlabel(f"runs from {one.dates[0]:%Y-%m-%d} to {one.dates[-1]:%Y-%m-%d}", fontsize=7)
+    axes.set_ylabel("less is better" if one.direction == "minimize" else "more is better", fontsize=7)

@@ -1,0 +1,241 @@
+"""The memory of past runs: small files, one a run, and what changed in the series that they make together."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rankbench.errors import InputError, SpecError
+from rankbench.reports.analysis import analyze
+from rankbench.reports.compare.speed_changes import is_benchmark, read_job
+from rankbench.stats.change_points import ChangePoint, change_points
+from rankbench.store.files import replace_file
+from rankbench.store.open import open_results
+from rankbench.store.published import sha256
+
+__all__ = ["Entry", "History", "Series", "Value", "add_entry", "entry_of", "read_history"]
+
+_COMMIT = re.compile(r"[0-9A-Za-z._-]{4,64}")
+
+
+class Value(BaseModel):
+    """A number that is watched.
+
+    Attributes
+    ----------
+    name : str
+        Which one, as ``arena/methods/n=8931/win-rate/log-loss/heldout``; with the data's sha256, so that other data are
+        another series.
+    value : float
+    direction : {"minimize", "maximize"}
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(min_length=1, max_length=1000)
+    value: float = Field(allow_inf_nan=False)
+    direction: Literal["minimize", "maximize"] = "minimize"
+
+
+class Entry(BaseModel):
+    """What is kept of a run.
+
+    Attributes
+    ----------
+    commit : str
+    date : datetime
+        With its time zone.
+    machine : str
+        Class of processor: numbers of two classes are never one series.
+    values : tuple of Value
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: Literal[1] = 1
+    commit: str = Field(pattern=rf"^{_COMMIT.pattern}$")
+    date: datetime
+    machine: str = Field(min_length=1, max_length=500)
+    values: tuple[Value, ...] = Field(min_length=1)
+
+
+class Series(NamedTuple):
+    """One number over commits, on one class of machine.
+
+    Attributes
+    ----------
+    name, machine : str
+    direction : {"minimize", "maximize"}
+    commits : list of str
+    dates : list of datetime
+    values : list of float
+    changes : list of ChangePoint
+    """
+
+    name: str
+    machine: str
+    direction: str
+    commits: list[str]
+    dates: list[datetime]
+    values: list[float]
+    changes: list[ChangePoint]
+
+    def worse(self, change: ChangePoint) -> bool:
+        """Return whether a change is one to the worse."""
+        return (change.after > change.before) == (self.direction == "minimize")
+
+    def told(self, change: ChangePoint) -> str:
+        """Return a change in words: how much, which way, and between which commits."""
+        share = f" ({(change.after / change.before - 1):+.1%})" if change.before else ""
+        low, high = self.commits[max(change.low - 1, 0)], self.commits[change.high]
+        where = f"at {self.commits[change.at][:12]}"
+        if change.low < change.high:
+            where += f", after {low[:12]} and not after {high[:12]} (95%)"
+        way = "worse" if self.worse(change) else "better"
+        return f"{way} {where}: {change.before:.6g} became {change.after:.6g}{share}"
+
+
+class History(NamedTuple):
+    """All series of a history that were asked for.
+
+    Attributes
+    ----------
+    series : list of Series
+    entries : int
+    alpha : float
+        Chance that any change of all series together is none.
+    """
+
+    series: list[Series]
+    entries: int
+    alpha: float
+
+
+def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> Entry:
+    """Return what to keep of a run.
+
+    Parameters
+    ----------
+    result : Path
+        Folder of a run, a published one, or JSON of pytest-benchmark, whose times are kept as ratios to `reference`.
+    commit : str
+    date : datetime
+    reference : str
+        Name of a benchmark of the same job.
+
+    Raises
+    ------
+    InputError
+        The file is none of these, or has no such benchmark.
+    StoreError
+        The folder has no results.
+    SpecError
+        A commit or a date that is none; times without a reference.
+    """
+    if date.tzinfo is None:
+        raise SpecError(f"the date {date.isoformat()} has no time zone; write it as 2026-01-31T12:00:00+00:00")
+    if not _COMMIT.fullmatch(commit):
+        raise SpecError(f"{commit!r} is no commit: 4 to 64 letters and digits")
+    if is_benchmark(result):
+        if not reference:
+            raise SpecError("times are kept as ratios to a benchmark of the same job; name it with --reference")
+        job = read_job(result)
+        if reference not in job.rounds:
+            raise InputError(f"{result}: there is no benchmark {reference!r}, which the others are divided by")
+        base = float(np.median(job.rounds[reference]))
+        values = [
+            Value(name=f"{name} / {reference}", value=float(np.median(times)) / base)
+            for name, times in sorted(job.rounds.items())
+            if name != reference
+        ]
+        machine = job.machine
+    else:
+        values, machine = _qualities(result)
+    if not values:
+        raise InputError(f"{result}: there is nothing to keep: no contender has finished, and nothing was timed")
+    return Entry(commit=commit, date=date, machine=machine or "unknown", values=tuple(values))
+
+
+def _qualities(result: Path) -> tuple[list[Value], str]:
+    with open_results(result) as results:
+        analysis = analyze(results)
+    found = []
+    for section in analysis.sections:
+        sampler = section.sampler
+        data = f"@{sampler.source.fingerprint[:8]}" if sampler.source.dataset else ""
+        for row in section.rows:
+            if not math.isnan(row.mean):
+                name = "/".join(
+                    (analysis.record.name + data, row.experiment, f"n={row.n}", row.contender, row.metric, row.split)
+                )
+                direction: Literal["minimize", "maximize"] = "minimize" if row.direction == "minimize" else "maximize"
+                found.append(Value(name=name, value=row.mean, direction=direction))
+    return found, analysis.record.cpu
+
+
+def add_entry(folder: Path, entry: Entry) -> Path:
+    """Append an entry; nothing that is there is ever changed.
+
+    Returns
+    -------
+    Path
+        ``DATE-COMMIT-DIGEST.json``; that of an equal entry, if there is one.
+    """
+    data = (entry.model_dump_json(indent=1) + "\n").encode()
+    stamp = entry.date.strftime("%Y%m%dT%H%M%S")
+    path = folder / f"{stamp}-{entry.commit[:12]}-{sha256(data)[:8]}.json"
+    return path if path.exists() else replace_file(path, data)
+
+
+def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05) -> History:
+    """Read a history and find the changes in each of its series.
+
+    Parameters
+    ----------
+    folder : Path
+    patterns : sequence of str
+        Names of series, ``*`` stands for anything; all by default.
+    alpha : float, in (0, 1)
+        Chance that any change is found where none is, over all series that are shown.
+
+    Raises
+    ------
+    InputError
+        The folder has no entries, or a file that is none: names it.
+    """
+    if not 0 < alpha < 1:
+        raise SpecError(f"the chance of a false change must lie between 0 and 1, not {alpha:g}")
+    entries = []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            entries.append(Entry.model_validate_json(path.read_bytes()))
+        except (OSError, ValidationError) as error:
+            first = error.errors()[0] if isinstance(error, ValidationError) else None
+            why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
+            raise InputError(f"{path}: it is no entry of a history ({why})") from error
+    if not entries:
+        raise InputError(f"{folder}: the history is empty; add a run to it: rankbench history add RESULT --to {folder}")
+    if naive := next((entry for entry in entries if entry.date.tzinfo is None), None):
+        raise InputError(f"{folder}: the entry of commit {naive.commit} has a date without time zone")
+    entries.sort(key=lambda entry: (entry.date, entry.commit))
+    runs: dict[tuple[str, str], list[tuple[Entry, Value]]] = defaultdict(list)
+    for entry in entries:
+        for value in entry.values:
+            if not patterns or any(fnmatchcase(value.name, pattern) for pattern in patterns):
+                runs[value.name, entry.machine].append((entry, value))
+    series = []
+    for (name, machine), own in sorted(runs.items()):
+        values = [value.value for _, value in own]
+        found = change_points(np.array(values), alpha / len(runs))
+        commits, dates = [entry.commit for entry, _ in own], [entry.date for entry, _ in own]
+        series.append(Series(name, machine, own[-1][1].direction, commits, dates, values, found))
+    return History(series, len(entries), alpha)
