@@ -20,7 +20,7 @@ from rankbench.reports.partial import partial
 from rankbench.reports.report import Report
 from rankbench.reports.report import report as make_report
 from rankbench.reports.run_notices import Notice
-from rankbench.reports.verify import Verified, verify_files
+from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare_sources
@@ -303,7 +303,7 @@ def verify(
     seed: int | None = None,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Verified:
+) -> Verification:
     """Verify that a published folder is what its rows give, and that blocks of the rows come out again.
 
     Parameters
@@ -322,7 +322,7 @@ def verify(
 
     Returns
     -------
-    Verified
+    Verification
         All differences, and what was compared.
 
     Raises
@@ -340,7 +340,7 @@ def verify(
 
     drawn = secrets.randbelow(2**32) if seed is None else seed
     again = compute_again(folder, rerun, drawn, rows=apart, workers=workers, progress=progress)
-    return Verified(found.differences + again.differences, found.shown + again.shown)
+    return Verification(found.differences + again.differences, found.shown + again.shown)
 
 
 def _results(directory: Path, made: Report) -> Results:

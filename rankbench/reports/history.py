@@ -22,7 +22,7 @@ from rankbench.store.files import replace_file
 from rankbench.store.open import open_results
 from rankbench.store.published import sha256
 
-__all__ = ["Entry", "History", "Series", "Value", "add_entry", "entry_of", "read_history"]
+__all__ = ["History", "HistoryEntry", "Series", "Value", "add_entry", "entry_of", "read_history"]
 
 _COMMIT = re.compile(r"[0-9A-Za-z._-]{4,64}")
 
@@ -46,7 +46,7 @@ class Value(BaseModel):
     direction: Literal["minimize", "maximize"] = "minimize"
 
 
-class Entry(BaseModel):
+class HistoryEntry(BaseModel):
     """What is kept of a run.
 
     Attributes
@@ -120,7 +120,7 @@ class History(NamedTuple):
     alpha: float
 
 
-def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> Entry:
+def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> HistoryEntry:
     """Return what to keep of a run.
 
     Parameters
@@ -162,7 +162,7 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
         values, machine = _qualities(result)
     if not values:
         raise InputError(f"{result}: there is nothing to keep: no contender has finished, and nothing was timed")
-    return Entry(commit=commit, date=date, machine=machine or "unknown", values=tuple(values))
+    return HistoryEntry(commit=commit, date=date, machine=machine or "unknown", values=tuple(values))
 
 
 def _qualities(result: Path) -> tuple[list[Value], str]:
@@ -182,7 +182,7 @@ def _qualities(result: Path) -> tuple[list[Value], str]:
     return found, analysis.record.cpu
 
 
-def add_entry(folder: Path, entry: Entry) -> Path:
+def add_entry(folder: Path, entry: HistoryEntry) -> Path:
     """Append an entry; nothing that is there is ever changed.
 
     Returns
@@ -217,7 +217,7 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
     entries = []
     for path in sorted(folder.glob("*.json")):
         try:
-            entries.append(Entry.model_validate_json(path.read_bytes()))
+            entries.append(HistoryEntry.model_validate_json(path.read_bytes()))
         except (OSError, ValidationError) as error:
             first = error.errors()[0] if isinstance(error, ValidationError) else None
             why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
@@ -227,7 +227,7 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
     if naive := next((entry for entry in entries if entry.date.tzinfo is None), None):
         raise InputError(f"{folder}: the entry of commit {naive.commit} has a date without time zone")
     entries.sort(key=lambda entry: (entry.date, entry.commit))
-    runs: dict[tuple[str, str], list[tuple[Entry, Value]]] = defaultdict(list)
+    runs: dict[tuple[str, str], list[tuple[HistoryEntry, Value]]] = defaultdict(list)
     for entry in entries:
         for value in entry.values:
             if not patterns or any(fnmatchcase(value.name, pattern) for pattern in patterns):

@@ -16,7 +16,7 @@ from rankbench.kinds.cell import CellResult
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask
 from rankbench.kinds.suite import Suite
-from rankbench.reports.verify import Difference, Verified
+from rankbench.reports.verify import Difference, Verification
 from rankbench.runner.plan import make_plan
 from rankbench.runner.prepare import prepare_sources
 from rankbench.runtime import settle_runtime
@@ -54,7 +54,7 @@ def rerun(
     rows: Path | None = None,
     workers: int = 1,
     progress: Progress | None = None,
-) -> Verified:
+) -> Verification:
     """Compute blocks of a published folder again and compare every cell with its rows.
 
     Parameters
@@ -70,7 +70,7 @@ def rerun(
 
     Returns
     -------
-    Verified
+    Verification
         Where code, versions and class of processor are the same, every number must be equal to the byte. Elsewhere
         values may differ by `Metric.tolerance`; of a metric that jumps (`Metric.jumps`) at most `FLIPPED` of a cell's
         units, and `SHIFT` of its mean: these are listed as flipped.
@@ -94,7 +94,7 @@ def rerun(
         ]
         if changed or found.left_out:
             left = [Difference(ROWS, f"experiment {name}", why) for name, why in found.left_out.items()]
-            return Verified((*changed, *left), ())
+            return Verification((*changed, *left), ())
         plan = make_plan(suite, found.sources, found.of, code_digest())
         shown = _shown(plan.members, results)
         tasks = [task for task in plan.tasks if any(cell in shown for cell in task.cells)]
@@ -235,7 +235,7 @@ class _Comparison:
     def _differs(self, place: _Place, what: str) -> None:
         self.differences.append(Difference(ROWS, place.where, what))
 
-    def verified(self, drawn: str) -> Verified:
+    def verified(self, drawn: str) -> Verification:
         """Return what came of it."""
         how = (
             "the code, the versions and the class of processor are those of the rows, so every number must be equal to "
@@ -248,4 +248,4 @@ class _Comparison:
                  "are equal to the byte."]  # fmt: skip
         if self.flipped:
             shown.append(f"{len(self.flipped):,} flipped within tolerance: {'; '.join(self.flipped)}.")
-        return Verified(tuple(self.differences), tuple(shown))
+        return Verification(tuple(self.differences), tuple(shown))

@@ -22,7 +22,7 @@ from rankbench.store.open import open_results
 from rankbench.store.published import ROWS, PublishedRows, sha256
 from rankbench.store.stored import StoredResults
 
-__all__ = ["Difference", "Verified", "verify_files"]
+__all__ = ["Difference", "Verification", "verify_files"]
 
 
 class Difference(NamedTuple):
@@ -47,7 +47,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Verified:
+class Verification:
     """What came of a verification.
 
     Attributes
@@ -62,7 +62,7 @@ class Verified:
     shown: tuple[str, ...]
 
 
-def verify_files(directory: Path, rows: Path | None = None) -> Verified:
+def verify_files(directory: Path, rows: Path | None = None) -> Verification:
     """Make a folder's CSV, Markdown and the numbers behind its figures again, and compare them to the byte.
 
     Parameters
@@ -90,7 +90,7 @@ def verify_files(directory: Path, rows: Path | None = None) -> Verified:
             made = pages_of(results).files
             found += _facts(directory, results)
         except StoreError as error:
-            return Verified((*found, Difference(ROWS, "", str(error))), ())
+            return Verification((*found, Difference(ROWS, "", str(error))), ())
     for name, data in made.items():
         found += _compared(directory, name, data)
     drawn = {path.name for path in (directory / "figures").glob("*.csv")}
@@ -102,7 +102,7 @@ def verify_files(directory: Path, rows: Path | None = None) -> Verified:
         shown.append(f"{FACTS} and {len(pictures)} pictures were compared with the sha256 in {DIGESTS}.")
     else:
         shown.append(f"There is no {DIGESTS}: pictures, and times in {FACTS}, were compared with nothing.")
-    return Verified(tuple(found), tuple(shown))
+    return Verification(tuple(found), tuple(shown))
 
 
 def _by_digests(directory: Path, digests: Digests) -> Iterator[Difference]:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from rankbench.cli.history import history
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.figures.series import draw_history
-from rankbench.reports.history import Entry, Value, add_entry, entry_of, read_history
+from rankbench.reports.history import HistoryEntry, Value, add_entry, entry_of, read_history
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -25,7 +25,9 @@ def filled(folder: Path, values: dict[str, list[float]], machine: str = "x", fir
         own = tuple(Value(name=name, value=series[i]) for name, series in values.items())
         add_entry(
             folder,
-            Entry(commit=f"c{first + i:05d}", date=START + timedelta(hours=first + i), machine=machine, values=own),
+            HistoryEntry(
+                commit=f"c{first + i:05d}", date=START + timedelta(hours=first + i), machine=machine, values=own
+            ),
         )
     return folder
 
@@ -35,7 +37,7 @@ def test_qualities_of_a_run_are_kept(tmp_path: Path) -> None:
     entry = entry_of(run, "abcdef12", START)
     path = add_entry(tmp_path / "history", entry)
     assert path.name.startswith("20260101T000000-abcdef12-")
-    assert Entry.model_validate_json(path.read_bytes()) == entry
+    assert HistoryEntry.model_validate_json(path.read_bytes()) == entry
     assert entry.machine == "x86-64-v3"
     names = [value.name for value in entry.values]
     assert len(set(names)) == len(names)
@@ -138,7 +140,7 @@ def test_commit_and_date_are_those_of_git(tmp_path: Path, monkeypatch: pytest.Mo
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x", "--date", date], check=True, env=environment)
     result = CliRunner().invoke(history, ["add", str(run), "--to", "h"])
     assert result.exit_code == 0, result.output
-    entry = Entry.model_validate_json(next((tmp_path / "h").iterdir()).read_bytes())
+    entry = HistoryEntry.model_validate_json(next((tmp_path / "h").iterdir()).read_bytes())
     assert entry.date.isoformat() == "2026-02-03T04:05:06+01:00"
     assert len(entry.commit) == 40
 

@@ -59,6 +59,7 @@ def test_the_same_bytes_whatever_the_order_of_blocks(tmp_path: Path) -> None:
     two = everything(synthetic.write(tmp_path / "two", [plan], order=order))
     assert set(one) == {
         "leaderboard.md", "leaderboard.csv", "results.parquet", "figures/figure-3.svg", "figures/figure-3.png",
+        "figures/figure-3.csv",
     }  # fmt: skip
     assert one == two == everything(tmp_path / "one")
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
@@ -112,7 +113,7 @@ def test_frames(tmp_path: Path) -> None:
 
 
 def test_every_column_is_documented_in_order() -> None:
-    table = DOCS.read_text().split("## Columns of `leaderboard.csv`")[1]
+    table = DOCS.read_text().split("## Columns of `leaderboard.csv`")[1].split("\n## ")[0]
     assert tuple(re.findall(r"^\| `(\w+)` \| \S", table, re.MULTILINE)) == COLUMNS
 
 
@@ -285,7 +286,12 @@ def test_figures_that_the_plan_does_not_draw_are_deleted(tmp_path: Path) -> None
     (tmp_path / "mine.svg").write_text("x")
     plan = drawn()
     report(synthetic.write(tmp_path, [plan]))
-    assert sorted(path.name for path in figures.iterdir()) == ["figure-3.png", "figure-3.svg", "notes.txt"]
+    assert sorted(path.name for path in figures.iterdir()) == [
+        "figure-3.csv",
+        "figure-3.png",
+        "figure-3.svg",
+        "notes.txt",
+    ]
     assert (tmp_path / "mine.svg").exists()
     plan.extra = {}
     report(synthetic.write(tmp_path, [plan]))
@@ -303,7 +309,7 @@ def test_nothing_is_deleted_through_a_link(tmp_path: Path) -> None:
 
 
 def test_no_journal_writes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="no journal"):
+    with pytest.raises(StoreError, match="no results here"):
         report(tmp_path)
     assert not list(tmp_path.iterdir())
 
