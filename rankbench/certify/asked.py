@@ -56,7 +56,7 @@ class Asked:
     seed: int
 
     @classmethod
-    def of(
+    def from_arguments(
         cls,
         surrogate: Surrogate | str,
         loss: Loss | str,

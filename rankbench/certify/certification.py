@@ -30,7 +30,14 @@ from rankbench.certify.seen import (
     seen_law,
 )
 from rankbench.certify.truth import Order, orders_of
-from rankbench.certify.writing import checked, linear_pieces, order_of, read_law, seconds_of, written_surrogate
+from rankbench.certify.writing import (
+    accepted_certificate,
+    descending_items,
+    linear_pieces,
+    read_law,
+    seconds_of,
+    written_surrogate,
+)
 from rankbench.errors import InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.loss import Loss
@@ -118,7 +125,9 @@ def certify(
     >>> rankbench.certify("pairwise-logistic").verdict
     'VIOLATION'
     """
-    return _Question.of(surrogate, loss, noise, items, aggregator, k, mu, seed).answer(seconds_of(budget), laws, mu)
+    return _Question.from_arguments(surrogate, loss, noise, items, aggregator, k, mu, seed).answer(
+        seconds_of(budget), laws, mu
+    )
 
 
 class _Question(Asked):
@@ -167,7 +176,7 @@ class _Question(Asked):
             return finding.margin if finding.verdict == "VIOLATION" else -1.0
         risk = float_risk(exact.risk)
         alpha = somewhere(risk, self.items)
-        if order_of(alpha) in right:
+        if descending_items(alpha) in right:
             return -1.0
         least, margin = risk(alpha)[0], math.inf
         for order in right:
@@ -182,10 +191,10 @@ class _Question(Asked):
         exact = self.exact(seen)
         if exact is None:
             return (
-                order_of(lowest(risk_of(self.surrogate, seen, self.loss), self.items, self.shift_invariant))
+                descending_items(lowest(risk_of(self.surrogate, seen, self.loss), self.items, self.shift_invariant))
                 not in right
             )
-        return linear_pieces(exact) or order_of(somewhere(float_risk(exact.risk), self.items)) not in right
+        return linear_pieces(exact) or descending_items(somewhere(float_risk(exact.risk), self.items)) not in right
 
     def _search(self, deadline: float, seconds: float, laws: int | None) -> Certificate:
         decision: ClassDecision | None = None
@@ -278,12 +287,12 @@ class _Question(Asked):
             "gap": "0",
             "searched": {"cells": len(decision.proofs)},
         }
-        return checked(Certificate(content))
+        return accepted_certificate(Certificate(content))
 
     def _claims_nothing(self, verdict: str, searched: dict[str, Any]) -> Certificate:
         seen = seen_law(next(draws(self.loss.graphs, self.noise, self.items, 0)), self.aggregated)
         arithmetic = "numerical" if self.exact(seen) is None else "interval"
-        return checked(Certificate({**self._frame(verdict, arithmetic), "searched": searched}))
+        return accepted_certificate(Certificate({**self._frame(verdict, arithmetic), "searched": searched}))
 
     def _certificate(
         self,
@@ -297,7 +306,7 @@ class _Question(Asked):
             content = self._frame("INCONCLUSIVE", arithmetic)
             margin = {"margin": f"{finding.margin:.6g}"} if law else {}
             content |= {"mu": law.to_json() if law else [], "searched": {**searched, **margin}}
-            return checked(Certificate(content))
+            return accepted_certificate(Certificate(content))
         rational = exact is not None and all(phi.exact for phi in exact.phis) and not exact.risk.entropy
         content = self._frame(finding.verdict, "numerical" if exact is None else "exact" if rational else "interval")
         content |= {"mu": law.to_json(), "alpha": [str(a) for a in finding.alpha]}
@@ -315,7 +324,7 @@ class _Question(Asked):
             "gap": str(finding.gap),
             "searched": searched,
         }
-        return checked(Certificate(content))
+        return accepted_certificate(Certificate(content))
 
     def _frame(self, verdict: str, arithmetic: str) -> dict[str, Any]:
         return {

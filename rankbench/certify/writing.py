@@ -23,7 +23,15 @@ from rankbench.digest import distribution_of
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
 from rankbench.kinds.surrogate import Surrogate
 
-__all__ = ["checked", "linear_pieces", "order_of", "read_law", "seconds_of", "source_hash", "written_surrogate"]
+__all__ = [
+    "accepted_certificate",
+    "descending_items",
+    "linear_pieces",
+    "read_law",
+    "seconds_of",
+    "source_hash",
+    "written_surrogate",
+]
 
 
 def seconds_of(budget: float | str) -> float:
@@ -46,7 +54,7 @@ def seconds_of(budget: float | str) -> float:
     return seconds
 
 
-def order_of(alpha: NDArray[np.float64]) -> Order:
+def descending_items(alpha: NDArray[np.float64]) -> Order:
     """Return the items by descending scores, ties by number."""
     return tuple(sorted(range(len(alpha)), key=lambda i: -alpha[i]))
 
@@ -82,7 +90,7 @@ def _known(written: object, items: int) -> int | None:
     return items if graphs else None
 
 
-def checked(certificate: Certificate) -> Certificate:
+def accepted_certificate(certificate: Certificate) -> Certificate:
     """Return a certificate that the checker accepts: the search does not vouch for itself.
 
     Raises

@@ -170,7 +170,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
     from rankbench.kinds.scales import connected_components, strongly_connected
 
     schema = table.collect_schema()
-    facts = table.select(_wanted(schema)).collect(engine="streaming").row(0, named=True)
+    facts = table.select(_needed_columns(schema)).collect(engine="streaming").row(0, named=True)
     if not facts["rows"]:
         raise InputError("the table has no rows", path=path)
     counts = count_log(table)
@@ -203,7 +203,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
     )
 
 
-def _wanted(schema: pl.Schema) -> list[pl.Expr]:
+def _needed_columns(schema: pl.Schema) -> list[pl.Expr]:
     wanted = [pl.len().alias("rows")]
     if "tie" in schema:
         wanted.append(pl.col("tie").sum().alias("ties"))

@@ -22,7 +22,7 @@ from rankbench.kinds.cell import Split
 from rankbench.kinds.metric import Fact
 from rankbench.kinds.suite import Experiment
 from rankbench.stats.bootstrap import ARRAYS, REPLICATES, TOGETHER, Crossed, crossed, side_by_side
-from rankbench.stats.corrected_t import widened, widening
+from rankbench.stats.corrected_t import widened_for_overlap, widening
 from rankbench.stats.draw_intervals import MeanIntervals, mean_intervals
 from rankbench.store.contents import StoredCell
 from rankbench.store.records import Member, SuiteRecord
@@ -238,7 +238,7 @@ class Sampler:
         places = [columns[arm.key] for arm in arms]
         if places != list(range(len(columns))):
             together = Crossed(*(np.take(getattr(together, name), places, axis=1) for name in ARRAYS))
-        return widened(replace(together, cells=self._cells(arms, repetitions)), self.source.test_share)
+        return widened_for_overlap(replace(together, cells=self._cells(arms, repetitions)), self.source.test_share)
 
     def _resampled(
         self, arms: Sequence[Arm], metric: str, split: Split, repetitions: tuple[int, ...]

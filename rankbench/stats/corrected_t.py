@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rankbench.stats.bootstrap import Crossed
 
-__all__ = ["widened", "widening"]
+__all__ = ["widened_for_overlap", "widening"]
 
 
 def widening(splits: int, test_share: float | None) -> float:
@@ -29,7 +29,7 @@ def widening(splits: int, test_share: float | None) -> float:
     return 1.0 if test_share is None else math.sqrt(1 + splits * test_share / (1 - test_share))
 
 
-def widened(sample: Crossed, test_share: float | None) -> Crossed:
+def widened_for_overlap(sample: Crossed, test_share: float | None) -> Crossed:
     """Return a sample whose deviations over draws are those of the corrected resampled t.
 
     Its intervals over draws are then, for one contrast, exactly the corrected ones.

@@ -45,7 +45,7 @@ def read_suite(path: Path) -> Suite:
     except ValidationError as error:
         # A misspelled key also leaves the right one missing: the misspelling says more.
         errors = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        raise SpecError(f"{path}: {_said(errors[0])}") from error
+        raise SpecError(f"{path}: {_error_text(errors[0])}") from error
     try:
         for i, experiment in enumerate(suite.experiments):
             check_tables(experiment, f"experiments.{i}")
@@ -66,7 +66,7 @@ def _text(path: Path) -> str:
     return data.decode("utf-8")
 
 
-def _said(first: Any) -> str:
+def _error_text(first: Any) -> str:
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] != "extra_forbidden":
         return f"{key}: {str(first['msg']).removeprefix('Value error, ')}"

@@ -244,8 +244,8 @@ def _pairwise_surrogate(
     yield _call(f"edges at {label}", lambda weights: tuple(it.edges(weights)), shape * 2, weights)
 
 
-def _method(it: Method, label: str, design: Queries, said: Comparisons, entropy: int = 1) -> Call:
-    block = Block(design, said, len(said), 0, (entropy, 2, 3))
+def _method(it: Method, label: str, design: Queries, comparisons: Comparisons, entropy: int = 1) -> Call:
+    block = Block(design, comparisons, len(comparisons), 0, (entropy, 2, 3))
     held = samples.queries(10)
 
     def run(block: Block, held: Queries) -> Outputs:

@@ -174,12 +174,12 @@ def _survey(distribution: str) -> Survey:
         if manager.origin(kind, name).distribution == distribution
     ]
     results = [
-        _said(label, "loads", "; ".join(causes)),
-        _said(label, "import-touches-nothing", f"importing it changes {traces[0]}" if traces else ""),
-        _said(label, "brings-something", "" if targets else "it registered no component and no suite"),
+        _check_result(label, "loads", "; ".join(causes)),
+        _check_result(label, "import-touches-nothing", f"importing it changes {traces[0]}" if traces else ""),
+        _check_result(label, "brings-something", "" if targets else "it registered no component and no suite"),
     ]
     return Survey(targets, results)
 
 
-def _said(label: str, check: str, failure: str) -> CheckResult:
+def _check_result(label: str, check: str, failure: str) -> CheckResult:
     return CheckResult(label, check, "failed" if failure else "passed", failure)

@@ -188,18 +188,20 @@ def random_comparisons(design: Queries, per_query: int, seed: int, silent: tuple
     )
 
 
-def relabelled_sample(design: Queries, said: Comparisons, seed: int) -> tuple[Queries, Comparisons, NDArray[np.int64]]:
+def relabelled_sample(
+    design: Queries, comparisons: Comparisons, seed: int
+) -> tuple[Queries, Comparisons, NDArray[np.int64]]:
     """Return queries and judgments with their items numbered anew, and where each item went, shape (N,)."""
     rng = np.random.default_rng(seed)
     moved = np.concatenate([low + rng.permutation(high - low) for low, high in _bounds(design)])
     x, labels = np.empty_like(design.x), np.empty_like(design.labels)
     x[moved], labels[moved] = design.x, design.labels
-    low = np.repeat(design.offsets[:-1], said.counts)
-    winners = (moved[low + said.winners] - low).astype(np.int32)
-    losers = (moved[low + said.losers] - low).astype(np.int32)
+    low = np.repeat(design.offsets[:-1], comparisons.counts)
+    winners = (moved[low + comparisons.winners] - low).astype(np.int32)
+    losers = (moved[low + comparisons.losers] - low).astype(np.int32)
     return (
         Queries(list(design.ids), design.offsets.copy(), x, labels),
-        Comparisons(said.offsets.copy(), winners, losers, said.weights.copy()),
+        Comparisons(comparisons.offsets.copy(), winners, losers, comparisons.weights.copy()),
         moved,
     )
 

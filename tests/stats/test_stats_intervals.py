@@ -13,7 +13,7 @@ from test_stats_bootstrap import effects
 
 from rankbench.stats.bootstrap import crossed
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws, pairs
-from rankbench.stats.corrected_t import widened, widening
+from rankbench.stats.corrected_t import widened_for_overlap, widening
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.draw_intervals import mean_intervals
 from rankbench.stats.equivalence import equivalent, not_equivalent
@@ -235,7 +235,7 @@ def test_sd_ratios_need_draws_and_spread() -> None:
 
 
 def corrected(differences: np.ndarray, test_share: float | None) -> SimultaneousIntervals:
-    sample = widened(crossed(differences[:, None, None], 1), test_share)
+    sample = widened_for_overlap(crossed(differences[:, None, None], 1), test_share)
     return contrasts(sample, np.eye(1))
 
 
@@ -249,7 +249,7 @@ def test_corrected_t_by_hand_and_without_a_test_share() -> None:
     assert corrected(differences, None).p[0] == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
     # Two arms that vary, and agree.
     twice = np.repeat(differences[:, None, None], 2, axis=2)
-    equal = contrasts_over_draws(widened(crossed(twice, 1), 0.1), np.array([[1.0], [-1.0]]))
+    equal = contrasts_over_draws(widened_for_overlap(crossed(twice, 1), 0.1), np.array([[1.0], [-1.0]]))
     assert (equal.p[0], equal.lower[0], equal.upper[0]) == (1, 0, 0)
 
 

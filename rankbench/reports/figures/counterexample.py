@@ -59,7 +59,7 @@ def draw_counterexample(certificate: Certificate) -> dict[str, bytes]:
         if len(rows) < total:
             middle.set_ylabel(safe(_which(certificate, len(rows), total)), fontsize=8)
         about = f"{certificate.surrogate} for {certificate.loss}, {noise_words(certificate.content)}"
-        figure.suptitle(f"{safe(f'{about}: {certificate.label}')}\n{safe(_said(certificate))}", fontsize=9.5)
+        figure.suptitle(f"{safe(f'{about}: {certificate.label}')}\n{safe(_subtitle(certificate))}", fontsize=9.5)
         handles, names = last.get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=2)
         return render(figure)
@@ -72,7 +72,7 @@ def _which(certificate: Certificate, count: int, total: int) -> str:
     return f"{count} of {total} orders, those of the proof"
 
 
-def _said(certificate: Certificate) -> str:
+def _subtitle(certificate: Certificate) -> str:
     """Return the finding in a line."""
     right = ", ".join(right_orders(certificate.content, 3))
     preferred = preferred_order(certificate.content)

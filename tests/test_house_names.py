@@ -1,0 +1,117 @@
+"""Names: one meaning in the whole house, and words that explain themselves."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+from test_house import FAMILIES
+
+PACKAGE = Path(__file__).resolve().parent.parent / "rankbench"
+
+PARALLEL = (
+    *("aggregators", "surrogates", "losses", "optimizers", "models", "methods", "protocols", "data/readers"),
+    *("data/simulators", "suites/figures", "kinds", "describe", "testing/checks", "cli"),
+    *("data/tables/comparisons", "data/tables/items", "data/tables/orders", "data/tables/selections"),
+)
+"""Folders with one file for each component, kind, table, family of checks or verb: a file has the name of that."""
+
+REFUSED = frozenset({"alone", "apart", "borrow", "borrowed", "deaths", "half", "lend", "lent", "most", "of", "said"})
+"""Words that say nothing of what they name."""
+
+CHECKER = ("certify/check", "certify/checking/")
+"""The checker of certificates imports nothing of rankbench: it has the formulas of others, by their names, again."""
+
+STILL_TWICE = frozenset({"consistency", "least_on_cone", "summed"})
+"""Functions that should get names of their own: their modules are part of the code digest of published results."""
+
+HANDED_ON = frozenset({"rankbench_register", "main"})
+"""Functions that whoever starts a package looks for by name."""
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax of every module, by its path without suffix."""
+    paths = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name != "__init__.py"]
+    return {
+        path.relative_to(PACKAGE).with_suffix("").as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in paths
+    }
+
+
+def folder(module: str) -> str:
+    return module.rpartition("/")[0]
+
+
+def meanings(modules: list[str]) -> list[str]:
+    """Return the modules whose name does not follow from their folder; compiled forms have that of the plain one."""
+    return [name for name in modules if folder(name) not in PARALLEL and "kernels" not in name.split("/")]
+
+
+def several_meanings(homes: dict[str, set[str]]) -> dict[str, list[str]]:
+    """Return public functions of several rooms that are not one thing.
+
+    One thing are: compiled forms of one room and the plain one, or those of families, whose
+    kernels have one contract; the function of a verb and what it is the face of; what
+    `rankbench.api` hands on.
+    """
+    found = {}
+    for name, modules in homes.items():
+        own = {each for each in modules if not each.startswith(("cli/", "api", *CHECKER))}
+        compiled = {each for each in own if "kernels" in each.split("/")}
+        rooms = {"a family" if each.split("/")[0] in FAMILIES else each.split("/")[0] for each in own}
+        if name not in HANDED_ON and (len(own - compiled) > 1 or len(rooms) > 1):
+            found[name] = sorted(modules)
+    return found
+
+
+def unexplained(tree: ast.Module) -> list[str]:
+    """Return names of functions, methods and classes that are refused words."""
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    found = [node.name for node in ast.walk(tree) if isinstance(node, defined)]
+    return [name for name in found if name.strip("_").lower() in REFUSED]
+
+
+def test_a_file_name_has_one_meaning() -> None:
+    homes = defaultdict(list)
+    for module in trees():
+        homes[module.rpartition("/")[2]].append(module)
+    assert {name: meanings(found) for name, found in homes.items() if len(meanings(found)) > 1} == {}
+
+
+def test_a_public_function_has_one_meaning() -> None:
+    homes = defaultdict(set)
+    for module, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
+                homes[node.name].add(module)
+    assert set(several_meanings(homes)) == STILL_TWICE
+
+
+def test_names_explain_themselves() -> None:
+    files = [module for module in trees() if module.rpartition("/")[2] in REFUSED]
+    assert files + [f"{module}: {name}" for module, tree in trees().items() for name in unexplained(tree)] == []
+
+
+@pytest.mark.parametrize(
+    ("modules", "wrong"),
+    [
+        ({"counts/tables", "methods/erm/tables"}, True),
+        ({"counts/runs", "counts/parts"}, True),
+        ({"surrogates/kernels/phi", "surrogates/kernels/hinge"}, False),
+        ({"aggregators/pair_sums", "aggregators/kernels/likelihood"}, False),
+        ({"losses/kernels/err", "surrogates/kernels/hinge"}, False),
+        ({"losses/kernels/err", "counts/kernels/runs"}, True),
+        ({"cli/report", "api", "reports/report"}, False),
+    ],
+)
+def test_the_walk_sees_what_it_looks_for(modules: set[str], wrong: bool) -> None:
+    assert bool(several_meanings({"name": modules})) is wrong
+
+
+def test_the_walk_sees_words_that_say_nothing() -> None:
+    source = "class Said:\n    @classmethod\n    def of(cls): ...\n\ndef _alone(): ...\ndef offer(): ...\n"
+    assert sorted(unexplained(ast.parse(source))) == ["Said", "_alone", "of"]
