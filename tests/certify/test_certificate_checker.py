@@ -287,13 +287,13 @@ def survivors(content: dict, count: int, seed: int) -> int:
     rng, accepted = random.Random(seed), 0
     for _ in range(count):
         other = altered(content, rng)
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             found = check(json.dumps(other).encode())
         except Rejected:
             continue
         finally:
-            assert time.perf_counter() - start < 10
+            assert time.process_time() - start < 10
         if found.proved and other != content:
             accepted += 1
             assert claim_holds(other), other

@@ -1,4 +1,7 @@
-"""What makes the checker neither slow nor large: rubbish, long numbers, large files, laws and sums without end."""
+"""What makes the checker neither slow nor large: rubbish, long numbers, large files, laws and sums without end.
+
+Times are of the processor: other work on the machine is no fault of the checker.
+"""
 
 from __future__ import annotations
 
@@ -37,30 +40,30 @@ def violation() -> dict:
     ],
 )
 def test_rubbish_is_rejected_at_once(content):
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(Rejected):
         check(content)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_numbers_of_a_million_digits_are_rejected_at_once(violation):
-    start = time.perf_counter()
+    start = time.process_time()
     for text in ("9" * 1_000_000, "1/" + "9" * 1_000_000, "0." + "9" * 1_000_000):
         refused({**violation, "gap": text}, "no number")
         other = copy.deepcopy(violation)
         other["bounds"][0]["slopes"][0][0] = text
         refused(other, "no number")
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_a_file_of_100_mb_is_not_read(tmp_path):
     path = tmp_path / "large.json"
     with path.open("wb") as file:
         file.truncate(100_000_000)
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(Rejected, match="at most 4,000,000 bytes"):
         check_file(path)
-    assert time.perf_counter() - start < 0.1
+    assert time.process_time() - start < 0.1
 
 
 @pytest.mark.parametrize(
@@ -83,13 +86,13 @@ def test_expressions_do_not_make_it_slow(violation, expression):
     other = copy.deepcopy(violation)
     other["surrogate"] |= {"name": "theirs", "distribution": "somebody 1.0"}
     other["phis"] = [{"expression": expression, "infimum": "0"}]
-    start = time.perf_counter()
+    start = time.process_time()
     refused(other)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_denominators_that_grow_are_rejected_before_they_take_long(violation):
-    rng, start = random.Random(1), time.perf_counter()
+    rng, start = random.Random(1), time.process_time()
 
     def part() -> str:
         return f"1/{rng.randrange(10**56, 10**57) | 1}"
@@ -114,33 +117,33 @@ def test_denominators_that_grow_are_rejected_before_they_take_long(violation):
         for entry in other["mu"]
     ]
     refused(other, "denominator")
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_true_risks_of_five_items_with_long_discounts_are_done_in_seconds(violation):
-    rng, start = random.Random(1), time.perf_counter()
+    rng, start = random.Random(1), time.process_time()
     table = [f"1/{n}" for n in sorted(rng.randrange(10**56, 10**57) for _ in range(5))]
     mu = [{"weight": "1/60", "structure": [str(rng.randrange(90)) for _ in range(5)]} for _ in range(60)]
     refused({**violation, "items": 5, "loss": {"name": "err", "top": 97, "discounts": table}, "mu": mu})
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_a_file_without_end_is_not_read():
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(Rejected, match="at most 4,000,000 bytes"):
         check_file("/dev/zero")
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_laws_that_would_take_long_are_refused(violation):
     many = [{"weight": "1/60", "structure": {"1>2": "1"}} for _ in range(60)]
-    start = time.perf_counter()
+    start = time.process_time()
     refused({**violation, "mu": many, "aggregation": {"name": "average-adjacency", "k": 100}}, "too many ways")
     refused({**violation, "mu": [*many, *many]}, "1 to 60")
     bounds = [{**violation["bounds"][0], "order": str(at)} for at in range(10_000)]
     refused({**violation, "bounds": bounds}, "too many slopes")
     refused({**violation, "phis": violation["phis"] * 100}, "at most 4")
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_formulas_of_five_items_are_followed_within_seconds(violation):
@@ -159,7 +162,7 @@ def test_formulas_of_five_items_are_followed_within_seconds(violation):
     other |= {"items": 5, "noise": "any", "arithmetic": "numerical", "mu": mu, "alpha": ["0"] * 5, "gap": "1/100"}
     other |= {"alpha_value": "1", "bounds": [{"order": ">".join(map(str, best)), "cuts": [cut] * 16}]}
     who = {**violation["surrogate"], "rule": None}
-    start = time.perf_counter()
+    start = time.process_time()
     for parameters, why in (
         ({"form": "margin", "power": "1/2", "scale": "1"}, "formula"),
         ({"form": "margin", "power": "1/2", "scale": "1", "more": "x"}, "other keys"),
@@ -170,7 +173,7 @@ def test_formulas_of_five_items_are_followed_within_seconds(violation):
     refused(
         {**other, "surrogate": {**who, "parameters": {"form": "margin", "power": "1/2", "scale": "1"}}}, "too many cuts"
     )
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
 
 
 def test_what_is_printed_of_a_certificate_is_short(violation):
