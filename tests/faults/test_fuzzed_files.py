@@ -1,4 +1,4 @@
-"""Damaged files of every reader, and damaged suites: read, or refused by an error that names the file.
+"""Damaged files of every reader, and damaged suites and cards: read, or refused by an error that names the file.
 
 Seeds are fixed, and what came of the cases is printed. Each few hundred cases run in a process of their own, as Polars
 ends the process at some damaged Parquet files, where it asks for more memory than there can be: that is counted apart.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import random
+import resource
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -25,6 +27,12 @@ TOKENS = (
 
 CHUNK = 200
 """Cases of a process."""
+
+SECONDS = 20
+"""Longest that a case may take."""
+
+MEMORY = 1 << 30
+"""Bytes that a process may take for its cases."""
 
 
 def flipped(data: bytearray, rng: random.Random) -> None:
@@ -68,22 +76,28 @@ def damaged(whole: bytes, rng: random.Random) -> bytes:
 
 
 def originals(kind: str) -> dict[str, bytes]:
-    """Return whole files by name: every reader's own example, or every built-in suite."""
+    """Return whole files by name: every reader's own example, every built-in suite, or every card."""
+    from rankbench.data.cards import cards_folder
     from rankbench.kinds.reader import Reader
     from rankbench.plugin import manager
 
     if kind == "suites":
         return {path.name: path.read_bytes() for name, path in sorted(manager.suites().items())}
+    if kind == "cards":
+        return {path.name: path.read_bytes() for path in sorted(cards_folder().glob("*.toml"))}
     classes = [manager.component_class(Reader, name) for name in manager.names("reader")]
     return {f"example-{cls.name}{cls.extensions[0]}": cls.example() for cls in classes if cls.extensions}
 
 
 def read(kind: str, path: Path) -> None:
+    from rankbench.data.cards import load_card
     from rankbench.data.readers.choose import choose_reader
     from rankbench.suites.suite_files import read_suite
 
     if kind == "suites":
         read_suite(path)
+    elif kind == "cards":
+        load_card(path)
     else:
         choose_reader(path).scan(path).collect()
 
@@ -103,6 +117,7 @@ def chunk(kind: str, seed: int, cases: int, folder: Path) -> Counter[str]:
         path = folder / name
         path.write_bytes(damaged(files[name], rng))
         (folder / "case").write_text(name)
+        signal.alarm(SECONDS)  # ends the process
         try:
             read(kind, path)
         except (InputError, SpecError) as error:
@@ -127,6 +142,7 @@ def campaign(kind: str, cases: int, folder: Path) -> Counter[str]:
         ended = subprocess.run(
             [sys.executable, *arguments], capture_output=True, text=True, check=False, timeout=20 * number
         )
+        assert ended.returncode != -signal.SIGALRM, f"{place} holds a file that takes more than {SECONDS} s"
         if ended.returncode < 0 and (place / "case").read_text().endswith((".parquet", ".pq")):
             came["ended within Polars"] += 1
             continue
@@ -136,7 +152,7 @@ def campaign(kind: str, cases: int, folder: Path) -> Counter[str]:
     return came
 
 
-@pytest.mark.parametrize(("kind", "cases"), [("tables", 600), ("suites", 200)])
+@pytest.mark.parametrize(("kind", "cases"), [("tables", 600), ("suites", 200), ("cards", 200)])
 def test_damaged_files_are_read_or_refused(tmp_path: Path, kind: str, cases: int) -> None:
     came = campaign(kind, cases, tmp_path)
     assert came["refused"] > cases // 10
@@ -144,11 +160,14 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path, kind: str, cases: int
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "cases"), [("tables", 100_000), ("suites", 20_000)])
+@pytest.mark.parametrize(("kind", "cases"), [("tables", 100_000), ("suites", 20_000), ("cards", 20_000)])
 def test_many_damaged_files_are_read_or_refused(tmp_path: Path, kind: str, cases: int) -> None:
     came = campaign(kind, cases, tmp_path)
     assert came["refused"] > cases // 10
 
 
 if __name__ == "__main__":
-    print(json.dumps(chunk(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))))
+    found = chunk(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
+    took = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert took < MEMORY, f"{took:,} bytes of memory"
+    print(json.dumps(found))

@@ -1,0 +1,292 @@
+"""Commands that are killed, and machines that fail: the same bytes in the end, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+import polars as pl
+import pytest
+from disturbed import (
+    SUITE,
+    contents,
+    ended,
+    killed_after,
+    nothing_is_left,
+    reported,
+    session_of,
+    start,
+    stopped,
+    wait_until,
+)
+
+from rankbench.store.file import FILE
+from rankbench.store.journal import Journal
+
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")]
+
+BLOCKS = 12
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """Commands in a folder, and what they end in.
+
+    Attributes
+    ----------
+    folder : Path
+        Holds a log, a suite, and the folder of a finished run.
+    """
+
+    folder: Path
+
+    @cached_property
+    def run(self) -> dict[str, bytes]:
+        """What the run ends in."""
+        code, said = ended(start(self.folder, *self.command("run", self.folder)))
+        assert code == 0, said
+        return reported(self.folder / "out")
+
+    @cache  # noqa: B019
+    def made(self, name: str) -> dict[str, str]:
+        """Return digests of what another command writes."""
+        place = self.folder / name
+        self.prepare(name, place)
+        code, said = ended(start(place, *self.command(name, place)))
+        assert code == 0, said
+        return written(place)
+
+    def command(self, name: str, place: Path) -> list[str]:
+        """Return a command that works in a place of its own."""
+        log = str(self.folder / "log.csv")
+        return {
+            "run": ["run", "--suite", str(self.folder / "tiny.toml"), "--out", str(place / "out"), "--workers", "2"],
+            "aggregate": ["aggregate", log, "--replicates", "30", "--out", str(place / "made" / "ranking.csv")],
+            "convert": ["data", "convert", log, str(place / "made" / "shards"), "--shards", "3", "--force"],
+            "report": ["report", str(place / "made")],
+        }[name]
+
+    def prepare(self, name: str, place: Path) -> None:
+        (place / "made").mkdir(parents=True)
+        if name == "report":
+            assert self.run
+            shutil.copytree(self.folder / "out", place / "made", dirs_exist_ok=True)
+            for file in ("leaderboard.md", "leaderboard.csv"):
+                (place / "made" / file).unlink()
+
+
+def written(place: Path) -> dict[str, str]:
+    """Return digests of all files that a command made; what a run says of its own times is not among them."""
+    found = contents(place / "made")
+    return {name: digest for name, digest in found.items() if name not in (FILE, "run.json", ".lock")}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "tiny.toml").write_text(SUITE.format(n=20_000, repetitions=BLOCKS // 2, more=""))
+    rng = random.Random(1)
+    rows = [[*rng.sample("abcdefgh", 2), rng.choice(["x", "y", "z"])] for _ in range(3000)]
+    pl.DataFrame(rows, schema=["winner", "loser", "judge"], orient="row").write_csv(folder / "log.csv")
+    return Undisturbed(folder)
+
+
+def kills(whole: Undisturbed, folder: Path, name: str, wanted: int, seed: int) -> Counter[str]:
+    """Kill a command at random moments, one to three times in a place, and let the next one end."""
+    rng, came, longest = random.Random(seed), Counter[str](), 3.0
+    while came["kills"] < wanted:
+        came["places"] += 1
+        place = folder / f"{name}-{came['places']}"
+        whole.prepare(name, place)
+        for _ in range(rng.choice((1, 2, 3))):
+            program = start(place, *whole.command(name, place))
+            came["kills"] += killed_after(program, rng.uniform(0.1, longest))
+            wait_until(lambda session=program.pid: not session_of(session), 20)  # type: ignore[misc]
+        began = time.monotonic()
+        program = start(place, *whole.command(name, place))
+        code, said = ended(program)
+        longest = time.monotonic() - began
+        assert code == 0, said
+        assert written(place) == whole.made(name)
+        nothing_is_left(place, program.pid)
+        shutil.rmtree(place)
+    print({"command": name} | came)
+    return came
+
+
+def test_a_killed_conversion(tmp_path: Path, whole: Undisturbed) -> None:
+    assert kills(whole, tmp_path, "convert", 2, 5)["kills"] >= 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["aggregate", "convert", "report"])
+def test_a_hundred_kills_of_a_command(tmp_path: Path, whole: Undisturbed, name: str) -> None:
+    assert kills(whole, tmp_path, name, 100, 6)["kills"] >= 100
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no C compiler to build the faults of a machine with")
+    library = tmp_path_factory.mktemp("shim") / "shim.so"
+    source = Path(__file__).with_name("shim.c")
+    built = subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", "-w", "-o", str(library), str(source), "-ldl"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if built.returncode:
+        pytest.skip(f"the faults of a machine cannot be built here: {built.stderr[:200]}")
+    return str(library)
+
+
+def blocks_in(out: Path) -> int:
+    if not (out / FILE).exists():
+        return 0
+    with Journal(out) as journal:
+        return journal.contents.blocks
+
+
+def goes_on(whole: Undisturbed, place: Path, before: int) -> None:
+    """Assert that the next run computes what is missing, and that alone, and leaves nothing."""
+    program = start(place, *whole.command("run", place))
+    code, said = ended(program)
+    assert code == 0, said
+    assert reported(place / "out") == whole.run
+    facts = json.loads((place / "out" / "run.json").read_text())
+    assert facts["blocks"] == {"computed": BLOCKS - before, "reused": before}
+    nothing_is_left(place, program.pid)
+
+
+def fault(whole: Undisturbed, place: Path, shim: str, name: str, kind: str, after: int) -> str:
+    """Let a command work on a machine that fails; return what came of it."""
+    whole.prepare(name, place)
+    of = place / ("out" if name == "run" else "made")
+    environment = {"LD_PRELOAD": shim, "FAULT": kind, "FAULT_UNDER": str(of), "FAULT_AFTER": str(after)}
+    program = start(place, *whole.command(name, place), **environment)
+    with stopped(program):
+        code, said = ended(program)
+    assert "Traceback" not in said, said
+    assert code in (0, 1, 2, 3), said
+    assert code == 0 or said.strip(), "a failure without a word"
+    nothing_is_left(place, program.pid)
+    if kind == "clock":
+        assert code == 0, said
+    if name == "run":
+        goes_on(whole, place, blocks_in(place / "out"))
+    else:
+        code_again, said = ended(start(place, *whole.command(name, place)))
+        assert code_again == 0, said
+        assert written(place) == whole.made(name)
+    return "ended well" if code == 0 else "failed in words"
+
+
+def test_a_disk_that_gets_full(tmp_path: Path, whole: Undisturbed, shim: str) -> None:
+    assert whole.run
+    assert fault(whole, tmp_path, shim, "run", "full", 40) == "failed in words"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["full", "broken", "readonly", "clock"])
+@pytest.mark.parametrize("name", ["run", "aggregate", "convert", "report"])
+def test_machines_that_fail(tmp_path: Path, whole: Undisturbed, shim: str, name: str, kind: str) -> None:
+    rng, came = random.Random(f"{name} {kind}"), Counter[str]()
+    for case in range(1 if kind == "readonly" else 12):
+        after = 0 if kind == "readonly" else rng.choice((0, 1, 2, 5, 10, 30, 100, 200, 300))
+        place = tmp_path / str(case)
+        came[fault(whole, place, shim, name, kind, after)] += 1
+        shutil.rmtree(place)
+    if kind in ("full", "broken", "readonly"):
+        assert came["failed in words"]
+    print({"command": name, "fault": kind} | came)
+
+
+def removed_while_running(whole: Undisturbed, place: Path, wait: float) -> None:
+    program = start(place, *whole.command("run", place))
+    with stopped(program):
+        wait_until(lambda: (place / "out" / FILE).exists() or program.poll() is not None)
+        time.sleep(wait)
+        (place / "out").rename(place / "gone")
+        shutil.rmtree(place / "gone")
+        code, said = ended(program)
+    assert "Traceback" not in said, said
+    assert code in (1, 3), (code, said)
+    assert str(place / "out") in said
+    nothing_is_left(place, program.pid)
+    shutil.rmtree(place / "out", ignore_errors=True)
+    goes_on(whole, place, 0)
+
+
+def two_at_once(whole: Undisturbed, place: Path) -> list[int]:
+    """Start two runs on one folder: each block is computed by one of them, and who is late is told."""
+    both = [start(place, *whole.command("run", place)) for _ in range(2)]
+    answers = [ended(program) for program in both]
+    codes = sorted(code for code, _ in answers)
+    assert codes in ([0, 3], [0, 0]), answers
+    assert all("Traceback" not in said for _, said in answers)
+    assert reported(place / "out") == whole.run
+    for program in both:
+        nothing_is_left(place, program.pid)
+    return codes
+
+
+@pytest.mark.long
+def test_many_folders_that_two_want_and_that_go(tmp_path: Path, whole: Undisturbed) -> None:
+    rng, came = random.Random(3), Counter[str]()
+    for case in range(10):
+        came[str(two_at_once(whole, tmp_path / f"two-{case}"))] += 1
+        removed_while_running(whole, tmp_path / f"gone-{case}", rng.uniform(0, 1.5))
+    print({"two runs": dict(came), "folders removed": 10})
+
+
+def on_a_cluster(whole: Undisturbed, place: Path, disturb: Callable[[object], None], wait: float) -> int:
+    """Run on a cluster that is disturbed meanwhile, and go on here; return the exit code on the cluster."""
+    from dask_cluster import Cluster
+
+    place.mkdir()
+    found = Cluster(place, 2)
+    try:
+        command = whole.command("run", place)[:-2]
+        program = start(place, *command, "--executor", "dask", "--address", found.address)
+        with stopped(program):
+            wait_until(lambda: blocks_in(place / "out") or program.poll() is not None, 120)
+            time.sleep(wait)
+            disturb(found)
+            code, said = ended(program)
+        assert "Traceback" not in said, said
+        nothing_is_left(place, program.pid)
+    finally:
+        found.close()
+    goes_on(whole, place, blocks_in(place / "out"))
+    return code
+
+
+def scheduler_dies(cluster: object) -> None:
+    os.killpg(cluster.scheduler.pid, signal.SIGKILL)  # type: ignore[attr-defined]
+
+
+def worker_dies(cluster: object) -> None:
+    cluster.kill(0)  # type: ignore[attr-defined]
+
+
+@pytest.mark.long
+def test_a_cluster_that_is_killed(tmp_path: Path, whole: Undisturbed) -> None:
+    pytest.importorskip("distributed")
+    rng, came = random.Random(4), Counter[str]()
+    for case in range(20):
+        what = scheduler_dies if case % 2 else worker_dies
+        code = on_a_cluster(whole, tmp_path / str(case), what, rng.uniform(0, 0.5))
+        assert code == 0 or what is scheduler_dies
+        came[f"{what.__name__}, exit code {code}"] += 1
+    print(dict(came))
