@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint pins clean
+.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint pins clean fuzz
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -47,8 +47,12 @@ test: install ## the whole test suite, on all cores, without benchmarks and long
 long: install ## the tests that take minutes
 	$(PYTEST) --benchmark-skip -m long $(ARGS)
 
-faults: install ## kills, damaged folders and damaged files by the thousand: docs/reliability.md (an hour)
+faults: install ## kills, failing machines, damaged folders and files by the thousand: docs/reliability.md (hours)
 	$(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults tests/store/test_damage.py tests/runner/test_left_behind.py $(ARGS)
+
+fuzz: install ## coverage-guided fuzzing of readers, suites and cards by atheris, in build/fuzz (Linux)
+	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/fuzz -r requirements/fuzz.txt
+	PYTHONPATH=build/fuzz $(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults/test_coverage_guided.py $(ARGS)
 
 bench: install ## the benchmarks, timed, one thread
 	$(ONE_THREAD) $(PYTEST) tests/benchmarks plugins/rankbench-rankad/tests/benchmarks --benchmark-only $(ARGS)

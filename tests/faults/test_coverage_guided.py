@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of readers, suites and cards: libFuzzer looks for inputs that reach new lines of rankbench.
 
-It needs atheris (requirements/fuzz.txt), of which there are wheels for Linux alone; without it, it is skipped. The
-inputs begin from every reader's example, every built-in suite and every card.
+It needs atheris (requirements/fuzz.txt), of which there are wheels for Linux alone: `make fuzz` installs it beside the
+environment; elsewhere it is skipped. The inputs begin from every reader's example, every built-in suite and every card.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def fuzz(kind: str, corpus: Path, runs: int) -> None:
 @pytest.mark.parametrize("kind", sorted(RUNS))
 def test_nothing_but_errors_of_ours(tmp_path: Path, kind: str) -> None:
     if importlib.util.find_spec("atheris") is None:
-        pytest.skip("atheris is not installed: pip install --require-hashes -r requirements/fuzz.txt")
+        pytest.skip("atheris is not installed here: make fuzz")
     command = [sys.executable, str(Path(__file__)), kind, str(tmp_path / "corpus"), str(RUNS[kind])]
     ended = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     assert ended.returncode == 0, ended.stderr[-3000:]
