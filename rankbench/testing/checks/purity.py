@@ -44,7 +44,7 @@ def inputs_not_mutated(subject: Subject) -> None:
 
 @conformance_check(*CALLED)
 def works_on_read_only_arrays(subject: Subject) -> None:
-    """Shared arrays are lent read-only: nothing may be written into them, not even for a moment."""
+    """Shared arrays are read-only: nothing may be written into them, not even for a moment."""
     for call in calls(subject):
         arguments = call.make()
         for number, argument in enumerate(arguments, 1):

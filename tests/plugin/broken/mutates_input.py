@@ -1,4 +1,4 @@
-"""It sorts the weights that it was lent."""
+"""It sorts the weights that it was given."""
 
 import numpy as np
 
