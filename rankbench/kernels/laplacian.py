@@ -126,10 +126,10 @@ def summed(values: NDArray[np.float64]) -> float:
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
-@njit(types.bool_(_INDEX), cache=True, nogil=True, inline="always")
-def consecutive(row: NDArray[np.int32]) -> bool:
+@njit(types.bool_(_INDEX, types.int64, types.int64), cache=True, nogil=True, inline="always")
+def consecutive(high: NDArray[np.int32], begin: int, end: int) -> bool:
     """Return whether a sorted row is that of items one after the other, and long enough for that to be of use."""
-    return len(row) >= 8 and row[-1] - row[0] == len(row) - 1
+    return end - begin >= 8 and high[end - 1] - high[begin] == end - begin - 1
 
 
 @njit(
@@ -164,15 +164,23 @@ def conjugate_gradients(
         inverse[i] = ridge
         r[i] = rhs[i]
     for i in range(m):
-        mine = edge[starts[i] : starts[i + 1]]
-        inverse[i] += summed(mine)
-        if consecutive(high[starts[i] : starts[i + 1]]):
-            theirs = inverse[high[starts[i]] :]
+        begin, end = starts[i], starts[i + 1]
+        if consecutive(high, begin, end):
+            mine, theirs = edge[begin:end], inverse[high[begin] :]
+            inverse[i] += summed(mine)
             for k in range(len(mine)):
                 theirs[k] += mine[k]
+        elif end - begin >= 8:
+            inverse[i] += summed(edge[begin:end])
+            for e in range(np.uint64(begin), np.uint64(end)):
+                inverse[np.uint64(high[e])] += edge[e]
         else:
-            for k in range(len(mine)):
-                inverse[np.uint64(high[starts[i] + k])] += mine[k]
+            # Short rows have no slices: they would take longer than the sums.
+            total = 0.0
+            for e in range(np.uint64(begin), np.uint64(end)):
+                total += edge[e]
+                inverse[np.uint64(high[e])] += edge[e]
+            inverse[i] += total
     norm, rho = 0.0, 0.0
     for i in range(m):
         inverse[i] = 1.0 / inverse[i] if inverse[i] > 0.0 else 0.0
@@ -186,17 +194,17 @@ def conjugate_gradients(
         for i in range(m):
             q[i] = ridge * p[i]
         for i in range(m):
-            p_i, row = p[i], slice(starts[i], starts[i + 1])
-            if consecutive(high[row]):
-                weigh, flow = edge[row], flows[: row.stop - row.start]
-                theirs, received = p[high[row.start] :], q[high[row.start] :]
+            p_i, begin, end = p[i], starts[i], starts[i + 1]
+            if consecutive(high, begin, end):
+                weigh, flow = edge[begin:end], flows[: end - begin]
+                theirs, received = p[high[begin] :], q[high[begin] :]
                 for k in range(len(flow)):
                     flow[k] = weigh[k] * (p_i - theirs[k])
                     received[k] -= flow[k]
                 q[i] += summed(flow)
                 continue
             total = 0.0
-            for e in range(np.uint64(row.start), np.uint64(row.stop)):
+            for e in range(np.uint64(begin), np.uint64(end)):
                 j = np.uint64(high[e])
                 one = edge[e] * (p_i - p[j])
                 total += one

@@ -30,29 +30,41 @@ def bradley_terry(
     nan where Newton's method does not come to rest, as with a ridge that is tiny beside the weights.
     """
     k = len(winners)
-    starts, high = np.zeros(m + 1, dtype=np.int64), np.empty(k, dtype=np.int32)
-    # One allocation: samples are small, and each call is some microseconds.
-    of_pairs, of_items = np.empty(4 * k), np.zeros((NEWTON_WORK + 4) * m + k)
+    # A small sample has few items: they alone are fitted, by consecutive numbers in their order. The others score 0.
+    place = np.full(m, -1, dtype=np.int32)
+    for t in range(k):
+        place[winners[t]] = place[losers[t]] = 0
+    items = 0
+    for i in range(m):
+        if place[i] == 0:
+            place[i] = items
+            items += 1
+    # Few allocations: each call is some microseconds.
+    of_index, of_pairs, of_items = np.empty(3 * k, np.int32), np.empty(4 * k), np.zeros((NEWTON_WORK + 5) * items + k)
+    first, second, high = of_index[:k], of_index[k : 2 * k], of_index[2 * k :]
+    for t in range(k):
+        first[t], second[t] = place[winners[t]], place[losers[t]]
+    starts = np.zeros(items + 1, dtype=np.int64)
     forward, backward = of_pairs[:k], of_pairs[k : 2 * k]
-    sum_pairs(winners, losers, weights, starts, high, forward, backward)
-    pairs = starts[m]
-    won, lost, gradient, step = of_items[:m], of_items[m : 2 * m], of_items[2 * m : 3 * m], of_items[3 * m : 4 * m]
+    sum_pairs(first, second, weights, starts, high, forward, backward)
+    pairs = starts[items]
+    won, lost, scores = of_items[:items], of_items[items : 2 * items], of_items[2 * items : 3 * items]
+    gradient, step = of_items[3 * items : 4 * items], of_items[4 * items : 5 * items]
     item_sums(starts, high, forward, backward, won, lost)
     judged, curvature = of_pairs[2 * k : 2 * k + pairs], of_pairs[3 * k : 3 * k + pairs]
     for e in range(pairs):
         judged[e] = forward[e] + backward[e]
     # With a ridge every component's scores sum to zero by themselves: one scale is enough for them, and one for the
-    # items without judgments, whose scores stay exactly 0.
-    scale, sizes = np.zeros(m, dtype=np.int32), np.zeros(2)
-    for i in range(m):
-        out[i] = 0.0
+    # items whose judgments weigh nothing, whose scores stay exactly 0.
+    scale, sizes = np.zeros(items, dtype=np.int32), np.zeros(2)
+    for i in range(items):
         scale[i] = won[i] + lost[i] == 0.0
         sizes[scale[i]] += 1.0
     sizes[1] = max(1.0, sizes[1])
     status, _, _ = newton(
-        starts, high[:pairs], judged, won, lost, params[0], scale, sizes, 10 * m, _TOLERANCE, False, out, gradient,
-        curvature, step, of_items[4 * m :],
+        starts, high[:pairs], judged, won, lost, params[0], scale, sizes, 10 * m, _TOLERANCE, False, scores, gradient,
+        curvature, step, of_items[5 * items :],
     )  # fmt: skip
-    if status != AT_MAXIMUM:
-        # Where it stopped may be anywhere.
-        out[:] = np.nan
+    # Where it stopped may be anywhere.
+    for i in range(m):
+        out[i] = np.nan if status != AT_MAXIMUM else scores[place[i]] if place[i] >= 0 else 0.0

@@ -102,10 +102,10 @@ def gradient_and_curvature(
         # One power an item instead of one a pair.
         power, parts = np.exp(scores), np.empty(m)
         for i in range(m):
-            p_i, row = power[i], slice(starts[i], starts[i + 1])
-            if consecutive(high[row]):
-                n, bend, part = judged[row], curvature[row], parts[: row.stop - row.start]
-                theirs, slope = power[high[row.start] :], gradient[high[row.start] :]
+            p_i, begin, end = power[i], starts[i], starts[i + 1]
+            if consecutive(high, begin, end):
+                n, bend, part = judged[begin:end], curvature[begin:end], parts[: end - begin]
+                theirs, slope = power[high[begin] :], gradient[high[begin] :]
                 for k in range(len(part)):
                     inverse = 1.0 / (p_i + theirs[k])
                     share = n[k] * inverse
@@ -115,7 +115,7 @@ def gradient_and_curvature(
                 gradient[i] += summed(part)
                 continue
             mine = 0.0
-            for e in range(np.uint64(row.start), np.uint64(row.stop)):
+            for e in range(np.uint64(begin), np.uint64(end)):
                 j = np.uint64(high[e])
                 inverse = 1.0 / (p_i + power[j])
                 share = judged[e] * inverse
