@@ -7,9 +7,9 @@ surrogate (28), whose targets are ``G(s_j) / Z(s)``.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,19 @@ from pydantic import AfterValidator
 
 from rankbench.component import Order
 
-__all__ = ["Cutoff", "DiscountName", "GainName", "discounts", "exact_discounts", "exact_gains", "gains", "ideal"]
+__all__ = [
+    "DISCOUNTS",
+    "GAINS",
+    "Cutoff",
+    "DiscountName",
+    "GainName",
+    "discounts",
+    "exact_discounts",
+    "exact_gains",
+    "gains",
+    "ideal",
+    "power_of_two",
+]
 
 GainName: TypeAlias = Literal["exp2", "identity", "exp"]
 """G(s): ``2^s - 1``, ``s`` or ``e^s``."""
@@ -45,6 +57,46 @@ Cutoff: TypeAlias = Annotated[Order, AfterValidator(_cutoff)]
 """Last position that counts; ``inf``: all of them."""
 
 
+def power_of_two(x: Any) -> Any:
+    """Return 2^x; the compiled form looks it up for integers, which grades are."""
+    return np.exp2(x)
+
+
+# Formulas of one number or of arrays: compiled forms are made of them, see `rankbench.kernels.formulas`.
+
+
+def _exp2(score: Any, shift: float, unit: float) -> Any:
+    return power_of_two(score - shift) - unit
+
+
+def _identity(score: Any, shift: float, unit: float) -> Any:
+    return score * unit
+
+
+def _exp(score: Any, shift: float, unit: float) -> Any:
+    return np.exp(score - shift)
+
+
+GAINS: dict[GainName, Callable[[Any, float, float], Any]] = {"exp2": _exp2, "identity": _identity, "exp": _exp}
+"""``G(score)`` times unit = 2^-shift (for exp times e^-shift; for identity unit alone counts)."""
+
+
+def _log(position: Any) -> Any:
+    return 1.0 / np.log1p(position)
+
+
+def _log2(position: Any) -> Any:
+    return 1.0 / np.log2(1.0 + position)
+
+
+def _reciprocal(position: Any) -> Any:
+    return 1.0 / position
+
+
+DISCOUNTS: dict[DiscountName, Callable[[Any], Any]] = {"log": _log, "log2": _log2, "reciprocal": _reciprocal}
+"""``1 / F(j)`` at position j = 1, 2, ..."""
+
+
 def gains(name: GainName, scores: NDArray[np.float64], scaled: bool = True) -> NDArray[np.float64]:
     """Return ``c G(s)`` with a c > 0 of this score vector's own, shape (m,).
 
@@ -57,30 +109,21 @@ def gains(name: GainName, scores: NDArray[np.float64], scaled: bool = True) -> N
     scores : ndarray of float64, shape (m,)
         Finite.
     """
-    if not scaled:
-        if name == "identity":
-            return scores.copy()
-        with np.errstate(over="ignore"):
-            raised: NDArray[np.float64] = np.exp(scores) if name == "exp" else np.exp2(scores) - 1.0
-        return raised
-    if name == "identity":
-        return scores * (1.0 if np.abs(scores).max(initial=0.0) < SAFE_SCORE else 2.0**-64)
-    shift = max(0.0, float(scores.max(initial=0.0)) - SAFE_EXPONENT)
-    if name == "exp":
-        return np.exp(scores - shift)
-    power: NDArray[np.float64] = np.exp2(scores - shift)
-    return power - math.pow(2.0, -shift)
+    shift, unit = 0.0, 1.0
+    if scaled and name == "identity":
+        unit = 1.0 if np.abs(scores).max(initial=0.0) < SAFE_SCORE else 2.0**-64
+    elif scaled:
+        shift = max(0.0, float(scores.max(initial=0.0)) - SAFE_EXPONENT)
+        unit = math.pow(2.0, -shift)
+    with np.errstate(over="ignore"):
+        gained: NDArray[np.float64] = GAINS[name](scores, shift, unit)
+    return gained
 
 
 def discounts(name: DiscountName, m: int, cutoff: float = math.inf) -> NDArray[np.float64]:
     """Return ``1 / F(j)`` for positions j = 1..m, zero after `cutoff`, shape (m,)."""
     j = np.arange(1.0, m + 1.0)
-    if name == "log":
-        factor: NDArray[np.float64] = 1.0 / np.log1p(j)
-    elif name == "log2":
-        factor = 1.0 / np.log2(1.0 + j)
-    else:
-        factor = 1.0 / j
+    factor: NDArray[np.float64] = DISCOUNTS[name](j)
     factor[j > cutoff] = 0.0
     return factor
 

@@ -5,17 +5,36 @@ The losses (16) and the order-preserving surrogate for them share it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SatisfactionName", "exact_satisfaction", "satisfaction"]
+from rankbench.discounts import power_of_two
+
+__all__ = ["SATISFACTIONS", "SatisfactionName", "exact_satisfaction", "satisfaction"]
 
 SatisfactionName: TypeAlias = Literal["exp2", "logistic"]
 """G(s): ``(2^s - 1) / 2^top``, held within [0, 1], or ``1 / (1 + e^-s)``."""
+
+
+# Formulas of one number or of arrays: compiled forms are made of them, see `rankbench.kernels.formulas`.
+
+
+def _exp2(score: Any, top: float) -> Any:
+    raised = power_of_two(np.minimum(score, top + 1.0) - top) - power_of_two(-top)
+    return np.minimum(np.maximum(raised, 0.0), 1.0)
+
+
+def _logistic(score: Any, top: float) -> Any:
+    e = np.exp(-np.abs(score))
+    return ((score > 0.0) + e * (score <= 0.0)) / (1.0 + e)
+
+
+SATISFACTIONS: dict[SatisfactionName, Callable[[Any, float], Any]] = {"exp2": _exp2, "logistic": _logistic}
+"""G(score), the largest grade given, which `logistic` has no use for."""
 
 
 def satisfaction(name: SatisfactionName, scores: NDArray[np.float64], top: float) -> NDArray[np.float64]:
@@ -28,12 +47,8 @@ def satisfaction(name: SatisfactionName, scores: NDArray[np.float64], top: float
     top : float
         Largest grade, which satisfies with probability ``1 - 2^-top``; of ``exp2`` only.
     """
-    if name == "logistic":
-        e = np.exp(-np.abs(scores))
-        chance: NDArray[np.float64] = np.where(scores > 0, 1.0, e) / (1.0 + e)
-        return chance
-    held: NDArray[np.float64] = np.clip(np.exp2(np.minimum(scores, top + 1.0) - top) - np.exp2(-top), 0.0, 1.0)
-    return held
+    chance: NDArray[np.float64] = SATISFACTIONS[name](scores, top)
+    return chance
 
 
 def exact_satisfaction(name: SatisfactionName, scores: Sequence[Fraction], top: float) -> list[Fraction] | None:

@@ -20,12 +20,17 @@ from numpy.typing import NDArray
 
 from rankbench.kernels.signatures import PHI
 
-__all__ = ["Formula", "elementwise", "looped"]
+__all__ = ["Formula", "elementwise", "jitable", "looped"]
 
 Formula = Callable[..., Any]
 """A scalar formula."""
 
-_jitable = cache(register_jitable)
+
+@cache
+def jitable(formula: Formula) -> Formula:
+    """Return a formula as it is; compiled functions may call it from now on."""
+    register_jitable(formula)
+    return formula
 
 
 def looped(loop: Formula, signature: Any, **formulas: Formula) -> Any:
@@ -43,7 +48,7 @@ def looped(loop: Formula, signature: Any, **formulas: Formula) -> Any:
     of = next(iter(formulas.values())).__code__
     name = "_".join([loop.__name__, *(formula.__qualname__ for formula in formulas.values())])
     code = loop.__code__.replace(co_filename=of.co_filename, co_firstlineno=of.co_firstlineno, co_name=name)
-    names = loop.__globals__ | {name: _jitable(formula) for name, formula in formulas.items()}
+    names = loop.__globals__ | {name: jitable(formula) for name, formula in formulas.items()}
     made = FunctionType(code, names, name)
     made.__qualname__ = name
     return njit(signature, cache=True, nogil=True)(made)

@@ -7,15 +7,27 @@ table ends at the cutoff or after `TABLE` positions, and what lies beyond is com
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit, types
+from numba.extending import overload
 from numpy.typing import NDArray
 
-from rankbench.discounts import SAFE_EXPONENT, TINY, DiscountName, GainName, discounts
+from rankbench.discounts import (
+    DISCOUNTS,
+    GAINS,
+    SAFE_EXPONENT,
+    TINY,
+    DiscountName,
+    GainName,
+    discounts,
+    power_of_two,
+)
+from rankbench.kernels.formulas import jitable
 from rankbench.kernels.sorting import padding, sort_descending
 
-__all__ = ["discount", "gain_at", "gain_params", "gains_and_ideal", "power_of_two"]
+__all__ = ["discount", "gain_at", "gain_params", "gains_and_ideal"]
 
 Vector = types.float64[::1]
 
@@ -44,6 +56,9 @@ def gain_params(gain: GainName, discount: DiscountName | None, cutoff: float = m
     return np.concatenate([[GAIN_CODES[gain], code, cutoff, length], table])
 
 
+_log, _log2, _reciprocal = (jitable(DISCOUNTS[name]) for name in ("log", "log2", "reciprocal"))
+
+
 @njit(types.float64(Vector, types.int64), cache=True, nogil=True)
 def discount(params: NDArray[np.float64], position: int) -> float:
     """Return 1 / F(position + 1), zero after the cutoff; `position` counts from 0."""
@@ -53,30 +68,41 @@ def discount(params: NDArray[np.float64], position: int) -> float:
         return 0.0
     code = int(params[1])
     if code == LOG:
-        return 1.0 / math.log1p(position + 1.0)
+        return float(_log(position + 1.0))
     if code == LOG2:
-        return 1.0 / math.log2(position + 2.0)
+        return float(_log2(position + 1.0))
     if code == RECIPROCAL:
-        return 1.0 / (position + 1.0)
+        return float(_reciprocal(position + 1.0))
     return 1.0
 
 
 @njit(types.float64(types.float64), cache=True, nogil=True)
-def power_of_two(x: float) -> float:
+def _power_of_two(x: float) -> float:
     """Return 2^x; exactly, and sooner than by `exp2`, for the integers that grades are."""
     if -LARGEST_POWER <= x <= LARGEST_POWER and x == math.floor(x):
         return float(POWERS[int(x) + LARGEST_POWER])
     return float(np.exp2(x))
 
 
+@overload(power_of_two)
+def _looked_up(x: Any) -> Any:
+    def implementation(x: Any) -> Any:
+        return _power_of_two(x)
+
+    return implementation
+
+
+_exp2, _identity, _exp = (jitable(GAINS[name]) for name in ("exp2", "identity", "exp"))
+
+
 @njit(types.float64(types.float64, types.float64, types.float64, types.int64), cache=True, nogil=True)
 def gain_at(score: float, shift: float, unit: float, code: int) -> float:
     """Return ``G(score)`` times `unit` = 2^-shift (for exp times e^-shift)."""
     if code == EXP2:
-        return power_of_two(score - shift) - unit
+        return float(_exp2(score, shift, unit))
     if code == EXP:
-        return math.exp(score - shift)
-    return score * unit
+        return float(_exp(score, shift, unit))
+    return float(_identity(score, shift, unit))
 
 
 @njit(types.float64(Vector, types.int64, types.int64, Vector), cache=True, nogil=True)

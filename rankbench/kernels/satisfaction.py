@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import math
-
 from numba import njit, types
 
-from rankbench.kernels.gains import power_of_two
-from rankbench.satisfaction import SatisfactionName
+from rankbench.kernels import gains  # noqa: F401  # with the compiled power of two
+from rankbench.kernels.formulas import jitable
+from rankbench.satisfaction import SATISFACTIONS, SatisfactionName
 
 __all__ = ["SATISFACTION_CODES", "satisfied"]
 
 EXP2, LOGISTIC = 0, 1
 SATISFACTION_CODES: dict[SatisfactionName, int] = {"exp2": EXP2, "logistic": LOGISTIC}
 
+_exp2, _logistic = jitable(SATISFACTIONS["exp2"]), jitable(SATISFACTIONS["logistic"])
+
 
 @njit(types.float64(types.float64, types.float64, types.float64), cache=True, nogil=True)
 def satisfied(score: float, code: float, top: float) -> float:
     """Return G(score) in [0, 1]."""
-    if int(code) == LOGISTIC:
-        e = math.exp(-abs(score))
-        return (1.0 if score > 0.0 else e) / (1.0 + e)
-    return min(max(power_of_two(min(score, top + 1.0) - top) - power_of_two(-top), 0.0), 1.0)
+    return float(_logistic(score, top) if int(code) == LOGISTIC else _exp2(score, top))

@@ -93,11 +93,11 @@ class GroupedVotes:
 
     def parts(self, cut: Cut) -> list[PartSums]:
         """Return the sums of every part of a cut, the one that is tested on last."""
-        from rankbench.protocols.kernels.folds import count_up, sum_parts
+        from rankbench.protocols.kernels.folds import sum_parts
 
         shape = (cut.tested + 1, 3 * len(self.pairs))
         numbers = np.zeros(shape)
-        count_up(self.starts, self.slot, self.count, cut.part, numbers)
+        sum_parts(self.starts, self.slot, self.count, cut.part, numbers)
         weights = numbers
         if len(self.weight):
             weights = np.zeros(shape)

@@ -101,3 +101,19 @@ def test_scores_of_a_hard_sample_are_right_or_none(m, ridge):
     sample = np.concatenate([low, low + 1]), np.concatenate([low + 1, low]), weights, m
     scores = compiled(BradleyTerry(ridge=ridge), *sample)
     assert np.isnan(scores).all() or np.abs(gradient(scores, ridge, *sample)).max() <= 1e-13 * weights.sum()
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9), st.floats(0.1, 3)), min_size=1, max_size=25))
+@settings(deadline=None)
+def test_items_that_nobody_judged_cost_nothing_and_change_no_bit(drawn):
+    """A sample of few items among many is fitted as if there were no others, which score 0."""
+    few = np.array([i for i, _, _ in drawn], np.int32)
+    other = np.array([(i + step) % 10 for i, step, _ in drawn], np.int32)
+    weights, kernel = np.array([w for _, _, w in drawn]), BradleyTerry().kernel()
+    there = np.unique([few, other])
+    alone, among = np.full(len(there), np.nan), np.full(3000, np.nan)
+    compact = [np.searchsorted(there, side).astype(np.int32) for side in (few, other)]
+    kernel.function(*compact, weights, len(there), kernel.params, np.zeros(0), alone)
+    kernel.function(few * 300, other * 300, weights, 3000, kernel.params, np.zeros(0), among)
+    np.testing.assert_array_equal(among[there * 300], alone)
+    assert not np.delete(among, there * 300).any()

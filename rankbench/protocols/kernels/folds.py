@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["assign_folds", "count_up", "sum_parts"]
+__all__ = ["assign_folds", "sum_parts"]
 
 _NUMBERS = types.Array(types.int64, 1, "C", readonly=True)
 _INDEX = types.Array(types.int32, 1, "C", readonly=True)
@@ -45,36 +45,20 @@ def assign_folds(
 
 
 @njit(
-    [types.void(_NUMBERS, _INDEX, counts, _PARTS, types.float64[:, ::1]) for counts in (_BYTES, _INDEX)],
+    [types.void(_NUMBERS, _INDEX, of, _PARTS, types.float64[:, ::1]) for of in (_BYTES, _INDEX, _FLOATS)],
     cache=True,
     nogil=True,
 )
-def count_up(
-    starts: NDArray[np.int64],
-    slot: NDArray[np.int32],
-    count: NDArray[np.integer],
-    part: NDArray[np.int8],
-    sums: NDArray[np.float64],
-) -> None:
-    """Add the counts of each group to the sums of its part; those of part -1 to none."""
-    for group in range(len(part)):
-        to = part[group]
-        if to >= 0:
-            for row in range(starts[group], starts[group + 1]):
-                sums[to, slot[row]] += count[row]
-
-
-@njit(types.void(_NUMBERS, _INDEX, _FLOATS, _PARTS, types.float64[:, ::1]), cache=True, nogil=True)
 def sum_parts(
     starts: NDArray[np.int64],
     slot: NDArray[np.int32],
-    weight: NDArray[np.float64],
+    values: NDArray[np.integer] | NDArray[np.float64],
     part: NDArray[np.int8],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add the weights of each group to the sums of its part; those of part -1 to none."""
+    """Add the counts or weights of each group to the sums of its part; those of part -1 to none."""
     for group in range(len(part)):
         to = part[group]
         if to >= 0:
             for row in range(starts[group], starts[group + 1]):
-                sums[to, slot[row]] += weight[row]
+                sums[to, slot[row]] += values[row]

@@ -13,6 +13,8 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
+from rankbench.kernels.formulas import looped
+
 __all__ = ["davidson", "logistic", "middle", "probit"]
 
 _FLOATS = types.Array(types.float64, 1, "C", readonly=True)
@@ -23,36 +25,6 @@ _ROOT = math.sqrt(0.5)
 _DENSITY = 1 / math.sqrt(2 * math.pi)
 _FAR = 30.0
 """Beyond, tails of Phi come from their asymptotic series: its first term that is left out is below 1e-11 of them."""
-
-
-@njit(types.void(_FLOATS, _FLOATS, _FLOATS, types.float64, types.boolean, _OUT), cache=True, nogil=True)
-def logistic(
-    margins: NDArray[np.float64],
-    won: NDArray[np.float64],
-    lost: NDArray[np.float64],
-    b: float,
-    valued: bool,
-    out: NDArray[np.float64],
-) -> None:
-    """Add to `out` the slope and the curvature in b of the sum of -log P, and its value if `valued`."""
-    for begin in range(0, len(margins), _BLOCK):
-        slope, curvature, value = 0.0, 0.0, 0.0
-        for e in range(begin, min(begin + _BLOCK, len(margins))):
-            d = abs(margins[e])
-            # Votes that go the way of the margin, and the others.
-            along, against = (won[e], lost[e]) if margins[e] >= 0 else (lost[e], won[e])
-            x = b * d
-            small = math.exp(-x)
-            more, less = 1 / (1 + small), small / (1 + small)
-            slope += d * (against * more - along * less)
-            root = d * math.sqrt(more * less)
-            curvature += (along + against) * root * root
-            if valued:
-                tail = math.log1p(small)
-                value += along * tail + against * (tail + x)
-        out[0] += slope
-        out[1] += curvature
-        out[2] += value
 
 
 @njit("UniTuple(float64, 3)(float64)", cache=True, nogil=True)
@@ -66,8 +38,31 @@ def normal_tails(x: float) -> tuple[float, float, float]:
     return 0.0, density, x / (1 - u * (1 - 3 * u * (1 - 5 * u * (1 - 7 * u))))
 
 
-@njit(types.void(_FLOATS, _FLOATS, _FLOATS, types.float64, types.boolean, _OUT), cache=True, nogil=True)
-def probit(
+def _of_logistic(along: float, against: float, d: float, x: float, valued: bool) -> tuple[float, float, float, float]:
+    """Return slope and curvature in b of the votes on one pair, and their loss as two summands; x = b d, d >= 0."""
+    small = math.exp(-x)
+    more, less = 1 / (1 + small), small / (1 + small)
+    slope, root = d * (against * more - along * less), d * math.sqrt(more * less)
+    if not valued:
+        return slope, (along + against) * root * root, 0.0, 0.0
+    tail = math.log1p(small)
+    return slope, (along + against) * root * root, along * tail + against * (tail + x), 0.0
+
+
+def _of_probit(along: float, against: float, d: float, x: float, valued: bool) -> tuple[float, float, float, float]:
+    """Return what `_of_logistic` does."""
+    tail, near, far = normal_tails(x)
+    slope = d * (against * far - along * near)
+    root = d * math.sqrt(along * near * (near + x) + against * max(far * (far - x), 0.0))
+    if not valued:
+        return slope, root * root, 0.0, 0.0
+    loss = 0.0
+    if against > 0:
+        loss = against * (math.log(tail) if x < _FAR else math.log(_DENSITY / far) - 0.5 * x * x)
+    return slope, root * root, -(along * math.log1p(-tail)), -loss
+
+
+def _summed(
     margins: NDArray[np.float64],
     won: NDArray[np.float64],
     lost: NDArray[np.float64],
@@ -82,18 +77,19 @@ def probit(
             d = abs(margins[e])
             # Votes that go the way of the margin, and the others.
             along, against = (won[e], lost[e]) if margins[e] >= 0 else (lost[e], won[e])
-            x = b * d
-            tail, near, far = normal_tails(x)
-            slope += d * (against * far - along * near)
-            root = d * math.sqrt(along * near * (near + x) + against * max(far * (far - x), 0.0))
-            curvature += root * root
-            if valued:
-                value -= along * math.log1p(-tail)
-                if against > 0:
-                    value -= against * (math.log(tail) if x < _FAR else math.log(_DENSITY / far) - 0.5 * x * x)
+            found = of(along, against, d, b * d, valued)  # type: ignore[name-defined]  # noqa: F821
+            slope += found[0]
+            curvature += found[1]
+            value += found[2]
+            value += found[3]
         out[0] += slope
         out[1] += curvature
         out[2] += value
+
+
+_LOSS = types.void(_FLOATS, _FLOATS, _FLOATS, types.float64, types.boolean, _OUT)
+
+logistic, probit = (looped(_summed, _LOSS, of=link) for link in (_of_logistic, _of_probit))
 
 
 @njit(types.void(_FLOATS, _FLOATS, _FLOATS, _FLOATS, types.float64, types.float64, _OUT), cache=True, nogil=True)
