@@ -92,8 +92,7 @@ class OrderPreservingFamily(ScoreSurrogate):
         from rankbench.kernels.signatures import Kernel
         from rankbench.surrogates.kernels.order_preserving import value_and_gradient
 
-        formula = PHIS[self.phi].formula
-        return Kernel(value_and_gradient(formula.phi, formula.dphi))
+        return Kernel(value_and_gradient(PHIS[self.phi].formula))
 
 
 class OrderPreserving(OrderPreservingFamily, GainShares):

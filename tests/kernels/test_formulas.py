@@ -86,7 +86,7 @@ def test_a_formula_is_compiled_once():
 def test_value_and_gradient_of_a_sum_over_pairs_are_made_of_phi_and_dphi(alpha, data):
     m = len(alpha)
     weights = data.draw(st.lists(st.sampled_from([0.0, 0.5, 3.0]), min_size=m, max_size=m))
-    kernel, gradient = value_and_gradient(smoothed, smoothed_slope), np.full(m, np.nan)
+    kernel, gradient = value_and_gradient(Smoothed.formula), np.full(m, np.nan)
     value = kernel(np.array(alpha), np.array(weights), np.zeros(0), gradient)
     pairs = [(j, i) for j in range(m) for i in range(m)]
     assert value == pytest.approx(math.fsum(weights[j] * float(huber(alpha[j] - alpha[i])) for j, i in pairs))

@@ -9,9 +9,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from rankbench.kernels.formulas import Formula, looped
+from rankbench.kernels.formulas import looped
 from rankbench.kernels.satisfaction import satisfied
 from rankbench.kernels.signatures import GRADIENT, TARGET
+from rankbench.surrogates.phi import PhiFormula
 
 __all__ = ["satisfaction_target", "value_and_gradient"]
 
@@ -29,9 +30,9 @@ def satisfaction_target(
 
 
 @cache
-def value_and_gradient(phi: Formula, dphi: Formula) -> Any:
-    """Return the kernel (`GRADIENT`) of ``sum_j w_j sum_l phi(alpha_j - alpha_l)``, phi and its derivative given."""
-    return looped(_pushes, GRADIENT, phi=phi, dphi=dphi)
+def value_and_gradient(formula: PhiFormula) -> Any:
+    """Return the kernel (`GRADIENT`) of ``sum_j w_j sum_l phi(alpha_j - alpha_l)``."""
+    return looped(_pushes, GRADIENT, phi=formula.phi, dphi=formula.dphi)
 
 
 def _pushes(
