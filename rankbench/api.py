@@ -271,9 +271,7 @@ def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:
 def _missing(store: Store, tasks: Sequence[BlockTask]) -> list[BlockTask]:
     """Return the tasks with the cells that have no answer yet."""
     known = store.known(cell for task in tasks for cell in task.cells)
-    left = [
-        replace(task, cells={cell: spec for cell, spec in task.cells.items() if cell not in known}) for task in tasks
-    ]
+    left = [replace(task, cells={cell: one for cell, one in task.cells.items() if cell not in known}) for task in tasks]
     return [task for task in left if task.cells]
 
 

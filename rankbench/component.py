@@ -249,7 +249,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def build(cls: type[C], text: str | Spec) -> list[C]:
-    """Return the grid of components that `text` describes, one for each point."""
-    spec = parse(text) if isinstance(text, str) else text
+def build(cls: type[C], spec: Spec) -> list[C]:
+    """Return the grid of components that `spec` describes, one for each point."""
     return [cls.from_spec(point) for point in expand(spec)]

@@ -150,7 +150,7 @@ def test_packages_are_those_of_all_components_within() -> None:
 
 
 def test_a_grid_builds_every_point() -> None:
-    grid = build(ERM, "erm:k=[1,10,inf],lambda=[0,1]")
+    grid = build(ERM, parse("erm:k=[1,10,inf],lambda=[0,1]"))
     assert [(c.k, c.l2) for c in grid] == [(k, l2) for k in (1, 10, math.inf) for l2 in (0, 1)]
 
 

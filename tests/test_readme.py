@@ -103,16 +103,18 @@ def shown_contenders() -> list[tuple[str, str]]:
 def test_contenders_that_are_shown_can_be_made(document: str, spec: str) -> None:
     from rankbench.component import build
     from rankbench.methods.erm.erm import ERM
+    from rankbench.spec import parse
 
-    assert build(ERM, spec)
+    assert build(ERM, parse(spec))
 
 
 def test_the_contender_in_the_readme_is_valid() -> None:
     from rankbench.component import build
     from rankbench.methods.erm.erm import ERM
+    from rankbench.spec import parse
 
     (line,) = commands_of_contender()
-    assert len(build(ERM, line)) == 4
+    assert len(build(ERM, parse(line))) == 4
 
 
 def commands_of_contender() -> list[str]:

@@ -136,7 +136,7 @@ class Threads(Protocol):
         return [CellResult("a", "done", "", math.nan, {("threads", "design"): found})]
 
 prepared = Threads().prepare(None, 1)
-task = BlockTask(BlockKey("threads", "", 0, 0, 1), 0, ("threads",), {"a": "x"})
+task = BlockTask(BlockKey("threads", "", 0, 0, 1), 0, ("threads",), {})
 blocks = [run_block(prepared, task).cells[0].losses["threads", "design"][0] for _ in range(2)]
 own = [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
 print(json.dumps([blocks, own, os.environ["OMP_NUM_THREADS"]]))

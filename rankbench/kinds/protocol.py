@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from rankbench.component import Component
 from rankbench.errors import PluginError
 from rankbench.kinds.cell import BlockKey, CellResult, Direction, Layout, Split
+from rankbench.kinds.contender import Contender
 from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.loss import Loss
 from rankbench.kinds.metric import BUDGET, COLUMN_FACTS, Budget, Fact, Metric
 
 __all__ = ["BlockTask", "Prepared", "Protocol", "pack"]
@@ -33,17 +35,20 @@ class BlockTask:
     key : BlockKey
     source : int
         Index of the `Prepared` that the block is drawn from.
-    losses : tuple of str
-        Canonical specs of losses, or names of the protocol's own metrics.
-    cells : dict of cell id to canonical spec
-        Of components of the kind `Protocol.contender`; lists in it are choices that the
-        protocol makes on validation data.
+    metrics : tuple of str
+        What every contender is to be judged by: names of the protocol's own metrics, or the specs of `losses`.
+    cells : dict of cell id to Contender
+        Of the kind `Protocol.contender`; more than one point are choices that the protocol makes on
+        validation data.
+    losses : tuple of Loss
+        The loss components that `metrics` name; none where the protocol has metrics of its own.
     """
 
     key: BlockKey
     source: int
-    losses: tuple[str, ...]
-    cells: dict[str, str]
+    metrics: tuple[str, ...]
+    cells: dict[str, Contender]
+    losses: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

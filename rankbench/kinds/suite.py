@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    PlainSerializer,
+    PlainValidator,
+    model_validator,
+)
 
+from rankbench.errors import SpecError
+from rankbench.spec import Spec, parse
 from rankbench.typed import Typed
 
 __all__ = ["Claim", "ContenderEntry", "Contrast", "Experiment", "Figure", "Panel", "Suite"]
@@ -29,6 +39,22 @@ Counts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_disti
 Margin = Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)]
 
 
+def _read(value: object) -> object:
+    if not isinstance(value, str | Spec):
+        raise ValueError("must be a text in the contender grammar")
+    try:
+        return parse(value) if isinstance(value, str) else value
+    except SpecError as error:
+        raise ValueError(str(error)) from error
+
+
+Written = Annotated[
+    Spec,
+    GetPydanticSchema(lambda _, schema: schema(Annotated[Any, PlainValidator(_read), PlainSerializer(str)])),
+]
+"""A text in the contender grammar: read where the suite's file, or a run's record of it, is."""
+
+
 class _Strict(Typed):
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -38,8 +64,8 @@ class ContenderEntry(_Strict):
 
     Attributes
     ----------
-    use : str
-        A method in the contender grammar.
+    use : Spec
+        Who competes; in a file, a text in the contender grammar.
     label : str
         Name on the leaderboard; ``{k}``, ``{lambda}`` are replaced by the point's
         parameters. Empty: the canonical spec. At most 200 characters.
@@ -50,7 +76,7 @@ class ContenderEntry(_Strict):
         that does so.
     """
 
-    use: str
+    use: Written
     label: str = Field(default="", max_length=200)
     n: Counts | None = None
     tune: bool = False

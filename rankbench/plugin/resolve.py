@@ -1,13 +1,35 @@
-"""Component-valued parameters: a name or spec inside a spec becomes a component."""
+"""From specs to components: those that compete, and those in the parameters of another one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pydantic import BeforeValidator
 
-from rankbench.component import Component
+from rankbench.component import Component, build
+from rankbench.kinds.contender import Contender
 from rankbench.spec import Spec
 
-__all__ = ["reference"]
+__all__ = ["contender", "reference"]
+
+
+def contender(base: Callable[..., Component], spec: Spec) -> Contender:
+    """Return who a spec says competes, a grid with all its points.
+
+    Parameters
+    ----------
+    base : type
+        What contenders are, as of `rankbench.get`: the base class of their kind.
+    spec : Spec
+
+    Raises
+    ------
+    SpecError
+        An unknown component or parameter, or a value that does not fit.
+    """
+    from rankbench.plugin.manager import component_class
+
+    return Contender(str(spec), tuple(build(component_class(base, spec.name), spec)))
 
 
 def reference(base: type[Component]) -> BeforeValidator:

@@ -21,7 +21,6 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Comparisons, Orders
 from rankbench.kinds.structures import structure_of
-from rankbench.plugin import manager
 from rankbench.protocols.agreement import misordered, regret, rmse
 from rankbench.protocols.isolation import disposable_judgments, is_ours
 from rankbench.protocols.ownership import own_cells
@@ -104,8 +103,8 @@ class AggregationTrial(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the judgments of all populations, aggregate them by every contender, measure."""
-        contenders = {cell: manager.get(Aggregator, spec) for cell, spec in task.cells.items()}
-        losses = {cell: {metric: np.zeros(self.populations) for metric in task.losses} for cell in contenders}
+        contenders = {cell: found.component(Aggregator) for cell, found in task.cells.items()}
+        losses = {cell: {metric: np.zeros(self.populations) for metric in task.metrics} for cell in contenders}
         wrong: dict[str, CellResult] = {}
         for p in range(self.populations):
             judged = self._draw(prepared, task, p)
@@ -113,7 +112,7 @@ class AggregationTrial(Protocol):
             for cell, aggregator in contenders.items():
                 if cell in wrong:
                     continue
-                outcome = guarded(partial(self._measures, prepared, p, aggregator, judged, pairs, task.losses))
+                outcome = guarded(partial(self._measures, prepared, p, aggregator, judged, pairs, task.metrics))
                 if isinstance(outcome, Exception):
                     wrong[cell] = failed(cell, outcome)
                     continue
@@ -130,14 +129,12 @@ class AggregationTrial(Protocol):
         self,
         prepared: Prepared,
         p: int,
-        aggregator: Component,
+        aggregator: Aggregator,
         judged: Comparisons | Orders,
         pairs: Comparisons,
         metrics: tuple[str, ...],
     ) -> dict[str, float]:
         """Return a contender's metrics on one population."""
-        if not isinstance(aggregator, Aggregator):
-            raise SpecError(f"{aggregator!s} is not an aggregator")
         ours = is_ours(aggregator)
         if aggregator.judgments == "orders" and isinstance(judged, Orders):
             structure = aggregator.from_orders(judged if ours else disposable_judgments(judged), self.items)
@@ -197,7 +194,7 @@ class AggregationTrial(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block on one population, without foreign contenders: they could take the process down."""
-        cells = own_cells(task, self.contender)
+        cells = own_cells(task)
         if not cells:
             return None
         small = self.model_copy(update={"populations": 1})

@@ -18,17 +18,16 @@ from rankbench.data.tables.items.load import load_dataset, usable
 from rankbench.data.transforms import apply
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.cell import CellResult, Split
+from rankbench.kinds.contender import Contender
 from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.loss import Loss
-from rankbench.kinds.method import Block
+from rankbench.kinds.method import Block, Method
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm.erm import ERM
-from rankbench.plugin import manager
-from rankbench.protocols.ownership import own_cells, trusted
+from rankbench.protocols.isolation import is_ours
+from rankbench.protocols.ownership import own_cells
 from rankbench.seeds import block_entropy, draw_entropy
-from rankbench.spec import Spec, parse
 
 __all__ = ["BTL"]
 
@@ -98,7 +97,7 @@ class BTL(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the block's comparisons, fit every contender, judge each by every loss."""
-        from rankbench.protocols.judging import answer, fit, judge, method_of
+        from rankbench.protocols.judging import answer, fit, judge
 
         key = task.key
         queries = {split: _queries(prepared, split) for split in self.splits}
@@ -106,10 +105,11 @@ class BTL(Protocol):
         judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
         entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
         block = Block(design, prefix(judgments, key.n), key.n, key.repetition, entropy)
-        outcomes = fit(block, {cell: method_of(spec) for cell, spec in task.cells.items()})
-        losses = [manager.get(Loss, text) for text in task.losses]
+        outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
         judged = {
-            split: judge(outcomes, some, losses, partial(_truth, some)) for split, some in queries.items() if len(some)
+            split: judge(outcomes, some, task.losses, partial(_truth, some))
+            for split, some in queries.items()
+            if len(some)
         }
         return [
             answer(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()})
@@ -121,13 +121,13 @@ class BTL(Protocol):
 
         Foreign code could take the process down that asks.
         """
-        cells = own_cells(task, self.contender)
-        if not cells or not all(trusted("loss", loss) for loss in task.losses):
+        cells = own_cells(task)
+        if not cells or not all(map(is_ours, task.losses)):
             return None
         design = _queries(prepared, "design")
         few = design.take(np.arange(min(3, len(design))))
         small = _prepared(self, prepared.dataset, {"design": few, "heldout": few}, 1.0, ())
-        cells = {cell: str(_shortened(spec)) for cell, spec in cells.items()}
+        cells = {cell: _shortened(contender) for cell, contender in cells.items()}
         return small, replace(task, key=replace(task.key, n=50 * len(few)), cells=cells)
 
 
@@ -156,6 +156,8 @@ def _preferences(queries: Queries, q: int) -> NDArray[np.float64]:
     return preference_matrix(queries.labels[queries.offsets[q] : queries.offsets[q + 1]])
 
 
-def _shortened(spec: str) -> Spec:
-    read = parse(spec)
-    return replace(read, params=read.params | {"draws": 50, "curve": 3}) if read.name == ERM.name else read
+def _shortened(contender: Contender) -> Contender:
+    """Return a contender with few steps, which compiles all that it needs."""
+    method = contender.component(Method)
+    few = method.model_copy(update={"draws": 50, "curve": 3}) if isinstance(method, ERM) else method
+    return Contender.single(few)

@@ -19,7 +19,6 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Selections
 from rankbench.kinds.selection_aggregator import SelectionAggregator, topmost
-from rankbench.plugin import manager
 from rankbench.protocols.few_sessions import few_sessions
 from rankbench.protocols.isolation import disposable_judgments
 from rankbench.protocols.log_votes import unchanged
@@ -196,8 +195,9 @@ class ClickPrediction(Protocol):
         order = np.random.default_rng(np.random.SeedSequence(entropy)).permutation(len(train))
         block = take_selections(train, order[: key.n])
         results = []
-        for cell, spec in task.cells.items():
-            losses = guarded(partial(self._judged, prepared, spec, block, test, judged))
+        for cell, contender in task.cells.items():
+            aggregator = contender.component(SelectionAggregator)
+            losses = guarded(partial(self._judged, prepared, aggregator, block, test, judged))
             if isinstance(losses, Exception):
                 results.append(failed(cell, losses))
             else:
@@ -205,10 +205,14 @@ class ClickPrediction(Protocol):
         return results
 
     def _judged(
-        self, prepared: Prepared, spec: str, block: Selections, test: Selections, judged: NDArray[np.int64] | None
+        self,
+        prepared: Prepared,
+        aggregator: SelectionAggregator,
+        block: Selections,
+        test: Selections,
+        judged: NDArray[np.int64] | None,
     ) -> NDArray[np.float64]:
         """Return one contender's loss of each judged query, or (None) of all sessions together, shape (1,)."""
-        aggregator = manager.get(SelectionAggregator, spec)
         offsets = prepared.arrays["items.offsets"].copy()
         model = aggregator.fit(disposable_judgments(block), offsets)
         # A copy without clicks: nobody predicts what it has seen.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rankbench.kinds.protocol import BlockTask, Prepared
-from rankbench.protocols.ownership import own_cells, trusted
+from rankbench.protocols.isolation import is_ours
+from rankbench.protocols.ownership import own_cells
 
 __all__ = ["few_sessions"]
 
@@ -16,10 +17,9 @@ _FEW = 50
 def few_sessions(prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
     """Return a block with a few sessions, without foreign contenders, for compiling.
 
-    None: nothing is left; or what contenders are judged by are loss components, one of them foreign.
+    None: nothing is left; or one of the losses that contenders are judged by is foreign.
     """
-    protocol = prepared.protocol
-    cells = own_cells(task, protocol.contender)
-    if not cells or not (protocol.metrics or all(trusted("loss", loss) for loss in task.losses)):
+    cells = own_cells(task)
+    if not cells or not all(map(is_ours, task.losses)):
         return None
     return prepared, replace(task, key=replace(task.key, n=min(task.key.n, _FEW)), cells=cells)

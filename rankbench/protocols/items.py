@@ -22,7 +22,6 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.metric import RIDGE, Fact, Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Orders
-from rankbench.plugin import manager
 from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
 from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin
@@ -117,8 +116,8 @@ class Items(Protocol):
         from rankbench.kinds.guard import failed, guarded
 
         found = []
-        for cell, spec in task.cells.items():
-            aggregator = manager.get(Aggregator, spec)
+        for cell, contender in task.cells.items():
+            aggregator = contender.component(Aggregator)
             ranking = guarded(partial(self._ranking, prepared, aggregator, task.key.seed))
             found.append(
                 failed(cell, ranking) if isinstance(ranking, Exception) else _cell(cell, ranking, ridge_of(aggregator))

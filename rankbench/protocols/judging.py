@@ -19,24 +19,12 @@ from rankbench.kinds.queries import Queries
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.erm.erm import ERM
 from rankbench.methods.erm.feature_matrix import feature_matrix
-from rankbench.plugin import manager
 from rankbench.protocols.isolation import disposable_block, disposable_queries, fitted_problem, is_ours
 from rankbench.returned import returned_numbers
 
-__all__ = ["answer", "fit", "judge", "losses_of", "method_of"]
+__all__ = ["answer", "fit", "judge", "losses_of"]
 
 _TILE = 16
-
-
-def method_of(spec: str) -> Method:
-    """Return a method by its spec.
-
-    Raises
-    ------
-    SpecError
-        It is something else.
-    """
-    return manager.get(Method, spec)
 
 
 def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:

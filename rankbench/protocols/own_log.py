@@ -137,26 +137,24 @@ class OwnLog(Protocol):
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Fit every contender to the training votes and judge it on the others."""
         from rankbench.kinds.guard import failed, guarded
-        from rankbench.protocols.ownership import points
 
         try:
             trial = self._trial(prepared, task.key)
         except SpecError as error:
             return [failed(cell, error) for cell in task.cells]
         found = []
-        for cell, spec in task.cells.items():
-            grid = [point for point in points(self.contender, spec) if isinstance(point, Aggregator)]
-            outcome = guarded(partial(trial_losses, grid, trial, task.losses))
+        for cell, contender in task.cells.items():
+            outcome = guarded(partial(trial_losses, contender.grid(Aggregator), trial, task.metrics))
             if isinstance(outcome, Exception):
                 found.append(failed(cell, outcome))
                 continue
             losses, info = outcome
-            missing = [metric for metric in task.losses if not math.isfinite(losses[metric])]
+            missing = [metric for metric in task.metrics if not math.isfinite(losses[metric])]
             if missing:
                 found.append(CellResult(cell, "skipped", f"{missing[0]}: no held-out vote is decisive"))
                 continue
             values: dict[tuple[str, Split], NDArray[np.float64]] = {
-                (metric, "heldout"): np.array([losses[metric]]) for metric in task.losses
+                (metric, "heldout"): np.array([losses[metric]]) for metric in task.metrics
             }
             found.append(CellResult(cell, "done", "", math.nan, values, {}, info))
         return found
@@ -171,15 +169,14 @@ class OwnLog(Protocol):
     def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
         """Return how long each contender takes, from one point of its grid on one inner fold; ours alone are tried."""
         from rankbench.kinds.guard import guarded
-        from rankbench.protocols.ownership import own_cells, points
+        from rankbench.protocols.ownership import own_cells
 
         found = {}
         trial = guarded(lambda: self._trial(prepared, task.key))
         if isinstance(trial, Exception):
             return {}
-        for cell, spec in own_cells(task, self.contender).items():
-            grid = [point for point in points(self.contender, spec) if isinstance(point, Aggregator)]
-            taken = guarded(partial(trial.seconds, grid))
+        for cell, contender in own_cells(task).items():
+            taken = guarded(partial(trial.seconds, contender.grid(Aggregator)))
             if not isinstance(taken, Exception):
                 found[cell] = taken
         return found

@@ -18,7 +18,7 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-from rankbench.protocols.judging import answer, fit, judge, method_of
+from rankbench.protocols.judging import answer, fit, judge
 from rankbench.protocols.ownership import own_cells
 from rankbench.seeds import JUDGMENTS, block_entropy
 from rankbench.theory.noise_populations import Noise, Population, draw_populations, paper_populations
@@ -93,7 +93,7 @@ class Repair(Protocol):
         queries = _queries(prepared)
         votes = _draw(populations, key.n, (key.seed, key.repetition, JUDGMENTS))
         block = Block(queries, votes, key.n, key.repetition, block_entropy(key.seed, "", key.n, key.repetition))
-        outcomes = fit(block, {cell: method_of(spec) for cell, spec in task.cells.items()})
+        outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
         loss = PairwiseDisagreement()
         judged = judge(outcomes, queries, [loss], lambda _: lambda q: populations[q].votes)
         bayes = prepared.arrays["populations.bayes"]
@@ -102,7 +102,7 @@ class Repair(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with 20 votes a population, without foreign contenders: they could take the process down."""
-        cells = own_cells(task, self.contender)
+        cells = own_cells(task)
         return (prepared, replace(task, key=replace(task.key, n=20), cells=cells)) if cells else None
 
     def misfit(self, contender: Component) -> str:

@@ -17,7 +17,6 @@ from rankbench.kinds.guard import ContenderFailed, failed, guarded
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.losses.evaluate import Structures
-from rankbench.plugin import manager
 from rankbench.protocols.few_sessions import few_sessions
 from rankbench.protocols.isolation import disposable_judgments
 from rankbench.protocols.judging import losses_of
@@ -80,8 +79,9 @@ class Selection(Protocol):
             raise SpecError(f"protocol {self.name!r} was prepared without a population")
         log = dataset.draw(key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
         results = []
-        for cell, spec in task.cells.items():
-            losses = guarded(partial(_judged, spec, log, offsets, labels, task.losses))
+        for cell, contender in task.cells.items():
+            aggregator = contender.component(Aggregator)
+            losses = guarded(partial(_judged, aggregator, log, offsets, labels, task.losses))
             if isinstance(losses, Exception):
                 results.append(failed(cell, losses))
             else:
@@ -94,16 +94,18 @@ class Selection(Protocol):
 
 
 def _judged(
-    spec: str, log: Selections, offsets: NDArray[np.int64], labels: NDArray[np.float64], losses: tuple[str, ...]
+    aggregator: Aggregator,
+    log: Selections,
+    offsets: NDArray[np.int64],
+    labels: NDArray[np.float64],
+    losses: tuple[Loss, ...],
 ) -> dict[str, NDArray[np.float64]]:
     """Return one contender's losses of every query, by metric."""
-    aggregator = manager.get(Aggregator, spec)
     alpha = _scores(aggregator, log, offsets, labels)
     if not np.isfinite(alpha).all():
         raise ContenderDiverged("scores are not finite")
-    components = [manager.get(Loss, text) for text in losses]
     judged = {}
-    for metric, values in losses_of(components, alpha[None], partial(_truth, offsets, labels), offsets).items():
+    for metric, values in losses_of(losses, alpha[None], partial(_truth, offsets, labels), offsets).items():
         if isinstance(values, Exception):
             raise values
         judged[metric] = values[0]

@@ -27,7 +27,6 @@ from rankbench.kinds.queries import Queries
 from rankbench.methods.pair_risk import PairRisk
 from rankbench.protocols.isolation import disposable_queries
 from rankbench.protocols.judging import answer, fit
-from rankbench.protocols.ownership import points
 from rankbench.returned import returned_numbers
 from rankbench.seeds import block_entropy, draw_entropy
 
@@ -174,8 +173,10 @@ class Table1(Protocol):
         design = parts[0].queries
         block = Block(design, train.comparisons(key.n, design.offsets), key.n, key.repetition, entropy)
         return [
-            _contender(cell, spec, block, _Trial(parts[1].queries, chosen), _Trial(parts[2].queries, judged))
-            for cell, spec in task.cells.items()
+            _contender(
+                cell, found.grid(Method), block, _Trial(parts[1].queries, chosen), _Trial(parts[2].queries, judged)
+            )
+            for cell, found in task.cells.items()
         ]
 
     def _pairs(self, part: _Part, n: int, entropy: tuple[int, ...]) -> RatedPairs:
@@ -253,9 +254,8 @@ class _Trial:
         return self.pairs.disagreement(scores)
 
 
-def _contender(cell: str, spec: str, block: Block, validation: _Trial, test: _Trial) -> CellResult:
+def _contender(cell: str, methods: list[Method], block: Block, validation: _Trial, test: _Trial) -> CellResult:
     """Fit a contender's points, choose by validation loss, and judge the chosen one."""
-    methods = [method for method in points("method", spec) if isinstance(method, Method)]
     outcomes = _fitted(block, methods)
     losses = [
         outcome if isinstance(outcome, Exception) else guarded(partial(validation.loss, outcome))

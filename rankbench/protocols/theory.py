@@ -17,7 +17,6 @@ from rankbench.kinds.loss import Loss
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
-from rankbench.plugin import manager
 from rankbench.plugin.resolve import reference
 from rankbench.theory.consistency import Consistency, consistency
 from rankbench.theory.risks import AggregationName
@@ -91,7 +90,7 @@ class Theory(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Compute gap and excess of each surrogate on each population."""
-        return [self._cell(cell, spec, task.losses) for cell, spec in task.cells.items()]
+        return [self._cell(cell, found.component(Surrogate), task.metrics) for cell, found in task.cells.items()]
 
     def misfit(self, contender: Component) -> str:
         """Return why a surrogate cannot be evaluated; empty if it can."""
@@ -99,8 +98,7 @@ class Theory(Protocol):
             return ""
         return f"surrogate {contender.name!r} is neither of edges nor of scores"
 
-    def _cell(self, cell: str, spec: str, metrics: tuple[str, ...]) -> CellResult:
-        surrogate = manager.get(Surrogate, spec)
+    def _cell(self, cell: str, surrogate: Surrogate, metrics: tuple[str, ...]) -> CellResult:
         found: list[Consistency] = []
         for setting in settings(self.loss.structure):
             one = guarded(partial(self._on, surrogate, setting))

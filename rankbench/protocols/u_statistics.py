@@ -18,7 +18,6 @@ from rankbench.kinds.guard import failed, guarded
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.methods.log_odds import LogOddsRegression
-from rankbench.plugin import manager
 from rankbench.protocols.ownership import own_cells
 from rankbench.seeds import JUDGMENTS
 
@@ -110,8 +109,8 @@ class UStatistics(Protocol):
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Draw the votes of all worlds, estimate by every contender, measure."""
-        methods = {cell: _estimator(spec) for cell, spec in task.cells.items()}
-        found = {cell: {metric: np.zeros(self.worlds) for metric in task.losses} for cell in methods}
+        methods = {cell: found.component(LogOddsRegression) for cell, found in task.cells.items()}
+        found = {cell: {metric: np.zeros(self.worlds) for metric in task.metrics} for cell in methods}
         wrong: dict[str, Exception] = {}
         for u in range(self.worlds):
             world = _World(*(prepared.arrays[f"worlds.{name}"][u] for name in ("x", "chance", "theta")))
@@ -119,7 +118,7 @@ class UStatistics(Protocol):
             for cell, method in methods.items():
                 if cell in wrong:
                     continue
-                values = guarded(partial(self._measure, world, votes, method, task.key.n, task.losses))
+                values = guarded(partial(self._measure, world, votes, method, task.key.n, task.metrics))
                 if isinstance(values, Exception):
                     wrong[cell] = values
                     continue
@@ -139,7 +138,7 @@ class UStatistics(Protocol):
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with 20 votes a world, without foreign contenders: they could take the process down."""
-        cells = own_cells(task, self.contender)
+        cells = own_cells(task)
         return (prepared, replace(task, key=replace(task.key, n=20), cells=cells)) if cells else None
 
     def misfit(self, contender: Component) -> str:
@@ -175,14 +174,14 @@ class UStatistics(Protocol):
         upto[-1] = 1.0
         draws: list[tuple[NDArray[np.bool_], NDArray[np.int64]]] = []
         # Instability alone needs one draw only.
-        for r in range(self.draws if set(task.losses) - {"instability"} else 1):
+        for r in range(self.draws if set(task.metrics) - {"instability"} else 1):
             won, starts = np.empty(key.n, np.bool_), np.empty(self.queries + 1, np.int64)
             draw_outcomes(
                 upto, world.chance.copy(), seed_state((key.seed, key.repetition, JUDGMENTS, u, r)), won, starts
             )
             draws.append((won, starts))
         orders: list[NDArray[np.bool_]] = []
-        if "instability" in task.losses:
+        if "instability" in task.metrics:
             state = seed_state((key.seed, key.repetition, key.n, u))
             for _ in range(ORDERS):
                 orders.append(draws[0][0].copy())
@@ -221,7 +220,3 @@ class UStatistics(Protocol):
 
         measures["instability"] = instability
         return {metric: measures[metric]() for metric in metrics}
-
-
-def _estimator(spec: str) -> LogOddsRegression:
-    return manager.get(LogOddsRegression, spec)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from rankbench.component import Component, build
+from rankbench.component import Component
 from rankbench.errors import SpecError
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import Protocol
 from rankbench.kinds.suite import ContenderEntry, Experiment
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import KINDS, base_of
+from rankbench.plugin.resolve import contender
 from rankbench.spec import Spec, parse
 
 __all__ = ["added"]
@@ -46,16 +47,17 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
             component = manager.get(base_of(match[1]), match[2])
             found = [_beside(e, p, component, reasons) for e, p in zip(found, protocols, strict=True)]
         else:
-            found = [_competing(e, p, text, reasons) for e, p in zip(found, protocols, strict=True)]
+            spec = parse(text)
+            found = [_competing(e, p, spec, reasons) for e, p in zip(found, protocols, strict=True)]
         if found == before:
             raise SpecError(f"--with {text}: it fits no experiment; {reasons[0] if reasons else 'nothing is like it'}")
     return found
 
 
-def _competing(experiment: Experiment, protocol: Protocol, text: str, reasons: list[str]) -> Experiment:
+def _competing(experiment: Experiment, protocol: Protocol, spec: Spec, reasons: list[str]) -> Experiment:
     """Add a contender."""
     try:
-        points = build(manager.component_class(base_of(protocol.contender), parse(text).name), text)
+        points = contender(base_of(protocol.contender), spec).points
     except SpecError as error:
         reasons.append(str(error))
         return experiment
@@ -63,7 +65,7 @@ def _competing(experiment: Experiment, protocol: Protocol, text: str, reasons: l
     if misfits:
         reasons.append(misfits[0])
         return experiment
-    return _with(experiment, [ContenderEntry(use=text)])
+    return _with(experiment, [ContenderEntry(use=spec)])
 
 
 def _beside(experiment: Experiment, protocol: Protocol, component: Component, reasons: list[str]) -> Experiment:
@@ -76,18 +78,17 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component, re
             return experiment
         return experiment.model_copy(update={"losses": (*experiment.losses, str(component))})
     if kind == protocol.contender:
-        return _competing(experiment, protocol, str(component), reasons)
+        return _competing(experiment, protocol, component.spec(), reasons)
     entries: dict[str, ContenderEntry] = {}
     for entry in experiment.contenders:
-        cls = manager.component_class(base_of(protocol.contender), parse(entry.use).name)
-        for point in build(cls, entry.use):
-            spec = _swapped(cls, point, component, reasons)
+        for point in contender(base_of(protocol.contender), entry.use).points:
+            spec = _swapped(point, component, reasons)
             if spec is not None and str(spec) not in entries:
-                entries[str(spec)] = ContenderEntry(use=str(spec), n=entry.n)
+                entries[str(spec)] = ContenderEntry(use=spec, n=entry.n)
     return _with(experiment, list(entries.values()))
 
 
-def _swapped(cls: type[Component], point: Component, component: Component, reasons: list[str]) -> Spec | None:
+def _swapped(point: Component, component: Component, reasons: list[str]) -> Spec | None:
     """Return a contender's spec with a component in the place of its own; None: it does not fit."""
     values = {key: getattr(point, attribute) for key, attribute in point.attributes().items()}
     places = [key for key, value in values.items() if isinstance(value, Component) and value.kind == component.kind]
@@ -100,7 +101,7 @@ def _swapped(cls: type[Component], point: Component, component: Component, reaso
     for optimizer in optimizers:
         params = written | ({"optimizer": optimizer} if optimizer is not None else {})
         try:
-            spec = cls.from_spec(Spec(point.name, params)).spec()
+            spec = type(point).from_spec(Spec(point.name, params)).spec()
         except SpecError as error:
             reasons.append(str(error))
             continue

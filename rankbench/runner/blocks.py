@@ -38,7 +38,7 @@ def _kept(found: Mapping[str, CellResult] | Exception, task: BlockTask, prepared
     sizes = {split: len(names) for split, names in prepared.units.items()}
     cells = []
     for cell in task.cells:
-        result = found if isinstance(found, Exception) else guarded(partial(_checked, found, cell, task.losses, sizes))
+        result = found if isinstance(found, Exception) else guarded(partial(_checked, found, cell, task.metrics, sizes))
         cells.append(CellResult(cell, "error", reason(result)) if isinstance(result, Exception) else result)
     return cells
 

@@ -27,7 +27,7 @@ from rankbench.runner.processes import LostProcess, failed_block, isolate_foreig
 from rankbench.runner.remote import Remote
 from rankbench.runner.sealed_files import FileForProcesses, file_for_processes
 from rankbench.runner.share import write_shared
-from rankbench.runner.wire import result_from_bytes, result_to_bytes, task_from_json, task_to_json
+from rankbench.runner.wire import result_from_bytes, result_to_bytes, task_to_json
 
 __all__ = ["run_on_cluster"]
 
@@ -49,7 +49,6 @@ def run_on_cluster(
     with contextlib.closing(connected_client(address)) as client:
         from distributed import as_completed
 
-        protocols = [prepared.protocol for prepared in sources]
         places = place_tasks(tasks, sources)
         yield from places.nowhere
         for task in places.here:
@@ -73,9 +72,7 @@ def run_on_cluster(
             for future in queue:
                 task = waiting.pop(future)
                 result = _result(future)
-                parts = (
-                    isolate_foreign(task, protocols[task.source].contender) if isinstance(result, LostProcess) else []
-                )
+                parts = isolate_foreign(task) if isinstance(result, LostProcess) else []
                 if isinstance(result, LostProcess) and result.died and tuple(task.cells) in once:
                     once.remove(tuple(task.cells))
                     parts = [task]
@@ -126,7 +123,7 @@ def _file_of(parcel: bytes, name: str) -> FileForProcesses:
 
 def _run(parcel: bytes, name: str, task: str, timeout: float) -> tuple[str, Any]:
     """Run a block in a process of its own; return its result as bytes, or how it ended."""
-    process = Remote(_file_of(parcel, name), task_from_json(task), timeout, quiet=True)
+    process = Remote(_file_of(parcel, name), task, timeout, quiet=True)
     while not process.ended():
         time.sleep(PAUSE)
     outcome = process.outcome()

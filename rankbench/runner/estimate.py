@@ -18,7 +18,7 @@ def estimated_seconds(made: Planned) -> dict[str, float]:
     """
     alike: dict[tuple[int, int, tuple[str, ...]], list[BlockTask]] = {}
     for task in made.plan.tasks:
-        alike.setdefault((task.source, task.key.n, task.losses), []).append(task)
+        alike.setdefault((task.source, task.key.n, task.metrics), []).append(task)
     known: dict[str, float] = {}
     with one_blas_thread():
         for tasks in alike.values():
@@ -26,9 +26,9 @@ def estimated_seconds(made: Planned) -> dict[str, float]:
             if not is_ours(prepared.protocol):
                 continue
             of_cell = prepared.protocol.seconds(prepared, middle)
-            of_spec = {spec: of_cell[cell] for cell, spec in middle.cells.items() if cell in of_cell}
+            of_text = {found.text: of_cell[cell] for cell, found in middle.cells.items() if cell in of_cell}
             for task in tasks:
-                known |= {cell: of_spec[spec] for cell, spec in task.cells.items() if spec in of_spec}
+                known |= {cell: of_text[found.text] for cell, found in task.cells.items() if found.text in of_text}
     return known
 
 

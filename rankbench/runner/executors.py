@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.guard import guarded
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.protocols.isolation import is_ours
 from rankbench.runner.blocks import run_block
 from rankbench.runner.crew import Crew
@@ -62,24 +62,21 @@ def run_in_pool(
     if not (places.ours or places.foreign):
         return
     warm_up_all(sources, (*places.ours, *places.foreign))
-    protocols = [prepared.protocol for prepared in sources]
     if places.ours:
         with shared(sources) as file:
-            yield from _pooled(file, protocols, places.ours, min(workers, len(places.ours)), timeout)
+            yield from _pooled(file, places.ours, min(workers, len(places.ours)), timeout)
     if places.foreign:
         yield from run_foreign(sources, places.foreign, workers, timeout)
 
 
-def _pooled(
-    file: Path, protocols: Sequence[Protocol], tasks: Sequence[BlockTask], workers: int, timeout: float
-) -> Iterator[BlockResult]:
+def _pooled(file: Path, tasks: Sequence[BlockTask], workers: int, timeout: float) -> Iterator[BlockResult]:
     """Run blocks without foreign code in worker processes."""
     crew, again = Crew(file, workers, timeout), set[tuple[str, ...]]()
     for task, result in crew.outcomes(tasks):
         if not isinstance(result, LostProcess):
             yield result
             continue
-        parts = isolate_foreign(task, protocols[task.source].contender)
+        parts = isolate_foreign(task)
         if result.died and not parts and tuple(task.cells) not in again:
             again.add(tuple(task.cells))
             parts = [task]

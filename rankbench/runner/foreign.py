@@ -14,6 +14,7 @@ from rankbench.runner.processes import LostProcess, failed_block, isolate_foreig
 from rankbench.runner.remote import Remote
 from rankbench.runner.sealed_files import file_for_processes
 from rankbench.runner.share import write_shared
+from rankbench.runner.wire import task_to_json
 
 __all__ = ["PAUSE", "run_foreign"]
 
@@ -38,26 +39,24 @@ def run_foreign(
     """
     held_file = file_for_processes(partial(write_shared, sources))
     queue = deque(tasks)
-    running: list[Remote] = []
+    running: list[tuple[Remote, BlockTask]] = []
     try:
         while queue or running:
             while queue and len(running) < workers:
-                running.append(Remote(held_file, queue.popleft(), timeout))
-            ended = [process for process in running if process.ended()]
-            for process in ended:
-                running.remove(process)
-                outcome, task = process.outcome(), process.task
-                prepared = sources[task.source]
-                parts = isolate_foreign(task, prepared.protocol.contender) if isinstance(outcome, LostProcess) else []
+                task = queue.popleft()
+                running.append((Remote(held_file, task_to_json(task), timeout), task))
+            ended = [(process, task) for process, task in running if process.ended()]
+            for process, task in ended:
+                running.remove((process, task))
+                outcome = process.outcome()
+                parts = isolate_foreign(task) if isinstance(outcome, LostProcess) else []
                 queue.extendleft(reversed(parts))
-                if not parts:
-                    yield (
-                        failed_block(task, outcome)
-                        if isinstance(outcome, LostProcess)
-                        else vetted(outcome, task, prepared)
-                    )
+                if isinstance(outcome, LostProcess) and not parts:
+                    yield failed_block(task, outcome)
+                elif not isinstance(outcome, LostProcess):
+                    yield vetted(outcome, task, sources[task.source])
             if not ended:
                 time.sleep(PAUSE)
     finally:
-        for process in running:
+        for process, _ in running:
             process.give_up()

@@ -10,21 +10,22 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rankbench.component import Component, build
+from rankbench.component import Component
 from rankbench.errors import SpecError, nearest
 from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.contender import Contender
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.suite import ContenderEntry, Experiment, Suite
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import base_of
+from rankbench.plugin.resolve import contender
 from rankbench.plugin.suite_kinds import figure_kind
 from rankbench.runner.additions import added
 from rankbench.runner.prepare import Sources
-from rankbench.spec import parse
 from rankbench.store.records import Member
 
-__all__ = ["Plan", "Planned", "contenders", "fitting", "make_plan", "metric"]
+__all__ = ["Plan", "Planned", "contenders", "fitting", "judged_by", "make_plan"]
 
 LABEL_LENGTH = 200
 
@@ -67,8 +68,8 @@ class Planned(Sources):
     plan: Plan
 
 
-def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, str, list[Component]]]:
-    """Return the contenders of an entry, its grid multiplied out: label, spec, and points.
+def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, Contender]]:
+    """Return the contenders of an entry by label, its grid multiplied out.
 
     An entry to be tuned is one contender whose points are its grid; the others have one
     point each.
@@ -79,14 +80,14 @@ def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, s
         An unknown component or parameter, a label that names one, or a label that gets
         longer than 200 characters.
     """
-    spec = parse(entry.use)
-    built: list[Component] = list(build(manager.component_class(base_of(kind), spec.name), spec))
+    whole = contender(base_of(kind), entry.use)
     if entry.tune:
-        return [(entry.label or str(spec), str(spec), built)]
+        return [(entry.label or whole.text, whole)]
     labelled = []
-    for component in built:
-        written = {key: _short(getattr(component, attribute)) for key, attribute in component.attributes().items()}
-        labelled.append((_label(entry, written) if entry.label else str(component), str(component), [component]))
+    for point in whole.points:
+        written = {key: _short(getattr(point, attribute)) for key, attribute in point.attributes().items()}
+        alone = Contender.single(point)
+        labelled.append((_label(entry, written) if entry.label else alone.text, alone))
     return labelled
 
 
@@ -96,13 +97,15 @@ def _label(entry: ContenderEntry, written: dict[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
         if match[1] not in written:
             raise SpecError(
-                f"label {entry.label!r} of {entry.use!r}: {match[1]!r} is no parameter{nearest(match[1], written)}"
+                f"label {entry.label!r} of {str(entry.use)!r}: {match[1]!r} is no parameter{nearest(match[1], written)}"
             )
         return written[match[1]]
 
     label = re.sub(r"\{([^{}]*)\}", value, entry.label)
     if len(label) > LABEL_LENGTH:
-        raise SpecError(f"label {entry.label!r} of {entry.use!r}: longer than {LABEL_LENGTH} characters; shorten it")
+        raise SpecError(
+            f"label {entry.label!r} of {str(entry.use)!r}: longer than {LABEL_LENGTH} characters; shorten it"
+        )
     return label
 
 
@@ -137,40 +140,46 @@ def make_plan(
     """
     members: list[Member] = []
     named: list[Experiment] = []
-    blocks: dict[tuple[BlockKey, int, tuple[str, ...]], dict[str, str]] = defaultdict(dict)
+    blocks: dict[tuple[BlockKey, int, tuple[str, ...]], dict[str, Contender]] = defaultdict(dict)
+    components: dict[tuple[int, tuple[str, ...]], tuple[Loss, ...]] = {}
     experiments = added(suite.experiments, [sources[of[e.name]].protocol for e in suite.experiments], extra)
     chosen = [[fitting(e, entry, sources[of[e.name]].protocol) for entry in e.contenders] for e in experiments]
     _check_size([(e, sources[of[e.name]], found) for e, found in zip(experiments, chosen, strict=True)])
     for experiment, competing in zip(experiments, chosen, strict=True):
         source = of[experiment.name]
         prepared = sources[source]
-        losses = tuple(metric(experiment, prepared.protocol, text) for text in experiment.losses)
+        metrics, losses = judged_by(experiment, prepared.protocol)
+        components[source, metrics] = losses
         labels: set[str] = set()
         for order, entry in enumerate(experiment.contenders):
-            for label, spec, found in competing[order]:
+            for label, found in competing[order]:
                 if label in labels:
                     raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {label!r}")
                 labels.add(label)
-                config = found[0].config() if not entry.tune else {"tuned": [point.config() for point in found]}
+                configs = [point.config() for point in found.points]
+                config = {"tuned": configs} if entry.tune else configs[0]
                 for declared in entry.n or experiment.n:
                     _check_n(experiment, declared)
                     scaled = prepared.scaled(declared)
                     for repetition in range(prepared.repetitions(scaled, experiment.repetitions)):
                         data = str(prepared.dataset) if prepared.dataset else ""
                         key = BlockKey(str(prepared.protocol), data, scaled, repetition, suite.seed)
-                        cell = _cell_id(key, prepared, found, losses, code)
-                        blocks[key, source, losses][cell] = spec
+                        cell = _cell_id(key, prepared, found, metrics, code)
+                        blocks[key, source, metrics][cell] = found
                         members.append(
-                            Member(experiment.name, label, spec, config, key.n, declared, repetition, cell, order)
+                            Member(experiment.name, label, found.text, config, key.n, declared, repetition, cell, order)
                         )
         _check_labels(experiment, labels)
-        canonical = dict(zip(experiment.losses, losses, strict=True))
+        canonical = dict(zip(experiment.losses, metrics, strict=True))
         margin = {canonical[text]: value for text, value in experiment.margin.items()}
-        named.append(experiment.model_copy(update={"losses": losses, "margin": margin}))
-    tasks = [BlockTask(key, source, losses, cells) for (key, source, losses), cells in blocks.items()]
-    tasks.sort(key=lambda task: (task.key.repetition, task.source, task.key.n, task.losses))
+        named.append(experiment.model_copy(update={"losses": metrics, "margin": margin}))
+    tasks = [
+        BlockTask(key, source, metrics, cells, components[source, metrics])
+        for (key, source, metrics), cells in blocks.items()
+    ]
+    tasks.sort(key=lambda task: (task.key.repetition, task.source, task.key.n, task.metrics))
     more = {
-        experiment.name: tuple(label for found in competing[len(experiment.contenders) :] for label, _, _ in found)
+        experiment.name: tuple(label for found in competing[len(experiment.contenders) :] for label, _ in found)
         for experiment, competing in zip(suite.experiments, chosen, strict=True)
     }
     kept = {name: labels for name, labels in more.items() if labels}
@@ -191,9 +200,7 @@ def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[o
         )
 
 
-def fitting(
-    experiment: Experiment, entry: ContenderEntry, protocol: Protocol
-) -> list[tuple[str, str, list[Component]]]:
+def fitting(experiment: Experiment, entry: ContenderEntry, protocol: Protocol) -> list[tuple[str, Contender]]:
     """Return the contenders of an entry, see `contenders`, if they can compete under a protocol.
 
     Raises
@@ -203,34 +210,36 @@ def fitting(
     """
     if entry.tune and not protocol.tunes:
         raise SpecError(
-            f"experiment {experiment.name!r}: protocol {protocol.name!r} chooses no parameters, so {entry.use!r} "
+            f"experiment {experiment.name!r}: protocol {protocol.name!r} chooses no parameters, so {str(entry.use)!r} "
             "cannot be tuned"
         )
     found = contenders(entry, protocol.contender)
-    for _, spec, points in found:
-        for point in points:
+    for _, one in found:
+        for point in one.points:
             misfit = protocol.misfit(point)
             if misfit:
-                raise SpecError(f"experiment {experiment.name!r}: {spec!r} cannot compete: {misfit}")
+                raise SpecError(f"experiment {experiment.name!r}: {one.text!r} cannot compete: {misfit}")
     return found
 
 
-def metric(experiment: Experiment, protocol: Protocol, text: str) -> str:
-    """Return a metric as cells name it: one of the protocol's own, or a loss.
+def judged_by(experiment: Experiment, protocol: Protocol) -> tuple[tuple[str, ...], tuple[Loss, ...]]:
+    """Return an experiment's metrics as cells name them, and the loss components that these are, if any.
 
     Raises
     ------
     SpecError
         The protocol has no such metric, or there is no such loss.
     """
-    if protocol.metrics:
+    if not protocol.metrics:
+        losses = tuple(manager.get(Loss, text) for text in experiment.losses)
+        return tuple(map(str, losses)), losses
+    for text in experiment.losses:
         if text not in protocol.metric_names():
             raise SpecError(
                 f"experiment {experiment.name!r}: protocol {protocol.name!r} has no metric {text!r}"
                 f"{nearest(text, protocol.metric_names())}"
             )
-        return text
-    return str(manager.get(Loss, text))
+    return experiment.losses, ()
 
 
 def _check_n(experiment: Experiment, n: int) -> None:
@@ -257,14 +266,14 @@ def _check_labels(experiment: Experiment, labels: set[str]) -> None:
                 )
 
 
-def _cell_id(key: BlockKey, prepared: Prepared, points: Sequence[Component], losses: tuple[str, ...], code: str) -> str:
+def _cell_id(key: BlockKey, prepared: Prepared, found: Contender, metrics: tuple[str, ...], code: str) -> str:
     """Hash everything that determines a cell's value."""
     parts = [
         [key.dataset, key.n, key.repetition, key.seed],
         prepared.protocol.digest(),
         prepared.fingerprint,
-        [point.digest() for point in points],
-        list(losses),
+        [point.digest() for point in found.points],
+        list(metrics),
         code,
     ]
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()

@@ -12,10 +12,11 @@ from typing import Literal
 
 from rankbench.kinds.cell import BlockResult, CellResult
 from rankbench.kinds.click_population import ClickPopulation
+from rankbench.kinds.contender import Contender
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.protocols.isolation import strangers
-from rankbench.protocols.ownership import own_cells, points
+from rankbench.protocols.ownership import own_cells
 
 __all__ = ["LostProcess", "Places", "failed_block", "isolate_foreign", "place_tasks", "split_foreign"]
 
@@ -30,13 +31,15 @@ class LostProcess:
     """Whether its process ended, perhaps by no fault of the block."""
 
 
-def isolate_foreign(task: BlockTask, kind: str) -> list[BlockTask]:
+def isolate_foreign(task: BlockTask) -> list[BlockTask]:
     """Return the task's built-in contenders as one task and each foreign one as its own."""
-    ours = own_cells(task, kind)
-    foreign = {cell: spec for cell, spec in task.cells.items() if cell not in ours}
+    ours = own_cells(task)
+    foreign = {cell: found for cell, found in task.cells.items() if cell not in ours}
     if not foreign or len(task.cells) == 1:
         return []
-    return [replace(task, cells=cells) for cells in (ours, *({c: s} for c, s in foreign.items())) if cells]
+    return [
+        replace(task, cells=cells) for cells in (ours, *({cell: found} for cell, found in foreign.items())) if cells
+    ]
 
 
 def split_foreign(
@@ -63,24 +66,21 @@ def split_foreign(
     foreign: list[BlockTask] = []
     known: dict[tuple[str, str], tuple[str, ...]] = {}
 
-    def whose(kind: str, text: str) -> tuple[str, ...]:
-        if (kind, text) not in known:
-            known[kind, text] = tuple(sorted({each for point in points(kind, text) for each in strangers(point)}))
-        return known[kind, text]
+    def whose(contender: Contender) -> tuple[str, ...]:
+        key = (contender.points[0].kind, contender.text)
+        if key not in known:
+            known[key] = tuple(sorted({each for point in contender.points for each in strangers(point)}))
+        return known[key]
 
     for task in tasks:
         protocol = protocols[task.source]
         # A foreign protocol, registered population or loss runs with whatever contender.
         dataset = datasets[task.source] if datasets else None
         asked = bool(_asked(dataset)) and bool(spec_of(dataset))
-        shared = (
-            asked
-            or bool(strangers(protocol))
-            or (not protocol.metrics and any(whose("loss", text) for text in task.losses))
-        )
-        groups: dict[tuple[str, ...], dict[str, str]] = {}
-        for cell, spec in task.cells.items():
-            groups.setdefault(whose(protocol.contender, spec), {})[cell] = spec
+        shared = asked or bool(strangers(protocol)) or any(map(strangers, task.losses))
+        groups: dict[tuple[str, ...], dict[str, Contender]] = {}
+        for cell, contender in task.cells.items():
+            groups.setdefault(whose(contender), {})[cell] = contender
         for them, cells in groups.items():
             (foreign if shared or them else ours).append(replace(task, cells=cells))
     return ours, foreign

@@ -7,10 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rankbench.digest import blas_cores, code_digest, cpu_class, version
-from rankbench.kinds.loss import Loss
 from rankbench.kinds.metric import Metric
-from rankbench.plugin import manager
-from rankbench.protocols.ownership import points
 from rankbench.runner.plan import Planned
 
 __all__ = ["LIBRARIES", "run_facts", "suite_record"]
@@ -40,9 +37,8 @@ def suite_record(made: Planned) -> dict[str, Any]:
 
 def _packages(made: Planned) -> list[str]:
     """Return the distributions that contenders declare to be computed by, sorted."""
-    kinds = {name: made.sources[index].protocol.contender for name, index in made.of.items()}
-    specs = {(kinds[member.experiment], member.spec) for member in made.plan.members}
-    return sorted({package for spec in specs for point in points(*spec) for package in point.all_packages()})
+    found = {id(contender): contender for task in made.plan.tasks for contender in task.cells.values()}
+    return sorted({name for contender in found.values() for point in contender.points for name in point.all_packages()})
 
 
 def _source(made: Planned, index: int) -> dict[str, Any]:
@@ -51,12 +47,13 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
     metrics = list(protocol.metrics)
     if not protocol.metrics:
         own = [experiment for experiment in made.plan.suite.experiments if made.of[experiment.name] == index]
-        losses = {text: manager.get(Loss, text) for experiment in own for text in experiment.losses}
+        losses = {str(loss): loss for task in made.plan.tasks if task.source == index for loss in task.losses}
         metrics = [
             Metric(
                 text, loss.direction, loss.summary(), low=_bound(loss.range[0]), high=_bound(loss.range[1]), jumps=True
             )
-            for text, loss in losses.items()
+            for text in dict.fromkeys(text for experiment in own for text in experiment.losses)
+            if (loss := losses.get(text)) is not None
         ]
     return {
         "protocol": str(protocol),

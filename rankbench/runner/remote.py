@@ -22,10 +22,9 @@ from typing import IO
 
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.guard import printable
-from rankbench.kinds.protocol import BlockTask
 from rankbench.runner.processes import LostProcess
 from rankbench.runner.sealed_files import FileForProcesses, file_for_processes
-from rankbench.runner.wire import result_from_bytes, task_from_json, task_to_json
+from rankbench.runner.wire import asked, result_from_bytes, task_from_json
 
 __all__ = ["MOST", "Remote", "main"]
 
@@ -56,17 +55,18 @@ class Remote:
     ----------
     sources : FileForProcesses
         Of what `rankbench.runner.share.write_shared` writes.
-    task : BlockTask
+    task : str
+        As `rankbench.runner.wire.task_to_json` writes it.
     timeout : float
         Seconds.
     quiet : bool
         Whether what it prints is kept, for the reason of a death, instead of shown.
     """
 
-    def __init__(self, sources: FileForProcesses, task: BlockTask, timeout: float, *, quiet: bool = False) -> None:
-        self.task, self.timeout = task, timeout
+    def __init__(self, sources: FileForProcesses, task: str, timeout: float, *, quiet: bool = False) -> None:
+        self._asked, self.timeout = asked(task), timeout
         self._held = held = contextlib.ExitStack()
-        text = task_to_json(task).encode()
+        text = task.encode()
         task_file = file_for_processes(lambda file: file.write(text))
         opened = [held.enter_context(file.open_for_process()) for file in (sources, task_file)]
         self._result = held.enter_context(_nameless())
@@ -105,7 +105,8 @@ class Remote:
             try:
                 self._result.seek(0)
                 result = result_from_bytes(self._result.read(size))
-                same = result.key == self.task.key and sorted(c.cell for c in result.cells) == sorted(self.task.cells)
+                key, cells = self._asked
+                same = result.key == key and sorted(cell.cell for cell in result.cells) == sorted(cells)
             except Exception as error:  # whatever foreign code has put there
                 return LostProcess(
                     "error", f"worker process left a result that cannot be read ({type(error).__name__})"
@@ -170,14 +171,21 @@ def main(sources: str, task: str, result: str) -> None:
 
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
     settle_runtime()
-    from rankbench.kinds.guard import leave_interrupts_to_parent
+    from rankbench.kinds.guard import failed, guarded, leave_interrupts_to_parent, reason
     from rankbench.runner.blocks import run_block
     from rankbench.runner.share import open_shared
     from rankbench.runner.wire import result_to_bytes
 
     leave_interrupts_to_parent()
-    read = task_from_json(Path(task).read_text(encoding="utf-8"))
-    block = run_block(open_shared(sources, read.source), read)
+    text = Path(task).read_text(encoding="utf-8")
+    read = guarded(lambda: task_from_json(text))
+    if isinstance(read, Exception):
+        key, cells = asked(text)
+        if len(cells) > 1:  # which are tried again one by one
+            raise SystemExit(f"a contender cannot be made: {reason(read)}")
+        block = BlockResult(key, [failed(cell, read) for cell in cells], 0.0)
+    else:
+        block = run_block(open_shared(sources, read.source), read)
     status = 0
     try:
         with os.fdopen(int(result), "wb") as file:

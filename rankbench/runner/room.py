@@ -45,7 +45,7 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
             "fewer n",
         )
     losses = sum(
-        len(task.cells) * len(task.losses) * sum(map(len, made.sources[task.source].units.values())) for task in tasks
+        len(task.cells) * len(task.metrics) * sum(map(len, made.sources[task.source].units.values())) for task in tasks
     )
     check_disk(
         losses * NUMBER, folder, f"what {len(tasks):,} blocks end in", "fewer repetitions (--reps) or contenders"

@@ -11,20 +11,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve, Split, Status
+from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import BlockTask
+from rankbench.plugin.kinds import base_of
+from rankbench.plugin.manager import get
+from rankbench.plugin.resolve import contender
+from rankbench.spec import parse
 
-__all__ = ["result_from_bytes", "result_to_bytes", "task_from_json", "task_to_json"]
+__all__ = ["asked", "result_from_bytes", "result_to_bytes", "task_from_json", "task_to_json"]
 
 
 def task_to_json(task: BlockTask) -> str:
-    """Return a task as JSON."""
-    return json.dumps(asdict(task))
+    """Return a task as JSON, its contenders and losses as texts in the contender grammar."""
+    return json.dumps(
+        {
+            "key": asdict(task.key),
+            "source": task.source,
+            "metrics": task.metrics,
+            "losses": [str(loss) for loss in task.losses],
+            "cells": {cell: [found.points[0].kind, found.text] for cell, found in task.cells.items()},
+        }
+    )
 
 
 def task_from_json(text: str) -> BlockTask:
-    """Return the task that `task_to_json` wrote."""
+    """Return the task that `task_to_json` wrote: contenders and losses, foreign ones too, are made here.
+
+    Raises
+    ------
+    SpecError
+        One of them cannot be made in this process.
+    """
     read = json.loads(text)
-    return BlockTask(BlockKey(**read["key"]), read["source"], tuple(read["losses"]), read["cells"])
+    cells = {cell: contender(base_of(kind), parse(said)) for cell, (kind, said) in read["cells"].items()}
+    losses = tuple(get(Loss, said) for said in read["losses"])
+    return BlockTask(BlockKey(**read["key"]), read["source"], tuple(read["metrics"]), cells, losses)
+
+
+def asked(text: str) -> tuple[BlockKey, list[str]]:
+    """Return the block and the cells of what `task_to_json` wrote; nothing foreign is called."""
+    read = json.loads(text)
+    return BlockKey(**read["key"]), list(read["cells"])
 
 
 def result_to_bytes(result: BlockResult) -> bytes:

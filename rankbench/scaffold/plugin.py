@@ -24,7 +24,8 @@ COMPILED_KINDS = ("surrogate", "aggregator", "loss", "optimizer")
 IMPORTS = {
     "optimizer": "import numpy as np\nfrom {module} import {cls}\n\nfrom rankbench.kinds.penalty import Penalty",
     "protocol": "import numpy as np\nfrom {module} import {cls}\nfrom {module}.protocol import misordered, votes\n\n"
-    "from rankbench.kinds.cell import BlockKey\nfrom rankbench.kinds.protocol import BlockTask",
+    "from rankbench.kinds.cell import BlockKey\nfrom rankbench.kinds.contender import Contender\n"
+    "from rankbench.kinds.protocol import BlockTask",
     "reader": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",
     "dataset": "from {module} import {cls}",
     "table": "import pytest\nfrom {module} import {cls}\n\nfrom rankbench.errors import InputError",

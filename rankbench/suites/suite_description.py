@@ -8,7 +8,7 @@ from pathlib import Path
 from rankbench.errors import SpecError, nearest
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import SUITE
-from rankbench.spec import expand, parse
+from rankbench.spec import expand
 from rankbench.suites.suite_files import read_suite
 
 __all__ = ["ExperimentDescription", "SuiteDescription", "describe_suite"]
@@ -97,7 +97,7 @@ def describe_suite(name: str) -> SuiteDescription:
                 title=experiment.title,
                 n=experiment.n,
                 repetitions=experiment.repetitions,
-                contenders=sum(1 if entry.tune else len(expand(parse(entry.use))) for entry in experiment.contenders),
+                contenders=sum(1 if entry.tune else len(expand(entry.use)) for entry in experiment.contenders),
                 losses=experiment.losses,
                 claims=len(experiment.claims),
             )

@@ -67,8 +67,8 @@ class Stars(rankbench.Protocol):
             np.array([0, len(i)]), winners.astype(np.int32), losers.astype(np.int32), np.ones(len(i))
         )
         cells = []
-        for cell, spec in task.cells.items():
-            alpha = rankbench.get(rankbench.Aggregator, spec).from_comparisons(votes, len(means))
+        for cell, contender in task.cells.items():
+            alpha = contender.component(rankbench.Aggregator).from_comparisons(votes, len(means))
             wrong = np.mean(np.sign(alpha[i] - alpha[j]) != np.sign(means[i] - means[j]))
             cells.append(CellResult(cell, "done", losses={("misordered", "design"): np.array([wrong])}))
         return cells

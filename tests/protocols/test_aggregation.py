@@ -1,5 +1,6 @@
 """The protocol of aggregators: its draws, its answers, what it refuses."""
 
+import competing
 import numpy as np
 import pytest
 
@@ -18,7 +19,12 @@ METRICS = ("misordered", "regret", "rmse")
 
 
 def task(protocol, cells, n=200, repetition=0, losses=METRICS, seed=7):
-    return BlockTask(BlockKey(str(protocol), "", n, repetition, seed), 0, losses, {c: c for c in cells})
+    return BlockTask(
+        BlockKey(str(protocol), "", n, repetition, seed),
+        0,
+        losses,
+        competing.cells(Aggregator, {str(c): c for c in cells}),
+    )
 
 
 def run(protocol, cells, **options):
@@ -145,16 +151,14 @@ class SpoilingBallots(Aggregator):
         ),
     ],
 )
-def test_what_a_contender_does_to_its_judgments_is_its_own(monkeypatch, protocol, spoiler, cells):
-    usual = manager.get
-    monkeypatch.setattr(manager, "get", lambda kind, text: spoiler if text == "spoiling" else usual(kind, text))
-    alone, among = run(protocol, cells), run(protocol, ["spoiling", *cells])
+def test_what_a_contender_does_to_its_judgments_is_its_own(protocol, spoiler, cells):
+    alone, among = run(protocol, cells), run(protocol, [spoiler, *cells])
     for cell in cells:
         for key, values in alone[cell].losses.items():
             assert np.array_equal(values, among[cell].losses[key])
     # It ranks as the first of them does, which it asks before it spoils anything.
     assert np.array_equal(
-        *(found["misordered", "design"] for found in (among["spoiling"].losses, among[cells[0]].losses))
+        *(found["misordered", "design"] for found in (among[str(spoiler)].losses, among[cells[0]].losses))
     )
 
 
@@ -182,12 +186,11 @@ class Broken(Aggregator):
         ("long", "error", "shape (5,)"),
     ],
 )
-def test_troubles_are_the_contenders_own(monkeypatch, way, status, said):
-    usual = manager.get
-    monkeypatch.setattr(manager, "get", lambda kind, text: Broken(way=way) if text == "broken" else usual(kind, text))
-    found = run(AggregationTrial(items=4, populations=2), ["broken", "borda"], losses=("misordered",))
-    assert (found["broken"].status, found["borda"].status) == (status, "done")
-    assert said in found["broken"].reason
+def test_troubles_are_the_contenders_own(way, status, said):
+    broken = Broken(way=way)
+    found = run(AggregationTrial(items=4, populations=2), [broken, "borda"], losses=("misordered",))
+    assert (found[str(broken)].status, found["borda"].status) == (status, "done")
+    assert said in found[str(broken)].reason
 
 
 @pytest.mark.parametrize(

@@ -78,16 +78,6 @@ class _Told(ClickModel):
         return {"sum": np.ones(n), "negative": np.full(n, -0.1), "nan": np.full(n, np.nan), "shape": np.ones(3)}[bad]
 
 
-@pytest.fixture
-def seer(monkeypatch):
-    real = manager.get
-
-    def get(base, spec):
-        return Seer(bad=str(spec).partition("bad=")[2]) if str(spec).startswith("seer") else real(base, spec)
-
-    monkeypatch.setattr(manager, "get", get)
-
-
 def one_session(length, click):
     clicked = np.zeros(length, np.bool_)
     if click is not None:
@@ -274,18 +264,18 @@ def named(log):
     ("bad", "words"),
     [("sum", "sum to more"), ("negative", "negative"), ("nan", "finite numbers"), ("shape", "finite numbers")],
 )
-def test_a_bad_contender_answers_for_itself(seer, bad, words):
+def test_a_bad_contender_answers_for_itself(bad, words):
     protocol = ClickPrediction()
     prepared = protocol.prepare(DATASET, 5)
-    found = execute(protocol, prepared, [f"seer:bad={bad}", "cascade", "seer"], [METRIC], 200)
+    found = execute(protocol, prepared, [Seer(bad=bad), "cascade", Seer()], [METRIC], 200)
     assert found[f"seer:bad={bad}"].status == "error"
     assert words in found[f"seer:bad={bad}"].reason
     assert found["cascade"].status == found["seer"].status == "done"
 
 
-def test_nobody_sees_the_clicks_that_it_predicts(seer):
+def test_nobody_sees_the_clicks_that_it_predicts():
     protocol = ClickPrediction()
-    found = execute(protocol, protocol.prepare(DATASET, 5), ["seer:bad=peeks"], [METRIC], 200)["seer:bad=peeks"]
+    found = execute(protocol, protocol.prepare(DATASET, 5), [Seer(bad="peeks")], [METRIC], 200)["seer:bad=peeks"]
     # It predicts no clicks at all.
     assert found.losses[METRIC, "heldout"].mean() > 1
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import competing
 import numpy as np
 import polars as pl
 import pytest
 
 import rankbench
 from rankbench.counts.log_file import log_file
+from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import RANKING, BlockKey
 from rankbench.kinds.protocol import BlockTask
 from rankbench.protocols.items import Items
@@ -48,7 +50,7 @@ def of_items(path: Path, method: str, seed: int) -> pl.DataFrame:
     dataset = log_file(path)
     prepared = protocol.prepare(dataset, seed)
     key = BlockKey(str(protocol), str(dataset), 1, 0, seed)
-    (result,) = protocol.execute(prepared, BlockTask(key, 0, RANKING, {"cell": method}))
+    (result,) = protocol.execute(prepared, BlockTask(key, 0, RANKING, competing.cells(Aggregator, {"cell": method})))
     assert result.status == "done", result.reason
     values = [result.losses[metric, "design"] for metric in RANKING]
     names = ["score", "lower", "upper", "rank_low", "rank_high"]

@@ -18,7 +18,7 @@ from rankbench.kinds.method import Method
 from rankbench.losses import NDCG
 from rankbench.losses.evaluate import evaluate
 from rankbench.plugin import manager
-from rankbench.protocols.judging import judge, losses_of, method_of
+from rankbench.protocols.judging import judge, losses_of
 
 QUERIES = make_queries([4, 30, 3, 12, 5])
 SPECS = ("ndcg", "ndcg:cutoff=5", "err", "precision:k=5", "ndcg:cutoff=40", "pairwise-disagreement")
@@ -185,9 +185,3 @@ def _block():
 def test_what_went_wrong_is_called_by_its_name(error: Exception, status: str, reason: str) -> None:
     result = failed("cell", error)
     assert (result.cell, result.status, result.reason) == ("cell", status, reason)
-
-
-def test_what_is_no_method_is_refused() -> None:
-    assert method_of("random-scores").name == "random-scores"
-    with pytest.raises(SpecError, match="nosuch"):
-        method_of("nosuch")

@@ -6,6 +6,7 @@ import gc
 import weakref
 from pathlib import Path
 
+import competing
 import numpy as np
 import pytest
 from own_logs import Few, Log, suite
@@ -13,6 +14,7 @@ from own_logs import Few, Log, suite
 from rankbench import api
 from rankbench.counts.votes import Votes
 from rankbench.errors import InputError
+from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.protocols import own_log
@@ -81,7 +83,9 @@ def test_votes_are_unpacked_for_those_alone_who_go_by_their_order(
     unpack = own_log.unpack_votes
     monkeypatch.setattr(own_log, "unpack_votes", lambda prepared: unpacked.append(1) or unpack(prepared))
     prepared = OwnLog().prepare(Log(), 1)
-    task = BlockTask(BlockKey("own-log", "test-votes", 900, 0, 1), 0, ("log-loss",), {"cell": use})
+    task = BlockTask(
+        BlockKey("own-log", "test-votes", 900, 0, 1), 0, ("log-loss",), competing.cells(Aggregator, {"cell": use})
+    )
     (found,) = prepared.protocol.execute(prepared, task)
     assert found.status == "done"
     assert len(unpacked) == times

@@ -61,9 +61,9 @@ class Splits(Protocol):
             raise RuntimeError("broken protocol")
         noise = np.random.default_rng([task.key.seed, task.key.repetition]).normal()
         found = []
-        for cell, spec in task.cells.items():
+        for cell, contender in task.cells.items():
             own = np.random.default_rng([task.key.repetition, int(cell[:6], 16)]).normal()
-            shift = min(point.shift for point in rankbench.component.build(Toy, spec))
+            shift = min(point.shift for point in contender.grid(Toy))
             loss = np.array([prepared.arrays["a.noise"][3] + 0.1 * noise + shift + 0.01 * own])
             found.append(CellResult(cell, "done", "", math.nan, {("regret", "heldout"): loss}))
         return found[:-1] if len(found) > 2 else found
@@ -262,7 +262,7 @@ def test_with_puts_a_component_wherever_it_fits(tmp_path: Path) -> None:
     specs = {m.spec for m in api.planned(path, extra=["surrogate=listnet"]).plan.members}
     assert {s for s in specs if "listnet" in s and "exact" in s} == set()
     assert any("listnet" in s for s in specs)
-    losses = {loss for task in api.planned(path, extra=["loss=err"]).plan.tasks for loss in task.losses}
+    losses = {name for task in api.planned(path, extra=["loss=err"]).plan.tasks for name in task.metrics}
     assert losses == {"ndcg", "err", "gap"}
     made = api.planned(path, extra=["toy:shift=3"])
     assert {m.experiment for m in made.plan.members if m.spec == "toy:shift=3"} == {"items", "numbers"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import competing
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -14,6 +15,7 @@ from rankbench.kinds.protocol import BlockTask, Protocol
 from rankbench.kinds.surrogate import Surrogate
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.plugin import manager
+from rankbench.plugin.kinds import base_of
 from rankbench.protocols import theory
 from rankbench.protocols.repair import ROUNDING, Repair
 from rankbench.protocols.theory import Theory
@@ -23,7 +25,9 @@ from rankbench.theory.settings import GRAPHS
 
 
 def task(protocol, n, losses, **cells):
-    return BlockTask(BlockKey(str(protocol), "", n, 0, 7), 0, losses, cells)
+    return BlockTask(
+        BlockKey(str(protocol), "", n, 0, 7), 0, losses, competing.cells(base_of(protocol.contender), cells)
+    )
 
 
 def test_theory_is_a_table_of_consistency():

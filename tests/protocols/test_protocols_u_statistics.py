@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import competing
 import numpy as np
 import pytest
 
@@ -23,7 +24,7 @@ METRICS = ("abs-bias", "deviation", "excess", "instability")
 
 def run(protocol, n, metrics=METRICS, repetition=0, **cells):
     prepared = protocol.prepare(None, 3)
-    task = BlockTask(BlockKey(str(protocol), "", n, repetition, 3), 0, metrics, cells)
+    task = BlockTask(BlockKey(str(protocol), "", n, repetition, 3), 0, metrics, competing.cells(Method, cells))
     return prepared, {one.cell: one for one in protocol.execute(prepared, task)}
 
 

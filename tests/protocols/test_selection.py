@@ -1,5 +1,6 @@
 import pickle
 
+import competing
 import numpy as np
 import pytest
 from click_blocks import execute
@@ -39,18 +40,6 @@ class Own(Aggregator):
         selections.items[:] = 0
         selections.clicked[:] = True
         return clicks
-
-
-@pytest.fixture
-def own(monkeypatch):
-    real = manager.get
-
-    def get(base, spec):
-        if str(spec).startswith("own-clicks"):
-            return Own(bad=str(spec).partition("bad=")[2])
-        return real(base, spec)
-
-    monkeypatch.setattr(manager, "get", get)
 
 
 def test_contenders_are_judged_against_the_grades():
@@ -94,12 +83,12 @@ def test_the_sessions_of_a_smaller_n_are_a_prefix():
     assert np.array_equal(one.draw(50, entropy).items, one.draw(80, entropy).items[: 50 * 8])
 
 
-def test_a_contender_does_not_depend_on_its_neighbors(own):
+def test_a_contender_does_not_depend_on_its_neighbors():
     protocol = Selection()
     prepared = pickle.loads(pickle.dumps(protocol.prepare(DATASET, 7)))
     alone = execute(protocol, prepared, ["cascade"], LOSSES, 500)["cascade"]
     # The neighbor overwrites the sessions that it is lent.
-    among = execute(protocol, prepared, ["own-clicks", "cascade"], LOSSES, 500)
+    among = execute(protocol, prepared, [Own(), "cascade"], LOSSES, 500)
     for metric, losses in alone.losses.items():
         assert np.array_equal(among["cascade"].losses[metric], losses)
     assert among["own-clicks"].status == "done"
@@ -110,9 +99,9 @@ def test_a_contender_does_not_depend_on_its_neighbors(own):
     ("bad", "status", "words"),
     [("raises", "error", "broken aggregator"), ("nan", "diverged", "not finite"), ("short", "error", "8 items")],
 )
-def test_a_bad_contender_answers_for_itself(own, bad, status, words):
+def test_a_bad_contender_answers_for_itself(bad, status, words):
     protocol = Selection()
-    found = execute(protocol, protocol.prepare(DATASET, 7), [f"own-clicks:bad={bad}", "cascade"], LOSSES, 300)
+    found = execute(protocol, protocol.prepare(DATASET, 7), [Own(bad=bad), "cascade"], LOSSES, 300)
     assert found[f"own-clicks:bad={bad}"].status == status
     assert words in found[f"own-clicks:bad={bad}"].reason
     assert found["cascade"].status == "done"
@@ -133,6 +122,6 @@ def test_the_block_that_compiles():
     protocol = Selection()
     prepared = protocol.prepare(DATASET, 7)
     key = BlockKey(str(protocol), str(DATASET), 10_000, 0, 7)
-    _, small = protocol.smaller(prepared, BlockTask(key, 0, LOSSES, {"a": "cascade"}))
-    assert (small.key.n, small.cells) == (50, {"a": "cascade"})
+    _, small = protocol.smaller(prepared, BlockTask(key, 0, LOSSES, competing.cells(Aggregator, {"a": "cascade"})))
+    assert (small.key.n, list(small.cells)) == (50, ["a"])
     assert protocol.smaller(prepared, BlockTask(key, 0, LOSSES, {})) is None

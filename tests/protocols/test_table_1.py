@@ -6,6 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import competing
 import numpy as np
 import pytest
 
@@ -17,6 +18,7 @@ from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.method import Fitted, Method
 from rankbench.kinds.protocol import BlockTask
 from rankbench.protocols.table_1 import Table1
+from rankbench.spec import parse
 from rankbench.stats.corrected_t import widening
 from rankbench.suites.suite_files import load_suite
 
@@ -28,13 +30,13 @@ REAL = pytest.mark.skipif(
 
 
 def prepared(spec, dataset=SMALL, seed=1):
-    protocol = build(Table1, spec)[0]
+    protocol = build(Table1, parse(spec))[0]
     return protocol.prepare(rankbench.get(rankbench.Dataset, dataset), seed)
 
 
 def run(ready, cells, n=2000, repetition=0, seed=1):
     key = BlockKey(str(ready.protocol), str(ready.dataset), n, repetition, seed)
-    return ready.protocol.execute(ready, BlockTask(key, 0, ("disagreement",), cells))
+    return ready.protocol.execute(ready, BlockTask(key, 0, ("disagreement",), competing.cells(Method, cells)))
 
 
 @pytest.fixture(scope="module")
@@ -164,11 +166,8 @@ class Wild(Method):
         return Fitted(lambda queries: np.zeros(int(queries.offsets[-1]) - 1))
 
 
-def test_unusable_scores_are_the_contenders_own(ready, monkeypatch):
-    from rankbench.protocols import table_1
-
-    monkeypatch.setattr(table_1, "points", lambda kind, spec: [Wild()])
-    result = run(ready, {"a": "feature"})[0]
+def test_unusable_scores_are_the_contenders_own(ready):
+    result = run(ready, {"a": Wild()})[0]
     assert result.status == "error"
     assert "scores have shape" in result.reason
 
@@ -217,7 +216,7 @@ def losses(dataset, spec, contenders, ns, runs=15):
 
 def contenders_of_the_suite():
     experiment = load_suite("table-1").experiments[0]
-    return {entry.label: entry.use for entry in experiment.contenders}, experiment.n
+    return {entry.label: str(entry.use) for entry in experiment.contenders}, experiment.n
 
 
 def check_leak_free(ns):

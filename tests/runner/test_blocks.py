@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import competing
 import numpy as np
 import pytest
 
@@ -12,12 +13,13 @@ from rankbench.errors import InputError, PluginError
 from rankbench.kinds import guard
 from rankbench.kinds.cell import BlockKey, CellResult, Curve
 from rankbench.kinds.guard import guarded
+from rankbench.kinds.method import Method
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.runner.blocks import run_block
 from rankbench.runner.prepare import _by
 
-TASK = BlockTask(BlockKey("said", "", 1, 0, 0), 0, ("gap",), {"c": "erm"})
+TASK = BlockTask(BlockKey("said", "", 1, 0, 0), 0, ("gap",), competing.cells(Method, {"c": "erm"}))
 GOOD = {("gap", "design"): np.zeros(2)}
 
 

@@ -167,19 +167,22 @@ def test_a_contender_that_hangs_is_a_row_and_the_others_are_the_same(
 
 
 def test_built_in_contenders_share_no_process_with_foreign_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    import competing
+
     from rankbench.kinds.cell import BlockKey
+    from rankbench.kinds.method import Method
     from rankbench.kinds.protocol import BlockTask
+    from rankbench.losses import ERR, NDCG
     from rankbench.protocols.btl import BTL
     from rankbench.runner import processes
 
-    inside = {"erm": set(), "one": {"a"}, "two": {"b"}, "both": {"a"}, "ndcg": set(), "own": {"c"}}
-    monkeypatch.setattr(processes, "points", lambda kind, text: [text])
-    monkeypatch.setattr(processes, "strangers", lambda it: inside.get(it, set()))
-    cells = {"1": "one", "2": "erm", "3": "two", "4": "both", "5": "erm"}
-    task = BlockTask(BlockKey("btl", "", 1, 0, 0), 0, ("ndcg",), cells)
+    inside = {"erm:k=1": {"a"}, "erm:k=2": {"b"}, "erm:k=3": {"a"}, "err": {"c"}}
+    monkeypatch.setattr(processes, "strangers", lambda it: inside.get(str(it), set()))
+    texts = {"1": "erm:k=1", "2": "erm", "3": "erm:k=2", "4": "erm:k=3", "5": "random-scores"}
+    task = BlockTask(BlockKey("btl", "", 1, 0, 0), 0, ("ndcg",), competing.cells(Method, texts), (NDCG(),))
     ours, foreign = processes.split_foreign([task], [BTL()])
     assert [list(part.cells) for part in ours] == [["2", "5"]]
     assert [list(part.cells) for part in foreign] == [["1", "4"], ["3"]]
-    ours, foreign = processes.split_foreign([replace(task, losses=("ndcg", "own"))], [BTL()])
+    ours, foreign = processes.split_foreign([replace(task, metrics=("ndcg", "err"), losses=(NDCG(), ERR()))], [BTL()])
     assert ours == []
     assert [list(part.cells) for part in foreign] == [["1", "4"], ["2", "5"], ["3"]]

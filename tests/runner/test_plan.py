@@ -16,7 +16,7 @@ from rankbench.store.records import SuiteRecord
 
 
 def labels(label: str, use: str = "erm:k=[1,10],lambda=0.5") -> list[str]:
-    return [found for found, _, _ in contenders(ContenderEntry(use=use, label=label))]
+    return [found for found, _ in contenders(ContenderEntry(use=use, label=label))]
 
 
 def test_labels_hold_the_parameters_of_each_point() -> None:
@@ -120,7 +120,7 @@ def test_losses_are_called_in_the_record_as_cells_name_them(tmp_path: Path) -> N
     head, rest = CLAIM.format(n=200, heldout=20).split("repetitions = 1\n")
     path.write_text(f'{head}repetitions = 1\nlosses = ["ndcg:gain=exp2,cutoff=5", "ndcg"]\n{rest}')
     made = api.planned(str(path))
-    assert {task.losses for task in made.plan.tasks} == {("ndcg:cutoff=5", "ndcg")}
+    assert {task.metrics for task in made.plan.tasks} == {("ndcg:cutoff=5", "ndcg")}
     record = SuiteRecord.model_validate(suite_record(made))
     assert record.experiments[0].losses == ("ndcg:cutoff=5", "ndcg")
     assert {metric.name: metric.direction for metric in record.sources[0].metrics} == {

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import competing
 import numpy as np
 import polars as pl
 import pytest
@@ -16,6 +17,7 @@ import pytest
 import rankbench
 from rankbench import api
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
+from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.protocol import BlockTask, Prepared, pack
 from rankbench.runner.prepare import protocol_of
@@ -133,9 +135,8 @@ def test_a_plugins_contender_cannot_ask_an_object_of_another_process(monkeypatch
 
     own = OwnClicks(queries=4, items=6, shown=5)
     protocol = protocol_of("selection")
-    task = BlockTask(BlockKey("selection", "", 1, 0, 0), 0, (), {"1": "theirs", "2": "ours"})
-    monkeypatch.setattr(processes, "points", lambda kind, text: [text])
-    monkeypatch.setattr(processes, "strangers", lambda part: {"them"} if part == "theirs" else set())
+    task = BlockTask(BlockKey("selection", "", 1, 0, 0), 0, (), competing.cells(Aggregator, {"1": "borda", "2": "elo"}))
+    monkeypatch.setattr(processes, "strangers", lambda part: {"them"} if part.name == "borda" else set())
     places: Any = place_tasks([task], [Prepared(protocol, own, "", {})])
     assert [list(part.cells) for part in places.here] == [["2"]]
     assert not places.ours

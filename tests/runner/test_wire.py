@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import math
 
+import competing
 import numpy as np
 import pytest
 
+from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import BlockKey, BlockResult, CellResult, Curve
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.method import Method
 from rankbench.kinds.protocol import BlockTask
-from rankbench.runner.wire import result_from_bytes, result_to_bytes, task_from_json, task_to_json
+from rankbench.plugin.manager import get
+from rankbench.runner.wire import asked, result_from_bytes, result_to_bytes, task_from_json, task_to_json
 
 KEY = BlockKey("btl", "data\n\u2028é", 5, 2, 2**62)
 
 
 def test_tasks() -> None:
-    task = BlockTask(KEY, 3, ("ndcg", "err"), {"a": "erm:k=inf", "b": "x"})
-    assert task_from_json(task_to_json(task)) == task
+    cells = competing.cells(
+        Method, {"a": "erm", "b": "erm:aggregator=mean-log-odds(smoothing=2),k=[1,inf]", "c": "random-scores"}
+    )
+    losses = tuple(get(Loss, text) for text in ("ndcg", "err"))
+    task = BlockTask(KEY, 3, ("ndcg", "err"), cells, losses)
+    back = task_from_json(task_to_json(task))
+    assert back == task
+    assert [len(found.points) for found in back.cells.values()] == [1, 2, 1]
+    assert asked(task_to_json(task)) == (KEY, ["a", "b", "c"])
+    own = BlockTask(KEY, 0, ("disagreement",), competing.cells(Aggregator, {"a": "elo:factor=20"}))
+    assert task_from_json(task_to_json(own)) == own
 
 
 def test_results_bit_for_bit() -> None:

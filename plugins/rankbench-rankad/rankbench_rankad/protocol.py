@@ -12,6 +12,7 @@ from pydantic import Field
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kinds.cell import CellResult, Curve, Direction, Split
+from rankbench.kinds.contender import Contender
 from rankbench.kinds.guard import failed, guarded
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
@@ -89,18 +90,24 @@ class Anomaly(Protocol):
         test = np.concatenate([nominal[order[-tested:]], anomalies])
         anomalous = np.repeat([False, True], [tested, len(anomalies)])
         cells = []
-        for cell, spec in task.cells.items():
+        for cell, contender in task.cells.items():
             # A detector's fault, whatever it raises, is its own row's, not the block's.
             judged = guarded(
-                partial(self._judged, cell, spec, nominal[order[: key.n]], test, anomalous, [*entropy, key.n])
+                partial(self._judged, cell, contender, nominal[order[: key.n]], test, anomalous, [*entropy, key.n])
             )
             cells.append(failed(cell, judged) if isinstance(judged, Exception) else judged)
         return cells
 
     def _judged(
-        self, cell: str, spec: str, training: Floats, test: Floats, anomalous: NDArray[np.bool_], entropy: list[int]
+        self,
+        cell: str,
+        contender: Contender,
+        training: Floats,
+        test: Floats,
+        anomalous: NDArray[np.bool_],
+        entropy: list[int],
     ) -> CellResult:
-        detector = rankbench.get(Detector, spec)
+        detector = contender.component(Detector)
         own = int(detector.digest()[:16], 16)
         trained = detector.train(training, np.random.default_rng([*entropy, own]))
         scores = trained.score(test)

@@ -7,6 +7,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 import rankbench
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kinds.cell import BlockKey, cell_problem
+from rankbench.kinds.contender import Contender
 from rankbench.kinds.protocol import BlockTask
 from rankbench_rankad.detector import Detector
 from rankbench_rankad.protocol import Anomaly
@@ -32,7 +33,9 @@ def prepared():
 
 def task(*specs, n=200, repetition=0, seed=1):
     key = BlockKey("anomaly", str(DATA), n, repetition, seed)
-    return BlockTask(key, 0, Anomaly.metric_names(), {f"cell-{spec}": spec for spec in specs})
+    made = {spec: rankbench.get(rankbench.Method, spec) if isinstance(spec, str) else spec for spec in specs}
+    cells = {f"cell-{spec}": Contender.single(method) for spec, method in made.items()}
+    return BlockTask(key, 0, Anomaly.metric_names(), cells)
 
 
 def test_every_detector_is_judged_by_every_metric(prepared):
@@ -91,8 +94,7 @@ def test_nothing_learned_from_is_tested_on(prepared, monkeypatch):
         return Trained()
 
     monkeypatch.setattr(_Spy, "train", train)
-    monkeypatch.setattr(rankbench, "get", lambda kind, spec: _Spy())
-    cell = prepared.protocol.execute(prepared, task("spy"))[0]
+    cell = prepared.protocol.execute(prepared, task(_Spy()))[0]
     assert (cell.status, cell.reason) == ("error", "InputError: enough")
     training = {tuple(row) for row in seen["training"]}
     assert len(seen["training"]) == 200
@@ -135,11 +137,9 @@ def test_whatever_a_detector_raises_is_its_own_row(prepared, monkeypatch, error,
     def raises(*arguments):
         raise error
 
-    get = rankbench.get
     spy = SimpleNamespace(score=raises)
     monkeypatch.setattr(_Spy, "train", raises if when == "train" else lambda self, points, generator: spy)
-    monkeypatch.setattr(rankbench, "get", lambda base, spec: _Spy() if spec == "spy" else get(base, spec))
-    cells = prepared.protocol.execute(prepared, task("knn-distance", "spy", "isolation-forest"))
+    cells = prepared.protocol.execute(prepared, task("knn-distance", _Spy(), "isolation-forest"))
     assert [cell.status for cell in cells] == ["done", status, "done"]
     assert cells[1].reason == reason
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rankbench.errors import RankbenchError, SpecError
 from rankbench.kinds.suite import Experiment, Suite
-from rankbench.runner.plan import fitting, metric
+from rankbench.runner.plan import fitting, judged_by
 from rankbench.runner.prepare import dataset_of, protocol_of
 from rankbench.suites.suite_files import load_suite, read_suite
 from rankbench.testing.catalog import conformance_check
@@ -48,8 +48,7 @@ def _fits(experiment: Experiment) -> None:
         raise SpecError(refusal)
     for entry in experiment.contenders:
         fitting(experiment, entry, protocol)
-    for loss in experiment.losses:
-        metric(experiment, protocol, loss)
+    judged_by(experiment, protocol)
 
 
 @conformance_check("suite")

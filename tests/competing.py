@@ -1,0 +1,18 @@
+"""The cells of a block from texts, as a plan has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rankbench.component import Component
+from rankbench.kinds.contender import Contender
+from rankbench.plugin.resolve import contender
+from rankbench.spec import parse
+
+
+def cells(base: Callable[..., Component], given: Mapping[str, str | Component]) -> dict[str, Contender]:
+    """Return contenders of a kind by cell, from their texts, or of what nobody registered from the components."""
+    return {
+        cell: Contender.single(one) if isinstance(one, Component) else contender(base, parse(one))
+        for cell, one in given.items()
+    }
