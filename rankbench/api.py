@@ -23,7 +23,7 @@ from rankbench.reports.run_notices import Notice
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, make_plan
-from rankbench.runner.prepare import prepare_sources
+from rankbench.runner.prepare import dataset_of, prepare_sources
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runner.record import run_facts, suite_record
 from rankbench.runner.room import check_room
@@ -119,8 +119,9 @@ def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None,
     return Planned(found.sources, found.of, found.left_out, plan)
 
 
-def _several(dataset: DatasetChoice) -> list[str | Dataset]:
-    return [dataset] if isinstance(dataset, str | Dataset) else list(dataset)
+def _several(dataset: DatasetChoice) -> list[Dataset]:
+    chosen = [dataset] if isinstance(dataset, str | Dataset) else dataset
+    return [dataset_of(each) if isinstance(each, str) else each for each in chosen]
 
 
 def _count(value: object, parameter: str) -> None:
@@ -211,9 +212,10 @@ def run(
     told = progress or Silent()
     started = time.perf_counter()
     with told:
-        made = planned(suite, dataset=dataset, reps=reps, extra=extra)
+        data = _several(dataset)
+        made = planned(suite, dataset=data, reps=reps, extra=extra)
         plan = made.plan
-        directory = Path(out) if out is not None else default_folder(made, _several(dataset))
+        directory = Path(out) if out is not None else default_folder(made, data)
         store = Store.open(directory)
         try:
             check_folder(store, made)

@@ -6,13 +6,18 @@ import hashlib
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from rankbench.counts.log_source import dataset_named, reader_for
+from rankbench.counts.log_source import named, reader_for
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.recognize import default_of, not_judged, table_kind, table_of
+from rankbench.errors import InputError
 from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.reader import Reader
+from rankbench.plugin.resolve import reference
+from rankbench.spec import Spec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +29,8 @@ class LogFile(Dataset):
     """A log in a file; `log_file` refuses one without judgments.
 
     It is not registered, and only the process that made it knows the path: results name
-    the file and have its sha256.
+    the file and have its sha256. Where its reader is not the one that would be chosen, or was told what columns
+    mean, they say so: ``votes.csv:reader=csv(columns="left=x,right=y")``, which `named` reads back.
     """
 
     name: ClassVar[str] = "log-file"
@@ -32,11 +38,12 @@ class LogFile(Dataset):
     title: ClassVar[str] = "a log of one's own"
 
     path: Path = Field(description="The file, or a folder of shards.")
-    columns: str = Field(default="", description="What columns mean, as left=model_x,right=model_y.")
-    reader: str = Field(default="", description="Reader, in the contender grammar; empty: chosen.")
+    reader: Annotated[Reader | None, reference(Reader)] = Field(
+        default=None, description="How it is read; null: as its ending or its first bytes say."
+    )
 
     def __str__(self) -> str:
-        return self.path.name
+        return str(Spec(self.path.name, {"reader": self.reader.spec()})) if self.reader else self.path.name
 
     @cached_property
     def table(self) -> str:  # type: ignore[override]  # other data sets know it before they are made
@@ -45,7 +52,7 @@ class LogFile(Dataset):
 
     def scan(self) -> pl.LazyFrame:
         """Return the table; see `Dataset.scan`."""
-        return reader_for(self.path, columns=self.columns, reader=self.reader).scan(self.path)
+        return (self.reader or choose_reader(self.path)).scan(self.path)
 
     def fingerprint(self) -> str:
         """Return the sha256 of the file, and of how it was read where that was said.
@@ -56,9 +63,12 @@ class LogFile(Dataset):
 
         files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
         digests = [sha256_of(file) for file in files if file.is_file()]
-        if len(digests) == 1 and not self.columns and not self.reader:
+        columns = getattr(self.reader, "columns", "")
+        bare = self.reader.model_copy(update={"columns": ""}) if self.reader and columns else self.reader
+        said = "" if bare is None or bare == _chosen(self.path) else str(bare)
+        if len(digests) == 1 and not columns and not said:
             return digests[0]
-        return hashlib.sha256(json.dumps([digests, self.columns, self.reader]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([digests, columns, said]).encode()).hexdigest()
 
 
 def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFile:
@@ -78,10 +88,23 @@ def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFil
     SpecError
         It holds items with features, not judgments; or an unknown reader.
     """
-    log = LogFile(path=Path(path), columns=columns, reader=reader)
+    return _judged(Path(path), reader_for(Path(path), columns=columns, reader=reader))
+
+
+def _judged(path: Path, reader: Reader) -> LogFile:
+    """Return a log in a file if it holds judgments; a reader that would be chosen anyway need not be said."""
+    log = LogFile(path=path, reader=None if reader == _chosen(path) else reader)
     if not suite_of(log):
         raise not_judged(str(path), table_kind(log.table), "suite")
     return log
+
+
+def _chosen(path: Path) -> Reader | None:
+    """Return the reader that a file has if nobody says one; None if none knows it."""
+    try:
+        return choose_reader(path)
+    except InputError:
+        return None
 
 
 def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
@@ -90,14 +113,14 @@ def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
     Raises
     ------
     InputError, SpecError
-        See `log_file` and `rankbench.counts.log_source.dataset_named`.
+        See `log_file` and `rankbench.counts.log_source.named`.
     """
-    dataset = dataset_named(log, columns=columns, reader=reader)
-    if dataset is None:
-        return log_file(log, columns=columns, reader=reader)
-    if not suite_of(dataset):
-        raise not_judged(f"data set {dataset!s}", table_kind(dataset.table), "suite")
-    return dataset
+    found = named(log, columns=columns, reader=reader)
+    if not isinstance(found, Dataset):
+        return _judged(*found)
+    if not suite_of(found):
+        raise not_judged(f"data set {found!s}", table_kind(found.table), "suite")
+    return found
 
 
 def suite_of(dataset: Dataset) -> str:

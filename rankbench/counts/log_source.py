@@ -17,13 +17,14 @@ from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.recognize import table_kind, table_of
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.reader import Reader, existing
+from rankbench.spec import Spec, parse
 
 if TYPE_CHECKING:
     from rankbench.counts.parquet_log import ParquetLog
     from rankbench.kinds.dataset import Dataset
     from rankbench.kinds.table import TableKind
 
-__all__ = ["Log", "LogSource", "dataset_named", "open_source", "reader_for", "scan"]
+__all__ = ["Log", "LogSource", "named", "open_source", "reader_for", "scan"]
 
 T = TypeVar("T")
 Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
@@ -119,8 +120,16 @@ def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
     return found.model_copy(update={"columns": columns})
 
 
-def dataset_named(log: str, *, columns: str = "", reader: str = "") -> Dataset | None:
-    """Return the data set that a text names; None if it is the path of what is there.
+def named(log: str, *, columns: str = "", reader: str = "") -> Dataset | tuple[Path, Reader]:
+    """Return what a text names: a data set, or a file with its reader.
+
+    Parameters
+    ----------
+    log : str
+        A path; a path with its reader in the contender grammar, ``votes.csv:reader=csv(columns="left=x")``, as results
+        name a log; or a data set.
+    columns, reader : str
+        See `reader_for`.
 
     Raises
     ------
@@ -134,7 +143,13 @@ def dataset_named(log: str, *, columns: str = "", reader: str = "") -> Dataset |
 
     path = Path(log)
     if path.exists():
-        return None
+        return path, reader_for(path, columns=columns, reader=reader)
+    said = _with_reader(log)
+    if said is not None:
+        if columns or reader:
+            raise SpecError(f"{log!r} has its columns and reader; leave --columns and --reader out")
+        existing(said[0])
+        return said
     known = manager.names("dataset")
     name = log.split(":", 1)[0]
     if name not in known:
@@ -145,13 +160,27 @@ def dataset_named(log: str, *, columns: str = "", reader: str = "") -> Dataset |
     return manager.get(Dataset, log)
 
 
+def _with_reader(text: str) -> tuple[Path, Reader] | None:
+    """Return path and reader of a text that says both; None if it does not, or the file is not there."""
+    from rankbench.plugin import manager
+
+    try:
+        spec = parse(text)
+    except SpecError:
+        return None
+    said = spec.params.get("reader")
+    if list(spec.params) != ["reader"] or not isinstance(said, str | Spec) or not Path(spec.name).exists():
+        return None
+    return Path(spec.name), manager.get(Reader, said)
+
+
 def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
     """Open a log.
 
     Parameters
     ----------
     log : LazyFrame, DataFrame, path, or str
-        Of a text that is no file's path, the data set of that name.
+        Of a text, what `named` says it names.
     columns, reader : str
         See `reader_for`.
 
@@ -167,15 +196,22 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
             raise SpecError("a frame needs no reader")
         frame = checked(log.lazy(), columns=columns)
         return LogSource("log", None, table_of(frame.collect_schema(), None), frame)
-    path = Path(log)
-    dataset = dataset_named(log, columns=columns, reader=reader) if isinstance(log, str) else None
-    if dataset is not None:
-        return LogSource(str(log), None, table_kind(dataset.table), dataset.scan())
-    chosen = reader_for(path, columns=columns, reader=reader)
+    from rankbench.data.readers.parquet import ParquetReader
+    from rankbench.kinds.dataset import Dataset
+
+    if isinstance(log, str):
+        found = named(log, columns=columns, reader=reader)
+        if isinstance(found, Dataset):
+            return LogSource(log, None, table_kind(found.table), found.scan())
+        path, chosen = found
+    else:
+        path, chosen = Path(log), reader_for(Path(log), columns=columns, reader=reader)
+    parquet = None
     with readable(path):
         frame = chosen.scan(path)
         table = table_of(frame.collect_schema(), path)
-        parquet = _unchecked(path, columns) if isinstance(table, ComparisonTable) and chosen.name == "parquet" else None
+        if isinstance(table, ComparisonTable) and isinstance(chosen, ParquetReader):
+            parquet = _unchecked(path, chosen.columns)
     return LogSource(path.name, path, table, frame, parquet)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rankbench.counts.log_file import LogFile
 from rankbench.errors import StoreError
 from rankbench.kinds.dataset import Dataset
 from rankbench.runner.plan import Planned
@@ -20,13 +21,13 @@ __all__ = ["check_folder", "default_folder", "of_other_code"]
 RUNS = Path("runs")
 
 
-def default_folder(made: Planned, datasets: Sequence[str | Dataset]) -> Path:
+def default_folder(made: Planned, datasets: Sequence[Dataset]) -> Path:
     """Return the folder of a run that was told none.
 
     Parameters
     ----------
     made : Planned
-    datasets : sequence of str or Dataset
+    datasets : sequence of Dataset
         What was asked for in the place of the suite's own.
 
     Returns
@@ -37,7 +38,8 @@ def default_folder(made: Planned, datasets: Sequence[str | Dataset]) -> Path:
         stand behind it. A folder with them that holds these data comes first, so that each log
         finds its own folder again, whatever became of the plain one.
     """
-    names = (re.sub(r"[^A-Za-z0-9._=-]+", "-", str(name)) for name in datasets)
+    said = (dataset.path.name if isinstance(dataset, LogFile) else str(dataset) for dataset in datasets)
+    names = (re.sub(r"[^A-Za-z0-9._=-]+", "-", name) for name in said)
     folder = RUNS / "-".join([made.plan.suite.name, *names])
     if not datasets:
         return folder

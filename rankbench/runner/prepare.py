@@ -40,16 +40,15 @@ class Sources:
     left_out: dict[str, str]
 
 
-def prepare_sources(suite: Suite, datasets: Sequence[str | Dataset] = ()) -> Sources:
+def prepare_sources(suite: Suite, given: Sequence[Dataset] = ()) -> Sources:
     """Prepare the data of all experiments of a suite, each protocol on a data set once.
 
     Parameters
     ----------
     suite : Suite
         With its includes resolved.
-    datasets : sequence of str or Dataset
-        In the contender grammar, or as they are; each replaces that of every experiment whose protocol
-        takes it, the first one that fits.
+    given : sequence of Dataset
+        Each replaces that of every experiment whose protocol takes it, the first one that fits.
 
     Raises
     ------
@@ -59,7 +58,6 @@ def prepare_sources(suite: Suite, datasets: Sequence[str | Dataset] = ()) -> Sou
         An unknown protocol or data set, one that does not go with the other, or a data set
         that no experiment takes.
     """
-    given = [dataset_of(d) if isinstance(d, str) else d for d in datasets]
     wanted: dict[tuple[str, str], tuple[Protocol, Dataset | None]] = {}
     key_of: dict[str, tuple[str, str]] = {}
     asked: dict[str, Dataset] = {}
@@ -78,7 +76,7 @@ def prepare_sources(suite: Suite, datasets: Sequence[str | Dataset] = ()) -> Sou
                 used.add(fitting[0])
                 dataset = given[fitting[0]]
             else:
-                dataset = _own(experiment.name, experiment.dataset, protocol)
+                dataset = _own(experiment.name, experiment.dataset, protocol, [protocol.refusal(d) for d in given])
                 # One object, so that a protocol knows again what another one has loaded.
                 dataset = asked.setdefault(str(dataset), dataset)
         key = (str(protocol), str(dataset) if dataset else "")
@@ -154,7 +152,10 @@ def _problem_with(prepared: object) -> str:
     return ""
 
 
-def _own(experiment: str, text: str, protocol: Protocol) -> Dataset:
+def _own(experiment: str, text: str, protocol: Protocol, refusals: Sequence[str]) -> Dataset:
+    """Return the suite's own data set of an experiment; `refusals` say why it does not take those that were given."""
+    if not text and refusals:
+        raise SpecError(f"experiment {experiment!r}: {'; '.join(refusals)}")
     if not text:
         raise SpecError(
             f"experiment {experiment!r}: protocol {protocol.name!r} needs a data set of {protocol.table}; "

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import rankbench
+from rankbench.counts.log_file import LogFile, own_log
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.protocol import Prepared
 from rankbench.protocols import log_votes as protocol_votes
@@ -47,7 +48,7 @@ def votes(tmp_path: Path) -> Path:
 
 def test_the_table_is_known_by_what_is_in_it(tmp_path: Path, votes: Path) -> None:
     found = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
-    assert (found.table, str(found)) == ("comparisons", "votes.csv")
+    assert (found.table, str(found)) == ("comparisons", 'votes.csv:reader=csv(columns="left=x,right=y,winner=said")')
     clicks = tmp_path / "clicks.ndjson"
     clicks.write_text(json.dumps({"query_id": "q", "session_id": "1", "shown": ["a", "b"], "clicked": [1]}) + "\n")
     assert rankbench.log_file(clicks).table == "selections"
@@ -72,6 +73,40 @@ def test_the_fingerprint_is_of_the_content_and_of_how_it_is_read(tmp_path: Path)
     assert plain.fingerprint() == hashlib.sha256(path.read_bytes()).hexdigest()
     assert rankbench.log_file(other).fingerprint() == plain.fingerprint()
     assert rankbench.log_file(path, columns="winner=x").fingerprint() != plain.fingerprint()
+
+
+def test_how_a_log_was_read_is_part_of_its_name_and_is_read_back(
+    votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = "left=x,right=y,winner=said"
+    spaced = tmp_path / "my votes: 2.csv"
+    spaced.write_bytes(votes.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    for path in (votes, spaced):
+        log = rankbench.log_file(path, columns=columns)
+        again = own_log(str(log))
+        assert isinstance(again, LogFile)
+        assert (str(again), again.fingerprint(), again.reader) == (str(log), log.fingerprint(), log.reader)
+        assert again.scan().collect().equals(log.scan().collect())
+        assert rankbench.scan(str(log)).collect().equals(log.scan().collect())
+        with pytest.raises(SpecError, match="leave --columns and --reader out"):
+            own_log(str(log), columns=columns)
+    assert str(rankbench.log_file(spaced, columns=columns)).startswith('"my votes: 2.csv":reader=csv(columns=')
+    # A reader that would be chosen anyway is no other way to read it.
+    plain = tmp_path / "plain.csv"
+    plain.write_text("winner,loser\na,b\n")
+    said = rankbench.log_file(plain, reader="csv")
+    assert (str(said), said.fingerprint()) == ("plain.csv", rankbench.log_file(plain).fingerprint())
+    other = tmp_path / "plain.text"
+    other.write_bytes(plain.read_bytes())
+    assert str(rankbench.log_file(other, reader="csv")) == "plain.text"
+    assert rankbench.log_file(other, reader='csv:columns="winner=winner,loser=loser"').table == "comparisons"
+
+
+def test_logs_keep_the_fingerprints_that_seed_their_runs(votes: Path) -> None:
+    columns = "left=x,right=y,winner=said"
+    told = json.dumps([[hashlib.sha256(votes.read_bytes()).hexdigest()], columns, ""])
+    assert rankbench.log_file(votes, columns=columns).fingerprint() == hashlib.sha256(told.encode()).hexdigest()
 
 
 def test_workers_need_no_path(votes: Path) -> None:
@@ -124,5 +159,5 @@ def test_a_log_that_changes_while_it_is_read_is_refused(votes: Path, monkeypatch
         return load(frame)  # type: ignore[arg-type]
 
     monkeypatch.setattr(protocol_votes, "load_votes", grown)
-    with pytest.raises(InputError, match=r"votes\.csv changed while it was read; run again when nobody writes to it"):
+    with pytest.raises(InputError, match=r"votes\.csv.* changed while it was read; run again when nobody writes to it"):
         votes_of(log)

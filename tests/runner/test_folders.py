@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import rankbench
 from rankbench.api import planned
+from rankbench.cli import main
+from rankbench.counts.log_file import own_log
 from rankbench.errors import SpecError, StoreError
 from rankbench.runner.progress import Silent
 
@@ -54,6 +57,30 @@ def computed(folder: Path) -> int:
     found = json.loads((folder / "run.json").read_text())["blocks"]["computed"]
     assert isinstance(found, int)
     return found
+
+
+def test_a_log_with_its_columns_goes_on_in_its_own_folder(suite: str, tmp_path: Path) -> None:
+    path = log(tmp_path / "votes.csv", 0)
+    path.write_text(path.read_text().replace("winner,loser", "won,other"))
+    columns = "winner=won,loser=other"
+    first = rankbench.run(suite, dataset=rankbench.log_file(path, columns=columns)).directory
+    assert (str(first), computed(first)) == ("runs/small-votes.csv", 4)
+    before = board(first)
+    text = 'votes.csv:reader=csv(columns="winner=won,loser=other")'
+    assert json.loads((first / "run.json").read_text())["sources"][0]["dataset"] == text
+    again = rankbench.run(suite, dataset=own_log(text)).directory
+    assert (again, computed(again), board(again)) == (first, 0, before)
+    turned = rankbench.run(suite, dataset=rankbench.log_file(path, columns="winner=other,loser=won")).directory
+    assert (turned != first, computed(turned)) == (True, 4)
+
+
+def test_a_log_that_is_refused_is_told_why(tmp_path: Path) -> None:
+    path = tmp_path / "clicks.ndjson"
+    path.write_text(json.dumps({"query_id": "q", "session_id": "1", "shown": ["a", "b"], "clicked": [1]}) + "\n")
+    done = CliRunner().invoke(main, ["plan", "--suite", "own-log", "--log", str(path)])
+    assert done.exit_code == 2
+    assert "takes comparisons or ballots, data set clicks.ndjson has selections" in str(done.output)
+    assert "needs a data set" not in str(done.output)
 
 
 def test_two_logs_of_one_name_have_two_folders(suite: str, tmp_path: Path) -> None:
