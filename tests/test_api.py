@@ -17,7 +17,7 @@ from rankbench.errors import InputError, SpecError, StoreError
 from rankbench.kinds.cell import Curve
 from rankbench.kinds.method import Block, Fitted
 from rankbench.kinds.queries import Queries
-from rankbench.methods.random_scores import RandomScores
+from rankbench.methods.baselines import RandomScores
 from rankbench.store.store import Store
 
 SUITE = """
@@ -262,7 +262,7 @@ def test_whatever_a_contender_does_the_others_are_the_same_bytes(
 
 
 def test_an_aggregator_that_gives_nan_diverges(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rankbench.aggregators.win_rate import WinRate
+    from rankbench.aggregators.rates import WinRate
 
     monkeypatch.setattr(WinRate, "kernel", lambda self: None)
     monkeypatch.setattr(WinRate, "aggregate", lambda self, w, x, y, m: np.full(m, np.nan))
@@ -273,7 +273,7 @@ def test_an_aggregator_that_gives_nan_diverges(suite: str, tmp_path: Path, monke
 def test_an_aggregator_that_raises_takes_nobody_with_it(
     suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rankbench.aggregators.win_rate import WinRate
+    from rankbench.aggregators.rates import WinRate
 
     def aggregate(self: WinRate, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
         weights[:] = 3

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from rankbench.kinds.method import Method
+from rankbench.methods.baselines import Feature, Oracle, RandomScores
 from rankbench.methods.erm.erm import ERM
-from rankbench.methods.feature import Feature
 from rankbench.methods.log_odds import DisjointBatches, LogOddsRegression, UStatistic
-from rankbench.methods.oracle import Oracle
 from rankbench.methods.pair_risk import PairRisk
-from rankbench.methods.random_scores import RandomScores
 from rankbench.plugin.hookspecs import hookimpl
 
 __all__ = ["ERM", "DisjointBatches", "Feature", "LogOddsRegression", "Oracle", "PairRisk", "RandomScores", "UStatistic"]

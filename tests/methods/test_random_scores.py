@@ -9,7 +9,7 @@ from scipy import stats
 from rankbench.errors import SpecError
 from rankbench.kinds.method import Block
 from rankbench.kinds.queries import Comparisons, Queries
-from rankbench.methods.random_scores import RandomScores
+from rankbench.methods.baselines import RandomScores
 from rankbench.spec import parse
 
 

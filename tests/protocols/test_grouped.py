@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.elo import Elo
-from rankbench.aggregators.win_rate import WinRate
+from rankbench.aggregators.rates import WinRate
 from rankbench.counts.votes import Votes, all_ones
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator

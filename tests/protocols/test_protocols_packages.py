@@ -8,7 +8,7 @@ import pytest
 
 import rankbench
 from rankbench.aggregators.elo import Elo
-from rankbench.aggregators.win_rate import WinRate
+from rankbench.aggregators.rates import WinRate
 from rankbench.digest import version
 from rankbench.errors import ContenderDiverged, SpecError
 

@@ -1,0 +1,211 @@
+"""Scores of items from clicks: click-through rate, clicks over expected clicks, cascade and position-based model.
+
+References
+----------
+.. [ZJ07] V. Zhang and R. Jones. Comparing click logs and editorial labels for training
+   query rewriting. WWW workshop on query log analysis, 2007.
+.. [RDR07] M. Richardson, E. Dominowska and R. Ragno. Predicting clicks: estimating the
+   click-through rate for new ads. WWW, 2007.
+.. [CMR15] A. Chuklin, I. Markov and M. de Rijke. Click models for web search. Morgan &
+   Claypool, 2015.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.kinds.selection_aggregator import SelectionAggregator, click_ratios, longest_list, rows_of, topmost
+
+if TYPE_CHECKING:
+    from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.queries import Selections
+
+__all__ = ["COEC", "Cascade", "ClickThroughRate", "PositionDebiased"]
+
+
+class ClickThroughRate(SelectionAggregator):
+    r"""Click-through rate: clicks on an item over the lists that showed it, wherever it stood.
+
+    .. math:: s_l = \frac{\sum_i 1(l \text{ clicked in } i)}{\sum_i 1(l \text{ shown in } i)}
+
+    An item that was not shown gets its query's clicks over items shown, the value towards which
+    `smoothing` lists pull every item.
+
+    Notes
+    -----
+    It takes being low on the list for being bad: under the cascade model the limit is
+    :math:`p_l` times the chance that a user who is shown item l gets down to it, so that the
+    order of the items depends on how they were presented.
+    """
+
+    name: ClassVar[str] = "click-through-rate"
+    source: ClassVar[str] = "Joachims, Granka, Pan, Hembrooke and Gay 2005 (position bias)"
+
+    def estimate(
+        self, selections: Selections, item_offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the rates, shape (N,), and ones: positions are not told apart."""
+        items, _ = rows_of(selections, item_offsets)
+        n = int(item_offsets[-1])
+        clicks = np.bincount(items[selections.clicked], minlength=n).astype(np.float64)
+        lists = np.bincount(items, minlength=n).astype(np.float64)
+        return click_ratios(clicks, lists, item_offsets, self.smoothing), np.ones(longest_list(selections))
+
+    def selection_kernel(self) -> Kernel:
+        """Return the compiled form."""
+        from rankbench.aggregators.kernels.click_rates import click_through_rate
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(click_through_rate, np.array([self.smoothing]))
+
+
+class COEC(SelectionAggregator):
+    r"""COEC: clicks over expected clicks, given the positions in which an item was shown.
+
+    .. math:: s_l = \frac{\sum_i 1(l \text{ clicked in } i)}{\sum_i r_{\text{position of } l \text{ in } i}}
+
+    with :math:`r_j` the share of the lists that reach position j in which it was clicked, over
+    the selections of all queries. 1 is an average item. One without expected clicks gets
+    its query's ratio, the value towards which `smoothing` expected clicks pull every item.
+
+    Notes
+    -----
+    Where good items stand at the top, :math:`r_j` holds their goodness as well as the
+    attention that the position gets, so that too much is taken off.
+    """
+
+    name: ClassVar[str] = "coec"
+    source: ClassVar[str] = "[ZJ07]_"
+
+    def estimate(
+        self, selections: Selections, item_offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ratios, shape (N,), and the click rates of the positions, shape (L,)."""
+        items, positions = rows_of(selections, item_offsets)
+        n = int(item_offsets[-1])
+        clicks = np.bincount(items[selections.clicked], minlength=n).astype(np.float64)
+        longest = longest_list(selections)
+        hits = np.bincount(positions[selections.clicked], minlength=longest)
+        rates = hits / np.maximum(np.bincount(positions, minlength=longest), 1)
+        expected = np.bincount(items, rates[positions], minlength=n).astype(np.float64)
+        return click_ratios(clicks, expected, item_offsets, self.smoothing), rates
+
+    def selection_kernel(self) -> Kernel:
+        """Return the compiled form."""
+        from rankbench.aggregators.kernels.click_rates import coec
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(coec, np.array([self.smoothing]))
+
+
+class Cascade(SelectionAggregator):
+    r"""Cascade: how often an item was selected, of the times that it was looked at.
+
+    A user looks at the results from the top and selects the first that satisfies, item l
+    with probability :math:`p_l`; the maximum likelihood estimate is
+
+    .. math:: \hat p_l = \frac{\sum_i 1(\pi_i(c_i) = l)}
+              {\sum_i \sum_{j=1}^{\min(c_i, m_i)} 1(\pi_i(j) = l)}
+
+    with :math:`\pi_i` the list shown, :math:`c_i` the position selected, :math:`m_i + 1`
+    for nothing. The paper's inner sum ends at :math:`c_i`, where there is no item if
+    nothing was selected.
+
+    Of several clicks the topmost counts: nobody who follows the model looks further. An
+    item that nobody looked at has no estimate; it gets its query's selections over
+    looks, the value towards which `smoothing` looks pull every item.
+
+    Notes
+    -----
+    Limit under the model: :math:`p_l`, for every item that has a chance to be looked at. With
+    scores in that order the expected ERR loss (16) is least, [DMJ13]_ Lemma 1.
+    """
+
+    name: ClassVar[str] = "cascade"
+    source: ClassVar[str] = "[DMJ13]_ section 5.2; Chapelle, Metzler, Zhang and Grinspan 2009"
+    stops: ClassVar[bool] = True
+
+    def estimate(
+        self, selections: Selections, item_offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the probabilities, shape (N,), and ones: every position down to the click is looked at."""
+        items, positions = rows_of(selections, item_offsets)
+        selected = np.repeat(topmost(selections), np.diff(selections.starts))
+        n = int(item_offsets[-1])
+        clicks = np.bincount(items[positions == selected], minlength=n).astype(np.float64)
+        looks = np.bincount(items[positions <= selected], minlength=n).astype(np.float64)
+        return click_ratios(clicks, looks, item_offsets, self.smoothing), np.ones(longest_list(selections))
+
+    def selection_kernel(self) -> Kernel:
+        """Return the compiled form."""
+        from rankbench.aggregators.kernels.click_rates import cascade
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(cascade, np.array([self.smoothing]))
+
+
+_TINY = 1e-12
+
+
+class PositionDebiased(SelectionAggregator):
+    r"""Position-debiased click rate: attractiveness under the position-based model.
+
+    An item is clicked if its position is examined, with probability :math:`e_j` whatever
+    else is on the list, and it attracts, with probability :math:`a_l`. Both maximize
+
+    .. math:: \sum_{l, j} c_{lj} \log(e_j a_l) + (n_{lj} - c_{lj}) \log(1 - e_j a_l)
+
+    over the counts n of showings and c of clicks of item l in position j, found by expectation
+    maximization; e is common to all queries. Only the products are determined, so the
+    largest :math:`e_j` is 1. `smoothing` showings at the query's mean attractiveness pull every
+    item's in each step; an item that was not shown gets that mean.
+
+    It stops when no :math:`e_j` or :math:`a_l` moves by more than `tolerance`, or after
+    `iterations` steps: on small data the maximum may be approached very slowly.
+    """
+
+    name: ClassVar[str] = "position-debiased"
+    source: ClassVar[str] = "[RDR07]_; [CMR15]_ sections 3.3 and 4.2"
+
+    iterations: int = Field(default=200, ge=1, le=1_000_000, strict=True, description="Steps at most.")
+    tolerance: float = Field(default=1e-6, ge=0, lt=1, description="Largest change at which it stops.")
+
+    def estimate(
+        self, selections: Selections, item_offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return attractiveness, shape (N,), and examination, shape (L,)."""
+        items, positions = rows_of(selections, item_offsets)
+        n, longest = int(item_offsets[-1]), longest_list(selections)
+        cell = items * longest + positions
+        shows = np.bincount(cell, minlength=n * longest).reshape(n, longest).astype(np.float64)
+        clicks = np.bincount(cell[selections.clicked], minlength=n * longest).reshape(n, longest).astype(np.float64)
+        shown, reached = shows.sum(axis=1), shows.sum(axis=0)
+        rates = clicks.sum(axis=0) / np.maximum(reached, 1.0)
+        top = rates.max()
+        if top == 0.0:
+            return np.zeros(n), np.ones(longest)
+        e = rates / top
+        a = np.minimum(click_ratios(clicks.sum(axis=1), shows @ e, item_offsets, self.smoothing), 1.0)
+        for _ in range(self.iterations):
+            skipped = (shows - clicks) / np.maximum(1.0 - np.outer(a, e), _TINY)
+            attracted = clicks + skipped * np.outer(a, 1.0 - e)
+            examined = clicks + skipped * np.outer(1.0 - a, e)
+            new_e = np.divide(examined.sum(axis=0), reached, out=np.zeros(longest), where=reached > 0)
+            new_a = click_ratios(attracted.sum(axis=1), shown, item_offsets, self.smoothing)
+            moved = max(np.abs(new_e - e).max(), np.abs(new_a - a).max())
+            e, a = new_e, new_a
+            if moved <= self.tolerance:
+                break
+        top = e.max()
+        return a * top, e / top
+
+    def selection_kernel(self) -> Kernel:
+        """Return the compiled form; its memory is two numbers for each item and position."""
+        from rankbench.aggregators.kernels.position_debiased import position_debiased
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(position_debiased, np.array([self.smoothing, float(self.iterations), self.tolerance]))
