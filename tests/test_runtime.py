@@ -120,6 +120,7 @@ from threadpoolctl import threadpool_info
 from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.cell import BlockKey, CellResult
+from rankbench.kinds.contender import Contender
 from rankbench.runner.blocks import run_block
 
 class Threads(Protocol):
@@ -136,7 +137,7 @@ class Threads(Protocol):
         return [CellResult("a", "done", "", math.nan, {("threads", "design"): found})]
 
 prepared = Threads().prepare(None, 1)
-task = BlockTask(BlockKey("threads", "", 0, 0, 1), 0, ("threads",), {})
+task = BlockTask(BlockKey("threads", "", 0, 0, 1), 0, ("threads",), {"a": Contender("x", ())})
 blocks = [run_block(prepared, task).cells[0].losses["threads", "design"][0] for _ in range(2)]
 own = [info["num_threads"] for info in threadpool_info() if info["user_api"] == "blas"]
 print(json.dumps([blocks, own, os.environ["OMP_NUM_THREADS"]]))

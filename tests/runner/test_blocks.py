@@ -139,5 +139,5 @@ def interrupted() -> None:
 def test_an_interrupt_is_the_users_here_and_the_contenders_in_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
         guarded(interrupted)
-    monkeypatch.setattr(guard, "_alone", True)
+    monkeypatch.setattr(guard, "_is_worker", True)
     assert "KeyboardInterrupt" in str(guarded(interrupted))
