@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -159,11 +160,19 @@ def _interrupts_blocked() -> Iterator[None]:
         yield
         return
     resource_tracker.ensure_running()  # which would lift the mask
+    held: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    # Another thread may take an interrupt, and Python then raises it here: a process would lack what it is to do.
+    handler = signal.signal(signal.SIGINT, lambda number, _: held.append(number)) if main else None
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if main:
+            signal.signal(signal.SIGINT, signal.SIG_DFL if handler is None else handler)
+        if held:
+            signal.raise_signal(signal.SIGINT)
 
 
 # What follows runs in the workers.
