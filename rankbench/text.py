@@ -96,7 +96,8 @@ def one_line(text: str) -> str:
 def markdown(text: str) -> str:
     """Return `text` so that Markdown shows it as it is, in a table too."""
     safe = "".join(_HTML.get(c, c) for c in one_line(text))
-    return re.sub(r"^([#+\-]|\d+[.)])", r"\\\1", _MARKUP.sub(r"\\\1", safe))
+    # Of a list's number the mark is escaped: a backslash before a digit would be shown.
+    return re.sub(r"^([0-9]+(?=[.)])|(?=[#+\-]))([#+\-.)])", r"\1\\\2", _MARKUP.sub(r"\\\1", safe))
 
 
 def code(text: str) -> str:

@@ -25,9 +25,6 @@ REFUSED = frozenset({"alone", "apart", "borrow", "borrowed", "deaths", "half", "
 CHECKER = ("certify/check", "certify/checking/")
 """The checker of certificates imports nothing of rankbench: it has the formulas of others, by their names, again."""
 
-STILL_TWICE = frozenset({"consistency", "least_on_cone", "summed"})
-"""Functions that should get names of their own: their modules are part of the code digest of published results."""
-
 HANDED_ON = frozenset({"rankbench_register", "main"})
 """Functions that whoever starts a package looks for by name."""
 
@@ -88,7 +85,7 @@ def test_a_public_function_has_one_meaning() -> None:
         for node in tree.body:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and not node.name.startswith("_"):
                 homes[node.name].add(module)
-    assert set(several_meanings(homes)) == STILL_TWICE
+    assert several_meanings(homes) == {}
 
 
 def test_names_explain_themselves() -> None:

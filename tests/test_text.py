@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbench.text import numbered, significant
+from rankbench.text import markdown, numbered, significant
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,22 @@ from rankbench.text import numbered, significant
 )
 def test_three_significant_digits(value, shown):
     assert significant(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("1. Elo", r"1\. Elo"),
+        ("12) Elo", r"12\) Elo"),
+        ("# Elo", r"\# Elo"),
+        ("- Elo", r"\- Elo"),
+        ("2 Elo", "2 Elo"),
+        ("Elo 1. 2", "Elo 1. 2"),
+    ],
+)
+def test_markdown_takes_no_text_for_a_list_or_heading(text, shown):
+    # CommonMark: a backslash escapes punctuation alone; before a digit it is shown.
+    assert markdown(text) == shown
 
 
 @given(st.floats(-1e6, 1e6).filter(bool))

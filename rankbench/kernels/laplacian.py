@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-__all__ = ["WORK", "conjugate_gradients", "consecutive", "join", "sum_pairs", "summed"]
+__all__ = ["WORK", "conjugate_gradients", "consecutive", "join", "sum_in_eights", "sum_pairs"]
 
 _ROWS = types.Array(types.int64, 1, "C", readonly=True)
 _INDEX = types.Array(types.int32, 1, "C", readonly=True)
@@ -108,7 +108,7 @@ def join(parent: NDArray[np.int64], a: int, b: int) -> None:
 
 
 @njit(types.float64(_READ), cache=True, nogil=True)
-def summed(values: NDArray[np.float64]) -> float:
+def sum_in_eights(values: NDArray[np.float64]) -> float:
     """Return the sum of some values: eight sums side by side, in an order that is the same on every processor."""
     a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     whole = len(values) - len(values) % 8
@@ -167,11 +167,11 @@ def conjugate_gradients(
         begin, end = starts[i], starts[i + 1]
         if consecutive(high, begin, end):
             mine, theirs = edge[begin:end], inverse[high[begin] :]
-            inverse[i] += summed(mine)
+            inverse[i] += sum_in_eights(mine)
             for k in range(len(mine)):
                 theirs[k] += mine[k]
         elif end - begin >= 8:
-            inverse[i] += summed(edge[begin:end])
+            inverse[i] += sum_in_eights(edge[begin:end])
             for e in range(np.uint64(begin), np.uint64(end)):
                 inverse[np.uint64(high[e])] += edge[e]
         else:
@@ -201,7 +201,7 @@ def conjugate_gradients(
                 for k in range(len(flow)):
                     flow[k] = weigh[k] * (p_i - theirs[k])
                     received[k] -= flow[k]
-                q[i] += summed(flow)
+                q[i] += sum_in_eights(flow)
                 continue
             total = 0.0
             for e in range(np.uint64(begin), np.uint64(end)):

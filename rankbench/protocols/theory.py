@@ -18,7 +18,7 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
 from rankbench.plugin.resolve import reference
-from rankbench.theory.consistency import Consistency, consistency
+from rankbench.theory.consistency import Consistency, consistency_in
 from rankbench.theory.risks import AggregationName
 from rankbench.theory.settings import Setting, settings
 
@@ -111,7 +111,7 @@ class Theory(Protocol):
         return CellResult(cell, "done", losses={(metric, "design"): array for metric, array in values.items()})
 
     def _on(self, surrogate: Surrogate, setting: Setting) -> Consistency:
-        found = consistency(surrogate, setting, self.loss, self.aggregation)
+        found = consistency_in(surrogate, setting, self.loss, self.aggregation)
         if np.isposinf(found.gap):
             raise SpecError(f"loss {self.loss!s} has the same risk for all orders of {setting.name!r}")
         return found

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbench.theory.risks import Risk
 
-__all__ = ["FAR", "least_on_cone", "representative"]
+__all__ = ["FAR", "least_risk_on_cone", "representative"]
 
 FAR = 50.0
 """Largest difference of neighbors: where an infimum is not attained, phi is next to it there."""
@@ -25,7 +25,7 @@ def representative(order: Sequence[int]) -> NDArray[np.float64]:
     return scores
 
 
-def least_on_cone(risk: Risk, order: Sequence[int], smooth: bool, shift_invariant: bool) -> float:
+def least_risk_on_cone(risk: Risk, order: Sequence[int], smooth: bool, shift_invariant: bool) -> float:
     """Return the least risk over the closed cone ``alpha_order[0] >= alpha_order[1] >= ...``.
 
     By continuity that is the infimum over the open cone. The cone is parameterized by the

@@ -9,11 +9,11 @@ import numpy as np
 
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.surrogate import Surrogate
-from rankbench.theory.cones import least_on_cone, representative
+from rankbench.theory.cones import least_risk_on_cone, representative
 from rankbench.theory.risks import AggregationName, surrogate_risk
 from rankbench.theory.settings import Setting
 
-__all__ = ["TOLERANCE", "Consistency", "consistency"]
+__all__ = ["TOLERANCE", "Consistency", "consistency_in"]
 
 TOLERANCE = 1e-9
 """Differences of risks below this are called 0: double precision cannot tell them apart."""
@@ -43,7 +43,7 @@ class Consistency:
         return float(np.sign(self.gap))
 
 
-def consistency(
+def consistency_in(
     surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: AggregationName = "none"
 ) -> Consistency:
     """Compare the surrogate's infima over the orders of least true risk and over the others.
@@ -65,7 +65,7 @@ def consistency(
     risk = surrogate_risk(surrogate, setting, loss, aggregation)
     orders = list(permutations(range(setting.structures[0].shape[0])))
     smooth, shift = ("smooth" in surrogate.properties, "shift-invariant" in surrogate.properties)
-    infima = np.array([least_on_cone(risk, order, smooth, shift) for order in orders])
+    infima = np.array([least_risk_on_cone(risk, order, smooth, shift) for order in orders])
     law = np.array(setting.structures), np.array(setting.probabilities)
     risks = np.array([loss.expected(representative(order), *law) for order in orders])
     excess = risks - risks.min()

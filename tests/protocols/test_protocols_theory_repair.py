@@ -19,7 +19,7 @@ from rankbench.plugin.kinds import base_of
 from rankbench.protocols import theory
 from rankbench.protocols.repair import ROUNDING, Repair
 from rankbench.protocols.theory import Theory
-from rankbench.theory.consistency import consistency
+from rankbench.theory.consistency import consistency_in
 from rankbench.theory.noise_populations import draw_populations
 from rankbench.theory.settings import GRAPHS
 
@@ -37,7 +37,7 @@ def test_theory_is_a_table_of_consistency():
     found = protocol.execute(prepared, task(protocol, 1, ("verdict", "gap", "excess"), a="pairwise-logistic"))
     assert cell_problem(found[0], {"design": len(GRAPHS)}) is None
     loss, surrogate = PairwiseDisagreement(), manager.get(Surrogate, "pairwise-logistic")
-    expected = [consistency(surrogate, setting, loss) for setting in GRAPHS]
+    expected = [consistency_in(surrogate, setting, loss) for setting in GRAPHS]
     assert found[0].losses["gap", "design"].tolist() == [one.gap for one in expected]
     assert found[0].losses["verdict", "design"].tolist() == [(one.gap > 0) - (one.gap < 0) for one in expected]
     assert found[0].losses["excess", "design"].tolist() == [one.excess for one in expected]
@@ -54,7 +54,7 @@ def test_theory_calls_divergence_by_its_name(monkeypatch):
     def diverging(*args):
         raise ContenderDiverged("no minimum")
 
-    monkeypatch.setattr(theory, "consistency", diverging)
+    monkeypatch.setattr(theory, "consistency_in", diverging)
     protocol = Theory()
     (found,) = protocol.execute(protocol.prepare(None, 1), task(protocol, 1, ("gap",), a="pairwise-logistic"))
     assert (found.status, found.reason) == ("diverged", "no minimum")

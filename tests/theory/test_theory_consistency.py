@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.surrogate import Surrogate
 from rankbench.plugin import manager
-from rankbench.theory.cones import FAR, least_on_cone, representative
-from rankbench.theory.consistency import consistency
+from rankbench.theory.cones import FAR, least_risk_on_cone, representative
+from rankbench.theory.consistency import consistency_in
 from rankbench.theory.graphs import is_acyclic, mean_difference_graph
 from rankbench.theory.risks import surrogate_risk
 from rankbench.theory.settings import GRAPHS, SCORES, Setting
@@ -25,7 +25,7 @@ DISAGREEMENT = manager.get(Loss, "pairwise-disagreement")
 
 
 def on(spec, setting, loss=DISAGREEMENT, aggregation="none"):
-    return consistency(manager.get(Surrogate, spec), setting, loss, aggregation)
+    return consistency_in(manager.get(Surrogate, spec), setting, loss, aggregation)
 
 
 @pytest.mark.parametrize(("phi", "gap"), [("logistic", 0.043), ("exponential", 0.082), ("squared-hinge", 0.050)])
@@ -111,7 +111,7 @@ def test_least_on_cone_is_that_of_a_grid(spec):
     surrogate = manager.get(Surrogate, spec)
     risk = surrogate_risk(surrogate, THEOREM_2, DISAGREEMENT)
     for order in permutations(range(3)):
-        found = least_on_cone(risk, order, "smooth" in surrogate.properties, True)
+        found = least_risk_on_cone(risk, order, "smooth" in surrogate.properties, True)
         grid = grid_least(risk, order, 5, 81)
         assert found <= grid + 1e-9
         assert found == pytest.approx(grid, abs=0.02)
@@ -121,8 +121,8 @@ def test_infimum_that_is_not_attained():
     """One edge: the logistic risk goes to 0 as the scores go apart."""
     setting = Setting("", "", (np.array([[0.0, 1.0], [0.0, 0.0]]),), (1.0,))
     risk = surrogate_risk(manager.get(Surrogate, "pairwise-logistic"), setting, DISAGREEMENT)
-    assert least_on_cone(risk, (0, 1), True, True) <= math.log1p(math.exp(-FAR)) + 1e-9
-    assert least_on_cone(risk, (1, 0), True, True) == pytest.approx(math.log(2))
+    assert least_risk_on_cone(risk, (0, 1), True, True) <= math.log1p(math.exp(-FAR)) + 1e-9
+    assert least_risk_on_cone(risk, (1, 0), True, True) == pytest.approx(math.log(2))
 
 
 @settings(deadline=None, max_examples=15)

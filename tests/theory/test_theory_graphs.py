@@ -14,7 +14,7 @@ from rankbench.losses.err import ERR
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.surrogates.linear import Linear
 from rankbench.theory import settings as known
-from rankbench.theory.consistency import consistency
+from rankbench.theory.consistency import consistency_in
 from rankbench.theory.graphs import (
     graph_of_edges,
     is_acyclic,
@@ -135,7 +135,7 @@ def test_theorem_13(mean):
     difference = mean_difference_graph(mean)
     if not is_acyclic(difference) or not difference.any():
         return
-    found = consistency(Linear(), Setting("", "", (mean,), (1.0,)), PairwiseDisagreement())
+    found = consistency_in(Linear(), Setting("", "", (mean,), (1.0,)), PairwiseDisagreement())
     assert (found.gap > 0) == consistent_in_theorem_13(mean)
 
 

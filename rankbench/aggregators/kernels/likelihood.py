@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.kernels.laplacian import WORK, conjugate_gradients, consecutive, summed
+from rankbench.kernels.laplacian import WORK, conjugate_gradients, consecutive, sum_in_eights
 
 __all__ = [
     "AT_MAXIMUM",
@@ -112,7 +112,7 @@ def gradient_and_curvature(
                     part[k] = share * p_i
                     bend[k] = share * p_i * (theirs[k] * inverse)
                     slope[k] += share * theirs[k]
-                gradient[i] += summed(part)
+                gradient[i] += sum_in_eights(part)
                 continue
             mine = 0.0
             for e in range(np.uint64(begin), np.uint64(end)):
