@@ -160,7 +160,6 @@ def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[s
     nothing_is_left(tmp_path, program.pid)
 
 
-@pytest.mark.alone  # beside others the interrupt may meet a worker that has not begun, which prints a traceback
 @pytest.mark.parametrize("wait", [0.0, 0.4])
 def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: dict[str, bytes], wait: float) -> None:
     program = start(tmp_path, LONG, "--workers", "2")
