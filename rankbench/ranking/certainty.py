@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,7 +35,7 @@ LARGEST = 4000
 """Most items whose differences are compared: matrices of 128 MB."""
 
 MANY = 500
-"""With more items the maximum over all pairs takes long, and gains little over Bonferroni."""
+"""With more items the maximum over all pairs takes long, and gains little over Holm's levels."""
 
 _FEWEST = 3.0
 """Fewer units have no spread to speak of: one degree of freedom, or none."""
@@ -93,7 +94,7 @@ def item_rank_ranges(
     """Return the best and the worst place of each item, shapes (m,): all ranges hold at once.
 
     1 + the number of items that are significantly better, to m - the number that are
-    significantly worse, by simultaneous intervals of all differences within scales [MWR24]_.
+    significantly worse, by step-down tests of all ordered pairs within scales [MWR24]_.
     Critical values have the degrees of freedom of the item that fewer units judged. A
     difference without any spread is significant if so many units would hardly ever agree by
     chance; items that fewer than ten votes (or three units) judged may hold any place.
@@ -107,33 +108,38 @@ def item_rank_ranges(
         What is independent behind the covariance.
     deviations : ndarray of float64, shape (B, m), optional
         Of replicates from the scores: max-t intervals. Without, or with fewer than 30
-        units, or more than 500 items: Bonferroni's.
+        units, or more than 500 items: Holm's levels.
     level : float, in (0, 1)
     """
-    from scipy.special import ndtr, stdtrit
+    from scipy.special import stdtrit
+
+    from rankbench.stats.columns import AllPairs
+    from rankbench.stats.step_down import told_apart
 
     m = len(scores)
-    variance = np.diag(covariance)
-    se = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
-    judged = judged_enough(units)
-    same = (scales[:, None] == scales) & judged[:, None] & judged
-    live = same & (se > _unit(scores))
-    np.fill_diagonal(live, False)
-    np.fill_diagonal(same, False)
-    compared = int(same.sum()) // 2
-    if not compared:
+    first, second = np.triu_indices(m, 1)
+    variance, judged = np.diag(covariance), judged_enough(units)
+    compared = (scales[first] == scales[second]) & judged[first] & judged[second]
+    count = int(compared.sum())
+    if not count:
         return np.ones(m, dtype=np.int64), np.full(m, m, dtype=np.int64)
-    inverse = np.where(live, 1.0, 0.0) / np.where(live, se, 1.0)
-    fewer = np.minimum(units.items[:, None], units.items)
-    single = local = (1 - level) / compared
+    unit = _unit(scores)
+    se = np.sqrt(np.maximum(variance[first] + variance[second] - 2 * covariance[first, second], 0))
+    live = compared & (se > unit)
+    se[~live] = 0.0
+    lead = scores[first] - scores[second]
+    fewer = np.minimum(units.items[first], units.items[second])
+    largest = None
     if deviations is not None and units.effective >= FEW and m <= MANY:
-        largest = np.array([np.abs((d[:, None] - d) * inverse).max() for d in deviations])
-        local = min(max(local, float(2 * ndtr(-np.quantile(largest, level)))), 1 - level)
-    lead = scores[:, None] - scores
-    better = lead * inverse > -stdtrit(_freedom(fewer), local / 2)
+        columns, centre = AllPairs(m).contrast_rows(deviations), np.zeros(len(se))
+        largest = partial(columns.largest, centre, se)
+    signs = told_apart(lead, se, lambda local: -stdtrit(_freedom(fewer), local / 2), largest, level, 2 * count)
     # No spread at all: n units agree by chance with probability 2^(1 - n).
-    better |= same & ~live & (lead > _unit(scores)) & (2.0 ** (1 - fewer) <= single)
-    return 1 + better.sum(axis=0).astype(np.int64), m - better.sum(axis=1).astype(np.int64)
+    agreed = compared & ~live & (np.abs(lead) > unit) & (2.0 ** (1 - fewer) <= (1 - level) / count)
+    signs[agreed] = np.sign(lead[agreed])
+    better = np.concatenate([first[signs > 0], second[signs < 0]])
+    worse = np.concatenate([second[signs > 0], first[signs < 0]])
+    return 1 + np.bincount(worse, minlength=m), m - np.bincount(better, minlength=m)
 
 
 def judged_enough(units: Units) -> NDArray[np.bool_]:

@@ -12,6 +12,8 @@ References
 .. [MWR24] M. Mogstad, J. P. Romano, A. M. Shaikh, D. Wilhelm, Inference for ranks with
    applications to mobility across neighbourhoods and academic achievement across
    countries, Review of Economic Studies 91(1), 2024.
+.. [RW05] J. P. Romano, M. Wolf, Exact and approximate stepdown methods for multiple hypothesis
+   testing, Journal of the American Statistical Association 100(469), 2005.
 .. [Sch87] D. J. Schuirmann, A comparison of the two one-sided tests procedure and the power
    approach, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987.
 .. [Pit39] E. J. G. Pitman, A note on normal correlation, Biometrika 31, 1939.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.stats.bootstrap import Crossed
+from rankbench.stats.step_down import FIRST, SECOND
 
 __all__ = ["AllPairs", "Columns", "ContrastMatrix", "Contrasts", "DenseColumns", "OneArm", "OnePair", "contrasts_of"]
 
@@ -34,8 +35,15 @@ class Columns(Protocol):
     def variances(self) -> NDArray[np.float64]:
         """Return each column's variance (divisor N - 1), shape (P,)."""
 
-    def largest(self, centre: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return each row's largest ``|value - centre| / scale`` over columns whose scale is not 0, shape (N,)."""
+    def largest(
+        self, centre: NDArray[np.float64], scale: NDArray[np.float64], sides: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.float64]:
+        """Return each row's largest studentized deviation over columns whose scale is not 0, shape (N,).
+
+        That is ``(value - centre) / scale`` where `sides` has the bit `FIRST`, its negative
+        where it has `SECOND`, and so the absolute value where it has both (by default); at
+        least 0.
+        """
 
 
 @dataclass(frozen=True)
@@ -58,10 +66,16 @@ class DenseColumns:
         """Return each column's variance, shape (P,)."""
         return np.asarray(self.values.var(axis=0, ddof=1))
 
-    def largest(self, centre: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    def largest(
+        self, centre: NDArray[np.float64], scale: NDArray[np.float64], sides: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.float64]:
         """Return each row's largest studentized deviation, shape (N,)."""
         live = scale > 0
-        return np.asarray(np.abs((self.values[:, live] - centre[live]) / scale[live]).max(axis=1))
+        deviations = (self.values[:, live] - centre[live]) / scale[live]
+        if sides is None:
+            return np.asarray(np.abs(deviations).max(axis=1, initial=0.0))
+        up, down = sides[live] & FIRST > 0, sides[live] & SECOND > 0
+        return np.maximum(deviations[:, up].max(axis=1, initial=0.0), -deviations[:, down].min(axis=1, initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -89,12 +103,15 @@ class _Differences:
         variances(np.ascontiguousarray(self.of), found)
         return found
 
-    def largest(self, centre: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    def largest(
+        self, centre: NDArray[np.float64], scale: NDArray[np.float64], sides: NDArray[np.uint8] | None = None
+    ) -> NDArray[np.float64]:
         """Return each row's largest studentized deviation, shape (N,)."""
         from rankbench.stats.kernels.column_differences import largest
 
         found = np.empty(self.rows)
-        largest(np.ascontiguousarray(self.of), centre, scale, found)
+        both = np.full(self.count, FIRST | SECOND) if sides is None else sides
+        largest(np.ascontiguousarray(self.of), centre, scale, both, found)
         return found
 
 

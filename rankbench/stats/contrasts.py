@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.columns import Contrasts, contrasts_of
 from rankbench.stats.critical import VarianceSources
-from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
+from rankbench.stats.simultaneous import SimultaneousIntervals, Studentized
 
-__all__ = ["FEWEST", "contrasts", "contrasts_over_draws", "pairs", "too_few"]
+__all__ = ["FEWEST", "contrasts", "contrasts_over_draws", "pairs", "studentized_contrasts", "too_few"]
 
 FEWEST = 4
 """Fewer units than this do not show how large a share of several variances is theirs."""
@@ -44,16 +44,22 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
         A contrast in every column, or what stands for such a matrix.
     level : float, in (0, 1)
         Of all P intervals together.
+    """
+    return studentized_contrasts(sample, some).intervals(level)
+
+
+def studentized_contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts) -> Studentized:
+    """Return contrasts as they vary over other queries and other draws.
 
     Notes
     -----
-    With one draw the intervals are over queries alone, and with one query (or unit) they
-    are those of `contrasts_over_draws`; callers say so. Where several contrasts share fewer than `FEWEST` draws (or
+    With one draw they vary over queries alone, and with one query (or unit) as those of
+    `contrasts_over_draws`; callers say so. Where several contrasts share fewer than `FEWEST` draws (or
     queries), one of them is likely to have them agree by chance: their few degrees of
     freedom then count for the whole variance, and hardly anything is told apart.
     """
     if len(sample.queries) == 1:
-        return contrasts_over_draws(sample, some, level)
+        return _over_draws(sample, some)
     wanted = contrasts_of(some)
     draws, queries = wanted.contrast_rows(sample.draws), wanted.contrast_rows(sample.queries)
     units = [means.rows for means in (draws, queries) if means.rows > 1]
@@ -61,12 +67,11 @@ def contrasts(sample: Crossed, some: NDArray[np.float64] | Contrasts, level: flo
         sources = VarianceSources.only(wanted.count, min(units) - 1.0)
     else:
         sources = VarianceSources.from_means(draws, queries)
-    return simultaneous(
+    return Studentized.from_replicates(
         wanted.means(sample.mean),
         wanted.contrast_rows(sample.replicates),
         sources,
         units=min(units, default=1),
-        level=level,
         spread=bool(units),
         certain=wanted.certain(sample),
         size=float(np.abs(sample.mean).max()),
@@ -82,14 +87,17 @@ def contrasts_over_draws(
     bootstrapped. Of one query whose draws are all the same there is none: that a thing
     was computed again is no draw.
     """
+    return _over_draws(sample, some).intervals(level)
+
+
+def _over_draws(sample: Crossed, some: NDArray[np.float64] | Contrasts) -> Studentized:
     wanted = contrasts_of(some)
     draws = wanted.contrast_rows(sample.draws)
-    return simultaneous(
+    return Studentized.from_replicates(
         wanted.means(sample.mean),
         wanted.contrast_rows(sample.draw_replicates),
         VarianceSources.only(wanted.count, draws.rows - 1.0),
         units=draws.rows,
-        level=level,
         spread=draws.rows > 1 and not sample.alike,
         se=np.sqrt(draws.variances()) / np.sqrt(draws.rows) if draws.rows > 1 else None,
         certain=wanted.certain(sample),

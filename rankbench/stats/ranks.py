@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.columns import AllPairs
-from rankbench.stats.contrasts import contrasts
+from rankbench.stats.contrasts import studentized_contrasts
 
 __all__ = ["contender_rank_ranges"]
 
@@ -16,7 +16,7 @@ def contender_rank_ranges(sample: Crossed, *, maximize: bool = False, level: flo
     """Return the smallest and the largest rank of every contender [MWR24]_.
 
     ``1 + (number significantly better) ... C - (number significantly worse)``, from
-    simultaneous max-t intervals of all pairwise differences: with probability `level` at
+    step-down max-t tests of all ordered pairs, see `told_apart`: with probability `level` at
     least, every range covers its contender's true rank.
 
     Parameters
@@ -32,11 +32,9 @@ def contender_rank_ranges(sample: Crossed, *, maximize: bool = False, level: flo
     ndarray of int64, shape (C, 2)
     """
     arms = sample.draws.shape[1]
-    intervals = contrasts(sample, AllPairs(arms), level)
+    signs = studentized_contrasts(sample, AllPairs(arms)).signs(level)
     first, second = np.triu_indices(arms, 1)
-    lower, upper = intervals.lower > 0, intervals.upper < 0
-    if maximize:
-        lower, upper = upper, lower
+    lower, upper = (signs < 0, signs > 0) if maximize else (signs > 0, signs < 0)
     # lower: the first of the two is worse.
     worse = np.concatenate([first[lower], second[upper]])
     better = np.concatenate([second[lower], first[upper]])

@@ -19,8 +19,9 @@ from scipy.special import ndtr
 from rankbench.stats.columns import Columns, DenseColumns
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.rounding import rounding
+from rankbench.stats.step_down import told_apart
 
-__all__ = ["FEW", "SimultaneousIntervals", "p_values", "simultaneous"]
+__all__ = ["FEW", "SimultaneousIntervals", "Studentized", "p_values", "simultaneous"]
 
 FEW = 30
 """With fewer resampled units a bootstrap of the maximum is too coarse: Bonferroni instead."""
@@ -85,50 +86,136 @@ def simultaneous(
     certain: NDArray[np.bool_] | None = None,
     size: float = 1.0,
 ) -> SimultaneousIntervals:
-    """Return simultaneous intervals, studentized with the bootstrap's own standard errors.
+    """Return simultaneous intervals: `Studentized` and its `intervals`, in one call.
 
     Parameters
     ----------
-    estimate : ndarray of float64, shape (P,)
-    replicates : ndarray of float64, shape (B, P), or Columns
-    sources : VarianceSources
-        Of each standard error, for the critical values.
-    units : int
-        Number of units in the smallest sample that is resampled (of more than one unit).
     level : float, in (0, 1)
-    spread : bool
-        False if nothing was resampled (one draw and one query): no interval then.
-    se : ndarray of float64, shape (P,), optional
-        Standard errors to use instead, where there is a formula.
-    certain : ndarray of bool, shape (P,), optional
-        Estimates of which no spread is believed; all by default.
-    size : float
-        Of the numbers that the estimates are sums and differences of.
-
-    Notes
-    -----
-    An estimate that is zero in every replicate (identical contenders) has the interval
-    [0, 0]; one that is the same in every replicate has a point as its interval. Without
-    `certain` neither has an interval: it is nan. What rounding leaves of a zero is zero: two
-    ways to compute the same thing differ in last bits, which are the machine's and say nothing.
+        Of all intervals together; the other parameters are those of `Studentized.from_replicates`.
     """
-    if not spread:
-        missing = np.full(estimate.shape, np.nan)
-        return SimultaneousIntervals(estimate, missing, missing, missing, 1 - level, None, missing)
-    columns = DenseColumns(replicates) if isinstance(replicates, np.ndarray) else replicates
-    se = np.sqrt(columns.variances()) if se is None else se
-    nothing = rounding(estimate, size)
-    se = np.where(se <= nothing, 0.0, se)
-    live = se > 0
-    estimate = np.where(~live & (np.abs(estimate) <= nothing), 0.0, estimate)
-    contrasts = int(live.sum())
-    alpha = 1 - level
-    local = alpha
-    if contrasts > 1:
-        local = alpha / contrasts
-        if units >= FEW:
-            bootstrap = float(2 * ndtr(-np.quantile(columns.largest(estimate, se), level)))
-            local = min(max(local, bootstrap), alpha)
-    flat = np.zeros(estimate.shape) if certain is None else np.where(certain, 0.0, np.nan)
-    half = np.where(live, sources.quantile(local) * se, flat)
-    return SimultaneousIntervals(estimate, se, estimate - half, estimate + half, local, sources, flat)
+    return Studentized.from_replicates(
+        estimate, replicates, sources, units=units, spread=spread, se=se, certain=certain, size=size
+    ).intervals(level)
+
+
+@dataclass(frozen=True)
+class Studentized:
+    """P estimates, their standard errors, and replicates that show how they vary together.
+
+    Attributes
+    ----------
+    estimate, se : ndarray of float64, shape (P,)
+        A standard error of 0 where nothing varies; nan where no spread is to be had.
+    columns : Columns
+        Replicates, shape (B, P).
+    sources : VarianceSources or None
+        Of each standard error; None where there is none.
+    units : int
+        Number of units in the smallest sample that is resampled.
+    flat : ndarray of float64, shape (P,)
+        0 where an estimate without spread is believed to have none, else nan.
+    """
+
+    estimate: NDArray[np.float64]
+    se: NDArray[np.float64]
+    columns: Columns
+    sources: VarianceSources | None
+    units: int
+    flat: NDArray[np.float64]
+
+    @classmethod
+    def from_replicates(
+        cls,
+        estimate: NDArray[np.float64],
+        replicates: NDArray[np.float64] | Columns,
+        sources: VarianceSources,
+        *,
+        units: int,
+        spread: bool = True,
+        se: NDArray[np.float64] | None = None,
+        certain: NDArray[np.bool_] | None = None,
+        size: float = 1.0,
+    ) -> Studentized:
+        """Studentize with the bootstrap's own standard errors.
+
+        Parameters
+        ----------
+        estimate : ndarray of float64, shape (P,)
+        replicates : ndarray of float64, shape (B, P), or Columns
+        sources : VarianceSources
+            Of each standard error, for the critical values.
+        units : int
+            Number of units in the smallest sample that is resampled (of more than one unit).
+        spread : bool
+            False if nothing was resampled (one draw and one query): nothing is known then.
+        se : ndarray of float64, shape (P,), optional
+            Standard errors to use instead, where there is a formula.
+        certain : ndarray of bool, shape (P,), optional
+            Estimates of which no spread is believed; all by default.
+        size : float
+            Of the numbers that the estimates are sums and differences of.
+
+        Notes
+        -----
+        An estimate that is zero in every replicate (identical contenders) has the interval
+        [0, 0]; one that is the same in every replicate has a point as its interval. Without
+        `certain` neither has an interval: it is nan. What rounding leaves of a zero is zero: two
+        ways to compute the same thing differ in last bits, which are the machine's and say nothing.
+        """
+        columns = DenseColumns(replicates) if isinstance(replicates, np.ndarray) else replicates
+        if not spread:
+            missing = np.full(estimate.shape, np.nan)
+            return cls(estimate, missing, columns, None, units, missing)
+        se = np.sqrt(columns.variances()) if se is None else se
+        nothing = rounding(estimate, size)
+        se = np.where(se <= nothing, 0.0, se)
+        estimate = np.where((se == 0) & (np.abs(estimate) <= nothing), 0.0, estimate)
+        flat = np.zeros(estimate.shape) if certain is None else np.where(certain, 0.0, np.nan)
+        return cls(estimate, se, columns, sources, units, flat)
+
+    def intervals(self, level: float = 0.95) -> SimultaneousIntervals:
+        """Return intervals that hold all at once.
+
+        Parameters
+        ----------
+        level : float, in (0, 1)
+        """
+        if self.sources is None:
+            missing = np.full(self.estimate.shape, np.nan)
+            return SimultaneousIntervals(self.estimate, missing, missing, missing, 1 - level, None, missing)
+        live = self.se > 0
+        contrasts = int(live.sum())
+        alpha = 1 - level
+        local = alpha
+        if contrasts > 1:
+            local = alpha / contrasts
+            if self.units >= FEW:
+                bootstrap = float(2 * ndtr(-np.quantile(self.columns.largest(self.estimate, self.se), level)))
+                local = min(max(local, bootstrap), alpha)
+        half = np.where(live, self.sources.quantile(local) * self.se, self.flat)
+        return SimultaneousIntervals(
+            self.estimate, self.se, self.estimate - half, self.estimate + half, local, self.sources, self.flat
+        )
+
+    def signs(self, level: float = 0.95) -> NDArray[np.int8]:
+        """Return which estimates are told from 0, and on which side, shape (P,): see `told_apart`.
+
+        Parameters
+        ----------
+        level : float, in (0, 1)
+            Of there being no wrong sign among all.
+        """
+        if self.sources is None:
+            return np.zeros(self.estimate.shape, np.int8)
+        live = self.se > 0
+        found = told_apart(
+            self.estimate,
+            self.se,
+            self.sources.quantile,
+            (lambda open_sides: self.columns.largest(self.estimate, self.se, open_sides))
+            if self.units >= FEW
+            else None,
+            level,
+        )
+        # Without spread an estimate is its own interval where that is believed.
+        return np.where(live | np.isnan(self.flat), found, np.sign(self.estimate)).astype(np.int8)

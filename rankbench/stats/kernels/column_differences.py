@@ -51,13 +51,22 @@ def variances(values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
                     out[start + second + j] = squares[i, j] / (rows - 1)
 
 
-@njit(types.void(Matrix, Vector, Vector, Vector), cache=True, nogil=True, error_model="numpy")
+@njit(types.void(Matrix, Vector, Vector, types.uint8[::1], Vector), cache=True, nogil=True, error_model="numpy")
 def largest(
-    values: NDArray[np.float64], centre: NDArray[np.float64], scale: NDArray[np.float64], out: NDArray[np.float64]
+    values: NDArray[np.float64],
+    centre: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    sides: NDArray[np.uint8],
+    out: NDArray[np.float64],
 ) -> None:
-    """Write each row's largest ``|values[:, i] - values[:, j] - centre| / scale``; pairs of scale 0 are left out."""
+    """Write each row's largest ``(values[:, i] - values[:, j] - centre) / scale``, or its negative, or either.
+
+    By the pair's `sides`: 1, 2, 3. Pairs of scale 0 are left out; what is written is at least 0.
+    """
     rows, columns = values.shape
     centres, scales, best = np.empty((TILE, TILE)), np.empty((TILE, TILE)), np.empty(TILE)
+    # Nothing or everything: a side that does not count is multiplied by 0.
+    up, down = np.empty((TILE, TILE)), np.empty((TILE, TILE))
     out[:] = 0.0
     for first in range(0, columns, TILE):
         height = min(TILE, columns - first)
@@ -65,6 +74,8 @@ def largest(
             width = min(TILE, columns - second)
             centres[:] = 0.0
             scales[:] = np.inf
+            up[:] = 0.0
+            down[:] = 0.0
             for i in range(height):
                 a = first + i
                 start = a * (2 * columns - a - 1) // 2 - a - 1
@@ -72,13 +83,17 @@ def largest(
                     if scale[start + second + j] > 0.0:
                         centres[i, j] = centre[start + second + j]
                         scales[i, j] = scale[start + second + j]
+                        up[i, j] = sides[start + second + j] & 1
+                        down[i, j] = -float(sides[start + second + j] >> 1)
             for row in range(rows):
                 best[:] = 0.0
                 for i in range(height):
                     x = values[row, first + i]
                     for j in range(width):
-                        found = abs(((x - values[row, second + j]) - centres[i, j]) / scales[i, j])
-                        best[j] = found if found > best[j] else best[j]
+                        deviation = ((x - values[row, second + j]) - centres[i, j]) / scales[i, j]
+                        high, low = deviation * up[i, j], deviation * down[i, j]
+                        best[j] = high if high > best[j] else best[j]
+                        best[j] = low if low > best[j] else best[j]
                 for j in range(width):
                     if best[j] > out[row]:
                         out[row] = best[j]

@@ -1,0 +1,157 @@
+"""Step-down tests of all ordered pairs, beside a naive form that goes through every hypothesis by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from rankbench.stats import columns as module
+from rankbench.stats.columns import AllPairs
+from rankbench.stats.step_down import FIRST, SECOND, told_apart
+
+ALPHA = 0.05
+
+
+def naive(means: np.ndarray, draws: np.ndarray, df: float, alpha: float = ALPHA) -> set[tuple[int, int]]:
+    """Return the ordered pairs (i, j) of which "i is not greater than j" is rejected.
+
+    Independent of the module: sets of hypotheses, a loop over them, normal quantiles turned into levels.
+    """
+    m = len(means)
+    deviation = draws - means
+    spread = {(i, j): np.std(draws[:, i] - draws[:, j], ddof=1) for i in range(m) for j in range(m) if i != j}
+    standing = {pair for pair, s in spread.items() if s > 0}
+    rejected: set[tuple[int, int]] = set()
+    while True:
+        if not standing:
+            return rejected
+        worst = np.max([(deviation[:, i] - deviation[:, j]) / spread[i, j] for i, j in standing], axis=0)
+        # One-sided level of a single test: not above alpha / 2, and at least Bonferroni's.
+        one = max(alpha / len(standing), min(float(stats.norm.sf(np.quantile(worst, 1 - alpha))), alpha / 2))
+        limit = stats.t.isf(one, df)
+        new = {(i, j) for i, j in standing if (means[i] - means[j]) / spread[i, j] > limit}
+        if not new:
+            return rejected
+        rejected |= new
+        standing -= new
+
+
+def signs(means: np.ndarray, draws: np.ndarray, df: float, level: float = 1 - ALPHA) -> np.ndarray:
+    m = len(means)
+    first, second = np.triu_indices(m, 1)
+    pairs = AllPairs(m).contrast_rows(draws - means)
+    se = np.sqrt(pairs.variances())
+    centre = np.zeros(len(se))
+
+    def largest(sides: np.ndarray) -> np.ndarray:
+        return pairs.largest(centre, se, sides)
+
+    return told_apart(
+        means[first] - means[second], se, lambda local: np.full(len(se), -stats.t.ppf(local / 2, df)), largest, level
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 7), st.integers(0, 10_000), st.floats(0.0, 1.0))
+def test_it_is_the_naive_form(m: int, seed: int, gap: float) -> None:
+    rng = np.random.default_rng(seed)
+    means = gap * rng.normal(size=m)
+    draws = means + 0.3 * rng.normal(size=(400, m)) @ rng.normal(size=(m, m)) / np.sqrt(m)
+    first, second = np.triu_indices(m, 1)
+    found = signs(means, draws, 20.0)
+    pairs = {(int(i), int(j)) for i, j, s in zip(first, second, found, strict=True) if s > 0}
+    pairs |= {(int(j), int(i)) for i, j, s in zip(first, second, found, strict=True) if s < 0}
+    assert pairs == naive(means, draws, 20.0)
+
+
+def single_step(means: np.ndarray, draws: np.ndarray, df: float) -> np.ndarray:
+    """Return the signs that simultaneous two-sided intervals give: the former rule."""
+    first, second = np.triu_indices(len(means), 1)
+    differences = (draws - means)[:, first] - (draws - means)[:, second]
+    se = differences.std(axis=0, ddof=1)
+    largest = np.abs(differences / se).max(axis=1)
+    local = min(max(ALPHA / len(se), float(2 * stats.norm.sf(np.quantile(largest, 1 - ALPHA)))), ALPHA)
+    lead = means[first] - means[second]
+    return np.where(np.abs(lead) > -stats.t.ppf(local / 2, df) * se, np.sign(lead), 0)
+
+
+def test_it_is_never_wider_than_one_step_and_sometimes_narrower() -> None:
+    more = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        m = int(rng.integers(2, 12))
+        means = rng.exponential(size=m) * rng.exponential()
+        draws = means + 0.3 * rng.normal(size=(300, m))
+        stepped, once = signs(means, draws, 40.0), single_step(means, draws, 40.0)
+        assert ((stepped == once) | (once == 0)).all()
+        more += bool((stepped != once).any())
+    assert more >= 5
+
+
+def test_without_replicates_it_is_holm() -> None:
+    z = np.array([4.0, -2.75, 2.62, 1.0])
+    se = np.ones(4)
+
+    def critical(local: float) -> np.ndarray:
+        return np.full(4, stats.norm.isf(local / 2))
+
+    # Eight hypotheses: one-sided level .05 / 8 is 2.50; a pair that must not be counted away makes 2.73 of 16.
+    assert told_apart(z, se, critical, None).tolist() == [1, -1, 1, 0]
+    # The first is rejected at 16 (2.73), and so is the second; the third at 14: 2.69 still refuses it.
+    assert told_apart(z, se, critical, None, hypotheses=16).tolist() == [1, -1, 0, 0]
+    assert told_apart(np.array([1.0, 1.0]), np.zeros(2), lambda local: np.ones(2), None).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("limit", [0, 10**9])
+@pytest.mark.parametrize("arms", [2, 5, 63, 64, 65, 130])
+def test_one_sided_maxima_are_numpy_bit_for_bit(arms: int, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HELD", limit)
+    rng = np.random.default_rng(arms)
+    values = rng.normal(size=(50, arms))
+    first, second = np.triu_indices(arms, 1)
+    differences = values[:, first] - values[:, second]
+    centre, scale = differences.mean(axis=0), differences.std(axis=0)
+    sides = rng.integers(0, 4, size=len(scale)).astype(np.uint8)
+    scale[rng.random(len(scale)) < 0.2] = 0
+    safe = np.where(scale > 0, scale, 1.0)
+    z = (differences - centre) / safe
+    up = np.where((scale > 0) & (sides & FIRST > 0), z, 0.0)
+    down = np.where((scale > 0) & (sides & SECOND > 0), -z, 0.0)
+    expected = np.maximum(up, down).max(axis=1).clip(min=0)
+    np.testing.assert_array_equal(AllPairs(arms).contrast_rows(values).largest(centre, scale, sides), expected)
+
+
+def wrong_shares(make: Callable[[np.random.Generator], np.ndarray], families: int, df: int) -> float:
+    """Return the share of families with a wrong sign: means of df + 1 normal observations, their bootstrap."""
+    wrong = 0
+    for seed in range(families):
+        rng = np.random.default_rng([seed, 77])
+        truth = make(rng)
+        m = len(truth)
+        sample = truth + rng.normal(size=(df + 1, m)) * np.linspace(0.5, 2, m)
+        mean = sample.mean(axis=0)
+        weights = rng.multinomial(df + 1, np.full(df + 1, 1 / (df + 1)), size=400) / (df + 1)
+        found = signs(mean, weights @ sample, df)
+        first, second = np.triu_indices(m, 1)
+        true = np.sign(truth[first] - truth[second])
+        wrong += bool(((found != 0) & (found != true)).any())
+    return wrong / families
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "truth",
+    [[0.0] * 8, [0.0] * 4 + [3.0] * 4, [0, 0, 1, 1, 2, 2, 3, 3], [0.0] + [9.0] * 7, [0, 0.3, 0.6, 0.9, 1.2, 1.5]],
+    ids=["equal", "two groups", "four pairs", "one apart", "evenly spaced"],
+)
+def test_wrong_signs_are_at_most_one_family_in_twenty(truth: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    """2,000 families: a share of 5% has a standard deviation of .5%."""
+    share = wrong_shares(lambda rng: np.array(truth), 2000, 99)
+    with capsys.disabled():
+        print(f"\n{truth}: {share:.4f} of 2,000 families have a wrong sign")
+    assert share <= 0.065
