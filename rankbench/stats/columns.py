@@ -75,7 +75,8 @@ class DenseColumns:
         if sides is None:
             return np.asarray(np.abs(deviations).max(axis=1, initial=0.0))
         up, down = sides[live] & FIRST > 0, sides[live] & SECOND > 0
-        return np.maximum(deviations[:, up].max(axis=1, initial=0.0), -deviations[:, down].min(axis=1, initial=0.0))
+        highest, lowest = deviations[:, up].max(axis=1, initial=0.0), deviations[:, down].min(axis=1, initial=0.0)
+        return np.asarray(np.maximum(highest, -lowest))
 
 
 @dataclass(frozen=True)
