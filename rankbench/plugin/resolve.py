@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pydantic import BeforeValidator
 
 from rankbench.component import Component, build
+from rankbench.errors import SpecError
 from rankbench.kinds.contender import Contender
 from rankbench.spec import Spec
 
@@ -39,7 +40,16 @@ def reference(base: type[Component]) -> BeforeValidator:
     ----------
     base : type
         What the component must be, as of `rankbench.get`: ``Annotated[Model, reference(Model)]``.
+
+    Raises
+    ------
+    SpecError
+        `base` is no class of components: at once, where the parameter is declared.
     """
+    if not (isinstance(base, type) and issubclass(base, Component)):
+        raise SpecError(
+            f"reference({base!r}) names no class of components; write reference(rankbench.Model) and the like"
+        )
 
     def resolve(value: object) -> object:
         if isinstance(value, (str, Spec)):

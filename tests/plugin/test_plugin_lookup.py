@@ -172,3 +172,9 @@ def test_our_entry_points_bring_the_kinds_that_they_are_named_after(kind):
     whole = Loader(ours).plugins().registry
     assert Loader(ours).plugins(kind).registry.names(kind) == whole.names(kind)
     assert whole.names(kind)
+
+
+@pytest.mark.parametrize("base", ["model", int])
+def test_a_reference_to_no_class_is_refused_where_it_is_declared(base):
+    with pytest.raises(SpecError, match=r"names no class of components; write reference\(rankbench.Model\)"):
+        reference(base)

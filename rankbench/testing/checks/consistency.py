@@ -23,4 +23,4 @@ def certified(subject: Subject) -> str:
     except Exception as error:
         return f"refused: {exception_text(error)}"
     noise = "low noise, " if of_graphs else ""
-    return f"{found.label} for {found.loss} ({noise}3 items)"
+    return f"for information: {found.label} for {found.loss} ({noise}3 items)"
