@@ -1,14 +1,19 @@
-"""Coverage-guided fuzzing of readers, suites and cards: libFuzzer looks for inputs that reach new lines of rankbench.
+"""Coverage-guided fuzzing of all that is read: libFuzzer looks for inputs that reach new lines.
 
 It needs atheris (requirements/fuzz.txt), of which there are wheels for Linux alone: `make fuzz` installs it beside the
 environment; elsewhere it is skipped. The inputs begin from every reader's example, every built-in suite and every card.
+Compiled kernels are not instrumented, as numba would not compile them then, and neither is Polars.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
+import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -16,39 +21,85 @@ import pytest
 SECONDS, MEGABYTES = 20, 2048
 """Longest that a case may take, and most memory of the process with the fuzzer."""
 
-RUNS = dict.fromkeys(("csv", "ndjson", "letor", "preflib", "yandex", "cards"), 20_000) | {"suites": 5_000}
+FILES = {
+    "csv": "example-csv.csv",
+    "ndjson": "example-ndjson.ndjson",
+    "letor": "example-letor.txt",
+    "preflib": "example-preflib.soc",
+    "yandex": "example-yandex.data",
+    "parquet": "example-parquet.parquet",
+    "movielens": "u.data",
+    "shards": "shards/manifest.json",
+    "rows": "rows.json",
+    "suites": "",
+    "cards": "",
+}
+"""What is made up, by the name that it has in `damaged.originals`; empty: whichever of many."""
+
+RUNS = dict.fromkeys(FILES, 10_000) | dict.fromkeys(("csv", "ndjson", "letor", "preflib"), 20_000) | {"suites": 5_000}
 """Cases of each kind."""
 
+SPLIT = b"\0"
+"""Between the two files of MovieLens in one input."""
 
-def fuzz(kind: str, corpus: Path, runs: int) -> None:
+HERE = Path(__file__).parent
+
+
+def compiled_modules() -> list[str]:
+    """Return the modules of rankbench that hold kernels."""
+    package = Path(str(importlib.util.find_spec("rankbench").origin)).parent  # type: ignore[union-attr]
+    files = (path for path in package.rglob("*.py") if "njit" in path.read_text(encoding="utf-8"))
+    return [".".join(path.relative_to(package.parent).with_suffix("").parts) for path in files]
+
+
+def fuzz(kind: str, corpus: Path, *options: str) -> None:
     """Read what the fuzzer makes up; anything but an error of ours ends it."""
     import atheris
 
-    with atheris.instrument_imports(include=["rankbench", "tomllib"]):
-        from test_fuzzed_files import originals, read
+    with atheris.instrument_imports(include=["rankbench", "tomllib"], exclude=compiled_modules()):
+        from damaged import originals, read
+        from test_fuzzed_files import names_it
 
-        from rankbench.errors import InputError, SpecError
+        from rankbench.errors import InputError, SpecError, StoreError
 
-        tables = kind not in ("suites", "cards")
-        of = "tables" if tables else kind
-        files = {name: data for name, data in originals(of).items() if f"-{kind}." in name or not tables}
-        corpus.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
-            (corpus / name).write_bytes(data)
-            read(of, corpus / name)  # imports what reads it
-    path = corpus.parent / min(files)
+        of = kind if kind in ("suites", "cards", "rows") else "tables"
+        whole = originals(of)
+        place = corpus.parent / "files"
+        for name, data in whole.items():
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / name).write_bytes(data)
+        names = [FILES[kind]] if FILES[kind] else sorted(whole)
+        if not corpus.exists():
+            corpus.mkdir()
+            for name in names:
+                (corpus / Path(name).name).write_bytes(
+                    whole[name] + (SPLIT + whole["u.item"] if kind == "movielens" else b"")
+                )
+        path = place / names[0]
+        read(of, path)  # imports what reads it
 
     def case(data: bytes) -> None:
+        if kind == "movielens":
+            data, split, movies = data.partition(SPLIT)
+            path.with_name("u.item").write_bytes(movies if split else whole["u.item"])
         path.write_bytes(data)
         try:
             read(of, path)
-        except (InputError, SpecError) as error:
-            if path.name not in str(error):
+        except (InputError, SpecError, StoreError) as error:
+            if not names_it(str(error), of, path) and "u.item" not in str(error):
                 raise AssertionError(f"the file is not named: {error}") from error
 
-    options = [f"-runs={runs}", "-seed=1", "-max_len=4096", f"-timeout={SECONDS}", f"-rss_limit_mb={MEGABYTES}"]
-    atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={corpus.parent}/", str(corpus)], case)
+    common = ["-max_len=4096", f"-timeout={SECONDS}", f"-rss_limit_mb={MEGABYTES}"]
+    atheris.Setup([sys.argv[0], *common, *options, f"-artifact_prefix={corpus.parent}/", str(corpus)], case)
     atheris.Fuzz()
+
+
+def ends_polars(data: Path, folder: Path) -> bool:
+    """Return whether Polars alone ends the process at a Parquet file, or panics at it."""
+    shutil.copy(data, folder / "alone.parquet")
+    code = "import polars, sys; polars.scan_parquet(sys.argv[1], glob=False).collect()"
+    done = subprocess.run([sys.executable, "-c", code, str(folder / "alone.parquet")], capture_output=True, check=False)
+    return done.returncode < 0
 
 
 @pytest.mark.long
@@ -56,13 +107,31 @@ def fuzz(kind: str, corpus: Path, runs: int) -> None:
 def test_nothing_but_errors_of_ours(tmp_path: Path, kind: str) -> None:
     if importlib.util.find_spec("atheris") is None:
         pytest.skip("atheris is not installed here: make fuzz")
-    command = [sys.executable, str(Path(__file__)), kind, str(tmp_path / "corpus"), str(RUNS[kind])]
-    ended = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    assert ended.returncode == 0, ended.stderr[-3000:]
-    done = [line for line in ended.stderr.splitlines() if "DONE" in line]
-    assert done, ended.stderr[-3000:]
-    print({"kind": kind, "cases": RUNS[kind], "last": done[-1]})
+    paths = [str(HERE.parent), *filter(None, [os.getenv("PYTHONPATH")])]
+    came, last = Counter[str](), ""
+    while came["cases"] < RUNS[kind]:
+        options = [f"-runs={RUNS[kind] - came['cases']}", f"-seed={1 + came['ended within Polars']}"]
+        ended = subprocess.run(
+            [sys.executable, __file__, kind, str(tmp_path / "corpus"), *options],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+            capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        told = re.findall(r"^#(\d+)\s.*", ended.stderr, re.MULTILINE)
+        assert told, ended.stderr[-3000:]
+        came["cases"] += int(told[-1])
+        last = re.findall(r"^#\d+\s.*", ended.stderr, re.MULTILINE)[-1]
+        if ended.returncode == 0:
+            assert "DONE" in last, ended.stderr[-3000:]
+            break
+        found = sorted(tmp_path.glob("crash-*"))
+        assert kind == "parquet", ended.stderr[-3000:]
+        assert found, ended.stderr[-3000:]
+        assert all(ends_polars(data, tmp_path) for data in found), ended.stderr[-3000:]
+        came["ended within Polars"] += 1
+        for data in found:
+            data.unlink()
+    print({"kind": kind} | came | {"last": last}, flush=True)
 
 
 if __name__ == "__main__":
-    fuzz(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    fuzz(sys.argv[1], Path(sys.argv[2]), *sys.argv[3:])

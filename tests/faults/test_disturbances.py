@@ -122,7 +122,7 @@ def kills(whole: Undisturbed, folder: Path, name: str, wanted: int, seed: int) -
         assert written(place) == whole.made(name)
         nothing_is_left(place, program.pid)
         shutil.rmtree(place)
-    print({"command": name} | came)
+        print({"command": name} | came, flush=True)
     return came
 
 
@@ -210,9 +210,9 @@ def test_machines_that_fail(tmp_path: Path, whole: Undisturbed, shim: str, name:
         place = tmp_path / str(case)
         came[fault(whole, place, shim, name, kind, after)] += 1
         shutil.rmtree(place)
+        print({"command": name, "fault": kind} | came, flush=True)
     if kind in ("full", "broken", "readonly"):
         assert came["failed in words"]
-    print({"command": name, "fault": kind} | came)
 
 
 def removed_while_running(whole: Undisturbed, place: Path, wait: float) -> None:
@@ -250,7 +250,7 @@ def test_many_folders_that_two_want_and_that_go(tmp_path: Path, whole: Undisturb
     for case in range(10):
         came[str(two_at_once(whole, tmp_path / f"two-{case}"))] += 1
         removed_while_running(whole, tmp_path / f"gone-{case}", rng.uniform(0, 1.5))
-    print({"two runs": dict(came), "folders removed": 10})
+        print({"two runs": dict(came), "folders removed": case + 1}, flush=True)
 
 
 def on_a_cluster(whole: Undisturbed, place: Path, disturb: Callable[[object], None], wait: float) -> int:
@@ -292,4 +292,4 @@ def test_a_cluster_that_is_killed(tmp_path: Path, whole: Undisturbed) -> None:
         code = on_a_cluster(whole, tmp_path / str(case), what, rng.uniform(0, 0.5))
         assert code == 0 or what is scheduler_dies
         came[f"{what.__name__}, exit code {code}"] += 1
-    print(dict(came))
+        print(dict(came), flush=True)

@@ -1,12 +1,14 @@
-"""Damaged files of every reader, and damaged suites and cards: read, or refused by an error that names the file.
+"""Damaged files of every kind: read, or refused by an error that names the file.
 
-Seeds are fixed, and what came of the cases is printed. Each few hundred cases run in a process of their own, as Polars
-ends the process at some damaged Parquet files, where it asks for more memory than there can be: that is counted apart.
+Seeds are fixed, and what came of the cases is printed. Thousands of cases run in a process of their own. Polars ends
+the process at some damaged Parquet files, where it asks for more memory than there can be: that is counted apart, and
+another process goes on with the next case.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 import resource
@@ -14,19 +16,14 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from damaged import SHARDS, damaged, originals, read
 
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, StoreError
 
-TOKENS = (
-    b"\r", b"\n", b"\r\n", b'"', b'""', b",", b"\t", b" ", b"\0", b"\xff", b"\xef\xbb\xbf", b"1e999", b"nan", b"-1",
-    b"{", b"}", b"[", b":", b"qid:", b"\xe2\x80\xae", b"9" * 40, b"null", b"#", b"=", b"\\u0000",
-)  # fmt: skip
-
-CHUNK = 200
+CHUNK = 2_500
 """Cases of a process."""
 
 SECONDS = 20
@@ -34,6 +31,10 @@ SECONDS = 20
 
 MEMORY = 1 << 30
 """Bytes that a process may take for its cases."""
+
+PARQUET = (".parquet", ".pq")
+
+TESTS = str(Path(__file__).parents[1])
 
 
 def peak_memory() -> int:
@@ -44,75 +45,14 @@ def peak_memory() -> int:
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def flipped(data: bytearray, rng: random.Random) -> None:
-    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+def names_it(said: str, kind: str, path: Path) -> bool:
+    """Return whether an error names the file, or the folder of shards or rows that it is one of."""
+    folder = kind == "rows" or path.parent.name == SHARDS
+    return path.name in said or (folder and str(path.parent) in said)
 
 
-def put(data: bytearray, rng: random.Random) -> None:
-    at = rng.randrange(len(data) + 1)
-    data[at:at] = rng.choice(TOKENS)
-
-
-def overwritten(data: bytearray, rng: random.Random) -> None:
-    at, token = rng.randrange(len(data)), rng.choice(TOKENS)
-    data[at : at + len(token)] = token
-
-
-def cut(data: bytearray, rng: random.Random) -> None:
-    del data[rng.randrange(len(data)) :]
-
-
-def without(data: bytearray, rng: random.Random) -> None:
-    at = rng.randrange(len(data))
-    del data[at : at + rng.randrange(1, 20)]
-
-
-def again(data: bytearray, rng: random.Random) -> None:
-    at = rng.randrange(len(data))
-    data[at:at] = data[at : at + rng.randrange(1, 200)]
-
-
-WAYS: tuple[Callable[[bytearray, random.Random], None], ...] = (flipped, put, put, overwritten, cut, without, again)
-
-
-def damaged(whole: bytes, rng: random.Random) -> bytes:
-    """Return contents after one to four alterations."""
-    data = bytearray(whole)
-    for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        if data:
-            rng.choice(WAYS)(data, rng)
-    return bytes(data)
-
-
-def originals(kind: str) -> dict[str, bytes]:
-    """Return whole files by name: every reader's own example, every built-in suite, or every card."""
-    from rankbench.data.cards import cards_folder
-    from rankbench.kinds.reader import Reader
-    from rankbench.plugin import manager
-
-    if kind == "suites":
-        return {path.name: path.read_bytes() for name, path in sorted(manager.suites().items())}
-    if kind == "cards":
-        return {path.name: path.read_bytes() for path in sorted(cards_folder().glob("*.toml"))}
-    classes = [manager.component_class(Reader, name) for name in manager.names("reader")]
-    return {f"example-{cls.name}{cls.extensions[0]}": cls.example() for cls in classes if cls.extensions}
-
-
-def read(kind: str, path: Path) -> None:
-    from rankbench.data.cards import load_card
-    from rankbench.data.readers.choose import choose_reader
-    from rankbench.suites.suite_files import read_suite
-
-    if kind == "suites":
-        read_suite(path)
-    elif kind == "cards":
-        load_card(path)
-    else:
-        choose_reader(path).scan(path).collect()
-
-
-def chunk(kind: str, seed: int, cases: int, folder: Path) -> Counter[str]:
-    """Read damaged files; return what came of them.
+def chunk(kind: str, first: int, cases: int, folder: Path) -> None:
+    """Read damaged files; note after every case what came of all so far.
 
     Raises
     ------
@@ -120,63 +60,76 @@ def chunk(kind: str, seed: int, cases: int, folder: Path) -> Counter[str]:
         Something else than an error of ours, or one that does not name the file; the file is left in the folder.
     """
     files, came = originals(kind), Counter[str]()
-    for case in range(cases):
-        rng = random.Random(f"{kind} {seed} {case}")
+    for name, whole in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(whole)
+    note = os.open(folder / "note", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+    for case in range(first, first + cases):
+        rng = random.Random(f"{kind} {case}")
         name = rng.choice(sorted(files))
         path = folder / name
         path.write_bytes(damaged(files[name], rng))
-        (folder / "case").write_text(name)
+        os.pwrite(note, (json.dumps({"case": case, "name": name, "came": came}) + "\n").encode(), 0)
         signal.alarm(SECONDS)  # ends the process
         try:
             read(kind, path)
-        except (InputError, SpecError) as error:
-            if name not in str(error):
+        except (InputError, SpecError, StoreError) as error:
+            if not names_it(str(error), kind, path):
                 raise AssertionError(f"{path} is not named: {error}") from error
             came["refused"] += 1
         except BaseException as error:
-            raise AssertionError(f"{path}: {type(error).__name__}: {error}") from error
+            raise AssertionError(f"{path}, case {case}: {type(error).__name__}: {error}") from error
         else:
             came["read"] += 1
-    return came
+        path.write_bytes(files[name])
+    signal.alarm(0)
+    took = peak_memory()
+    assert took < MEMORY, f"{took:,} bytes of memory"
+    print(json.dumps(came))
 
 
 def campaign(kind: str, cases: int, folder: Path) -> Counter[str]:
-    """Run cases, a few hundred a process; print and return what came of them."""
-    came: Counter[str] = Counter()
-    for seed in range(-(-cases // CHUNK)):
-        place = folder / str(seed)
+    """Run cases, some thousands a process; print and return what came of them."""
+    came, done = Counter[str](), 0
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([TESTS, *filter(None, [os.getenv("PYTHONPATH")])])}
+    while done < cases:
+        place, number = folder / str(done), min(CHUNK, cases - done)
         place.mkdir()
-        number = min(CHUNK, cases - seed * CHUNK)
-        arguments = [str(Path(__file__)), kind, str(seed), str(number), str(place)]
+        arguments = [str(Path(__file__)), kind, str(done), str(number), str(place)]
         ended = subprocess.run(
-            [sys.executable, *arguments], capture_output=True, text=True, check=False, timeout=20 * number
-        )
+            [sys.executable, *arguments], env=environment, timeout=20 * number,
+            capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
         assert ended.returncode != -signal.SIGALRM, f"{place} holds a file that takes more than {SECONDS} s"
-        if ended.returncode < 0 and (place / "case").read_text().endswith((".parquet", ".pq")):
+        if ended.returncode < 0:
+            last = json.loads((place / "note").read_text().splitlines()[0])
+            assert last["name"].endswith(PARQUET), (last, ended.stderr[-2000:])
+            came.update(last["came"])
             came["ended within Polars"] += 1
-            continue
-        assert ended.returncode == 0, ended.stderr[-2000:]
-        came.update(json.loads(ended.stdout.splitlines()[-1]))
-    print(f"{kind}: {dict(came)}")
+            done = last["case"] + 1
+        else:
+            assert ended.returncode == 0, ended.stderr[-2000:]
+            came.update(json.loads(ended.stdout.splitlines()[-1]))
+            done += number
+        print(f"{kind}, of {cases:,}: {dict(came)}", flush=True)
+    assert came.total() == cases
     return came
 
 
-@pytest.mark.parametrize(("kind", "cases"), [("tables", 600), ("suites", 200), ("cards", 200)])
+KINDS = {"tables": 100_000, "suites": 20_000, "cards": 20_000, "rows": 20_000}
+"""Cases of each kind in the long form."""
+
+
+@pytest.mark.parametrize(("kind", "cases"), [("tables", 800), ("suites", 200), ("cards", 200), ("rows", 200)])
 def test_damaged_files_are_read_or_refused(tmp_path: Path, kind: str, cases: int) -> None:
-    came = campaign(kind, cases, tmp_path)
-    assert came["refused"] > cases // 10
-    assert came["refused"] + came["read"] + CHUNK * came["ended within Polars"] >= cases
+    assert campaign(kind, cases, tmp_path)["refused"] > cases // 10
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "cases"), [("tables", 100_000), ("suites", 20_000), ("cards", 20_000)])
-def test_many_damaged_files_are_read_or_refused(tmp_path: Path, kind: str, cases: int) -> None:
-    came = campaign(kind, cases, tmp_path)
-    assert came["refused"] > cases // 10
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_many_damaged_files_are_read_or_refused(tmp_path: Path, kind: str) -> None:
+    assert campaign(kind, KINDS[kind], tmp_path)["refused"] > KINDS[kind] // 10
 
 
 if __name__ == "__main__":
-    found = chunk(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))
-    took = peak_memory()
-    assert took < MEMORY, f"{took:,} bytes of memory"
-    print(json.dumps(found))
+    chunk(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4]))

@@ -126,6 +126,7 @@ def test_the_same_bytes_everywhere(tmp_path: Path) -> None:
     def same(what: str, found: object, wanted: object = expected) -> None:
         assert found == wanted, what
         came.append(what)
+        print({"same bytes": len(came), "runs": site.runs}, flush=True)
 
     for workers in ("1", "2", "5"):
         same(f"workers {workers}", site.run("--workers", workers))
@@ -145,7 +146,6 @@ def test_the_same_bytes_everywhere(tmp_path: Path) -> None:
         own = tmp_path / f"cache-{way}"
         damaged_cache(cache, own, way, random.Random(way))
         same(f"cache {way}", site.run("--workers", "2", RANKBENCH_CACHE=str(own)))
-    print({"same bytes": len(came), "runs": site.runs})
 
 
 @pytest.mark.long

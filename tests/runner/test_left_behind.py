@@ -283,7 +283,7 @@ def killed_at_random(folder: Path, undisturbed: dict[str, bytes], kills: int, se
         facts = json.loads((place / "out" / "run.json").read_text())
         assert facts["blocks"] == {"computed": 40 - before, "reused": before}
         nothing_is_left(place, program.pid)
-    print(dict(came))
+        print(dict(came), flush=True)
     return came
 
 
@@ -309,4 +309,4 @@ def test_a_hundred_kills_of_workers(tmp_path: Path, undisturbed: dict[str, bytes
         assert program.returncode == 0, said
         assert leaderboard(folder) == undisturbed
         nothing_is_left(folder, program.pid)
-    print({"kills": kills, "runs": runs})
+        print({"kills": kills, "runs": runs}, flush=True)
