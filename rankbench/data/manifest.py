@@ -97,15 +97,18 @@ class Manifest(_Strict):
         (folder / MANIFEST).write_text(text, encoding="utf-8")
 
     def scan(self, folder: Path) -> pl.LazyFrame:
-        """Return the shards one after the other.
+        """Return the shards one after the other; filters and projections reach the files.
 
         Raises
         ------
         InputError
-            A shard cannot be read, or has not the columns and rows that the manifest says.
+            A shard cannot be read, or has not the columns and rows that the manifest says, at once; a shard is
+            damaged where its rows are, when it is collected.
         """
         import polars as pl
+        from polars.io.plugins import register_io_source
 
+        from rankbench.data.readers.frame_source import pushed_source
         from rankbench.kinds.table_check import UNREADABLE
 
         for shard in self.shards:
@@ -121,4 +124,6 @@ class Manifest(_Strict):
                 raise InputError(f"the shard has {what} that {MANIFEST} says; convert the source again", path=path)
         if not any(shard.rows for shard in self.shards):
             raise InputError("the shards have no rows; convert the source again", path=folder)
-        return pl.scan_parquet([folder / shard.file for shard in self.shards if shard.rows], glob=False)
+        full = [folder / shard.file for shard in self.shards if shard.rows]
+        schema = pl.scan_parquet(full[0], glob=False).collect_schema()
+        return register_io_source(pushed_source(full), schema=schema)
