@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from typing import Any, cast
@@ -29,10 +30,13 @@ def connected_client(address: str) -> Any:
         `distributed` is not installed, nobody answers at the address, there is no worker,
         or a worker has other code: its numbers might be others.
     """
+    watched = "distributed" in sys.modules
     try:
         import distributed
     except ImportError as error:
         raise ExecutorError("the executor dask needs the package distributed: pip install 'rankbench[dask]'") from error
+    if not watched:
+        _silence()
     try:
         client = cast(Any, distributed).Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
@@ -51,6 +55,17 @@ def connected_client(address: str) -> Any:
             f"machine, the first at {strangers[0]}: install the same rankbench, plugins and pins there"
         )
     return client
+
+
+def _silence() -> None:
+    """Let Dask log nothing below a critical error: what becomes of the cluster, our own errors say.
+
+    Where a program has imported Dask before, its log is that program's, and stays. Dask writes tracebacks to standard
+    error when a scheduler dies.
+    """
+    names = ["distributed", *(name for name in logging.root.manager.loggerDict if name.startswith("distributed."))]
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _digest() -> str:

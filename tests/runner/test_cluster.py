@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -86,6 +89,34 @@ def test_workers_with_other_code_are_refused(
     monkeypatch.setattr(rankbench.dask, "code_digest", lambda: "other")
     with pytest.raises(ExecutorError, match="other code"):
         rankbench.run(suite, out=tmp_path / "out", executor="dask", address=cluster.address)
+
+
+LOSES = """
+import os, signal, sys, time
+from rankbench.dask import connected_client
+client = connected_client(sys.argv[1])
+os.killpg(int(sys.argv[2]), signal.SIGKILL)
+until = time.monotonic() + 60
+while client.status != "closed" and time.monotonic() < until:
+    time.sleep(0.05)
+print(client.status)
+"""
+
+
+def test_dask_writes_no_tracebacks_when_the_scheduler_dies(tmp_path: Path) -> None:
+    """What became of the cluster is a sentence of ours; see `tests/faults/test_disturbances.py` for whole runs."""
+    from dask_cluster import Cluster
+
+    found = Cluster(tmp_path, 1)
+    try:
+        program = subprocess.run(
+            [sys.executable, "-c", LOSES, found.address, str(found.scheduler.pid)],
+            env=os.environ | {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "1s"},
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+    finally:
+        found.close()
+    assert (program.returncode, program.stdout, program.stderr) == (0, "closed\n", "")
 
 
 def test_nobody_answers(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
