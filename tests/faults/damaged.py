@@ -74,7 +74,8 @@ def originals(kind: str) -> dict[str, bytes]:
     ----------
     kind : str
         ``tables``: every reader's own example, some of them compressed too, MovieLens' two files, and a folder of
-        shards; ``suites``: every built-in suite; ``cards``: every card; ``rows``: what a run publishes.
+        shards; ``described``: those of Parquet among them; ``suites``: every built-in suite; ``cards``: every card;
+        ``rows``: what a run publishes.
     """
     from rankbench.data.cards import cards_folder
     from rankbench.plugin import manager
@@ -83,7 +84,10 @@ def originals(kind: str) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for name, path in sorted(manager.suites().items())}
     if kind == "cards":
         return {path.name: path.read_bytes() for path in sorted(cards_folder().glob("*.toml"))}
-    return rows() if kind == "rows" else tables()
+    if kind == "rows":
+        return rows()
+    found = tables()
+    return {name: data for name, data in found.items() if "parquet" in name} if kind == "described" else found
 
 
 def tables() -> dict[str, bytes]:
@@ -135,6 +139,8 @@ def read(kind: str, path: Path) -> None:
         load_card(path)
     elif kind == "rows":
         read_rows(path.parent)
+    elif kind == "described":
+        described(path.parent if path.parent.name == SHARDS else path)
     elif path.name in ("u.data", "u.item"):
         get(Reader, "movielens").scan(path.with_name("u.data")).collect()
     elif path.name.endswith(".data"):  # an ending of nobody's
@@ -142,6 +148,15 @@ def read(kind: str, path: Path) -> None:
     else:
         place = path.parent if path.parent.name == SHARDS else path
         choose_reader(place).scan(place).collect()
+
+
+def described(path: Path) -> None:
+    """As ``data describe`` does."""
+    from rankbench.counts.log_source import open_source
+    from rankbench.describe.describe import describe
+
+    source = open_source(str(path))
+    source.counted(lambda frame: describe(frame, path=source.path)).lines()
 
 
 def read_rows(folder: Path) -> None:

@@ -172,11 +172,11 @@ def goes_on(whole: Undisturbed, place: Path, before: int) -> None:
     nothing_is_left(place, program.pid)
 
 
-def fault(whole: Undisturbed, place: Path, shim: str, name: str, kind: str, after: int) -> str:
-    """Let a command work on a machine that fails; return what came of it."""
+def fault(whole: Undisturbed, place: Path, shim: str, name: str, kind: str, after: int, of: str = "") -> str:
+    """Let a command work on a machine that fails where its results go, or in a folder given; return what came of it."""
     whole.prepare(name, place)
-    of = place / ("out" if name == "run" else "made")
-    environment = {"LD_PRELOAD": shim, "FAULT": kind, "FAULT_UNDER": str(of), "FAULT_AFTER": str(after)}
+    of = str(place / (of or ("out" if name == "run" else "made")))
+    environment = {"LD_PRELOAD": shim, "FAULT": kind, "FAULT_UNDER": of, "FAULT_AFTER": str(after)}
     program = start(place, *whole.command(name, place), **environment)
     with stopped(program):
         code, said = ended(program)
@@ -198,6 +198,16 @@ def fault(whole: Undisturbed, place: Path, shim: str, name: str, kind: str, afte
 def test_a_disk_that_gets_full(tmp_path: Path, whole: Undisturbed, shim: str) -> None:
     assert whole.run
     assert fault(whole, tmp_path, shim, "run", "full", 40) == "failed in words"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["full", "broken", "readonly"])
+@pytest.mark.parametrize("name", ["run", "aggregate", "convert", "report"])
+def test_a_folder_for_temporary_files_that_fails(
+    tmp_path: Path, whole: Undisturbed, shim: str, name: str, kind: str
+) -> None:
+    came = Counter(fault(whole, tmp_path / str(after), shim, name, kind, after, "tmp") for after in (0, 1, 3))
+    print({"command": name, "fault": f"{kind}, of the temporary folder"} | came, flush=True)
 
 
 @pytest.mark.long
