@@ -193,6 +193,14 @@ def test_malformed_lines_are_located(tmp_path, line, column, said):
     assert said in message
 
 
+@pytest.mark.parametrize("blank", ["\x0b", "\x0c"])
+@pytest.mark.parametrize(("before", "row", "column"), [("", 1, 1), ("1 qid:1 1:1\n", 2, 1), ("1 qid:1 1:", 1, 9)])
+def test_blanks_of_other_programs_are_quoted(tmp_path, blank, before, row, column):
+    """Vertical tabs and form feeds, and nothing after them."""
+    assert refused(tmp_path, before + blank)[:2] == (row, column)
+    assert repr(blank)[1:-1] in refused(tmp_path, before + blank + "\n")[2]
+
+
 def test_an_index_beyond_the_declared_features(tmp_path):
     assert refused(tmp_path, GOOD, d=2)[:2] == (1, 15)
 

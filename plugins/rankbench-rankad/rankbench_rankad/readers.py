@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 import rankbench
+from rankbench.errors import InputError
 from rankbench_rankad.items import to_items
 from rankbench_rankad.points import Points, read_csv, read_npz, read_parquet
 
@@ -38,7 +39,10 @@ class _PointsReader(rankbench.Reader):
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the points as items of the query ``points``; errors of the content are raised at once."""
         points = self._points(path)
-        return to_items(points.x, points.labels)
+        try:
+            return to_items(points.x, points.labels)
+        except InputError as error:
+            raise InputError(error.message, path=path, row=error.row, column=error.column) from error
 
     @abstractmethod
     def _points(self, path: Path) -> Points: ...

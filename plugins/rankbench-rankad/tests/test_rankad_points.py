@@ -165,6 +165,13 @@ def test_points_survive_becoming_items():
         to_items(np.array([[1.0, 1e300]]), None)
 
 
+def test_a_feature_beyond_float32_is_an_error_that_names_the_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n3,2e40\n")
+    with pytest.raises(InputError, match=r"t\.csv:2 \[feature 2\]: 2e\+40 is beyond the range of float32"):
+        CsvPoints().scan(path)
+
+
 @pytest.mark.parametrize(("reader", "ending"), [(NpzPoints, "npz"), (CsvPoints, "csv"), (ParquetPoints, "parquet")])
 def test_readers_give_items_in_rankbenchs_schema(tmp_path, reader, ending):
     path = tmp_path / f"t.{ending}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ __all__ = ["LetorFile"]
 
 _ROW_BYTES = 64 << 20
 _MOST_FEATURES = 1 << 17
+_TOKEN = re.compile(rb"[^ \t\r\n]+")
 _ENDLESS = 10**12  # where the scanner stops counting
 
 
@@ -136,7 +138,9 @@ class LetorFile:
         return value
 
     def _malformed(self, chunk: Chunk, status: int, position: int, d: int) -> InputError:
-        token = chunk.data[position : position + 200].split(maxsplit=1)[0].decode("utf-8", errors="replace")
+        # Of the scanner's blanks: there are more of them to `split`, which finds nothing between those.
+        found = _TOKEN.search(chunk.data[position : position + 200])
+        token = found[0].decode("utf-8", errors="replace") if found else ""
         return chunk.error(kernel.ERRORS[status].format(token=short_repr(token), d=d), position)
 
 
