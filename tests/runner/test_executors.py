@@ -65,9 +65,17 @@ class Interrupting(rankbench.Method):
     def fit(self, block):
         raise KeyboardInterrupt
 
+class Closing(rankbench.Method):
+    \"\"\"Closes every file of its process.\"\"\"
+    name = "closing"
+    source = "test"
+    def fit(self, block):
+        os.closerange(0, 4096)
+        raise ValueError("closed")
+
 @rankbench.hookimpl
 def rankbench_register():
-    return [Deadly, Endless, EndlessMachineCode, Patching, Interrupting]
+    return [Deadly, Endless, EndlessMachineCode, Patching, Interrupting, Closing]
 """
 
 SUITE = """
@@ -144,6 +152,18 @@ def test_what_a_contender_does_to_its_process_is_its_own(spoiled: Path, name: st
 def test_built_in_contenders_are_the_same_beside_them(spoiled: Path, alone: list[float]) -> None:
     assert set(pl.read_parquet(spoiled / "out" / "results.parquet").filter(contender="k=inf")["status"]) == {"done"}
     assert values(spoiled, "k=inf") == alone
+
+
+def test_with_one_worker_a_contender_does_not_end_the_run_either(
+    tmp_path: Path, environment: dict[str, str], alone: list[float]
+) -> None:
+    done = run(tmp_path, environment, ["patching", "interrupting", "closing"], "--workers", "1", sizes="[100]")
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr
+    rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
+    status = dict(rows.select("contender", "status").unique().iter_rows())
+    assert status == {"k=inf": "done", "patching": "error", "interrupting": "error", "closing": "error"}
+    assert values(tmp_path, "k=inf") == alone[: len(alone) // 2]
 
 
 HANGING = [
