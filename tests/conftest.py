@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from campaign_time import campaign_line
 
 from rankbench.runtime import settle_blas
 
@@ -18,26 +19,12 @@ if TYPE_CHECKING:
 
 settle_blas()
 
-BUDGET = 30
-"""Seconds that the quick form of the fault campaign, tests/faults without what is marked `long`, is meant to take."""
-
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Import no module without a test marked `alone` where those are wanted: all of them take ten seconds."""
     if not config.option.markexpr.endswith(" and alone") or collection_path.suffix != ".py":
         return None
     return True if "pytest.mark.alone" not in collection_path.read_text(encoding="utf-8") else None
-
-
-def campaign_line(stats: Mapping[str, Iterable[Any]]) -> str | None:
-    """Return how many tests of the fault campaign there were and how long they took together; None: there were none."""
-    reports = [each for found in stats.values() for each in found if hasattr(each, "duration")]
-    ours = [each for each in reports if each.nodeid.startswith("tests/faults/")]
-    tests = len({each.nodeid for each in ours if each.when == "call"})
-    if not tests:
-        return None
-    took = sum(each.duration for each in ours)
-    return f"fault campaign: {tests} tests, {took:.1f} s; its quick form is meant to take {BUDGET} s"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

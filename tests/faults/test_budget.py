@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-from conftest import BUDGET, campaign_line
+from campaign_time import BUDGET, campaign_line
 
 
 def report(name: str, when: str, duration: float) -> SimpleNamespace:
