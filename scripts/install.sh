@@ -85,7 +85,7 @@ if ! venv_is_sound; then
 fi
 
 key=$({
-    cat requirements/dev.txt pyproject.toml plugins/*/pyproject.toml 2>/dev/null || true
+    cat requirements/dev.txt requirements/without-deps.txt pyproject.toml plugins/*/pyproject.toml 2>/dev/null || true
     identity "$python"
 } | cksum | tr -s ' \t' '-')
 stamp=$venv/.installed-$key
@@ -107,6 +107,8 @@ touch "$venv/.installing"
         "Without a network, put pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS) to a mirror: the hashes stay valid." \
         "'No matching distribution' means that a package has no wheel for this Python or platform; README.md lists" \
         "those that have, PYTHON=python3.12 make install chooses another Python."
+"$python" -m pip install $quiet --require-hashes --only-binary :all: --no-deps -r requirements/without-deps.txt ||
+    fail "pip could not install the packages of requirements/without-deps.txt (see above)."
 rm -f "$venv/.installing"
 
 set -- -e .

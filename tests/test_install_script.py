@@ -77,13 +77,16 @@ def stamps(folder: Path) -> list[Path]:
     return list((folder / ".venv").glob(".installed-*"))
 
 
-def test_two_stages_then_nothing_to_do(install, checkout: Path, python: Path) -> None:
+def test_three_stages_then_nothing_to_do(install, checkout: Path, python: Path) -> None:
     code, _, commands = install(python)
     assert code == 0
-    third_party, ours = commands
-    assert "--require-hashes" in third_party
-    assert "--only-binary :all:" in third_party
+    third_party, alone, ours = commands
+    for pinned in (third_party, alone):
+        assert "--require-hashes" in pinned
+        assert "--only-binary :all:" in pinned
     assert "-r requirements/dev.txt" in third_party
+    assert "--no-deps" not in third_party
+    assert "--no-deps -r requirements/without-deps.txt" in alone
     assert "--no-deps --no-build-isolation -e ." in ours
     assert len(stamps(checkout)) == 1
 
@@ -99,17 +102,17 @@ def test_plugins_are_installed_beside_ourselves(install, checkout: Path, python:
         (checkout / "plugins" / name / "pyproject.toml").write_text("[project]\n")
     (checkout / "plugins" / "not-a-package").mkdir()
     _, _, commands = install(python)
-    assert commands[1].endswith("-e . -e plugins/one/ -e plugins/two/")
+    assert commands[2].endswith("-e . -e plugins/one/ -e plugins/two/")
 
 
-@pytest.mark.parametrize("edited", ["requirements/dev.txt", "pyproject.toml"])
+@pytest.mark.parametrize("edited", ["requirements/dev.txt", "requirements/without-deps.txt", "pyproject.toml"])
 def test_an_edit_installs_again_in_place(install, checkout: Path, python: Path, edited: str) -> None:
     install(python)
     (checkout / ".venv" / "added-by-somebody").touch()
     with (checkout / edited).open("a") as file:
         file.write("# edited\n")
     _, _, commands = install(python)
-    assert len(commands) == 2
+    assert len(commands) == 3
     assert (checkout / ".venv" / "added-by-somebody").exists()
     assert len(stamps(checkout)) == 1
     assert install(python)[2] == []
@@ -128,7 +131,7 @@ def test_a_half_made_environment_is_made_again(install, checkout: Path, python: 
     else:
         (venv / "bin" / "python").unlink()
     code, output, commands = install(python)
-    assert (code, len(commands)) == (0, 2)
+    assert (code, len(commands)) == (0, 3)
     assert "making it again" in output
     assert not (venv / "old").exists()
     assert install(python)[2] == []
@@ -138,7 +141,7 @@ def test_a_moved_checkout_gets_an_environment_of_its_own(install, checkout: Path
     install(python)
     moved = checkout.rename(checkout.with_name("moved"))
     _, output, commands = install(python, moved)
-    assert len(commands) == 2
+    assert len(commands) == 3
     assert "making it again" in output
 
 
@@ -146,7 +149,7 @@ def test_another_interpreter_makes_another_environment(install, checkout: Path, 
     install(python)
     other = interpreter(tmp_path / "other", prelude='sys.base_prefix = "/another/python"')
     _, output, commands = install(other)
-    assert len(commands) == 2
+    assert len(commands) == 3
     assert "making it again" in output
     assert install("")[2] == [], "without PYTHON an environment that is sound stays"
 
