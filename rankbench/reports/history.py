@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
+from itertools import product
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -15,8 +16,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rankbench.errors import InputError, SpecError
-from rankbench.reports.analysis import analyze
 from rankbench.reports.compare.speed_changes import is_benchmark, read_job
+from rankbench.reports.sample import Sampler
 from rankbench.stats.change_points import ChangePoint, change_points
 from rankbench.store.files import replace_file
 from rankbench.store.open import open_results
@@ -166,20 +167,30 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
 
 
 def _qualities(result: Path) -> tuple[list[Value], str]:
-    with open_results(result) as results:
-        analysis = analyze(results)
+    """Return the means of a leaderboard and the class of processor; no interval is worked out."""
     found = []
-    for section in analysis.sections:
-        sampler = section.sampler
-        data = f"@{sampler.source.fingerprint[:8]}" if sampler.source.dataset else ""
-        for row in section.rows:
-            if not math.isnan(row.mean):
-                name = "/".join(
-                    (analysis.record.name + data, row.experiment, f"n={row.n}", row.contender, row.metric, row.split)
-                )
-                direction: Literal["minimize", "maximize"] = "minimize" if row.direction == "minimize" else "maximize"
-                found.append(Value(name=name, value=row.mean, direction=direction))
-    return found, analysis.record.cpu
+    with open_results(result) as results:
+        record, members, cells = results.record(), results.members(), results.cells()
+        for experiment in record.experiments:
+            sampler = Sampler(results, record, experiment, members, cells)
+            if sampler.source.layout == "race":
+                found += _means(sampler, record.name)
+    return found, record.cpu
+
+
+def _means(sampler: Sampler, suite: str) -> Iterator[Value]:
+    """Yield the mean of each row of an experiment's standings that has one."""
+    source = sampler.source
+    data = f"@{source.fingerprint[:8]}" if source.dataset else ""
+    for race, metric, split in product(sampler.races, sampler.metrics, source.shown_splits()):
+        for arm in race.arms:
+            repetitions = race.repetitions if arm.racing else sorted(arm.done)
+            if not repetitions:
+                continue
+            mean = float(sampler.means(arm, metric, split, repetitions).mean())
+            if not math.isnan(mean):
+                name = "/".join((suite + data, sampler.experiment.name, f"n={race.n}", arm.label, metric, split))
+                yield Value(name=name, value=mean, direction=source.direction(metric))
 
 
 def add_entry(folder: Path, entry: HistoryEntry) -> Path:

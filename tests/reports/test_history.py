@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,8 +15,10 @@ from click.testing import CliRunner
 
 from rankbench.cli.history import history
 from rankbench.errors import InputError, SpecError
+from rankbench.reports.analysis import analyze
 from rankbench.reports.figures.series import draw_history
 from rankbench.reports.history import HistoryEntry, Value, add_entry, entry_of, read_history
+from rankbench.store.open import open_results
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -46,6 +49,29 @@ def test_qualities_of_a_run_are_kept(tmp_path: Path) -> None:
     assert add_entry(tmp_path / "history", entry) == path
     assert path.read_bytes() == before
     assert len(list((tmp_path / "history").iterdir())) == 1
+
+
+def test_means_are_those_of_the_leaderboard_without_its_bootstrap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = synthetic.small()
+    plan.contenders.append(synthetic.Contender("broken", {"k": 1}, fails={0: ("diverged", "nan")}))
+    run = synthetic.write(tmp_path / "run", [plan])
+    with open_results(run) as results:
+        rows = [row for section in analyze(results).sections for row in section.rows]
+    expected = {
+        f"paper@abababab/{row.experiment}/n={row.n}/{row.contender}/{row.metric}/{row.split}": row.mean
+        for row in rows
+        if not math.isnan(row.mean)
+    }
+    assert any("broken" in name for name in expected)
+
+    def never(*_: object) -> None:
+        raise AssertionError("a bootstrap")
+
+    monkeypatch.setattr("rankbench.reports.sample.crossed", never)
+    entry = entry_of(run, "abcdef12", START)
+    assert {value.name: value.value for value in entry.values} == pytest.approx(expected, rel=1e-12)
 
 
 def test_times_are_kept_as_ratios(tmp_path: Path) -> None:
