@@ -14,7 +14,19 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "rankbench"
 
 FLOORS = (
-    ("errors", "text", "lifeline", "system", "resources", "digest", "seeds", "returned", "typed", "stats"),
+    (
+        "errors",
+        "deprecation",
+        "text",
+        "lifeline",
+        "system",
+        "resources",
+        "digest",
+        "seeds",
+        "returned",
+        "typed",
+        "stats",
+    ),
     ("spec", "compiled", "scratch", "runtime", "dask", "component", "discounts", "satisfaction"),
     ("kernels", "kinds"),
     ("plugin",),
