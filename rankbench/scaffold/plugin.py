@@ -46,6 +46,14 @@ CHECKED = {
     "dataset": "{cls}(queries=20), {cls}(queries=20, noise=0, seed=3)",
 }
 
+GATES = {
+    **{kind: f"--suite demo --with {kind}=@" for kind in ("aggregator", "surrogate", "optimizer", "model")},
+    "method": "--suite demo --with @",
+    "dataset": "--suite demo --dataset @:queries=220",
+    SUITE: "--suite @",
+}
+"""What the gate of a plugin runs, for kinds whose results a built-in suite shows; @ is the component."""
+
 
 def of_this_python(*arguments: str) -> str:
     """Return a shell command that runs a module with the Python that runs this: a bare ``pip`` may be another's."""
@@ -112,6 +120,11 @@ def _files(names: Names, kind: str, compiled: bool) -> dict[str, str]:
     }
     values["USE"] = filled(f"{kind}/use.md.in", values).rstrip()
     files = {name: filled(f"common/{name}.in", values) for name in ("pyproject.toml", "README.md")}
+    workflows = ["tests", "release"]
+    if kind in GATES:
+        values["GATE"] = GATES[kind].replace("@", names.component)
+        workflows.append("gate")
+    files |= {f".github/workflows/{one}.yml": filled(f"common/workflows/{one}.yml.in", values) for one in workflows}
     test, package = f"tests/test_{names.module}.py", names.module
     if kind == SUITE:
         files[f"{package}/__init__.py"] = filled("suite/module.py.in", values)

@@ -1,0 +1,144 @@
+"""GitHub's workflows of this repository, which cannot run here: their form, and their steps as scripts on a clone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from workflow_steps import ROOT, Step, commands, missing, read, schema_problems, scripts, unparsed, unsafe
+
+FLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+needs_shell = pytest.mark.skipif(not (shutil.which("bash") and shutil.which("make")), reason="needs bash and make")
+
+ELSEWHERE = {"macos-latest", "windows-latest"}
+"""Machines whose steps are not run here."""
+
+
+def test_there_are_workflows_for_all_that_is_promised() -> None:
+    assert {path.stem for path in FLOWS} == {"tests", "weekly", "gate", "release"}
+    tests = read(ROOT / ".github" / "workflows" / "tests.yml")["jobs"]
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
+    assert tests["linux"]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    assert asked == ">=3.11"
+    assert "continue-on-error" not in tests["linux"]
+    assert set(tests["elsewhere"]["strategy"]["matrix"]["os"]) == ELSEWHERE
+    assert tests["elsewhere"]["continue-on-error"] is True
+    release = read(ROOT / ".github" / "workflows" / "release.yml")
+    assert release["on"] == {"push": {"tags": ["v*"]}}
+    assert release["jobs"]["publish"]["needs"] == "build"
+
+
+def test_they_are_valid_by_the_schema() -> None:
+    assert schema_problems(FLOWS) == ""
+
+
+def test_the_schema_finds_what_is_wrong(tmp_path: Path) -> None:
+    text = FLOWS[0].read_text(encoding="utf-8")
+    for number, (old, new) in enumerate((("runs-on:", "runs-where:"), ("timeout-minutes: 90", "env: {}"))):
+        assert old in text
+        (tmp_path / f"{number}.yml").write_text(text.replace(old, new))
+        assert schema_problems([tmp_path / f"{number}.yml"])
+
+
+@pytest.mark.parametrize("path", FLOWS, ids=lambda path: path.stem)
+def test_actions_are_pinned_and_rights_are_few(path: Path) -> None:
+    assert unsafe(path) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (r"@[0-9a-f]{40} # v\S+", "@v5"),
+        (r" # v\d\S+", ""),
+        ("contents: read", "contents: write"),
+        ("persist-credentials: false", "persist-credentials: true"),
+        ("run: make install", 'run: make install "${{ github.head_ref }}"'),
+    ],
+)
+def test_what_is_unsafe_is_found(old: str, new: str, tmp_path: Path) -> None:
+    text = (ROOT / ".github" / "workflows" / "gate.yml").read_text(encoding="utf-8")
+    changed = re.sub(old, lambda _: new, text, count=1)
+    assert changed != text
+    (tmp_path / "gate.yml").write_text(changed)
+    assert unsafe(tmp_path / "gate.yml") != []
+
+
+def every_step() -> list[tuple[str, Step]]:
+    return [(path.stem, step) for path in FLOWS for step in scripts(path)]
+
+
+@needs_shell
+@pytest.mark.parametrize(("flow", "step"), every_step(), ids=lambda one: one.name if isinstance(one, Step) else one)
+def test_each_step_is_a_script_of_commands_that_exist(flow: str, step: Step) -> None:
+    assert unparsed(step.script) == ""
+    found = commands(step.script)
+    assert found
+    assert [why for words in found if (why := missing(words))] == []
+
+
+def test_commands_that_are_missing_are_found() -> None:
+    assert unparsed("if then") != ""
+    assert [words[0] for words in commands('a b && c || test $? -eq 3\nd "$(e f)"')] == ["e", "a", "c", "test", "d"]
+    for line, said in (
+        ("make nothing", "no target nothing"),
+        ("sh scripts/nothing.sh", "no script"),
+        (".venv/bin/rankbench nothing", "no verb nothing"),
+        ("rankbench compare a b --nothing", "compare has no --nothing"),
+        ("python -m nothing", "no module nothing"),
+        ("nothing-at-all", "no program"),
+    ):
+        (words,) = commands(line)
+        assert said in missing(words)
+
+
+SHORT = {
+    "tests": {"ARGS": "tests/stats/test_holm.py", "TESTS": "tests/stats/test_holm.py"},
+    "gate": {"GITHUB_BASE_REF": "main"},
+    "release": {"ARGS": "tests/stats/test_holm.py", "GITHUB_REF_NAME": "v{version}"},
+    "weekly": {"ARGS": "tests/stats/test_holm.py"},
+}
+"""What a runner gives to the steps of a workflow, and fewer tests: those are run elsewhere."""
+
+LEFT_OUT = {"elsewhere", "faults", "peers", "speed"}
+"""Jobs for other machines, and those that run whole campaigns whatever ARGS are."""
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a clone of what is checked in here, with a main branch of its origin and a dated changelog."""
+    folder = tmp_path_factory.mktemp("clone") / "rankbench"
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
+    run(folder, "git update-ref refs/remotes/origin/main HEAD")
+    log = folder / "CHANGELOG.md"
+    dated = re.sub(r"^## \[Unreleased\]: (\S+)$", r"## [\1] - 2026-01-31", log.read_text(encoding="utf-8"), flags=re.M)
+    log.write_text(dated, encoding="utf-8")
+    return folder
+
+
+def run(folder: Path, script: str, **more: str) -> None:
+    """Run a step as GitHub's runners do: bash that ends at the first error, of a pipe too."""
+    dropped = ("MAKEFLAGS", "MAKELEVEL", "PYTHONPATH", "RANKBENCH_DATA", "VIRTUAL_ENV")
+    environment = {key: value for key, value in os.environ.items() if key not in dropped} | more
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=folder, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{script}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}"
+
+
+@pytest.mark.long
+@needs_shell
+@pytest.mark.parametrize("path", FLOWS, ids=lambda path: path.stem)
+def test_the_steps_run_on_a_clone(path: Path, clone: Path) -> None:
+    version = tomllib.loads((clone / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    given = {key: value.format(version=version) for key, value in SHORT[path.stem].items()}
+    steps = [step for step in scripts(path) if step.job not in LEFT_OUT]
+    assert steps
+    for step in steps:
+        run(clone, step.script, **given)
