@@ -54,8 +54,11 @@ fuzz: install ## coverage-guided fuzzing of readers, suites and cards by atheris
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/fuzz -r requirements/fuzz.txt
 	PYTHONPATH=build/fuzz $(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults/test_coverage_guided.py $(ARGS)
 
-bench: install ## the benchmarks, timed, one thread
-	$(ONE_THREAD) $(PYTEST) tests/benchmarks plugins/rankbench-rankad/tests/benchmarks --benchmark-only $(ARGS)
+bench: install ## the benchmarks, as ratios to peers, against a baseline of former jobs (REBASE=--rebase: add this job to it)
+	@mkdir -p build/bench
+	$(ONE_THREAD) $(PYTEST) tests/benchmarks plugins/rankbench-rankad/tests/benchmarks --benchmark-only \
+		--benchmark-json=build/bench/benchmarks.json $(ARGS)
+	.venv/bin/python tests/benchmarks/ratios.py build/bench/benchmarks.json $(REBASE)
 
 peers: install ## the plugin rankbench-peers, tested against choix, evalica, scikit-learn and LightGBM
 	@sh scripts/peers.sh

@@ -26,6 +26,7 @@ import numpy as np
 import polars as pl
 from cost import Cost, draw_costs, measure_costs
 from numpy.typing import NDArray
+from ratios import SECTION
 
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.aggregators.likelihood.refits import refitted
@@ -334,8 +335,10 @@ def main() -> int:
         costs = measure_costs(cost_jobs(folder))
     results = fitted + counted + results
     arguments.out.mkdir(parents=True, exist_ok=True)
+    page = arguments.out / "performance.md"
     text = report(results, distances, peak, costs, arguments.peers.absolute())
-    (arguments.out / "performance.md").write_text(text, encoding="utf-8")
+    _, section, benchmarks = (page.read_text(encoding="utf-8") if page.exists() else "").partition(f"\n{SECTION}\n")
+    page.write_text(text + section + benchmarks, encoding="utf-8")
     (arguments.out / "performance.png").write_bytes(draw_costs(costs))
     met = all(r.met for r in results) and peak <= 500 and all(d <= 1e-5 for d in distances.values())
     return 0 if met else 1

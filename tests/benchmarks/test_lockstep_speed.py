@@ -6,14 +6,12 @@ ratio (``extra_info``) and holds it against its bound.
 
 from __future__ import annotations
 
-import statistics
-import time
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from alone import leanest, plain_numpy
-from threadpoolctl import threadpool_limits
+from turns import against
 
 from rankbench.data.simulators.btl import draw_comparisons, prefix
 from rankbench.kernels.random import seed_state
@@ -28,7 +26,6 @@ from rankbench.plugin.manager import get
 QUERIES, M, D, N = 100, 100, 136, 160_000
 STEP = "optimizer=composite(c=0.01)"
 NOTHING = np.zeros(0, dtype=np.int64)
-ROUNDS = 7
 
 
 @pytest.fixture(scope="module")
@@ -53,23 +50,6 @@ def lockstep(block: Block, members: list[ERM]) -> Lockstep:
     return Lockstep(x, judged, plan, table, scratch, members, seed)
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def in_turns(benchmark, fast: Callable[[], object], slow: Callable[[], object], units: float, bound: float) -> None:  # type: ignore[no-untyped-def]
-    """Time two ways in turns; `units` is how much more work the slow one is given."""
-    others: list[float] = []
-    with threadpool_limits(limits=1):
-        fast(), slow()
-        benchmark.pedantic(fast, setup=lambda: others.append(seconds(slow)), rounds=ROUNDS)
-    ratio = statistics.median(others) * units / benchmark.stats.stats.median
-    benchmark.extra_info["ratio"] = round(ratio, 2)
-    assert ratio >= bound
-
-
 def many(specs: list[str], block: Block, steps: int) -> tuple[Callable[[], object], Callable[[], object]]:
     """Return all contenders in lockstep, and each of them alone, over the same number of steps."""
     together = lockstep(block, contenders(specs))
@@ -83,7 +63,7 @@ def many(specs: list[str], block: Block, steps: int) -> tuple[Callable[[], objec
 def test_gradient_steps_of_32_contenders(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
     specs = [f"erm:k=inf,{STEP},lambda={0.001 * (i + 1)}" for i in range(32)]
     fast, slow = many(specs, block, 1000)
-    in_turns(benchmark, fast, slow, 1.0, 3.0)
+    against(benchmark, fast, slow, "one by one", at_least=3.0)
 
 
 def test_gradient_steps_against_the_leanest_loop(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
@@ -93,12 +73,11 @@ def test_gradient_steps_against_the_leanest_loop(benchmark, block: Block) -> Non
     x = block.design.x.astype(np.float64)
     target = np.asarray(together.table.complete[0])
     steps = 2000
-    in_turns(
+    against(
         benchmark,
         lambda: together.run(steps, NOTHING),
         lambda: [leanest(x, target, M, steps, 0.01, 0.001 * (i + 1)) for i in range(32)],
-        1.0,
-        0.0,
+        "the leanest loop",
     )
 
 
@@ -109,17 +88,18 @@ MIXED = [
 
 def test_end_to_end_with_mixed_k(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
     fast, slow = many(MIXED, block, 500)
-    in_turns(benchmark, fast, slow, 1.0, 2.5)
+    against(benchmark, fast, slow, "one by one", at_least=2.5)
 
 
 def test_end_to_end_against_a_plain_numpy_loop(benchmark, block: Block) -> None:  # type: ignore[no-untyped-def]
     fast, members = lockstep(block, contenders(MIXED)), contenders(MIXED)
-    in_turns(
+    against(
         benchmark,
         lambda: fast.run(2000, NOTHING),
         lambda: [plain_numpy(block, member, 20) for member in members],
-        100.0,
-        50.0,
+        "plain NumPy",
+        units=100.0,
+        at_least=50.0,
     )
 
 
@@ -141,4 +121,11 @@ def test_pairwise_logistic_steps_against_scikit_learn(benchmark, block: Block) -
         loss="log_loss", penalty="l2", alpha=1e-3, fit_intercept=False, max_iter=1, tol=None, shuffle=False,
         average=True, learning_rate="invscaling", eta0=0.01,
     )  # fmt: skip
-    in_turns(benchmark, lambda: ours.run(pairs // 10, NOTHING), lambda: theirs.fit(differences, signs), 32 / 10, 4.0)
+    against(
+        benchmark,
+        lambda: ours.run(pairs // 10, NOTHING),
+        lambda: theirs.fit(differences, signs),
+        "scikit-learn, SGDClassifier",
+        units=32 / 10,
+        at_least=4.0,
+    )

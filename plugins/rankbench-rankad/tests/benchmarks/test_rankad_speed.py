@@ -48,6 +48,8 @@ def test_scoring_against(benchmark, points, ranker, peer, bound):
         ranker.score(many), in_turn()
         benchmark.pedantic(lambda: ranker.score(many), setup=in_turn, rounds=ROUNDS)
     ours = benchmark.stats.stats.median / TIMES
+    # As many points for both: what tests/benchmarks/ratios.py of rankbench reads.
+    benchmark.extra_info |= {"peer": str(peer), "peer_rounds": [TIMES * one for one in others[-ROUNDS:]]}
     benchmark.extra_info["microseconds a point"] = round(1e6 * ours / NEW, 2)
     benchmark.extra_info["microseconds a point, other"] = round(1e6 * statistics.median(others) / NEW, 2)
     benchmark.extra_info["ratio"] = round(statistics.median(others) / ours, 1)

@@ -1,0 +1,46 @@
+"""Counting votes by pair, in memory and from Parquet, against SciPy's sparse matrices and Polars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.sparse import coo_array
+from turns import against
+
+from rankbench.counts.count import count_pairs
+from rankbench.counts.scan import count_log
+
+N, M = 2_000_000, 1000
+
+
+@pytest.fixture(scope="module")
+def votes() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, M, N, dtype=np.int32)
+    return a, (a + rng.integers(1, M, N, dtype=np.int32)) % np.int32(M)
+
+
+def test_counting_in_memory(benchmark: Any, votes: tuple[np.ndarray, np.ndarray]) -> None:
+    winners, losers = votes
+    ones = np.ones(N)
+    against(
+        benchmark,
+        lambda: count_pairs(winners, losers, m=M),
+        lambda: coo_array((ones, (winners, losers)), shape=(M, M)).tocsr(),
+        "SciPy, COO to CSR",
+    )
+
+
+def test_counting_parquet(benchmark: Any, votes: tuple[np.ndarray, np.ndarray], tmp_path: Path) -> None:
+    path = tmp_path / "votes.parquet"
+    names = pl.Series([f"item-{i:04d}" for i in range(M)])
+    pl.DataFrame({"winner": names.gather(votes[0]), "loser": names.gather(votes[1])}).write_parquet(path)
+
+    def polars() -> object:
+        return pl.scan_parquet(path).group_by("winner", "loser").agg(pl.len()).collect(engine="streaming")
+
+    against(benchmark, lambda: count_log(path), polars, "Polars, group_by")
