@@ -12,7 +12,7 @@ import click
 from rankbench.cli.output import print_json, print_table, visible
 
 if TYPE_CHECKING:
-    from rankbench.reports.compare.quality_changes import Margin
+    from rankbench.reports.compare.change_estimates import Margin
 
 __all__ = ["compare"]
 
@@ -23,6 +23,8 @@ __all__ = ["compare"]
 @click.option("--worse-by", metavar="X|X%", help="What a practical difference must exceed; default: 0, for speeds 5%.")
 @click.option("--gate", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Test only this; * stands for anything.")
 @click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
+@click.option("--method", default="", metavar="NAME", help="Who ranks two logs of votes; default: bradley-terry.")
+@click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of two logs mean, as left=model_x.")
 @click.option(
     "--false-alarms", "alpha", type=float, default=0.01, show_default=True, help="Chance of one where nothing changed."
 )
@@ -36,13 +38,14 @@ __all__ = ["compare"]
 )
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")
 def compare(
-    base: Path, head: Path, worse_by: str | None, gate: tuple[str, ...], reference: str, alpha: float, form: str,
-    out: Path | None,
+    base: Path, head: Path, worse_by: str | None, gate: tuple[str, ...], reference: str, method: str, columns: str,
+    alpha: float, form: str, out: Path | None,
 ) -> None:  # fmt: skip
     """Compare two results and say what is worse.
 
     Each is the folder of a run, a published one, a leaderboard.csv, or JSON of pytest-benchmark. What
-    both saw is paired by block and unit; different data are never compared. Exits with 0 where nothing
+    both saw is paired by block and unit; different data are never compared. Of two logs of votes, of which the
+    second contains the first, the rankings are compared: what moved, and is it real? Exits with 0 where nothing
     is worse, 1 where something is, 2 where the input cannot be used, 3 where nothing could be tested.
     """
     from rankbench.reports.compare.comparison_writers import (
@@ -56,7 +59,16 @@ def compare(
     from rankbench.reports.compare.two_results import compare_results
     from rankbench.store.files import replace_file
 
-    found = compare_results(base, head, margin=_margin(worse_by), gate=gate, reference=reference, alpha=alpha)
+    found = compare_results(
+        base,
+        head,
+        margin=_margin(worse_by),
+        gate=gate,
+        reference=reference,
+        method=method,
+        columns=columns,
+        alpha=alpha,
+    )
     page = comparison_markdown(found)
     if out is not None:
         replace_file(out, page.encode())
@@ -81,7 +93,7 @@ def compare(
 
 
 def _margin(text: str | None) -> Margin | None:
-    from rankbench.reports.compare.quality_changes import Margin
+    from rankbench.reports.compare.change_estimates import Margin
 
     if text is None:
         return None

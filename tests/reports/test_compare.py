@@ -17,9 +17,10 @@ from scipy import stats
 
 from rankbench.cli.compare import compare
 from rankbench.errors import InputError, SpecError
+from rankbench.reports.compare.change_estimates import Margin
 from rankbench.reports.compare.comparison import Change, Comparison
 from rankbench.reports.compare.comparison_writers import comparison_annotations, comparison_json, comparison_markdown
-from rankbench.reports.compare.quality_changes import Margin, quality_changes
+from rankbench.reports.compare.quality_changes import quality_changes
 from rankbench.reports.compare.two_results import ALPHA, compare_results
 from rankbench.reports.report import report
 

@@ -8,51 +8,24 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from rankbench.kinds.cell import Split
-from rankbench.reports.compare.comparison import Change, Verdict
+from rankbench.reports.compare.change_estimates import ChangeEstimate, Margin, judged
+from rankbench.reports.compare.comparison import Change
 from rankbench.reports.compare.joined_results import BASE, HEAD, JoinedResults
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.runtime import one_blas_thread
 from rankbench.stats.corrected_t import widening
-from rankbench.stats.critical import VarianceSources
-from rankbench.stats.holm import holm
 from rankbench.store.records import SourceRecord, SuiteRecord
 from rankbench.store.stored import StoredResults
 
-__all__ = ["Margin", "quality_changes"]
-
-POWER = 0.9
-
-
-class Margin(NamedTuple):
-    """What a change must exceed to matter.
-
-    Attributes
-    ----------
-    size : float
-    relative : bool
-        It is a share of the base's mean.
-    """
-
-    size: float = 0.0
-    relative: bool = False
-
-    def at(self, base: float) -> float:
-        """Return the margin of a cell whose mean was `base`."""
-        return self.size * abs(base) if self.relative else self.size
-
-    def __str__(self) -> str:
-        return f"{100 * self.size:g}%" if self.relative else f"{self.size:g}"
+__all__ = ["quality_changes"]
 
 
 @dataclass(frozen=True)
@@ -68,26 +41,6 @@ class _Pair:
     @property
     def label(self) -> str:
         return self.head.label.removeprefix(HEAD)
-
-
-@dataclass(frozen=True)
-class _Estimate:
-    """A change with its standard error, before the family is known; `se` is nan where nothing shows a spread."""
-
-    change: Change
-    se: float = math.nan
-    share: float = 1.0
-    df: tuple[float, float] = (1.0, 1.0)
-    margin: float = 0.0
-
-    @property
-    def tested(self) -> bool:
-        """Whether an interval stands behind it."""
-        return self.change.verdict == "described" and not math.isnan(self.se)
-
-    def sources(self) -> VarianceSources:
-        """Return where its variance comes from."""
-        return VarianceSources(np.array([self.share]), *self.df)
 
 
 def quality_changes(
@@ -121,7 +74,7 @@ def quality_changes(
     joined = JoinedResults(base, head, set(comparable))
     members, cells = joined.members(), joined.cells()
     matched = before.seed == after.seed
-    found: list[_Estimate] = []
+    found: list[ChangeEstimate] = []
     with one_blas_thread():
         for experiment in after.experiments:
             if experiment.name not in comparable:
@@ -136,7 +89,7 @@ def quality_changes(
                 for metric in metrics:
                     for split in sampler.source.shown_splits():
                         found += _estimate(pair, metric, split, margin)
-    return _judged(found, alpha), [*notes, *refused]
+    return judged(found, alpha), [*notes, *refused]
 
 
 def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
@@ -202,7 +155,7 @@ def _became(base: Arm, head: Arm) -> str:
     return f"{head.status} (was {base.status})"
 
 
-def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterator[_Estimate]:
+def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterator[ChangeEstimate]:
     """Yield the change of a pair in a metric, if both have it."""
     sampler = pair.sampler
     sign = 1.0 if sampler.source.direction(metric) == "minimize" else -1.0
@@ -215,16 +168,16 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
         return Change(where, pair.label, *means, sign * (means[1] - means[0]), "described", rests)
 
     if pair.matched and both and _equal(pair, metric, split, both):
-        yield _Estimate(replace(change("every loss"), verdict="equal", lower=0.0, upper=0.0))
+        yield ChangeEstimate(replace(change("every loss"), verdict="equal", lower=0.0, upper=0.0))
         return
     if sampler.source.layout == "ranking":
         return  # a score, its bounds and its places are no losses
     allowed = margin.at(base_mean)
     if sampler.source.layout == "exact":
-        yield _Estimate(change("exact numbers"), 0.0, margin=allowed)
+        yield ChangeEstimate(change("exact numbers"), 0.0, margin=allowed)
         return
     if sampler.source.fixed(split):
-        yield _Estimate(change("one unit, which stays the same"))
+        yield ChangeEstimate(change("one unit, which stays the same"))
         return
     arms = pair.base, pair.head
     if pair.matched and both:
@@ -251,7 +204,7 @@ def _spread(
     units: list[NDArray[np.float64]],
     widening: float,
     margin: float,
-) -> _Estimate:
+) -> ChangeEstimate:
     """Return a change with its standard error, of crossed draws and units.
 
     The variance of a mean is (MS_draws + MS_units - MS_cells) / (R U), by mean squares of the two-way layout with one
@@ -273,15 +226,14 @@ def _spread(
     counts = [len(side) - 1.0 for side in draws]
     many = draws[0].shape[1]
     if min(counts) < 1 and many < 2:
-        return _Estimate(change, margin=margin)
+        return ChangeEstimate(change, margin=margin)
     cells = sum(_cell_variance(side) for side in draws)
     total = max(sum(by_draw) + sum(by_unit) - cells, sum(by_draw), sum(by_unit))
     parts = [v**2 / df for v, df in zip(by_draw, counts, strict=True) if df > 0 and v > 0]
     welch = sum(by_draw) ** 2 / sum(parts) if parts else max(1.0, *counts)
     share = sum(by_draw) / (sum(by_draw) + sum(by_unit)) if total > 0 else 1.0
-    found = _Estimate(change, math.sqrt(total), share, (max(welch, 1.0), max(many - 1.0, 1.0)), margin)
-    half = float(found.sources().quantile(0.05)[0]) * found.se
-    return replace(found, change=replace(change, lower=change.change - half, upper=change.change + half))
+    df = max(welch, 1.0), max(many - 1.0, 1.0)
+    return ChangeEstimate(change, math.sqrt(total), share, df, margin).with_interval()
 
 
 def _widening(pair: _Pair, draws: int) -> float:
@@ -317,38 +269,3 @@ def _cell_variance(losses: NDArray[np.float64]) -> float:
         return 0.0
     residuals = losses - losses.mean(axis=1, keepdims=True) - losses.mean(axis=0, keepdims=True) + losses.mean()
     return float((residuals**2).sum() / ((draws - 1) * (units - 1)) / losses.size)
-
-
-def _judged(found: list[_Estimate], alpha: float) -> list[Change]:
-    """Return the changes with their verdicts: worse, or better, beyond the margin, over the whole family."""
-    worse, better = _p(found, 1.0), _p(found, -1.0)
-    family = max(1, sum(one.tested for one in found))
-    changes = []
-    for one, p_worse, p_better in zip(found, holm(worse), holm(better), strict=True):
-        change = one.change
-        if one.tested:
-            verdict: Verdict = "worse" if p_worse <= alpha else "better" if p_better <= alpha else "not shown"
-            change = replace(change, p=float(p_worse), verdict=verdict, detectable=_detectable(one, alpha / family))
-        changes.append(change)
-    return changes
-
-
-def _p(found: list[_Estimate], sign: float) -> NDArray[np.float64]:
-    """Return one-sided p-values of changes beyond the margin, to the worse (1) or the better (-1); nan: not tested."""
-    p = np.full(len(found), np.nan)
-    same: dict[tuple[float, float], list[int]] = defaultdict(list)
-    for i, one in enumerate(found):
-        beyond = sign * one.change.change - one.margin
-        if one.tested and one.se == 0:
-            p[i] = 0.0 if beyond > 0 else 1.0
-        elif one.tested:
-            same[one.df].append(i)
-    for df, places in same.items():
-        t = np.array([(sign * found[i].change.change - found[i].margin) / found[i].se for i in places])
-        two_sided = VarianceSources(np.array([found[i].share for i in places]), *df).p(t)
-        p[places] = np.where(t > 0, two_sided / 2, 1 - two_sided / 2)
-    return p
-
-
-def _detectable(one: _Estimate, level: float) -> float:
-    return one.margin + one.se * (float(one.sources().quantile(2 * level)[0]) + float(ndtri(POWER)))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from rankbench.errors import InputError, SpecError, StoreError
+from rankbench.reports.compare.change_estimates import Margin
 from rankbench.reports.compare.comparison import Comparison
-from rankbench.reports.compare.quality_changes import Margin, quality_changes
+from rankbench.reports.compare.quality_changes import quality_changes
+from rankbench.reports.compare.ranking_changes import is_arena_log, ranking_changes
 from rankbench.reports.compare.speed_changes import is_benchmark, speed_changes
 from rankbench.reports.compare.summary_changes import summary_changes
 from rankbench.store.file import FILE
@@ -31,6 +33,8 @@ def compare_results(
     margin: Margin | None = None,
     gate: tuple[str, ...] = (),
     reference: str = "",
+    method: str = "",
+    columns: str = "",
     alpha: float = ALPHA,
 ) -> Comparison:
     """Compare two results.
@@ -38,14 +42,17 @@ def compare_results(
     Parameters
     ----------
     base, head : Path
-        Each the folder of a run, a published one, a ``leaderboard.csv`` (or a folder that has nothing else), or JSON
-        of pytest-benchmark.
+        Each the folder of a run, a published one, a ``leaderboard.csv`` (or a folder that has nothing else), JSON
+        of pytest-benchmark, or a log of votes, whose rankings are compared.
     margin : Margin, optional
         What a practical difference must exceed; by default 0 for qualities and 5% for speeds.
     gate : tuple of str
         What is tested, see `rankbench.reports.compare.quality_changes.quality_changes`; empty: everything.
     reference : str
         The benchmark that the others are divided by.
+    method, columns : str
+        Of logs: who ranks them, and what their columns mean; see
+        `rankbench.reports.compare.ranking_changes.ranking_changes`.
     alpha : float, in (0, .5)
 
     Raises
@@ -59,7 +66,7 @@ def compare_results(
         raise SpecError(f"the chance of a false alarm must lie between 0 and .5, not {alpha:g}")
     if margin is not None and not 0 <= margin.size < float("inf"):
         raise SpecError(f"a margin is a number, 0 or more, not {margin.size:g}")
-    kinds = {_kind(path): path for path in (base, head)}
+    kinds = {"a log" if method or columns else _kind(path): path for path in (base, head)}
     if len(kinds) > 1:
         (one, first), (other, second) = kinds.items()
         raise InputError(f"{first} is {one} and {second} is {other}: these cannot be compared")
@@ -69,7 +76,9 @@ def compare_results(
         changes, notes = speed_changes(base, head, reference, limit.size, alpha)
         return Comparison(str(base), str(head), tuple(changes), str(limit), alpha, tuple(notes))
     limit = margin or Margin()
-    if kind == "a summary":
+    if kind == "a log":
+        changes, notes = ranking_changes(base, head, method, columns, limit, gate, alpha)
+    elif kind == "a summary":
         changes, notes = summary_changes(_summary(base), _summary(head))
     else:
         try:
@@ -77,10 +86,9 @@ def compare_results(
                 changes, notes = quality_changes(before, after, limit, gate, alpha)
         except StoreError as error:
             raise InputError(str(error)) from error
-    if gate and kind == "results" and not changes:
-        raise SpecError(
-            f"nothing that both have fits the gate {' '.join(gate)}; write EXPERIMENT or EXPERIMENT/CONTENDER"
-        )
+    if gate and kind in ("results", "a log") and not changes:
+        form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
+        raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
     return Comparison(str(base), str(head), tuple(changes), str(limit), alpha, tuple(notes))
 
 
@@ -89,10 +97,15 @@ def _kind(path: Path) -> str:
         return "a benchmark"
     if path.is_dir() and ((path / FILE).exists() or rows_folder(path) is not None):
         return "results"
-    if path.suffix == ".csv" or (path / SUMMARY).is_file():
+    if (path / SUMMARY).is_file():
+        return "a summary"
+    if is_arena_log(path):
+        return "a log"
+    if path.suffix == ".csv":
         return "a summary"
     raise InputError(
-        f"{path}: it is no folder of a run, no published one, no {SUMMARY} and no JSON of pytest-benchmark"
+        f"{path}: it is no folder of a run, no published one, no {SUMMARY}, no JSON of pytest-benchmark and no log of "
+        "votes"
     )
 
 
