@@ -40,8 +40,8 @@ MANIFEST = "rows.json"
 
 TABLES = ("members", "cells", "losses", "curves")
 
-SCHEMA = 1
-"""Version of the format; a later one reads the earlier ones."""
+OLDEST, SCHEMA = 1, 1
+"""Versions of the format that are read, the last of which is written; none that was ever published is dropped."""
 
 
 class _Manifest(BaseModel):
@@ -157,10 +157,12 @@ class PublishedRows:
             self._manifest = _Manifest.model_validate_json(data)
         except ValidationError as error:
             raise StoreError(f"{self.path}: it is no list of published rows: {error.errors()[0]['msg']}") from error
-        if self._manifest.schema_version != SCHEMA:
+        version = self._manifest.schema_version
+        if not OLDEST <= version <= SCHEMA:
+            known = f"version {SCHEMA}" if OLDEST == SCHEMA else f"versions {OLDEST} to {SCHEMA}"
+            advice = "use a newer rankbench" if version > SCHEMA else "there is no such version"
             raise StoreError(
-                f"{self.path}: the rows have version {self._manifest.schema_version}, and this rankbench reads version "
-                f"{SCHEMA}; use a newer rankbench"
+                f"{self.path}: the rows have version {version}, and this rankbench reads {known}; {advice}"
             )
         self._frames = self._frames_read()
 

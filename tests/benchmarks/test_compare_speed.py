@@ -1,0 +1,50 @@
+"""Comparing two results of 100,000 rows each: 500 contenders, five losses, two splits, 20 repetitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import synthetic
+from turns import against
+
+from rankbench.reports.compare.two_results import compare_results
+from rankbench.reports.report import report
+from rankbench.store.published import rows_folder
+
+ROWS = 100_000
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    """Return two published folders; half of the contenders of the second are a little worse."""
+    found = []
+    for name, worse in (("base", 0.0), ("head", 0.01)):
+        contenders = [synthetic.Contender(f"c{i}", {"k": i}, 2e-4 * i + worse * (i % 2)) for i in range(500)]
+        losses = tuple(f"ndcg:k={k}" for k in range(1, 6))
+        plan = synthetic.Plan("e", contenders, n=(200_000,), repetitions=20, baseline="", losses=losses)
+        run = synthetic.write(tmp_path / name, [plan], {"design": 20, "heldout": 20})
+        (run / "run.json").write_text("{}")
+        report(run, tmp_path / f"{name}-out")
+        found.append(tmp_path / f"{name}-out")
+    return found
+
+
+def test_a_hundred_thousand_rows(benchmark: Any, folders: list[Path]) -> None:
+    """Beside reading the tables alone by Polars."""
+    rows = [rows_folder(folder) for folder in folders]
+    frames = [pl.read_parquet(folder / "losses.parquet") for folder in rows if folder is not None]
+    assert [frame.height for frame in frames] == [ROWS, ROWS]
+
+    def read() -> object:
+        return [
+            pl.read_parquet(folder / name).rows()
+            for folder in rows
+            if folder is not None
+            for name in ("losses.parquet", "members.parquet", "cells.parquet")
+        ]
+
+    against(benchmark, lambda: compare_results(*folders), read, "reading by Polars", rounds=3)
+    assert benchmark.stats.stats.median < 5

@@ -1,0 +1,173 @@
+"""What cannot be compared, verified or remembered: refused with what to do, or described and never called real."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import synthetic
+
+from rankbench.errors import InputError, RankbenchError, StoreError
+from rankbench.reports.compare.two_results import compare_results
+from rankbench.reports.history import read_history
+from rankbench.reports.report import report
+from rankbench.reports.verify import verify_files
+from rankbench.store.file import FILE, VERSION
+from rankbench.store.open import open_results
+from rankbench.store.published import MANIFEST, OLDEST, SCHEMA, PublishedRows, sha256
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a run and what was published of it."""
+    place = tmp_path_factory.mktemp("made")
+    run = synthetic.write(place / "run", [synthetic.small()])
+    (run / "run.json").write_text('{"suite": "paper"}\n')
+    report(run)
+    report(run, place / "out")
+    return place
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "made"))
+
+
+def journal_version(folder: Path, version: int) -> None:
+    with sqlite3.connect(folder / "run" / FILE) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    connection.close()
+
+
+@pytest.mark.parametrize("version", [*range(1, VERSION), VERSION + 1])
+def test_a_journal_of_an_older_or_newer_version_is_refused_with_what_to_do(version: int, folder: Path) -> None:
+    journal_version(folder, version)
+    said = f"the journal has version {version} .*use the rankbench that wrote it, or choose another folder"
+    with pytest.raises(InputError, match=said):
+        compare_results(folder / "out", folder / "run")
+    with pytest.raises(StoreError, match=said), open_results(folder / "run"):
+        pass
+
+
+def test_rows_of_every_published_version_are_read_and_later_ones_refused(folder: Path) -> None:
+    """Version 1 is also what was written before metrics were values: the record says nothing of them."""
+    before = compare_results(folder / "run", folder / "out")
+    assert (OLDEST, SCHEMA) == (1, 1), "add the migration, and rows of the version that was left to this test"
+    manifest = json.loads((folder / "out" / "rows" / MANIFEST).read_text())
+    assert not any("metrics" in source for source in manifest["suite"]["sources"])
+    record = PublishedRows(folder / "out" / "rows").record()
+    later = manifest | {"suite": json.loads(record.model_dump_json())}
+    assert all("metrics" in source for source in later["suite"]["sources"])
+    (folder / "out" / "rows" / MANIFEST).write_text(json.dumps(later))
+    assert compare_results(folder / "run", folder / "out").changes == before.changes
+    assert {one.verdict for one in before.changes} == {"equal"}
+    for version, advice in ((SCHEMA + 1, "use a newer rankbench"), (0, "there is no such version")):
+        (folder / "out" / "rows" / MANIFEST).write_text(json.dumps(manifest | {"schema_version": version}))
+        with pytest.raises(InputError, match=f"version {version}, and this rankbench reads version 1; {advice}"):
+            compare_results(folder / "run", folder / "out")
+
+
+@pytest.mark.parametrize("name", ["losses.parquet", "members.parquet", "cells.parquet", "curves.parquet"])
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_corrupt_table_is_refused_by_name(name: str, signed: bool, folder: Path) -> None:
+    rows = folder / "out" / "rows"
+    (rows / name).write_bytes(b"PAR1" + b"\0" * 200 + b"PAR1")
+    if signed:
+        manifest = json.loads((rows / MANIFEST).read_text())
+        manifest["sha256"][name] = sha256((rows / name).read_bytes())
+        (rows / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=name.replace(".", r"\.")):
+        compare_results(folder / "run", folder / "out")
+
+
+def test_a_corrupt_journal_is_refused_by_name(folder: Path) -> None:
+    data = bytearray((folder / "run" / FILE).read_bytes())
+    data[100 : len(data) // 2] = bytes(len(data) // 2 - 100)
+    (folder / "run" / FILE).write_bytes(data)
+    with pytest.raises(InputError, match=r"journal\.sqlite"):
+        compare_results(folder / "out", folder / "run")
+
+
+def test_folders_of_different_suites_or_data_are_not_compared(folder: Path, tmp_path: Path) -> None:
+    plan = synthetic.small()
+    plan.name = "another"
+    other = synthetic.write(tmp_path / "other", [plan])
+    found = compare_results(folder / "run", other)
+    assert found.exit_code == 3
+    assert {"gone: experiment figure-3", "new: experiment another"} <= set(found.notes)
+    assert found.sentence() == "Nothing could be compared."
+    manifest = json.loads((folder / "out" / "rows" / MANIFEST).read_text())
+    manifest["suite"]["sources"][0]["fingerprint"] = "cd" * 32
+    (folder / "out" / "rows" / MANIFEST).write_text(json.dumps(manifest))
+    found = compare_results(folder / "run", folder / "out")
+    assert found.exit_code == 3
+    assert any("not compared: the data were" in note for note in found.notes)
+
+
+def edited(path: Path, change: Callable[[list[list[str]]], None]) -> None:
+    rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8"))))
+    change(rows)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    path.write_text(text.getvalue(), encoding="utf-8")
+
+
+def test_a_table_that_was_edited_by_hand(folder: Path) -> None:
+    """`compare` reads the rows and not the table; of the table alone it describes; `verify` names the cell."""
+    table = folder / "out" / "leaderboard.csv"
+    edited(table, lambda rows: rows[1].__setitem__(rows[0].index("mean"), "0.9"))
+    assert {one.verdict for one in compare_results(folder / "run", folder / "out").changes} == {"equal"}
+    described = compare_results(folder / "run" / "leaderboard.csv", table)
+    assert described.exit_code == 3
+    assert sum(one.change != 0 for one in described.changes) == 1
+    found = [str(one) for one in verify_files(folder / "out").differences]
+    assert any("leaderboard.csv, row 2" in one and "column mean: '0.9'" in one for one in found)
+    edited(table, lambda rows: rows[1].__setitem__(rows[0].index("mean"), "about a half"))
+    with pytest.raises(InputError, match=r"row 2: n is .* and mean is 'about a half'; both must be numbers"):
+        compare_results(folder / "run" / "leaderboard.csv", table)
+
+
+def test_a_baseline_without_intervals_is_described_and_never_real(folder: Path, tmp_path: Path) -> None:
+    """Means alone; medians of pytest-benchmark without their rounds."""
+    shutil.copy(folder / "run" / "leaderboard.csv", tmp_path / "base.csv")
+    worse = tmp_path / "worse.csv"
+    shutil.copy(tmp_path / "base.csv", worse)
+    edited(worse, lambda rows: [row.__setitem__(rows[0].index("mean"), "0.01") for row in rows[1:]] and None)
+    found = compare_results(tmp_path / "base.csv", worse)
+    assert (found.exit_code, {one.verdict for one in found.changes}) == (3, {"described"})
+    jobs = []
+    for name, slower in (("a.json", 1.0), ("b.json", 9.0)):
+        rows = [{"fullname": n, "stats": {"median": t}} for n, t in (("ref", 1.0), ("one", 2.0 * slower))]
+        (tmp_path / name).write_text(
+            json.dumps({"benchmarks": rows, "machine_info": {"machine": "m", "cpu": {"brand_raw": "x"}}})
+        )
+        jobs.append(tmp_path / name)
+    found = compare_results(*jobs, reference="ref")
+    assert (found.exit_code, found.changes[0].verdict, found.changes[0].rests) == (3, "described", "1 rounds")
+
+
+def test_an_empty_history_says_how_to_begin(tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "nowhere"):
+        with pytest.raises(InputError, match="the history is empty; add a run to it: rankbench history add"):
+            read_history(place)
+
+
+def test_every_refusal_is_an_error_of_ours(folder: Path, tmp_path: Path) -> None:
+    """Whatever a path is, it ends in a sentence and not in a traceback."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text.txt").write_text("hello\n")
+    (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
+    (tmp_path / "nothing.csv").write_bytes(b"")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    for path in [tmp_path / "nowhere", *tmp_path.iterdir()]:
+        if path != folder:
+            with pytest.raises(RankbenchError):
+                compare_results(path, folder / "run")
+            with pytest.raises(RankbenchError):
+                compare_results(path, path)

@@ -1,0 +1,52 @@
+"""docs/ci.md: its recipes are what `rankbench new plugin` writes, and they run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from workflow_steps import ROOT, commands, missing, scripts, unparsed
+
+from rankbench.scaffold import write_plugin
+
+PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+
+
+def block(language: str) -> str:
+    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.M | re.S)
+    return str(found)
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    return write_plugin("my-method", "method", tmp_path)
+
+
+def test_the_gate_is_the_one_that_is_written(plugin: Path) -> None:
+    assert block("yaml") == (plugin / ".github" / "workflows" / "gate.yml").read_text(encoding="utf-8")
+
+
+def test_the_script_does_what_the_workflows_do(plugin: Path) -> None:
+    """Each command of tests and gate, in their order; only a format and the name of the branch differ."""
+    script = block("sh")
+    assert unparsed(script) == ""
+    found = [words for words in commands(script) if words[0] not in (".", "set") and "=" not in words[0]]
+    assert [why for words in found if (why := missing(words, plugin))] == []
+
+    def bare(words: list[str]) -> tuple[str, ...]:
+        kept = [word for word in words if word not in ("--force-reinstall", "--no-deps", "--out", "comparison.md")]
+        return tuple("BRANCH" if word.startswith(("origin/$", "$MAIN")) else word for word in kept)
+
+    flows = (plugin / ".github" / "workflows" / name for name in ("tests.yml", "gate.yml"))
+    theirs = [words for flow in flows for step in scripts(flow) for words in commands(step.script)]
+    for words in theirs:
+        if "github" in words:
+            words[words.index("github")] = "md"
+    assert [bare(words) for words in theirs] == [bare(words) for words in found[1:]]  # the first makes the environment
+
+
+@pytest.mark.parametrize("name", ["tests.yml", "gate.yml", "release.yml", "weekly.yml"])
+def test_the_page_names_every_workflow(name: str) -> None:
+    assert (ROOT / ".github" / "workflows" / name).is_file()
+    assert f"`{name}`" in PAGE
