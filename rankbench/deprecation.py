@@ -97,7 +97,7 @@ class Deprecation:
                 self.warn()
             made(instance, *args, **named)
 
-        def init_subclass(derived_class: type, **named: Any) -> None:
+        def init_subclass(derived_class: type, /, **named: Any) -> None:
             self.warn()
             derived.__func__(derived_class, **named) if inspect.ismethod(derived) else derived(**named)
 

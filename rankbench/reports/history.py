@@ -168,7 +168,7 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
 
 def _qualities(result: Path) -> tuple[list[Value], str]:
     """Return the means of a leaderboard and the class of processor; no interval is worked out."""
-    found = []
+    found: list[Value] = []
     with open_results(result) as results:
         record, members, cells = results.record(), results.members(), results.cells()
         for experiment in record.experiments:

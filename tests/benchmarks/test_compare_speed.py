@@ -11,8 +11,9 @@ import synthetic
 from turns import against
 
 from rankbench.reports.compare.two_results import compare_results
-from rankbench.reports.report import report
-from rankbench.store.published import rows_folder
+from rankbench.store.journal import Journal
+from rankbench.store.published import ROWS as ROWS_FOLDER
+from rankbench.store.published import published_rows
 
 ROWS = 100_000
 
@@ -26,23 +27,25 @@ def folders(tmp_path: Path) -> list[Path]:
         losses = tuple(f"ndcg:k={k}" for k in range(1, 6))
         plan = synthetic.Plan("e", contenders, n=(200_000,), repetitions=20, baseline="", losses=losses)
         run = synthetic.write(tmp_path / name, [plan], {"design": 20, "heldout": 20})
-        (run / "run.json").write_text("{}")
-        report(run, tmp_path / f"{name}-out")
-        found.append(tmp_path / f"{name}-out")
+        folder = tmp_path / f"{name}-out"
+        (folder / ROWS_FOLDER).mkdir(parents=True)
+        with Journal(run) as journal:
+            for file, data in published_rows(journal).items():
+                (folder / ROWS_FOLDER / file).write_bytes(data)
+        found.append(folder)
     return found
 
 
 def test_a_hundred_thousand_rows(benchmark: Any, folders: list[Path]) -> None:
     """Beside reading the tables alone by Polars."""
-    rows = [rows_folder(folder) for folder in folders]
-    frames = [pl.read_parquet(folder / "losses.parquet") for folder in rows if folder is not None]
+    rows = [folder / ROWS_FOLDER for folder in folders]
+    frames = [pl.read_parquet(folder / "losses.parquet") for folder in rows]
     assert [frame.height for frame in frames] == [ROWS, ROWS]
 
     def read() -> object:
         return [
             pl.read_parquet(folder / name).rows()
             for folder in rows
-            if folder is not None
             for name in ("losses.parquet", "members.parquet", "cells.parquet")
         ]
 
