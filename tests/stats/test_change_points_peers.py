@@ -6,7 +6,6 @@ import sys
 
 import numpy as np
 import pytest
-from otava.analysis import compute_change_points
 
 from rankbench.stats.change_points import change_points
 
@@ -16,7 +15,11 @@ TIMES = [12, pytest.param(200, marks=pytest.mark.long)]
 
 
 def otava(values: np.ndarray) -> list[int]:
-    return [int(point.index) for point in compute_change_points(values.tolist(), window_len=50, max_pvalue=0.001)[0]]
+    analysis = pytest.importorskip("otava.analysis", reason="apache-otava is part of requirements/without-deps.txt")
+    return [
+        int(point.index)
+        for point in analysis.compute_change_points(values.tolist(), window_len=50, max_pvalue=0.001)[0]
+    ]
 
 
 def ruptures(values: np.ndarray) -> list[int]:
