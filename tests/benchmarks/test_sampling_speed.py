@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from turns import against
 
-from rankbench.counts.count import count_clusters, count_pairs
+from rankbench.counts.clusters import count_clusters
+from rankbench.counts.count import count_pairs
 from rankbench.data.simulators.btl import draw_comparisons
 from rankbench.kinds.queries import Queries
 from rankbench.kinds.resamples import resamples_of
