@@ -31,7 +31,10 @@ _NEVER_FORKED = ("numpy", "polars", "numba")
 
 def start(main: Callable[[], object]) -> NoReturn:
     """Run the program, and end the process with its exit code."""
+    from rankbench.system import collect_seldom
+
     _standard_files()
+    collect_seldom()
     if sys.platform == "linux" and threading.active_count() == 1 and not any(map(sys.modules.get, _NEVER_FORKED)):
         _watched(main)
     sys.exit(_code(main))

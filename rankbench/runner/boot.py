@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from rankbench.system import adopt_orphans, die_with
+from rankbench.system import adopt_orphans, collect_seldom, die_with
 
 __all__ = ["boot"]
 
@@ -27,6 +27,7 @@ def boot(arguments: Sequence[str]) -> NoReturn:
 
     Where no orphans can be had, run it here.
     """
+    collect_seldom()
     parent = os.getppid()
     if sys.platform != "linux" or not adopt_orphans():
         _run(arguments)

@@ -183,8 +183,9 @@ def _serve(file: Path, pipe: Connection) -> None:
     from multiprocessing import parent_process
 
     from rankbench.runtime import settle_runtime
-    from rankbench.system import die_with
+    from rankbench.system import collect_seldom, die_with
 
+    collect_seldom()
     parent = parent_process()
     if parent is not None and parent.pid is not None:
         die_with(parent.pid)

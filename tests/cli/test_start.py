@@ -198,6 +198,13 @@ def test_signals_reach_the_program_and_its_end_is_passed_on(sent: signal.Signals
     assert not os.path.exists(f"/proc/{pid}")
 
 
+def test_cycles_are_looked_for_seldom() -> None:
+    """Of what the imports of a small run took, an eighth was looking through what stays."""
+    program = started("import gc; print(gc.get_threshold()[0])")
+    said, _ = program.communicate(timeout=20)
+    assert int(said.split()[1]) >= 10_000
+
+
 def test_a_crash_says_what_was_going_on() -> None:
     program = started("c.os.abort()")
     _, said = program.communicate(timeout=20)
