@@ -1,18 +1,11 @@
-"""Programs that are disturbed: started in a folder of their own, ended, and looked at for what they left."""
+"""What is disturbed and compared: a suite with a plugin, kills, and the bytes that a program ends in."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-
-MAIN = "from rankbench.cli import main; main()"
 
 REPORTED = ("leaderboard.md", "leaderboard.csv", "results.parquet")
 
@@ -67,25 +60,6 @@ def distribution(folder: Path, module: str, code: str) -> None:
     (info / "entry_points.txt").write_text(f"[rankbench]\n{module} = {module}\n")
 
 
-def start(folder: Path, *arguments: str, code: str = MAIN, **environment: str) -> subprocess.Popen[str]:
-    """Start ``rankbench`` in a session of its own, with a folder for temporary files of its own."""
-    (folder / "tmp").mkdir(parents=True, exist_ok=True)
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], env=os.environ | {"TMPDIR": str(folder / "tmp")} | environment,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True, cwd=folder,
-    )  # fmt: skip
-
-
-def ended(program: subprocess.Popen[str], timeout: float = 300) -> tuple[int, str]:
-    """Return exit code and what was said on standard error."""
-    try:
-        _, said = program.communicate(timeout=timeout)
-    except subprocess.TimeoutExpired:
-        os.killpg(program.pid, signal.SIGKILL)
-        raise
-    return program.returncode, said
-
-
 def killed_after(program: subprocess.Popen[str], seconds: float, sent: signal.Signals = signal.SIGKILL) -> bool:
     """Return whether the program was still there to be killed."""
     try:
@@ -97,33 +71,6 @@ def killed_after(program: subprocess.Popen[str], seconds: float, sent: signal.Si
     return False
 
 
-def session_of(session: int) -> list[int]:
-    """Return the living processes of a session."""
-    found = []
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and os.getsid(int(name)) == session:
-                state = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[0]
-                if state != b"Z":
-                    found.append(int(name))
-        except OSError:
-            continue
-    return found
-
-
-def wait_until(true: Callable[[], object], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.005)
-
-
-def nothing_is_left(folder: Path, session: int) -> None:
-    """Assert that no process and no temporary file is left of a program that ended by itself."""
-    wait_until(lambda: not session_of(session), 20)
-    assert [path.name for path in (folder / "tmp").iterdir() if path.name.startswith("rankbench")] == []
-
-
 def contents(folder: Path) -> dict[str, str]:
     """Return a digest of every file in a folder, by its path."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
@@ -132,13 +79,3 @@ def contents(folder: Path) -> dict[str, str]:
 
 def reported(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in REPORTED}
-
-
-@contextmanager
-def stopped(program: subprocess.Popen[str]) -> Iterator[None]:
-    """Kill all processes of a program's session in the end, whatever happened."""
-    try:
-        yield
-    finally:
-        for pid in session_of(program.pid):
-            os.kill(pid, signal.SIGKILL)

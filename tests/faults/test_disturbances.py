@@ -20,18 +20,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from disturbed import (
-    SUITE,
-    contents,
-    ended,
-    killed_after,
-    nothing_is_left,
-    reported,
-    session_of,
-    start,
-    stopped,
-    wait_until,
-)
+from disturbed import SUITE, contents, killed_after, reported
+from sessions import ended, nothing_is_left, session_of, start, stopped, wait_until
 
 from rankbench.store.file import FILE
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from disturbed import MAIN, METHOD, SUITE, contents, distribution, ended, reported, start
+from disturbed import METHOD, SUITE, contents, distribution, reported
+from sessions import MAIN, ended, start
 
 pytestmark = pytest.mark.alone
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -11,10 +12,10 @@ import sys
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sessions import nothing_is_left, session_of, start, wait_until
 
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
@@ -78,16 +79,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def start(folder: Path, suite: str, *options: str, **more: str) -> subprocess.Popen[str]:
-    (folder / "tmp").mkdir(exist_ok=True)
+def run(folder: Path, suite: str, *options: str, **more: str) -> subprocess.Popen[str]:
+    """Start a run of a suite."""
     (folder / "left").touch()
     (folder / "tiny.toml").write_text(suite)
-    return subprocess.Popen(
-        [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(folder / "tiny.toml"),
-         "--out", str(folder / "out"), *options],
-        env=os.environ | {"TMPDIR": str(folder / "tmp"), "LEFT": str(folder / "left")} | more,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+    arguments = ["run", "--suite", str(folder / "tiny.toml"), "--out", str(folder / "out"), *options]
+    return start(folder, *arguments, LEFT=str(folder / "left"), **more)
 
 
 def leaderboard(folder: Path) -> dict[str, bytes]:
@@ -98,45 +95,17 @@ def leaderboard(folder: Path) -> dict[str, bytes]:
 def workers(session: int) -> list[int]:
     """Return the processes of a session that were spawned as workers."""
     found = []
-    for name in os.listdir("/proc"):
-        try:
-            here = name.isdigit() and os.getsid(int(name)) == session
-            if here and b"spawn_main" in Path(f"/proc/{name}/cmdline").read_bytes():
-                found.append(int(name))
-        except OSError:
-            continue
-    return found
-
-
-def wait_for(found: Callable[[], object], seconds: float = 60) -> None:
-    until = time.monotonic() + seconds
-    while not found():
-        assert time.monotonic() < until
-        time.sleep(0.002)
-
-
-def nothing_is_left(folder: Path, session: int) -> None:
-    wait_for(lambda: not alive(session), 10)
-    assert list((folder / "tmp").glob("rankbench-*")) == []
-
-
-def alive(session: int) -> list[int]:
-    found = []
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and os.getsid(int(name)) == session:
-                state = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[0]
-                if state != b"Z":
-                    found.append(int(name))
-        except OSError:
-            continue
+    for pid in session_of(session):
+        with contextlib.suppress(OSError):
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
     return found
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder = tmp_path_factory.mktemp("undisturbed")
-    program = start(folder, LONG, "--workers", "2")
+    program = run(folder, LONG, "--workers", "1")
     _, said = program.communicate(timeout=200)
     assert program.returncode == 0, said
     return leaderboard(folder)
@@ -148,8 +117,8 @@ LONG = SUITE.format(n=20_000, repetitions=40, more="")
 @pytest.mark.parametrize("wait", [0.0, 0.5])
 def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[str, bytes], wait: float) -> None:
     """While they start, and while they compute."""
-    program = start(tmp_path, LONG, "--workers", "2")
-    wait_for(lambda: workers(program.pid))
+    program = run(tmp_path, LONG, "--workers", "2")
+    wait_until(lambda: workers(program.pid))
     time.sleep(wait)
     for pid in workers(program.pid):
         os.kill(pid, signal.SIGKILL)
@@ -162,15 +131,15 @@ def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[s
 
 @pytest.mark.parametrize("wait", [0.0, 0.4])
 def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: dict[str, bytes], wait: float) -> None:
-    program = start(tmp_path, LONG, "--workers", "2")
-    wait_for(lambda: workers(program.pid) or program.poll() is not None)
+    program = run(tmp_path, LONG, "--workers", "2")
+    wait_until(lambda: workers(program.pid) or program.poll() is not None)
     time.sleep(wait)
     os.killpg(program.pid, signal.SIGINT)
     _, said = program.communicate(timeout=60)
     assert "Traceback" not in said
     assert (program.returncode, said) in ((130, "interrupted\n"), (0, ""))
     nothing_is_left(tmp_path, program.pid)
-    again = start(tmp_path, LONG, "--workers", "2")
+    again = run(tmp_path, LONG, "--workers", "1")
     _, said = again.communicate(timeout=200)
     assert again.returncode == 0, said
     assert leaderboard(tmp_path) == undisturbed
@@ -180,14 +149,14 @@ def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: d
 def test_what_a_killed_run_leaves_the_next_one_sweeps(
     tmp_path: Path, undisturbed: dict[str, bytes], sent: signal.Signals
 ) -> None:
-    program = start(tmp_path, LONG, "--workers", "2")
-    wait_for(lambda: workers(program.pid))
+    program = run(tmp_path, LONG, "--workers", "2")
+    wait_until(lambda: workers(program.pid))
     assert list((tmp_path / "tmp").glob("rankbench-*"))
     program.send_signal(sent)
     program.communicate(timeout=60)
     assert program.returncode == -sent
-    wait_for(lambda: not alive(program.pid), 20)
-    again = start(tmp_path, LONG, "--workers", "2")
+    wait_until(lambda: not session_of(program.pid), 20)
+    again = run(tmp_path, LONG, "--workers", "2")
     _, said = again.communicate(timeout=200)
     assert again.returncode == 0, said
     assert leaderboard(tmp_path) == undisturbed
@@ -198,12 +167,12 @@ def test_what_a_killed_run_leaves_the_next_one_sweeps(
 def test_children_of_a_contender_end_with_it(tmp_path: Path, site: Path, hangs: bool) -> None:
     suite = SUITE.format(n=100, repetitions=1, more=f', {{ use = "forks:hangs={str(hangs).lower()}" }}')
     options = ["--timeout", "12"] if hangs else ["--workers", "1"]
-    program = start(tmp_path, suite, *options, PYTHONPATH=str(site))
+    program = run(tmp_path, suite, *options, PYTHONPATH=str(site))
     _, said = program.communicate(timeout=200)
     assert program.returncode == (1 if hangs else 0), said
     left = [int(line) for line in (tmp_path / "left").read_text().split()]
     assert len(left) == 2
-    wait_for(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in left), 5)
+    wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in left), 5)
 
 
 LOOKS = """
@@ -245,7 +214,7 @@ def test_the_folder_of_the_results_is_not_handed_to_a_plugin(tmp_path: Path) -> 
     suite = SUITE.format(n=100, repetitions=1, more=', { use = "looks" }')
     out = tmp_path / "hidden-results"
     for number in ("1", "2"):
-        program = start(tmp_path, suite, "--workers", number, "--out", f"{out}-{number}", PYTHONPATH=str(tmp_path))
+        program = run(tmp_path, suite, "--workers", number, "--out", f"{out}-{number}", PYTHONPATH=str(tmp_path))
         _, said = program.communicate(timeout=200)
         assert program.returncode == 0, said + (Path(f"{out}-{number}") / "leaderboard.md").read_text()
 
@@ -266,17 +235,17 @@ def killed_at_random(folder: Path, undisturbed: dict[str, bytes], kills: int, se
         place = folder / str(came["folders"])
         place.mkdir()
         for _ in range(rng.choice((1, 2, 3))):
-            program = start(place, LONG, "--workers", "2")
+            program = run(place, LONG, "--workers", "2")
             try:
                 program.communicate(timeout=rng.uniform(0.2, 8.0))
             except subprocess.TimeoutExpired:
                 program.kill()
                 program.communicate()
                 came["kills"] += 1
-                wait_for(lambda session=program.pid: not alive(session), 20)  # type: ignore[misc]
+                wait_until(lambda session=program.pid: not session_of(session), 20)  # type: ignore[misc]
         before = blocks_of(place)
         came["blocks kept"] += before
-        program = start(place, LONG, "--workers", "2")
+        program = run(place, LONG, "--workers", "2")
         _, said = program.communicate(timeout=200)
         assert program.returncode == 0, said
         assert leaderboard(place) == undisturbed
@@ -299,8 +268,8 @@ def test_a_hundred_kills_of_workers(tmp_path: Path, undisturbed: dict[str, bytes
     while kills < 100:
         folder, runs = tmp_path / str(runs), runs + 1
         folder.mkdir()
-        program = start(folder, LONG, "--workers", "2")
-        wait_for(lambda session=program.pid: workers(session))  # type: ignore[misc]
+        program = run(folder, LONG, "--workers", "2")
+        wait_until(lambda session=program.pid: workers(session))  # type: ignore[misc]
         time.sleep(rng.uniform(0.0, 4.0))
         for pid in workers(program.pid)[: rng.choice((1, 2))]:
             os.kill(pid, signal.SIGKILL)

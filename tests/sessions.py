@@ -1,0 +1,70 @@
+"""Programs in sessions of their own: started in a folder, ended, and looked at for what they left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MAIN = "from rankbench.cli import main; main()"
+
+
+def start(folder: Path, *arguments: str, code: str = MAIN, **environment: str) -> subprocess.Popen[str]:
+    """Start ``rankbench`` in a session of its own, with a folder for temporary files of its own."""
+    (folder / "tmp").mkdir(parents=True, exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], env=os.environ | {"TMPDIR": str(folder / "tmp")} | environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True, cwd=folder,
+    )  # fmt: skip
+
+
+def ended(program: subprocess.Popen[str], timeout: float = 300) -> tuple[int, str]:
+    """Return exit code and what was said on standard error."""
+    try:
+        _, said = program.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(program.pid, signal.SIGKILL)
+        raise
+    return program.returncode, said
+
+
+def session_of(session: int) -> list[int]:
+    """Return the living processes of a session."""
+    found = []
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.getsid(int(name)) == session:
+                state = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[0]
+                if state != b"Z":
+                    found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(true: Callable[[], object], seconds: float = 60) -> None:
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def nothing_is_left(folder: Path, session: int) -> None:
+    """Assert that no process and no temporary file is left of a program that ended by itself."""
+    wait_until(lambda: not session_of(session), 20)
+    assert [path.name for path in (folder / "tmp").iterdir() if path.name.startswith("rankbench")] == []
+
+
+@contextmanager
+def stopped(program: subprocess.Popen[str]) -> Iterator[None]:
+    """Kill all processes of a program's session in the end, whatever happened."""
+    try:
+        yield
+    finally:
+        for pid in session_of(program.pid):
+            os.kill(pid, signal.SIGKILL)
