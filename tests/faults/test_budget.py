@@ -28,7 +28,8 @@ def test_what_tests_of_the_campaign_took_is_summed() -> None:
 
 
 def test_the_line_is_printed() -> None:
-    here = f"{Path(__file__).relative_to(Path.cwd())}::test_what_tests_of_the_campaign_took_is_summed"
+    here = "tests/faults/test_budget.py::test_what_tests_of_the_campaign_took_is_summed"
     command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-q", here]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    root = Path(__file__).parents[2]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     assert "fault campaign: 1 tests, 0.0 s" in ended.stdout, ended.stdout + ended.stderr

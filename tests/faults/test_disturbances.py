@@ -261,7 +261,9 @@ def on_a_cluster(whole: Undisturbed, place: Path, disturb: Callable[[object], No
     found = Cluster(place, 2)
     try:
         command = whole.command("run", place)[:-2]
-        program = start(place, *command, "--executor", "dask", "--address", found.address)
+        # Dask looks for a scheduler that is gone for half a minute, if it is not told otherwise.
+        patience = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
+        program = start(place, *command, "--executor", "dask", "--address", found.address, **patience)
         with stopped(program):
             wait_until(lambda: blocks_in(place / "out") or program.poll() is not None, 120)
             time.sleep(wait)
