@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 import click
 
@@ -13,41 +14,87 @@ from rankbench.cli.output import print_json, print_table, visible
 
 if TYPE_CHECKING:
     from rankbench.reports.compare.change_estimates import Margin
+    from rankbench.reports.compare.comparison import Comparison
 
-__all__ = ["compare"]
+__all__ = ["FORMATS", "compare", "comparison_options", "margin_of", "show_comparison"]
+
+
+FORMATS: TypeAlias = Literal["table", "md", "json", "github"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def comparison_options(command: F) -> F:
+    """Give a command the options by which a comparison is judged and shown."""
+    for option in (
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(get_args(FORMATS)),
+            default="table",
+            show_default=True,
+            help="github: annotations on standard output, and the page into the job's summary.",
+        ),
+        click.option(
+            "--false-alarms",
+            "alpha",
+            type=float,
+            default=0.01,
+            show_default=True,
+            help="Chance of one where nothing changed.",
+        ),
+        click.option(
+            "--worse-by",
+            metavar="X|X%",
+            help="What a practical difference must exceed; default: 0, for speeds 5%, in turns 1%.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command()
 @click.argument("base", type=click.Path(path_type=Path, exists=True))
 @click.argument("head", type=click.Path(path_type=Path, exists=True))
-@click.option("--worse-by", metavar="X|X%", help="What a practical difference must exceed; default: 0, for speeds 5%.")
+@comparison_options
 @click.option("--gate", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Test only this; * stands for anything.")
 @click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
 @click.option("--method", default="", metavar="NAME", help="Who ranks two logs of votes; default: bradley-terry.")
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of two logs mean, as left=model_x.")
-@click.option(
-    "--false-alarms", "alpha", type=float, default=0.01, show_default=True, help="Chance of one where nothing changed."
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "md", "json", "github"]),
-    default="table",
-    show_default=True,
-    help="github: annotations on standard output, and the page into the job's summary.",
-)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")
 def compare(
     base: Path, head: Path, worse_by: str | None, gate: tuple[str, ...], reference: str, method: str, columns: str,
-    alpha: float, form: str, out: Path | None,
+    alpha: float, form: FORMATS, out: Path | None,
 ) -> None:  # fmt: skip
     """Compare two results and say what is worse.
 
-    Each is the folder of a run, a published one, a leaderboard.csv, or JSON of pytest-benchmark. What
-    both saw is paired by block and unit; different data are never compared. Of two logs of votes, of which the
-    second contains the first, the rankings are compared: what moved, and is it real? Exits with 0 where nothing
-    is worse, 1 where something is, 2 where the input cannot be used, 3 where nothing could be tested.
+    Each is the folder of a run, a published one, one of `rankbench time`, a leaderboard.csv, or JSON of
+    pytest-benchmark. What both saw is paired by block and unit; different data are never compared. Of two logs of
+    votes, of which the second contains the first, the rankings are compared: what moved, and is it real? Exits with
+    0 where nothing is worse, 1 where something is, 2 where the input cannot be used, 3 where nothing could be tested.
     """
+    from rankbench.reports.compare.comparison_writers import comparison_markdown
+    from rankbench.reports.compare.two_results import compare_results
+    from rankbench.store.files import replace_file
+
+    found = compare_results(
+        base,
+        head,
+        margin=margin_of(worse_by),
+        gate=gate,
+        reference=reference,
+        method=method,
+        columns=columns,
+        alpha=alpha,
+    )
+    if out is not None:
+        replace_file(out, comparison_markdown(found).encode())
+    show_comparison(found, form)
+    sys.exit(found.exit_code)
+
+
+def show_comparison(found: Comparison, form: FORMATS) -> None:
+    """Print a comparison."""
     from rankbench.reports.compare.comparison_writers import (
         COLUMNS,
         cells_of,
@@ -56,22 +103,8 @@ def compare(
         comparison_markdown,
         shown_first,
     )
-    from rankbench.reports.compare.two_results import compare_results
-    from rankbench.store.files import replace_file
 
-    found = compare_results(
-        base,
-        head,
-        margin=_margin(worse_by),
-        gate=gate,
-        reference=reference,
-        method=method,
-        columns=columns,
-        alpha=alpha,
-    )
     page = comparison_markdown(found)
-    if out is not None:
-        replace_file(out, page.encode())
     if form == "json":
         print_json(comparison_json(found))
     elif form == "md":
@@ -89,10 +122,10 @@ def compare(
         for note in found.notes:
             click.echo(visible(note))
         click.echo(visible(found.sentence()))
-    sys.exit(found.exit_code)
 
 
-def _margin(text: str | None) -> Margin | None:
+def margin_of(text: str | None) -> Margin | None:
+    """Return the margin that an option gives; None without one."""
     from rankbench.reports.compare.change_estimates import Margin
 
     if text is None:

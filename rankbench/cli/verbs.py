@@ -24,6 +24,7 @@ SHORT_HELPS = {
     "plan": "Show what a run would do, without doing it.",
     "report": "Make leaderboards and figures again from stored rows.",
     "compare": "Compare two results and say what is worse.",
+    "time": "Time contenders in turns, of one version or of two.",
     "history": "Keep what runs gave, and show when it changed.",
     "verify": "Verify that a published folder is what its rows give.",
     "list": "List components and suites.",

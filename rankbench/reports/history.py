@@ -19,9 +19,11 @@ from rankbench.errors import InputError, SpecError
 from rankbench.reports.compare.speed_changes import is_benchmark, read_job
 from rankbench.reports.sample import Sampler
 from rankbench.stats.change_points import ChangePoint, change_points
+from rankbench.stats.log_ratios import launch_log_ratios
 from rankbench.store.files import replace_file
-from rankbench.store.open import open_results
+from rankbench.store.open import holds_results, open_results
 from rankbench.store.published import sha256
+from rankbench.store.timings import has_timings, read_timings
 
 __all__ = ["History", "HistoryEntry", "Series", "Value", "add_entry", "entry_of", "read_history"]
 
@@ -127,7 +129,8 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
     Parameters
     ----------
     result : Path
-        Folder of a run, a published one, or JSON of pytest-benchmark, whose times are kept as ratios to `reference`.
+        Folder of a run, a published one, one of `rankbench time`, whose times are kept as ratios to the reference of
+        their job, or JSON of pytest-benchmark, whose times are kept as ratios to `reference`.
     commit : str
     date : datetime
     reference : str
@@ -160,10 +163,30 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
         ]
         machine = job.machine
     else:
-        values, machine = _qualities(result)
+        values, machine = list[Value](), ""
+        timed = has_timings(result)
+        if not timed or holds_results(result):
+            values, machine = _qualities(result)
+        if timed:
+            times, machine = _speeds(result)
+            values += times
     if not values:
         raise InputError(f"{result}: there is nothing to keep: no contender has finished, and nothing was timed")
     return HistoryEntry(commit=commit, date=date, machine=machine or "unknown", values=tuple(values))
+
+
+def _speeds(result: Path) -> tuple[list[Value], str]:
+    """Return the ratios of times to the reference of their job, medians over launches."""
+    timings = read_timings(result)
+    suite, reference = timings.facts.suite, timings.facts.reference
+    values = [
+        Value(
+            name=f"{suite}/{cell.experiment}/n={cell.n}/{cell.contender}/time / reference {reference}",
+            value=math.exp(float(np.median(launch_log_ratios(seconds, timings.reference)))),
+        )
+        for cell, seconds in timings.seconds.items()
+    ]
+    return values, timings.facts.machine
 
 
 def _qualities(result: Path) -> tuple[list[Value], str]:

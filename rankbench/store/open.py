@@ -12,7 +12,12 @@ from rankbench.store.journal import Journal
 from rankbench.store.published import PublishedRows, rows_folder
 from rankbench.store.stored import StoredResults
 
-__all__ = ["open_results"]
+__all__ = ["holds_results", "open_results"]
+
+
+def holds_results(directory: Path) -> bool:
+    """Return whether a folder has results: a journal, or published rows in it or beside it."""
+    return (directory / FILE).exists() or rows_folder(directory) is not None
 
 
 @contextmanager

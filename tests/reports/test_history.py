@@ -19,6 +19,7 @@ from rankbench.reports.analysis import analyze
 from rankbench.reports.figures.series import draw_history
 from rankbench.reports.history import HistoryEntry, Value, add_entry, entry_of, read_history
 from rankbench.store.open import open_results
+from rankbench.store.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -85,6 +86,18 @@ def test_times_are_kept_as_ratios(tmp_path: Path) -> None:
         entry_of(file, "abcdef12", START)
     with pytest.raises(InputError, match="no benchmark 'b'"):
         entry_of(file, "abcdef12", START, "b")
+
+
+def test_timings_are_kept_as_ratios_to_the_reference_of_their_job(tmp_path: Path) -> None:
+    cell = TimedCell("e", "a", 10)
+    facts = TimingFacts(job="j", suite="s", version="1", machine="m", reference="1, NumPy 2", declared=2, last=True,
+                        precision=0.02, seed=1)  # fmt: skip
+    times, once = np.full((2, 2, TURNS), 0.3), np.ones(2)
+    write_timings(tmp_path, Timings(facts, {cell: times}, np.full_like(times, 0.1), {cell: once}, {cell: once}))
+    entry = entry_of(tmp_path, "abcd", datetime(2026, 1, 1, tzinfo=UTC))
+    assert entry.machine == "m"
+    assert [value.name for value in entry.values] == ["s/e/n=10/a/time / reference 1, NumPy 2"]
+    assert entry.values[0].value == pytest.approx(3)
 
 
 def test_changes_are_told_with_their_commits(tmp_path: Path) -> None:

@@ -6,22 +6,25 @@ from pathlib import Path
 
 from rankbench.errors import InputError, SpecError, StoreError
 from rankbench.reports.compare.change_estimates import Margin
-from rankbench.reports.compare.comparison import Comparison
+from rankbench.reports.compare.comparison import Change, Comparison
 from rankbench.reports.compare.quality_changes import quality_changes
 from rankbench.reports.compare.ranking_changes import is_arena_log, ranking_changes
 from rankbench.reports.compare.speed_changes import is_benchmark, speed_changes
 from rankbench.reports.compare.summary_changes import summary_changes
-from rankbench.store.file import FILE
-from rankbench.store.open import open_results
-from rankbench.store.published import rows_folder
+from rankbench.reports.compare.timing_changes import timing_changes
+from rankbench.store.open import holds_results, open_results
+from rankbench.store.timings import Timings, has_timings, read_timings
 
-__all__ = ["ALPHA", "SLOWER_BY", "compare_results"]
+__all__ = ["ALPHA", "SLOWER_BY", "SLOWER_IN_TURNS", "compare_results"]
 
 ALPHA = 0.01
 """Chance of a false alarm of a whole comparison."""
 
 SLOWER_BY = 0.05
 """Share by which a ratio of times must grow to matter, unless the caller says otherwise."""
+
+SLOWER_IN_TURNS = 0.01
+"""The same of times that were taken in turns in one job."""
 
 SUMMARY = "leaderboard.csv"
 
@@ -42,10 +45,11 @@ def compare_results(
     Parameters
     ----------
     base, head : Path
-        Each the folder of a run, a published one, a ``leaderboard.csv`` (or a folder that has nothing else), JSON
-        of pytest-benchmark, or a log of votes, whose rankings are compared.
+        Each the folder of a run, a published one, one with timings, a ``leaderboard.csv`` (or a folder that has
+        nothing else), JSON of pytest-benchmark, or a log of votes, whose rankings are compared.
     margin : Margin, optional
-        What a practical difference must exceed; by default 0 for qualities and 5% for speeds.
+        What a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
+        were measured in turns.
     gate : tuple of str
         What is tested, see `rankbench.reports.compare.quality_changes.quality_changes`; empty: everything.
     reference : str
@@ -75,27 +79,61 @@ def compare_results(
         limit = margin or Margin(SLOWER_BY, relative=True)
         changes, notes = speed_changes(base, head, reference, limit.size, alpha)
         return Comparison(str(base), str(head), tuple(changes), str(limit), alpha, tuple(notes))
-    limit = margin or Margin()
+    limits = str(margin or Margin())
     if kind == "a log":
-        changes, notes = ranking_changes(base, head, method, columns, limit, gate, alpha)
+        changes, notes = ranking_changes(base, head, method, columns, margin or Margin(), gate, alpha)
     elif kind == "a summary":
         changes, notes = summary_changes(_summary(base), _summary(head))
     else:
-        try:
-            with open_results(base) as before, open_results(head) as after:
-                changes, notes = quality_changes(before, after, limit, gate, alpha)
-        except StoreError as error:
-            raise InputError(str(error)) from error
+        changes, notes, limits = _of_folders(base, head, margin, gate, alpha)
     if gate and kind in ("results", "a log") and not changes:
         form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
         raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
-    return Comparison(str(base), str(head), tuple(changes), str(limit), alpha, tuple(notes))
+    return Comparison(str(base), str(head), tuple(changes), limits, alpha, tuple(notes))
+
+
+def _of_folders(
+    base: Path, head: Path, margin: Margin | None, gate: tuple[str, ...], alpha: float
+) -> tuple[list[Change], list[str], str]:
+    """Return the changes in quality and in speed, notes, and the margins in words.
+
+    Where there are both, each gets half of the level.
+    """
+    held = [(holds_results(path), has_timings(path)) for path in (base, head)]
+    qualities, speeds = (all(side) for side in zip(*held, strict=True))
+    if not qualities and not speeds:
+        raise InputError(f"one of {base} and {head} has results and the other one timings: these cannot be compared")
+    level = alpha / 2 if qualities and speeds else alpha
+    changes, notes, limits = list[Change](), list[str](), list[str]()
+    try:
+        if qualities:
+            limit = margin or Margin()
+            with open_results(base) as before, open_results(head) as after:
+                changes, notes = quality_changes(before, after, limit, gate, level)
+            limits.append(str(limit))
+        if speeds:
+            found, more, limit = _speeds(read_timings(base), read_timings(head), margin, gate, level)
+            changes, notes = changes + found, notes + more
+            limits.append(str(limit))
+    except StoreError as error:
+        raise InputError(str(error)) from error
+    if any(timed for _, timed in held) and not speeds:
+        notes.append("only one of them has timings: speed was not compared")
+    return changes, notes, ", for speed ".join(dict.fromkeys(limits))
+
+
+def _speeds(
+    base: Timings, head: Timings, margin: Margin | None, gate: tuple[str, ...], alpha: float
+) -> tuple[list[Change], list[str], Margin]:
+    default = SLOWER_IN_TURNS if base.facts.job == head.facts.job else SLOWER_BY
+    limit = margin or Margin(default, relative=True)
+    return *timing_changes(base, head, limit.size, gate, alpha), limit
 
 
 def _kind(path: Path) -> str:
     if is_benchmark(path):
         return "a benchmark"
-    if path.is_dir() and ((path / FILE).exists() or rows_folder(path) is not None):
+    if path.is_dir() and (holds_results(path) or has_timings(path)):
         return "results"
     if (path / SUMMARY).is_file():
         return "a summary"
@@ -104,8 +142,8 @@ def _kind(path: Path) -> str:
     if path.suffix == ".csv":
         return "a summary"
     raise InputError(
-        f"{path}: it is no folder of a run, no published one, no {SUMMARY}, no JSON of pytest-benchmark and no log of "
-        "votes"
+        f"{path}: it is no folder of a run, no published one, none of timings, no {SUMMARY}, no JSON of "
+        "pytest-benchmark and no log of votes"
     )
 
 

@@ -1,0 +1,118 @@
+"""``rankbench time``: contenders, or two versions of rankbench, in turns."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rankbench.cli.compare import FORMATS, comparison_options, margin_of, show_comparison
+from rankbench.cli.output import print_json, print_table, visible
+
+if TYPE_CHECKING:
+    from rankbench.reports.timing_report import TimedSuite
+
+__all__ = ["time"]
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@click.command()
+@click.argument("suite")
+@click.option(
+    "--against",
+    default="",
+    metavar="PYTHON|VERSION|GIT-REF",
+    help="The other version: a Python that has one, a released one, or a commit of this checkout.",
+)
+@click.option("--rounds", type=click.IntRange(min=1), help="At most so many rounds.")
+@click.option("--budget", metavar="10m", help="Time at most, as 90s, 10m or 1h; default: 10m, or none with --rounds.")
+@click.option(
+    "--precision",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.02,
+    show_default=True,
+    help="Enough once every interval is at most so much above and below its ratio.",
+)
+@click.option("--dataset", multiple=True, metavar="NAME", help="Another data set than the suite's, as of run.")
+@click.option("--only", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Time only this; * stands for anything.")
+@click.option("--n", type=click.IntRange(min=1), multiple=True, help="Which n; default: each experiment's smallest.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of the order of turns; default: a new one, which is kept.")
+@comparison_options
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE-timings.")
+def time(
+    suite: str,
+    against: str,
+    rounds: int | None,
+    budget: str | None,
+    precision: float,
+    dataset: tuple[str, ...],
+    only: tuple[str, ...],
+    n: tuple[int, ...],
+    seed: int | None,
+    worse_by: str | None,
+    alpha: float,
+    form: FORMATS,
+    out: Path | None,
+) -> None:
+    """Time contenders in turns, of one version or of two.
+
+    SUITE is a name or a file. With --against its contenders are timed in another version too, and what is slower
+    is said as by `rankbench compare`. One process computes at a time, on one thread; the first call, which compiles,
+    is not counted. Exits with 0 where nothing is slower, 1 where something is, 2 where the input cannot be used, 3
+    where nothing could be timed.
+    """
+    from rankbench.reports.timing_report import time_suite, timed_json, timed_markdown
+
+    timed = time_suite(
+        suite,
+        against=against,
+        rounds=rounds,
+        budget=_seconds(budget),
+        precision=precision,
+        dataset=dataset,
+        only=only,
+        n=n,
+        seed=seed,
+        margin=margin_of(worse_by),
+        alpha=alpha,
+        out=out,
+        say=lambda text: click.echo(visible(text), err=True),
+    )
+    if timed.comparison is None:
+        if form == "json":
+            print_json(timed_json(timed))
+        elif form == "md":
+            click.echo(timed_markdown(timed), nl=False)
+        else:
+            _print(timed)
+    elif form == "json":
+        show_comparison(timed.comparison, form)
+    else:
+        if form == "table":
+            _print(timed)
+            click.echo()
+        show_comparison(timed.comparison, form)
+    sys.exit(timed.exit_code)
+
+
+def _print(timed: TimedSuite) -> None:
+    from rankbench.reports.timing_report import TIME_COLUMNS
+
+    print_table(TIME_COLUMNS, [row.cells() for row in timed.rows])
+    # A comparison has them too.
+    for note in timed.notes if timed.comparison is None else ():
+        click.echo(visible(note))
+    click.echo(visible(timed.sentence()))
+
+
+def _seconds(text: str | None) -> float | None:
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
+    if not found or not float(found[1]):
+        raise click.BadParameter(f"{text!r} is no time, as 90s, 10m or 1h", param_hint="--budget")
+    return float(found[1]) * _UNITS[found[2]]

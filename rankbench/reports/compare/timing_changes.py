@@ -1,0 +1,159 @@
+"""Changes of speed between two tables of timings: in turns of one job, or as ratios to the reference of each job.
+
+Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
+one of another job, but each divided by the reference's of its own job, and only on the same class of processor.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtr, stdtrit
+
+from rankbench.errors import InputError
+from rankbench.reports.compare.comparison import Change, Verdict
+from rankbench.stats.contrasts import FEWEST
+from rankbench.stats.holm import holm
+from rankbench.stats.log_ratios import launch_log_ratios, launch_medians
+from rankbench.stats.looks import share_of_look
+from rankbench.store.timings import TimedCell, Timings
+
+__all__ = ["timing_changes"]
+
+POWER = 0.9
+
+
+class _Estimate(NamedTuple):
+    """A change of a logarithm with its standard error; nan with too few launches."""
+
+    cell: TimedCell
+    base: float
+    head: float
+    change: float
+    se: float
+    df: float
+    rests: str
+
+
+def timing_changes(
+    base: Timings, head: Timings, slower_by: float, gate: Sequence[str], alpha: float
+) -> tuple[list[Change], list[str]]:
+    """Compare the speed of contenders.
+
+    Parameters
+    ----------
+    base, head : Timings
+    slower_by : float
+        Share by which a time must have grown to matter, as .05.
+    gate : sequence of str
+        Patterns of what is tested, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; empty: everything.
+    alpha : float
+        Of the family, over all looks.
+
+    Returns
+    -------
+    changes : list of Change
+        Of logarithms of times: above 0 where head is slower.
+    notes : list of str
+
+    Raises
+    ------
+    InputError
+        Two sides of a job that were not written together.
+    """
+    notes = [f"gone: {cell} was timed" for cell in base.seconds if cell not in head.seconds]
+    notes += [f"new: {cell} is timed" for cell in head.seconds if cell not in base.seconds]
+    notes += [f"not timed: {cell}: {why}" for cell, why in sorted({**base.facts.failed, **head.facts.failed}.items())]
+    together = base.facts.job == head.facts.job
+    usable = True
+    if together and base.reference.shape != head.reference.shape:
+        raise InputError(
+            f"one side of job {base.facts.job} has {base.launches} launches and the other one {head.launches}: they "
+            "were not written together; time again"
+        )
+    if not together:
+        for what, was, now in (
+            ("the class of processor", base.facts.machine, head.facts.machine),
+            ("the reference that times are divided by", base.facts.reference, head.facts.reference),
+        ):
+            if was != now:
+                usable = False
+                notes.append(f"changed: {what} was {was}, is {now}: no time is called real")
+    cells = [cell for cell in head.seconds if cell in base.seconds and _gated(gate, cell)]
+    estimate = _in_turns if together else _by_reference
+    share = _share(base) if together else _share(base) * _share(head)
+    return _judged([estimate(base, head, cell) for cell in cells], slower_by, alpha, share, usable=usable), notes
+
+
+def _share(timings: Timings) -> float:
+    return share_of_look(timings.facts.declared, timings.launches, last=timings.facts.last)
+
+
+def _gated(gate: Sequence[str], cell: TimedCell) -> bool:
+    return not gate or any(
+        fnmatchcase(f"{cell.experiment}/{cell.contender}" if "/" in pattern else cell.experiment, pattern)
+        for pattern in gate
+    )
+
+
+def _in_turns(base: Timings, head: Timings, cell: TimedCell) -> _Estimate:
+    """Return the change of launches in which both were timed in turns."""
+    ratios = launch_log_ratios(head.seconds[cell], base.seconds[cell])
+    before, after = (float(np.median(launch_medians(side.seconds[cell]))) for side in (base, head))
+    rests = f"{len(ratios)} launches of {head.rounds} rounds, in turns"
+    return _Estimate(cell, before, after, float(ratios.mean()), math.sqrt(_variance(ratios)), len(ratios) - 1.0, rests)
+
+
+def _by_reference(base: Timings, head: Timings, cell: TimedCell) -> _Estimate:
+    """Return the change of ratios to the reference: of two independent jobs, with Welch's degrees of freedom."""
+    before, after = (launch_log_ratios(side.seconds[cell], side.reference) for side in (base, head))
+    variances = [_variance(side) for side in (before, after)]
+    total = sum(variances)
+    parts = [v**2 / (len(side) - 1) for v, side in zip(variances, (before, after), strict=True) if v > 0]
+    df = total**2 / sum(parts) if parts and math.isfinite(total) else 1.0
+    was, now = (float(np.exp(np.median(side))) for side in (before, after))
+    rests = f"{len(before)} and {len(after)} launches of two jobs, as ratios to the reference"
+    return _Estimate(cell, was, now, float(after.mean() - before.mean()), math.sqrt(total), df, rests)
+
+
+def _variance(values: NDArray[np.float64]) -> float:
+    """Return the variance of a mean over launches; nan with fewer than four."""
+    return float(values.var(ddof=1) / len(values)) if len(values) >= FEWEST else math.nan
+
+
+def _judged(found: Sequence[_Estimate], slower_by: float, alpha: float, share: float, *, usable: bool) -> list[Change]:
+    """Return the changes with their verdicts, over the whole family; p-values are adjusted for the looks too."""
+    margin = math.log1p(slower_by)
+    adjusted = [
+        holm(np.array([_p(sign * one.change - margin, one) if usable else math.nan for one in found]))
+        for sign in (1.0, -1.0)
+    ]
+    changes = []
+    for place, one in enumerate(found):
+        unit = "seconds" if "in turns" in one.rests else "ratio to the reference"
+        where = f"{one.cell.experiment}, n = {one.cell.n:,}, {unit}"
+        change = Change(where, one.cell.contender, one.base, one.head, one.change, "described", one.rests)
+        if not math.isnan(adjusted[0][place]):
+            worse, better = (min(1.0, float(side[place]) / share) for side in adjusted)
+            verdict: Verdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
+            half = float(-stdtrit(one.df, 0.025 * share)) * one.se
+            least = margin + one.se * (float(-stdtrit(one.df, alpha * share / len(found))) + float(ndtri(POWER)))
+            change = replace(
+                change, lower=one.change - half, upper=one.change + half, p=worse, verdict=verdict, detectable=least
+            )
+        changes.append(change)
+    return changes
+
+
+def _p(beyond: float, one: _Estimate) -> float:
+    if math.isnan(one.se):
+        return math.nan
+    if one.se == 0:
+        return 0.0 if beyond > 0 else 1.0
+    return float(stdtr(one.df, -beyond / one.se))

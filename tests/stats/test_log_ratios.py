@@ -1,0 +1,53 @@
+"""Log ratios of times in turns, and intervals of medians."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from rankbench.stats.log_ratios import hodges_lehmann, launch_log_ratios, median_interval
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(1, 7)), elements=st.floats(-5, 5)))
+def test_it_is_the_median_of_the_averages_of_pairs(values: np.ndarray) -> None:
+    naive = [
+        statistics.median((a + b) / 2 for a, b in itertools.combinations_with_replacement(row, 2)) for row in values
+    ]
+    np.testing.assert_allclose(hodges_lehmann(values), naive, rtol=1e-12, atol=1e-12)
+
+
+def test_a_clock_that_drifts_evenly_cancels() -> None:
+    """Each round: base, head, head, base, while everything becomes slower by 10% a call."""
+    clock = np.exp(0.1 * np.arange(3 * 2 * 8)).reshape(3, 2, 8)
+    base, head = 2.0 * clock[..., [0, 3, 4, 7]], 3.0 * clock[..., [1, 2, 5, 6]]
+    np.testing.assert_allclose(launch_log_ratios(head, base), np.log(1.5), rtol=1e-12)
+
+
+@given(
+    arrays(np.float64, st.integers(1, 40), elements=st.floats(0.1, 9), unique=True), st.sampled_from([0.5, 0.9, 0.95])
+)
+def test_the_interval_of_a_median_is_that_of_signs(values: np.ndarray, level: float) -> None:
+    lower, upper = median_interval(values, level)
+    if np.isnan(lower):
+        assert 2 * 0.5 ** len(values) > 1 - level
+        return
+    below = int((values < lower).sum())
+    assert int((values > upper).sum()) == below
+    assert 2 * stats.binom.cdf(below, len(values), 0.5) <= 1 - level < 2 * stats.binom.cdf(
+        below + 1, len(values), 0.5
+    ) or (below + 1 > len(values) // 2 - 1)
+
+
+def test_the_interval_of_a_median_covers_it() -> None:
+    rng = np.random.default_rng(2)
+    intervals = np.array([median_interval(rng.exponential(size=12)) for _ in range(2000)])
+    covered = ((intervals[:, 0] <= np.log(2)) & (np.log(2) <= intervals[:, 1])).mean()
+    exact = 1 - 2 * stats.binom.cdf(2, 12, 0.5)  # between the third and the tenth
+    assert covered == pytest.approx(exact, abs=0.015)
