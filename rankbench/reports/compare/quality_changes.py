@@ -160,40 +160,38 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     sampler = pair.sampler
     sign = 1.0 if sampler.source.direction(metric) == "minimize" else -1.0
     where = f"{sampler.experiment.name}, n = {pair.race.n:,}, {metric}, {split}"
-    both = tuple(sorted(pair.base.done & pair.head.done))
-    base_mean = float(sampler.means(pair.base, metric, split, sorted(pair.base.done)).mean())
-    head_mean = float(sampler.means(pair.head, metric, split, sorted(pair.head.done)).mean())
+    done = [sorted(arm.done) for arm in (pair.base, pair.head)]
+    base, head = (
+        sampler.losses(arm, metric, split, own) for arm, own in zip((pair.base, pair.head), done, strict=True)
+    )
 
-    def change(rests: str, means: tuple[float, float] = (base_mean, head_mean)) -> Change:
+    def change(rests: str, one: NDArray[np.float64] = base, other: NDArray[np.float64] = head) -> Change:
+        means = float(one.mean()), float(other.mean())
         return Change(where, pair.label, *means, sign * (means[1] - means[0]), "described", rests)
 
-    if pair.matched and both and _equal(pair, metric, split, both):
+    if pair.matched and done[0] == done[1] and base.tobytes() == head.tobytes():
         yield ChangeEstimate(replace(change("every loss"), verdict="equal", lower=0.0, upper=0.0))
         return
     if sampler.source.layout == "ranking":
         return  # a score, its bounds and its places are no losses
-    allowed = margin.at(base_mean)
+    allowed = margin.at(float(base.mean()))
     if sampler.source.layout == "exact":
         yield ChangeEstimate(change("exact numbers"), 0.0, margin=allowed)
         return
     if sampler.source.fixed(split):
         yield ChangeEstimate(change("one unit, which stays the same"))
         return
-    arms = pair.base, pair.head
+    both = sorted(pair.base.done & pair.head.done)
     if pair.matched and both:
-        losses = [_losses(pair, arm, metric, split, both) for arm in arms]
-        told = change(
-            f"{len(both)} draws and {losses[0].shape[1]} units, paired",
-            (float(losses[0].mean()), float(losses[1].mean())),
-        )
-        yield _spread(told, [losses[1] - losses[0]], [losses[1] - losses[0]], _widening(pair, len(both)), allowed)
+        one, other = (side[np.isin(own, both)] for side, own in zip((base, head), done, strict=True))
+        told = change(f"{len(both)} draws and {one.shape[1]} units, paired", one, other)
+        yield _spread(told, [other - one], [other - one], _widening(pair, len(both)), allowed)
         return
-    losses = [_losses(pair, arm, metric, split, tuple(sorted(arm.done))) for arm in arms]
     together = bool(sampler.source.dataset)
-    units = [losses[1].mean(axis=0, keepdims=True) - losses[0].mean(axis=0, keepdims=True)] if together else losses
+    losses = [base, head]
+    units = [head.mean(axis=0, keepdims=True) - base.mean(axis=0, keepdims=True)] if together else losses
     told = change(
-        f"{len(losses[0])} and {len(losses[1])} independent draws, {losses[0].shape[1]} units"
-        f"{', paired' if together else ''}"
+        f"{len(base)} and {len(head)} independent draws, {base.shape[1]} units{', paired' if together else ''}"
     )
     yield _spread(told, losses, units, max(_widening(pair, len(side)) for side in losses), allowed)
 
@@ -239,22 +237,6 @@ def _spread(
 def _widening(pair: _Pair, draws: int) -> float:
     source = pair.sampler.source
     return widening(draws, source.shared(pair.race.n))
-
-
-def _equal(pair: _Pair, metric: str, split: Split, repetitions: tuple[int, ...]) -> bool:
-    results = pair.sampler.results
-    if pair.base.done != pair.head.done:
-        return False
-    for repetition in repetitions:
-        one, other = (results.losses(arm.cells[repetition], metric, split) for arm in (pair.base, pair.head))
-        if one is None or other is None or one.tobytes() != other.tobytes():
-            return False
-    return True
-
-
-def _losses(pair: _Pair, arm: Arm, metric: str, split: Split, repetitions: tuple[int, ...]) -> NDArray[np.float64]:
-    found = [pair.sampler.results.losses(arm.cells[r], metric, split) for r in repetitions]
-    return np.stack([losses for losses in found if losses is not None])
 
 
 def _variance(means: NDArray[np.float64]) -> float:
