@@ -99,7 +99,7 @@ def test_commands_that_are_missing_are_found() -> None:
 
 SHORT = {
     "tests": {"ARGS": "tests/stats/test_holm.py", "TESTS": "tests/stats/test_holm.py"},
-    "gate": {"GITHUB_BASE_REF": "main"},
+    "gate": {"GITHUB_BASE_REF": "main", "BUDGET": "60s"},
     "release": {"ARGS": "tests/stats/test_holm.py", "GITHUB_REF_NAME": "v{version}"},
     "weekly": {"ARGS": "tests/stats/test_holm.py"},
 }
