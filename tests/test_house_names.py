@@ -16,6 +16,7 @@ PARALLEL = (
     *("aggregators", "surrogates", "losses", "optimizers", "models", "methods", "protocols", "data/readers"),
     *("data/simulators", "suites/figures", "kinds", "describe", "testing/checks", "cli"),
     *("data/tables/comparisons", "data/tables/items", "data/tables/orders", "data/tables/selections"),
+    "data/tables/measurements",
 )
 """Folders with one file for each component, kind, table, family of checks or verb: a file has the name of that."""
 

@@ -17,6 +17,7 @@ from rankbench.aggregators.pagerank import PageRank
 from rankbench.aggregators.plackett_luce import PlackettLuce
 from rankbench.aggregators.rank_centrality import RankCentrality
 from rankbench.aggregators.rates import Borda, Budgeted, NetWeights, WinRate
+from rankbench.aggregators.score_tables import BordaCount, MeanRank, MeanScore
 from rankbench.aggregators.thurstone_mosteller import ThurstoneMosteller
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.selection_aggregator import ClickModel, SelectionAggregator
@@ -27,6 +28,7 @@ __all__ = [
     "Aggregator",
     "AverageAdjacency",
     "Borda",
+    "BordaCount",
     "BradleyTerry",
     "Budgeted",
     "Cascade",
@@ -41,6 +43,8 @@ __all__ = [
     "Kemeny",
     "LimitScores",
     "MeanLogOdds",
+    "MeanRank",
+    "MeanScore",
     "NetWeights",
     "PageRank",
     "PlackettLuce",
@@ -59,6 +63,7 @@ def rankbench_register() -> list[type[Aggregator]]:
     return [
         AverageAdjacency,
         Borda,
+        BordaCount,
         BradleyTerry,
         Budgeted,
         Cascade,
@@ -73,6 +78,8 @@ def rankbench_register() -> list[type[Aggregator]]:
         Kemeny,
         LimitScores,
         MeanLogOdds,
+        MeanRank,
+        MeanScore,
         NetWeights,
         PageRank,
         PositionDebiased,

@@ -40,7 +40,8 @@ class Aggregator(Component):
         What it aggregates: ``comparisons`` (by `aggregate`, the only ones that an order-k
         U-statistic of the runner is made of, by `from_comparisons`, which takes ties, or by `from_counts`:
         one of the three is enough; ballots too, as the comparisons that they imply), ``selections``
-        (`from_selections`) or ``orders`` (`from_orders`).
+        (`from_selections`), ``orders`` (`from_orders`) or ``measurements``
+        (`rankbench.kinds.score_aggregator.ScoreAggregator`).
     structure : StructureKind
         ``scores``: `aggregate` returns shape (m,). ``edges``: it returns the weighted
         adjacency matrix, shape (m, m), entry [i, j] the preference for i over j.

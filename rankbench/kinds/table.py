@@ -35,6 +35,9 @@ class TableKind(Component):
     marks : tuple of str
         Columns of which one is enough to show that a file is meant for this kind: what else is missing is then
         an error. Of two kinds whose columns are all there, that with all of the other's and more is taken.
+    roles : tuple of str
+        What ``--columns`` may call a column of this kind. Where some are said, kinds that have one of them are asked
+        alone; if there is none, every kind is.
     judgments : tuple of JudgmentKind
         What aggregators can be given of it, what a row is (see `as_judgments`) first. Empty: nothing is aggregated.
     words : str
@@ -55,6 +58,7 @@ class TableKind(Component):
     columns: ClassVar[tuple[str, ...]]
     optional: ClassVar[tuple[str, ...]] = ()
     marks: ClassVar[tuple[str, ...]]
+    roles: ClassVar[tuple[str, ...]] = ()
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ()
     words: ClassVar[str] = ""
     method: ClassVar[str] = ""

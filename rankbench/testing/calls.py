@@ -17,6 +17,7 @@ from rankbench.kinds.model import Model
 from rankbench.kinds.optimizer import Solver, StepOptimizer
 from rankbench.kinds.penalty import Penalty
 from rankbench.kinds.queries import Comparisons, Queries
+from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.check_results import CheckSkipped
@@ -173,7 +174,9 @@ def _edges(it: object) -> Iterator[Call]:
 
 def _aggregates(it: Aggregator, m: int, k: int, weighted: bool) -> Iterator[Call]:
     shape = _structure_shape(it, m)
-    if it.needs_truth:
+    if isinstance(it, ScoreAggregator):
+        yield from _score_calls(it, f"{m} systems on {k} tasks", samples.score_table(m, k, 1 + weighted))
+    elif it.needs_truth:
         labels = np.random.default_rng([m, k]).integers(0, 5, m).astype(np.float64)
         yield _call(f"labels of {m} items", lambda labels: (it.from_labels(labels),), shape, labels)
     elif it.judgments == "comparisons":
@@ -189,8 +192,21 @@ def _aggregates(it: Aggregator, m: int, k: int, weighted: bool) -> Iterator[Call
         yield _call(f"{k} ballots on {m} items", lambda *a: (it.from_orders(*a),), shape, samples.ballots(m, k, 1), m)
 
 
+def _score_calls(it: ScoreAggregator, label: str, values: NDArray[np.float64]) -> Iterator[Call]:
+    seeds, tasks, systems = values.shape
+    if it.has_cells():
+        yield _call(f"cells of {label}", lambda values: (it.cells(values),), (values.shape,), values)
+    weights = np.ones((seeds, tasks))
+    yield _call(label, lambda *a: (it.from_scores(*a),), ((systems,),), values, weights)
+    weights = np.outer(np.ones(seeds), np.arange(tasks))
+    yield _call(f"{label}, resampled", lambda *a: (it.from_scores(*a),), ((systems,),), values, weights)
+
+
 def _edge_aggregates(it: Aggregator) -> Iterator[Call]:
-    if it.needs_truth:
+    if isinstance(it, ScoreAggregator):
+        for label, values in samples.edge_score_tables().items():
+            yield from _score_calls(it, label, values)
+    elif it.needs_truth:
         for label, labels in (("two items", np.array([1.0, 0.0])), ("all tied", np.full(4, 2.0))):
             yield _call(label, lambda labels: (it.from_labels(labels),), _structure_shape(it, len(labels)), labels)
     elif it.judgments == "comparisons":

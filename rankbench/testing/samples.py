@@ -17,12 +17,14 @@ __all__ = [
     "edge_ballots",
     "edge_clicks",
     "edge_comparisons",
+    "edge_score_tables",
     "edge_scores",
     "queries",
     "random_comparisons",
     "random_graph",
     "random_structure",
     "relabelled_sample",
+    "score_table",
     "tied_sample",
     "votes",
 ]
@@ -154,6 +156,24 @@ def edge_ballots() -> dict[str, tuple[Orders, int]]:
         "two components": (_orders([([0, 1], [0, 1]), ([3, 2], [0, 1])] * 2), 4),
         "weights of 1e-9": (_orders(whole, [1e-9] * 3), 3),
         "weights of 1e9": (_orders(whole, [1e9] * 3), 3),
+    }
+
+
+def score_table(systems: int, tasks: int, seeds: int) -> NDArray[np.float64]:
+    """Return scores of systems on tasks of different scales, by seed, some of them equal; shape (R, T, S)."""
+    rng = np.random.default_rng([systems, tasks, seeds])
+    scales = 10.0 ** rng.integers(-2, 3, (1, tasks, 1))
+    return np.asarray(np.round(rng.normal(size=(seeds, tasks, systems)) + np.arange(systems) / systems, 1) * scales)
+
+
+def edge_score_tables() -> dict[str, NDArray[np.float64]]:
+    """Return score tables at the edges, shape (R, T, S)."""
+    return {
+        "two systems on two tasks": np.array([[[0.0, 1.0], [1.0, 0.5]]]),
+        "all tied": np.full((1, 3, 4), 0.25),
+        "a task that tells none apart": np.array([[[1.0, 1.0, 1.0], [0.1, 0.2, 0.3]]]),
+        "below zero": -np.arange(1.0, 13.0).reshape(2, 2, 3),
+        "tasks of scales from 1e-6 to 1e6": np.logspace(-6, 6, 12).reshape(1, 4, 3),
     }
 
 

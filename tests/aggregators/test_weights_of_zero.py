@@ -12,7 +12,7 @@ from rankbench.aggregators import rankbench_register
 from rankbench.errors import InputError
 from rankbench.kinds.queries import Comparisons
 
-CLASSES = [cls for cls in rankbench_register() if cls.judgments != "selections" and not cls.needs_truth]
+CLASSES = [cls for cls in rankbench_register() if cls.judgments in ("comparisons", "orders") and not cls.needs_truth]
 OF_PAIRS = [cls() for cls in CLASSES if cls.judgments == "comparisons"]
 
 

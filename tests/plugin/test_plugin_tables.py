@@ -131,7 +131,14 @@ def ratings(tmp_path: Path) -> Path:
 
 def test_it_is_listed_told_and_checked_beside_ours(run) -> None:
     listed = json.loads(run("list", "tables", "--json").stdout)["table"]
-    assert {kind["name"] for kind in listed} == {"items", "comparisons", "selections", "orders", "ratings"}
+    assert {kind["name"] for kind in listed} == {
+        "items",
+        "comparisons",
+        "selections",
+        "orders",
+        "measurements",
+        "ratings",
+    }
     told = run("info", "ratings")
     assert told.returncode == 0, told.stderr
     assert "query_id, user, item, stars" in told.stdout

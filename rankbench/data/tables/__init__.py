@@ -13,7 +13,8 @@ def rankbench_register() -> list[type[TableKind]]:
     """Return the built-in kinds of tables, in the order in which they are recognized."""
     from rankbench.data.tables.comparisons.kind import ComparisonTable
     from rankbench.data.tables.items.kind import ItemTable
+    from rankbench.data.tables.measurements.kind import MeasurementTable
     from rankbench.data.tables.orders.kind import OrderTable
     from rankbench.data.tables.selections.kind import SelectionTable
 
-    return [ComparisonTable, SelectionTable, OrderTable, ItemTable]
+    return [ComparisonTable, SelectionTable, OrderTable, MeasurementTable, ItemTable]

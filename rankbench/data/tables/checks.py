@@ -89,9 +89,16 @@ def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.La
 def _renamed(raw: RawTable, columns: str) -> RawTable:
     """Return the table under the names of the kind that knows its columns; itself if they have the usual ones."""
     names = raw.schema().names()
-    for kind in table_kinds():
+    for kind in _asked(columns):
         if columns or not clear(names, kind):
             found = kind.renamed(raw, columns)
             if found is not None:
                 return found
     return raw
+
+
+def _asked(columns: str) -> list[TableKind]:
+    """Return the kinds that know a role that `columns` names; all kinds if there is none, or nothing is said."""
+    kinds = table_kinds()
+    said = {part.partition("=")[0].strip() for part in columns.split(",")}
+    return [kind for kind in kinds if said & set(kind.roles)] or kinds

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rankbench.kinds.method import Block
 from rankbench.kinds.queries import Orders, Selections
+from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.surrogate import ScoreSurrogate
 from rankbench.testing import samples
 from rankbench.testing.calls import fitted_scores
@@ -34,7 +35,12 @@ def _aggregator(subject: Subject) -> None:
     it = subject.it
     for seed, (m, k) in enumerate([(2, 1), (4, 6), (5, 60), (8, 200)]):
         new = _permutation(m, seed)
-        if it.needs_truth:
+        if isinstance(it, ScoreAggregator):
+            values, weights = samples.score_table(m, k + 1, 2), np.ones((2, k + 1))
+            renamed = np.empty_like(values)
+            renamed[..., new] = values
+            before, after = it.from_scores(values, weights), it.from_scores(renamed, weights)
+        elif it.needs_truth:
             labels = np.random.default_rng(seed).integers(0, 5, m).astype(np.float64)
             moved = np.empty(m)
             moved[new] = labels

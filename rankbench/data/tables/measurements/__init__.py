@@ -1,0 +1,1 @@
+"""Measurements: score tables, systems by tasks."""

@@ -1,0 +1,85 @@
+"""Measurements brought into the schema: one finite score a cell, and no cell twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from rankbench.data.tables.measurements.layout import MISSING
+from rankbench.errors import InputError
+from rankbench.kinds.table_check import RawTable, TableCheck
+from rankbench.text import short_repr
+
+__all__ = ["MeasurementsCheck"]
+
+_TRUTH = {"true": "1", "false": "0"}
+
+
+class MeasurementsCheck(TableCheck):
+    """Measurements: a row is a cell, or has several side by side, as a struct."""
+
+    def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
+        super().__init__(raw, schema)
+        self.roles = dict(raw.roles)
+        self.keys: list[pl.DataFrame] = []
+        self.filled: dict[str, bool] = {}
+
+    def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Convert a batch; see `TableCheck.convert`."""
+        several = isinstance(frame["score"].dtype, pl.Struct)
+        named = [name for name in self.schema if name != "score"]
+        if several:
+            named.remove("query_id" if "system" in self.roles else "system")
+        columns = {name: self.cast(self._own(frame, name), pl.String()).alias(name) for name in named}
+        self.keys.append(pl.DataFrame(columns))
+        if not several:
+            score = self._numbers(self._own(frame, "score")).alias("score")
+            return pl.DataFrame([*columns.values(), score]).select(list(self.schema))
+        cells = frame["score"].struct.unnest()
+        scores = [self._numbers(cells[name]) for name in cells.columns]
+        side = pl.Series("query_id" if "system" in self.roles else "system", cells.columns, pl.String)
+        at = np.repeat(np.arange(cells.width), frame.height)
+        repeated = [column.gather(np.tile(np.arange(frame.height), cells.width)) for column in columns.values()]
+        score = pl.concat([score.alias("score") for score in scores])
+        return pl.DataFrame([*repeated, side.gather(at), score]).select(list(self.schema))
+
+    def end(self) -> None:
+        """Refuse a cell that was given twice, and a column without any score."""
+        super().end()
+        empty = [name for name, some in self.filled.items() if not some]
+        if empty:
+            raise InputError("the column has no score at all; remove it, or fill it", path=self.path, column=empty[0])
+        keys = pl.concat(self.keys)
+        again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+        if again.any():
+            row = int(again.arg_true()[0])
+            what = ", ".join(f"{_WORD[name]} {short_repr(keys[name][row])}" for name in keys.columns)
+            raise InputError(
+                f"{what}: another row has the same; remove one, or say which column tells them apart "
+                "(--columns seed=NAME)",
+                path=self.path,
+                row=self.header + row + 1,
+            )
+
+    def _own(self, frame: pl.DataFrame, name: str) -> pl.Series:
+        """Return a column under its name in the file, for errors."""
+        column = frame[name]
+        own = self.roles.get("task" if name == "query_id" else name, name)
+        if name == "seed" and column.dtype.is_float():
+            # pandas makes whole numbers beside a gap floats.
+            return column.cast(pl.String).alias(own)
+        return column.alias(own)
+
+    def _numbers(self, column: pl.Series) -> pl.Series:
+        """Return scores, null where one is missing."""
+        if column.dtype == pl.String:
+            text = column.str.strip_chars().str.to_lowercase()
+            known = column.set(text.is_in(list(MISSING)).fill_null(False), None)
+            column = known.zip_with(~text.is_in(list(_TRUTH)).fill_null(False), text.replace(_TRUTH)).alias(column.name)
+        scores = self.cast(column, pl.Float64(), nulls=True).fill_nan(None)
+        self.refuse(~scores.is_finite().fill_null(True), column, "the score {} is not finite")
+        self.filled[column.name] = self.filled.get(column.name, False) or scores.null_count() < len(scores)
+        return scores
+
+
+_WORD = {"query_id": "task", "system": "system", "seed": "seed"}

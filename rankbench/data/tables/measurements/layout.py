@@ -1,0 +1,189 @@
+"""How a score table is laid out: a row a cell, a row a system, or a row a task; guessed from names, or given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from rankbench.data.tables.measurements.schema import COLUMNS
+from rankbench.errors import InputError, nearest
+from rankbench.kinds.table_check import RawTable
+from rankbench.text import cut, listed, short_repr
+
+__all__ = ["AS_SCORES", "MISSING", "ROLE_NAMES", "laid_out", "roles_said", "usual_roles"]
+
+AS_SCORES = "system="
+"""What to say as ``columns`` of a table that is one of scores, whatever its columns are called: all is guessed."""
+
+ROLE_NAMES: dict[str, tuple[str, ...]] = {
+    "system": ("system", "model", "model_name", "model_id", "method", "agent", "submission", "algorithm"),
+    "task": ("query_id", "task", "task_name", "dataset", "benchmark", "instance_id", "instance", "problem"),
+    "score": ("score", "main_score", "value", "resolved", "accuracy", "result"),
+    "seed": ("seed", "iteration", "bootstrap_iteration", "run", "fold", "trial", "repetition"),
+}
+"""What a column may be, and the names that it usually has, the likeliest first."""
+
+MISSING = ("", "na", "n/a", "nan", "null")
+"""Texts, in small letters, that say that a cell is missing."""
+
+_ROWS = 3
+
+
+def roles_said(text: str) -> dict[str, str] | None:
+    """Return columns by role from ``system=model,task=dataset``; None if none of the roles is one of score tables.
+
+    A role without a name, ``seed=``, is one that no column has; of systems: that they are looked for.
+
+    Raises
+    ------
+    InputError
+        A role that does not exist beside one that does, or one given twice.
+    """
+    pairs = [(role.strip(), name.strip()) for role, _, name in (part.partition("=") for part in text.split(","))]
+    if not any(role in ROLE_NAMES for role, _ in pairs):
+        return None
+    found: dict[str, str] = {}
+    for role, name in pairs:
+        if role not in ROLE_NAMES:
+            raise InputError(f"there is no role {role!r} of a score table's columns{nearest(role, ROLE_NAMES)}")
+        if role in found:
+            raise InputError(f"the {role}'s column is given twice")
+        found[role] = name
+    if not found.get("system"):
+        found.pop("system", None)
+    return found
+
+
+def usual_roles(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return columns by role: those that are given, and those that are named as usual."""
+    columns = list(names)
+    said = dict(given or {})
+    by_name = {name.strip().lower(): name for name in reversed(columns)}
+    found = {role: name for role, name in said.items() if name}
+    for role, usual in ROLE_NAMES.items():
+        if role not in said:
+            free = (by_name[name] for name in usual if name in by_name and by_name[name] not in found.values())
+            match = next(free, None)
+            if match is not None:
+                found[role] = match
+    return found
+
+
+def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
+    """Return a score table with the columns of the schema; cells side by side are a struct ``score``.
+
+    Parameters
+    ----------
+    raw : RawTable
+    given : mapping of str to str
+        Columns by role; others are guessed.
+
+    Raises
+    ------
+    InputError
+        A given column is not there, several readings are possible, or none is.
+    """
+    names = list(raw.schema())
+    for role, name in given.items():
+        if name and name not in names:
+            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, names)}", column=name)
+    roles = _decided(raw, usual_roles(names, given), given)
+    chosen = [pl.col(roles[role]).alias(column) for role, column in _COLUMN_OF.items() if role in roles]
+    if "score" not in roles:
+        cells = _numeric(raw, [name for name in names if name and name not in roles.values()])
+        if not cells:
+            raise InputError(
+                f"no column has numbers beside {listed(sorted(roles.values()))}: where are the scores? "
+                f"(columns here: {listed(names)}; say --columns system=NAME,task=NAME,score=NAME)"
+            )
+        side = "query_id" if "system" in roles else "system"
+        chosen += [pl.lit("").alias(side), pl.struct(cells).alias("score")]
+    return replace(raw, frame=raw.frame.select(chosen), roles=roles)
+
+
+_COLUMN_OF = dict(zip(("task", "system", "score"), COLUMNS, strict=True)) | {"seed": "seed"}
+
+
+def _decided(raw: RawTable, found: dict[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the roles of one reading: with a score a row is a cell, else a row is what has a role."""
+    names = list(raw.schema())
+    if "score" in given and given["score"] == "":
+        found.pop("score", None)
+    if "system" in found and "task" in found:
+        if "score" in found:
+            return found
+        numbers = _numeric(raw, [name for name in names if name not in found.values()])
+        if len(numbers) == 1 and "score" not in given:
+            return found | {"score": numbers[0]}
+        if "score" in given or not numbers:
+            raise InputError(f"a row has a system and a task, but no score: {listed(names)}; say --columns score=NAME")
+        raise InputError(
+            f"several columns may be the score: {listed(numbers)}; "
+            + _proposed(raw, [found | {"score": name} for name in numbers[:_ROWS]])
+        )
+    if "system" in found or "task" in found:
+        if given.get("score"):
+            other = "task" if "system" in found else "system"
+            raise InputError(f"no column says the {other}; say --columns {other}=NAME (columns here: {listed(names)})")
+        found.pop("score", None)
+        return found
+    found.pop("score", None)
+    texts = [name for name in names if name not in _numeric(raw, names)]
+    if "" in texts:  # the index that pandas writes
+        return found | {"system": ""}
+    if not texts:
+        raise InputError(f"no column names the systems; say --columns system=NAME (columns here: {listed(names)})")
+    readings = [{"system": texts[0]}, {"task": texts[0]}]
+    if len(texts) > 1:
+        numbers = [name for name in names if name not in texts]
+        one = {"score": numbers[0]} if len(numbers) == 1 else {}
+        readings = [{"system": texts[0], "task": texts[1]} | one, {"system": texts[1], "task": texts[0]} | one]
+        if not one:
+            readings = [{"system": name} for name in texts[:_ROWS]]
+    raise InputError(f"which column names the systems is not clear; {_proposed(raw, readings)}")
+
+
+def _proposed(raw: RawTable, readings: list[dict[str, str]]) -> str:
+    """Return each reading as what to say, with the first three rows as they would be read."""
+    with raw.reading():
+        rows = raw.frame.head(_ROWS).collect().to_dicts()
+    said = []
+    for reading in readings:
+        shown = [_shown(row, reading) for row in rows]
+        said.append(
+            f"--columns {','.join(f'{role}={name}' for role, name in reading.items())} reads {'; '.join(shown)}"
+        )
+    return " | ".join(said)
+
+
+def _shown(row: Mapping[str, object], reading: Mapping[str, str]) -> str:
+    if "score" in reading:
+        return f"{row[reading['system']]!r} on {row[reading['task']]!r}: {row[reading['score']]}"
+    role = "system" if "system" in reading else "task"
+    others = [name for name in row if name not in reading.values()]
+    cells = ", ".join(f"{short_repr(name)}: {cut(str(row[name]))}" for name in others[:_ROWS])
+    return f"the {role} {short_repr(row[reading[role]])} with {cells}{', ...' if len(others) > _ROWS else ''}"
+
+
+def _numeric(raw: RawTable, names: list[str]) -> list[str]:
+    """Return the columns that have numbers, or nothing at all: what is wrong in them is found by the check."""
+    schema = raw.schema()
+    facts = []
+    for at, name in enumerate(names):
+        dtype, column = schema[name], pl.col(name)
+        if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
+            facts.append(pl.lit(True).alias(str(at)))
+        elif dtype == pl.String:
+            text = column.str.strip_chars().str.to_lowercase()
+            some = text.cast(pl.Float64, strict=False).is_not_null() | text.is_in(["true", "false"])
+            empty = column.is_null() | text.is_in(list(MISSING))
+            facts.append((some.any() | empty.all()).alias(str(at)))
+        else:
+            facts.append(pl.lit(False).alias(str(at)))
+    if not facts:
+        return []
+    with raw.reading():
+        row = raw.frame.select(facts).head(1).collect(engine="streaming").row(0)
+    return [name for name, numbers in zip(names, row, strict=True) if numbers]
