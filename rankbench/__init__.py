@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rankbench.api import report, run
+    from rankbench.api import rank, report, run
     from rankbench.certify.certificate import Certificate
     from rankbench.certify.certification import certify
     from rankbench.component import Component
@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from rankbench.kinds.queries import Comparisons, Orders, Queries, Selections
     from rankbench.kinds.reader import Reader
     from rankbench.kinds.resamples import Resamples
+    from rankbench.kinds.score_aggregator import ScoreAggregator
     from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
     from rankbench.kinds.table import TableKind
     from rankbench.plugin.hookspecs import hookimpl
     from rankbench.plugin.manager import get
     from rankbench.plugin.resolve import reference
     from rankbench.ranking.aggregate import Aggregation, aggregate
+    from rankbench.ranking.score_ranking import ScoreRanking
 
     __version__: str
 
@@ -64,6 +66,8 @@ __all__ = [
     "Queries",
     "Reader",
     "Resamples",
+    "ScoreAggregator",
+    "ScoreRanking",
     "ScoreSurrogate",
     "Selections",
     "Solver",
@@ -76,6 +80,7 @@ __all__ = [
     "get",
     "hookimpl",
     "log_file",
+    "rank",
     "reference",
     "report",
     "run",
@@ -107,6 +112,8 @@ _HOMES = {
     "Queries": "rankbench.kinds.queries",
     "Reader": "rankbench.kinds.reader",
     "Resamples": "rankbench.kinds.resamples",
+    "ScoreAggregator": "rankbench.kinds.score_aggregator",
+    "ScoreRanking": "rankbench.ranking.score_ranking",
     "ScoreSurrogate": "rankbench.kinds.surrogate",
     "Selections": "rankbench.kinds.queries",
     "Solver": "rankbench.kinds.optimizer",
@@ -117,6 +124,7 @@ _HOMES = {
     "get": "rankbench.plugin.manager",
     "hookimpl": "rankbench.plugin.hookspecs",
     "log_file": "rankbench.counts.log_file",
+    "rank": "rankbench.api",
     "reference": "rankbench.plugin.resolve",
     "report": "rankbench.api",
     "run": "rankbench.api",

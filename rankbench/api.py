@@ -33,9 +33,14 @@ from rankbench.store.store import Store
 from rankbench.suites.suite_files import load_suite
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     import polars as pl
 
-__all__ = ["Results", "planned", "report", "run", "verify"]
+    from rankbench.counts.log_source import Log
+    from rankbench.ranking.score_ranking import RankOptions, ScoreRanking
+
+__all__ = ["Results", "planned", "rank", "report", "run", "verify"]
 
 DatasetChoice: TypeAlias = "str | Dataset | Sequence[str | Dataset]"
 
@@ -341,6 +346,29 @@ def verify(
     drawn = secrets.randbelow(2**32) if seed is None else seed
     again = compute_again(folder, rerun, drawn, rows=apart, workers=workers, progress=progress)
     return Verification(found.differences + again.differences, found.shown + again.shown)
+
+
+def rank(scores: Log, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
+    """Rank the systems of a score table, with simultaneous rank ranges.
+
+    Parameters
+    ----------
+    scores : path, DataFrame or LazyFrame
+        A row a cell, a row a system or a row a task: docs/scores.md.
+    methods : sequence of str
+        Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``.
+    **options : RankOptions
+
+    Raises
+    ------
+    InputError
+        The table cannot be used; with row and column where there is one.
+    SpecError
+        An unknown method or task, or an option that is out of range.
+    """
+    from rankbench.ranking.score_ranking import rank_scores
+
+    return rank_scores(scores, methods, **options)
 
 
 def _results(directory: Path, made: Report) -> Results:

@@ -20,6 +20,7 @@ GROUP = "rankbench.commands"
 SHORT_HELPS = {
     "run": "Run a suite: every contender on the same judgments.",
     "aggregate": "Rank the items of a log of votes, ballots or clicks.",
+    "rank": "Rank the systems of a score table.",
     "certify": "Decide whether a surrogate is consistent, with a proof.",
     "plan": "Show what a run would do, without doing it.",
     "report": "Make leaderboards and figures again from stored rows.",

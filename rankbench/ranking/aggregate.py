@@ -190,6 +190,8 @@ def _check_fit(aggregator: Aggregator, source: LogSource) -> None:
         raise SpecError(f"{aggregator.name!r} makes {aggregator.structure}; a ranking needs scores")
     if not source.table.judgments:
         raise not_judged(source.name, source.table, "judgments")
+    if "measurements" in source.table.judgments:
+        raise SpecError(f"{source.name} holds scores of systems on tasks: rankbench rank ranks them")
     if aggregator.judgments not in source.table.judgments:
         raise SpecError(f"{aggregator.name!r} aggregates {aggregator.judgments}; {source.name} holds {source.table}")
 

@@ -1,0 +1,148 @@
+"""A score table made whole: directions, missing cells and seeds, and what a reader must know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError, SpecError, nearest
+from rankbench.kinds.task_scores import TaskScores
+from rankbench.stats.contrasts import FEWEST
+from rankbench.text import first_of, short_repr
+
+__all__ = ["FEW_TASKS", "Kept", "completed", "turned"]
+
+Kept: TypeAlias = Literal["tasks", "systems"]
+"""What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks."""
+
+FEW_TASKS = 30
+"""With fewer the largest of all differences is bounded by the number of pairs, not resampled: ranges are wider."""
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, eq=False)
+class _Whole:
+    scores: TaskScores
+    notes: list[str]
+
+
+def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[str]]:
+    """Return the table with more being better everywhere: the sign of tasks where less is better is turned.
+
+    Raises
+    ------
+    SpecError
+        There is no such task.
+    """
+    for name in lower:
+        if name not in scores.tasks:
+            raise SpecError(f"there is no task {name!r} of which less could be better{nearest(name, scores.tasks)}")
+    less = np.isin(scores.tasks, list(lower))
+    if not less.any():
+        return scores, []
+    names = [short_repr(task) for task, turn in zip(scores.tasks, less, strict=True) if turn]
+    values = np.where(less[None, :, None], -scores.values, scores.values)
+    return replace(scores, values=values), [f"less is better of {first_of(names, _NAMED)}: the sign is turned in means"]
+
+
+def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]:
+    """Return the table without missing cells, and what was left out and averaged.
+
+    Parameters
+    ----------
+    scores : TaskScores
+        More is better.
+    missing : {"tasks", "systems"}
+        What is left out where a system has no score on a task.
+
+    Raises
+    ------
+    InputError
+        There are no two systems, or no two tasks, or they are not left.
+    """
+    if len(scores.systems) < 2:
+        raise InputError(
+            f"there is one system alone, {short_repr(scores.systems[0])}: a ranking needs two "
+            "(is --columns system=NAME the column that was meant?)"
+        )
+    if len(scores.tasks) < 2:
+        raise InputError(
+            f"there is one task alone, {short_repr(scores.tasks[0])}, which says nothing about other tasks: give two "
+            "at least, as the instances that a benchmark consists of"
+        )
+    whole = _without_gaps(scores, missing)
+    whole = _with_even_seeds(whole)
+    values, tasks = whole.scores.values, whole.scores.tasks
+    constant = (values == values[..., :1]).all(axis=(0, 2))
+    if constant.any():
+        names = [short_repr(task) for task, same in zip(tasks, constant, strict=True) if same]
+        whole.notes.append(f"all systems have the same score on {first_of(names, _NAMED)}: that tells none apart")
+    if len(tasks) < FEW_TASKS:
+        whole.notes.append(f"there are only {len(tasks)} tasks: rank ranges are wide, and rough")
+    return whole.scores, whole.notes
+
+
+def _without_gaps(scores: TaskScores, missing: Kept) -> _Whole:
+    gaps = ~scores.present
+    if not gaps.any():
+        return _Whole(scores, [])
+    tasks, systems = np.ones(len(scores.tasks), np.bool_), np.ones(len(scores.systems), np.bool_)
+    if missing == "tasks":
+        tasks = ~np.asarray(gaps.any(axis=1))
+        left, of, why = tasks, "tasks", "not all systems have a score on them"
+    else:
+        systems = ~np.asarray(gaps.any(axis=0))
+        left, of, why = systems, "systems", "they have not a score on every task"
+    names, by = (scores.systems, gaps.sum(axis=0)) if missing == "tasks" else (scores.tasks, gaps.sum(axis=1))
+    note = (
+        f"{int((~left).sum())} of {len(left)} {of} are left out, as {why}: {int(gaps.sum()):,} of {gaps.size:,} cells "
+        f"are missing, most of them of {_worst(names, by)}"
+    )
+    if left.sum() < 2:
+        other = "systems" if missing == "tasks" else "tasks"
+        raise InputError(
+            f"{note}; fewer than two {of} are left: try --missing {other}, or leave those out that lack most"
+        )
+    kept = TaskScores(
+        [name for name, keep in zip(scores.systems, systems, strict=True) if keep],
+        [name for name, keep in zip(scores.tasks, tasks, strict=True) if keep],
+        scores.seeds,
+        np.ascontiguousarray(scores.values[:, tasks][:, :, systems]),
+    )
+    return _Whole(kept, [note])
+
+
+def _worst(names: Sequence[str], missing: NDArray[np.int64]) -> str:
+    order = np.argsort(-missing, kind="stable")
+    return first_of([f"{short_repr(names[at])} ({int(missing[at])})" for at in order if missing[at]], _NAMED)
+
+
+def _with_even_seeds(whole: _Whole) -> _Whole:
+    """Return the table with as many seeds in each cell: all, or their average as the only one."""
+    scores = whole.scores
+    there = ~np.isnan(scores.values)
+    used = np.asarray(there.any(axis=(1, 2)))
+    values, seeds = scores.values[used], [seed for seed, some in zip(scores.seeds, used, strict=True) if some]
+    counts = there[used].sum(axis=0)
+    if len(seeds) == 1:
+        note = "there is one score a cell: tasks alone are resampled, and what another run would give is not known"
+    elif counts.min() < len(seeds):
+        note = (
+            f"cells have from {counts.min()} to {counts.max()} seeds: scores are averaged over those of their cell, "
+            "and tasks alone are resampled"
+        )
+    elif len(seeds) < FEWEST:
+        note = (
+            f"{len(seeds)} seeds are too few to be resampled ({FEWEST} at least): scores are averaged over them, and "
+            "tasks alone are resampled"
+        )
+    else:
+        return _Whole(replace(scores, seeds=seeds, values=values), whole.notes)
+    if len(seeds) > 1:
+        values, seeds = np.nanmean(values, axis=0, keepdims=True), [""]
+    return _Whole(replace(scores, seeds=seeds, values=values), [*whole.notes, note])

@@ -1,0 +1,236 @@
+"""One score table, several methods side by side: what ``rankbench rank`` does."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import polars as pl
+
+from rankbench.counts.log_source import Log, named
+from rankbench.data.convert import sha256_of
+from rankbench.data.readers.frame_source import readable
+from rankbench.data.tables.checks import checked
+from rankbench.data.tables.measurements.layout import AS_SCORES
+from rankbench.data.tables.measurements.load import load_scores
+from rankbench.data.tables.recognize import table_of
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.reader import Reader
+from rankbench.kinds.score_aggregator import ScoreAggregator
+from rankbench.kinds.task_scores import TaskScores
+from rankbench.ranking.complete_scores import Kept, completed, turned
+from rankbench.ranking.score_sample import LEVEL, SystemRanking, rank_systems
+from rankbench.seeds import LOG_SEED
+
+__all__ = ["METHODS", "RESAMPLES_OF_SCORES", "RankOptions", "ScoreRanking", "rank_scores"]
+
+METHODS = ("mean-score", "mean-rank", "borda-count")
+"""What is shown side by side where no method is named."""
+
+RESAMPLES_OF_SCORES = 10_000
+"""Resamples of tasks and seeds."""
+
+_SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class ScoreRanking:
+    """What methods make of a score table.
+
+    Attributes
+    ----------
+    table : DataFrame
+        ``method, system, score, lower, upper, rank_low, rank_high, tier, p_first, p_top_k``, the best first in each
+        method. The interval is the score's own, at 95%; rank ranges hold for all systems together at 95%. Tier 1 are
+        the systems that none is significantly better than: they are tied with the first. ``p_first`` and ``p_top_k``
+        are the shares of resamples in which a system is first, or among the first k.
+    facts : dict
+        What `as_dict` says beside the table and the notes.
+    notes : tuple of str
+        What a reader must know: what is missing, what was averaged, what was resampled.
+    """
+
+    table: pl.DataFrame
+    facts: dict[str, Any]
+    notes: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values for JSON."""
+        return self.facts | {"notes": list(self.notes), "systems": self.table.to_dicts()}
+
+
+class RankOptions(TypedDict, total=False):
+    """How systems are ranked.
+
+    Attributes
+    ----------
+    lower : sequence of str
+        Tasks of which less is better.
+    top : int
+        k of P(top k), 3 by default.
+    replicates, seed : int
+        Resamples, 10,000 by default, and their seed.
+    columns : str
+        What columns mean, as ``system=model,task=dataset,score=accuracy,seed=run``; guessed by default.
+    reader : str
+        Reader of a file; chosen by its ending by default.
+    missing : {"tasks", "systems"}
+        What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks.
+    """
+
+    lower: Sequence[str]
+    top: int
+    replicates: int
+    seed: int
+    columns: str
+    reader: str
+    missing: Kept
+
+
+def rank_scores(scores: Log, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
+    """Rank the systems of a score table; see `rankbench.rank`."""
+    from rankbench.runtime import settle_runtime
+
+    settle_runtime()
+    lower, missing = options.get("lower", ()), options.get("missing", "tasks")
+    top, seed = options.get("top", 3), options.get("seed", LOG_SEED)
+    replicates = options.get("replicates", RESAMPLES_OF_SCORES)
+    columns, reader = options.get("columns", ""), options.get("reader", "")
+    if replicates < 2 or seed < 0 or top < 1:
+        raise SpecError("ranks need two replicates at least, a seed that is not negative, and a top of 1 or more")
+    if missing not in ("tasks", "systems"):
+        raise SpecError(f"what is missing leaves out tasks or systems, not {missing!r}")
+    asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
+    path, digest, read = _read(scores, columns, reader)
+    with readable(path):
+        better, notes = turned(read, lower)
+        whole, more = completed(better, missing)
+    notes += more
+    k = min(top, len(whole.systems))
+    tables = []
+    for method in asked:
+        found = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed)
+        tables.append(_table(method, whole.systems, found))
+        if found.dropped:
+            notes.append(f"{method}: {found.dropped:,} of {replicates:,} resamples have no scores, and are left out")
+    notes.append(
+        f"P(first) and P(top {k}) are shares of resamples ({_units(whole)}), no chances that a system is the best one"
+    )
+    facts = {
+        "schema_version": _SCHEMA,
+        "methods": {str(method): {"unit": method.unit, "direction": method.direction} for method in asked},
+        "sha256": digest,
+        "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
+        "tasks": whole.tasks,
+        "lower_is_better": [task for task in whole.tasks if task in lower],
+        "missing": {
+            "cells": int((~read.present).sum()),
+            "of_cells": read.present.size,
+            "left_out": missing,
+            "tasks_left_out": len(read.tasks) - len(whole.tasks),
+            "systems_left_out": len(read.systems) - len(whole.systems),
+        },
+        "seed": seed,
+        "replicates": replicates,
+        "top_k": k,
+        "intervals": {
+            "level": LEVEL,
+            "scores": "each by itself, Student's t with the standard error of the bootstrap",
+            "ranks": "all together, step-down tests of all ordered pairs",
+            "resampled": _units(whole),
+        },
+    }
+    return ScoreRanking(pl.concat(tables), facts, tuple(notes))
+
+
+def _units(scores: TaskScores) -> str:
+    return "tasks and seeds, crossed and paired" if len(scores.seeds) > 1 else "tasks, paired"
+
+
+def _method(text: str) -> ScoreAggregator:
+    from rankbench.kinds.aggregator import Aggregator
+    from rankbench.plugin import manager
+
+    found = manager.get(Aggregator, text)
+    if isinstance(found, ScoreAggregator):
+        return found
+    fitting = [
+        name
+        for name in manager.names(Aggregator.kind)
+        if issubclass(manager.component_class(Aggregator, name), ScoreAggregator)
+    ]
+    raise SpecError(f"{found.name!r} aggregates {found.judgments}, not score tables; methods: {', '.join(fitting)}")
+
+
+def _read(scores: Log, columns: str, reader: str) -> tuple[Path | None, str, TaskScores]:
+    """Return where a table is, its sha256 and what it holds."""
+    if isinstance(scores, pl.DataFrame | pl.LazyFrame):
+        if reader:
+            raise SpecError("a frame needs no reader")
+        read = _loaded(checked(scores.lazy(), columns=columns or AS_SCORES), None)
+        return None, _digest(read), read
+    if isinstance(scores, str):
+        found = named(scores, columns=columns, reader=reader)
+    else:
+        found = named(str(scores), columns=columns, reader=reader)
+    if isinstance(found, Dataset):
+        return None, found.fingerprint(), _loaded(found.scan(), None)
+    path, chosen = found
+    with readable(path):
+        read = _loaded(_scanned(path, chosen), path)
+    return path, _digest(read) if path.is_dir() else sha256_of(path), read
+
+
+def _scanned(path: Path, reader: Reader) -> pl.LazyFrame:
+    """Return the table of a file, as scores where nobody said what its columns are."""
+    if path.is_dir() or "columns" not in reader.parameters() or reader.config()["columns"]:
+        return reader.scan(path)
+    try:
+        return reader.model_copy(update={"columns": AS_SCORES}).scan(path)
+    except InputError:
+        # Votes, or the like: which is said where their kind is known.
+        with suppress(InputError):
+            found = reader.scan(path)
+            if "measurements" not in table_of(found.collect_schema(), path).judgments:
+                return found
+        raise
+
+
+def _loaded(table: pl.LazyFrame, path: Path | None) -> TaskScores:
+    kind = table_of(table.collect_schema(), path)
+    if "measurements" not in kind.judgments:
+        raise InputError(
+            f"the table holds {kind}, not scores of systems on tasks; votes, ballots and clicks are ranked by "
+            "rankbench aggregate",
+            path=path,
+        )
+    return load_scores(table)
+
+
+def _digest(scores: TaskScores) -> str:
+    """Return the sha256 of a table that is no single file: of its names and values."""
+    names = repr((scores.systems, scores.tasks, scores.seeds)).encode()
+    return hashlib.sha256(names + scores.values.astype("<f8").tobytes()).hexdigest()
+
+
+def _table(method: ScoreAggregator, systems: list[str], found: SystemRanking) -> pl.DataFrame:
+    table = pl.DataFrame(
+        {
+            "method": [str(method)] * len(systems),
+            "system": systems,
+            "score": found.scores,
+            "lower": found.lower,
+            "upper": found.upper,
+            "rank_low": found.ranks[:, 0],
+            "rank_high": found.ranks[:, 1],
+            "tier": found.tiers,
+            "p_first": found.first,
+            "p_top_k": found.top,
+        }
+    )
+    return table.sort("score", "system", descending=[method.direction == "maximize", False])

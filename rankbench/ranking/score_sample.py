@@ -1,0 +1,122 @@
+"""What one method makes of a score table: scores, intervals, ranks, tiers, and how often each system is first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import ContenderDiverged
+from rankbench.kinds.score_aggregator import ScoreAggregator
+from rankbench.kinds.scores import finite_scores
+from rankbench.stats.bootstrap import counts, crossed
+from rankbench.stats.columns import AllPairs, ContrastMatrix, Contrasts
+from rankbench.stats.contrasts import studentized_contrasts
+from rankbench.stats.critical import VarianceSources
+from rankbench.stats.ranks import rank_ranges_of_signs, significance_tiers, top_shares
+from rankbench.stats.simultaneous import Studentized
+
+__all__ = ["LEVEL", "SystemRanking", "rank_systems"]
+
+LEVEL = 0.95
+"""Of a score's own interval, and of all rank ranges together."""
+
+
+@dataclass(frozen=True, eq=False)
+class SystemRanking:
+    """A ranking of S systems.
+
+    Attributes
+    ----------
+    scores, lower, upper : ndarray of float64, shape (S,)
+        Scores with their own 95% intervals.
+    ranks : ndarray of int64, shape (S, 2)
+        Smallest and largest rank, all together at 95%.
+    tiers : ndarray of int64, shape (S,)
+        1: tied with the first.
+    first, top : ndarray of float64, shape (S,)
+        Shares of resamples in which a system is first, and among the first k.
+    dropped : int
+        Resamples of which the method had no scores.
+    """
+
+    scores: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    ranks: NDArray[np.int64]
+    tiers: NDArray[np.int64]
+    first: NDArray[np.float64]
+    top: NDArray[np.float64]
+    dropped: int
+
+
+def rank_systems(
+    values: NDArray[np.float64], method: ScoreAggregator, *, k: int, replicates: int, seed: int
+) -> SystemRanking:
+    """Rank systems by one method, with the paired crossed bootstrap over tasks and seeds.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (R, T, S)
+        Finite, more is better; one seed, or as many as can be resampled.
+    method : ScoreAggregator
+    k : int
+        Of the first k places.
+    replicates, seed : int
+        The same seed, R and T resample the same tasks and seeds, whatever the method.
+
+    Raises
+    ------
+    ContenderDiverged
+        The method has no finite scores.
+    """
+    arms, sign = values.shape[2], 1.0 if method.direction == "maximize" else -1.0
+    if method.has_cells():
+        sample = crossed(sign * method.checked_cells(values), seed, replicates)
+        scores, drawn = sample.mean, sample.replicates
+        single = studentized_contrasts(sample, ContrastMatrix(np.eye(arms)))
+        paired = studentized_contrasts(sample, AllPairs(arms))
+    else:
+        scores = sign * finite_scores(method.from_scores(values, np.ones(values.shape[:2])), arms)
+        drawn = sign * _resampled(values, method, replicates, seed)
+        single = _studentized(ContrastMatrix(np.eye(arms)), scores, drawn, values.shape)
+        paired = _studentized(AllPairs(arms), scores, drawn, values.shape)
+    signs = paired.signs(LEVEL)
+    half = np.zeros(arms) if single.sources is None else single.sources.quantile(1 - LEVEL) * single.se
+    shown = sign * scores + 0.0
+    return SystemRanking(
+        shown,
+        shown - half,
+        shown + half,
+        rank_ranges_of_signs(signs, arms),
+        significance_tiers(signs, arms),
+        top_shares(drawn, 1),
+        top_shares(drawn, k),
+        replicates - len(drawn),
+    )
+
+
+def _resampled(values: NDArray[np.float64], method: ScoreAggregator, replicates: int, seed: int) -> NDArray[np.float64]:
+    """Return the scores of resamples, those without scores left out."""
+    seeds, tasks = (np.random.default_rng([seed, which]) for which in (0, 1))
+    of_seeds, of_tasks = counts(seeds, replicates, values.shape[0]), counts(tasks, replicates, values.shape[1])
+    found = method.resampled_scores(values, of_seeds, of_tasks)
+    kept = found[np.isfinite(found).all(axis=1)]
+    if len(kept) < 2:
+        raise ContenderDiverged(f"{method.name!r} has scores of the table, but of {len(kept)} resamples of its tasks")
+    return kept
+
+
+def _studentized(
+    wanted: Contrasts, scores: NDArray[np.float64], drawn: NDArray[np.float64], shape: tuple[int, ...]
+) -> Studentized:
+    """Return contrasts of scores that are no means: the fewer of seeds and tasks count for the whole variance."""
+    units = min(size for size in shape[:2] if size > 1)
+    return Studentized.from_replicates(
+        wanted.means(scores),
+        wanted.contrast_rows(drawn),
+        VarianceSources.only(wanted.count, units - 1.0),
+        units=units,
+        size=float(np.abs(scores).max()),
+    )

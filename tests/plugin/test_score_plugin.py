@@ -1,0 +1,62 @@
+"""A method on score tables, as docs/plugins.md writes it, installed: checked, listed, and competing."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from installed import Program
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "plugins.md").read_text(encoding="utf-8")
+(METHOD,) = re.findall(
+    r"```python\n(.*?)```", PAGE.partition("### Aggregators of score tables")[2].partition("\n### ")[0], flags=re.DOTALL
+)
+MODULE = f"""
+from typing import ClassVar
+
+import numpy as np
+
+import rankbench
+
+{METHOD}
+
+class MedianOfTasks(rankbench.ScoreAggregator):
+    \"\"\"The median over tasks and seeds.\"\"\"
+
+    name: ClassVar[str] = "median-of-tasks"
+    source: ClassVar[str] = "a test"
+
+    def from_scores(self, values, weights):
+        cells = values.reshape(-1, values.shape[-1])
+        return np.median(np.repeat(cells, weights.ravel().astype(int), axis=0), axis=0)
+
+
+@rankbench.hookimpl
+def rankbench_register():
+    return [ShareOfBest, MedianOfTasks]
+"""
+
+
+def test_it_is_checked_and_competes(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    info = site / "some_scores-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "some_scores.py").write_text(MODULE, encoding="utf-8")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-scores\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rankbench]\nscores = some_scores\n")
+    table = tmp_path / "scores.csv"
+    table.write_text("model,t,u,v\na,1,2,3\nb,2,4,4\n", encoding="utf-8")
+    with Program(site) as program:
+        checked = program.run("check", "some-scores", cwd=tmp_path)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        asked = ("rank", str(table), "--method", "share-of-best", "--method", "median-of-tasks", "--format", "json")
+        found = program.run(*asked, "--replicates", "50", cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    said = json.loads(found.stdout)
+    scores = {(row["method"], row["system"]): row["score"] for row in said["systems"]}
+    assert scores["share-of-best", "a"] == pytest.approx((1 / 2 + 2 / 4 + 3 / 4) / 3)
+    assert scores["share-of-best", "b"] == 1
+    assert scores["median-of-tasks", "b"] == 4
+    assert said["methods"]["share-of-best"]["unit"] == "share of the best score"
