@@ -13,7 +13,6 @@ import polars as pl
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.tables.checks import checked, judgments_of
-from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.recognize import table_kind, table_of
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.reader import Reader, existing
@@ -196,7 +195,6 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
             raise SpecError("a frame needs no reader")
         frame = checked(log.lazy(), columns=columns)
         return LogSource("log", None, table_of(frame.collect_schema(), None), frame)
-    from rankbench.data.readers.parquet import ParquetReader
     from rankbench.kinds.dataset import Dataset
 
     if isinstance(log, str):
@@ -210,8 +208,8 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
     with readable(path):
         frame = chosen.scan(path)
         table = table_of(frame.collect_schema(), path)
-        if isinstance(table, ComparisonTable) and isinstance(chosen, ParquetReader):
-            parquet = _unchecked(path, chosen.columns)
+        if table.checked_by_counting and chosen.parquet:
+            parquet = _unchecked(path, getattr(chosen, "columns", ""))
     return LogSource(path.name, path, table, frame, parquet)
 
 

@@ -29,10 +29,15 @@ class Reader(Component):
     ----------
     extensions : tuple of str
         File name endings, with the dot, in lower case; ``.gz`` after them is ignored.
+    parquet : bool
+        Whether its files are Parquet, or folders of shards of it, whose columns `scan` passes on as they stand, or as
+        its parameter ``columns``, if it has one, says: votes are then counted from the files themselves, also on other
+        machines.
     """
 
     kind: ClassVar[str] = "reader"
     extensions: ClassVar[tuple[str, ...]] = ()
+    parquet: ClassVar[bool] = False
 
     @classmethod
     def sniff(cls, path: Path, head: bytes) -> bool:

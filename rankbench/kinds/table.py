@@ -52,6 +52,9 @@ class TableKind(Component):
         shards are sorted by query.
     features : bool
         Whether rows have features: a column ``x``, an array of d numbers.
+    checked_by_counting : bool
+        Whether rows are comparisons in the columns of the built-in kind, and counting them by pair finds all that
+        `check` would refuse: Parquet is then counted as it is, and checked only to say what is wrong where.
     """
 
     kind: ClassVar[str] = "table"
@@ -65,6 +68,12 @@ class TableKind(Component):
     suite: ClassVar[str] = ""
     together: ClassVar[bool] = False
     features: ClassVar[bool] = False
+    checked_by_counting: ClassVar[bool] = False
+
+    @property
+    def row(self) -> JudgmentKind | None:
+        """What a row is, or stands for (see `as_judgments`): the first of `judgments`; None: no judgment."""
+        return self.judgments[0] if self.judgments else None
 
     @classmethod
     def defect(cls) -> str:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rankbench.component import Component
 from rankbench.counts.votes import Votes, all_ones, coded_votes, load_votes, votes_of_ballots
 from rankbench.data.remembered import remembered
-from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import table_kind
 from rankbench.describe.findings import name_notes, suspicious_votes
 from rankbench.errors import InputError
@@ -97,7 +96,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
     from rankbench.data.tables.checks import judgments_of
 
     kind, table = judgments_of(table_kind(dataset.table), dataset.scan())
-    if isinstance(kind, OrderTable):
+    if kind.row == "orders":
         votes = votes_of_ballots(table)
         notes = ["Ballots stand for the comparisons that they imply; a ballot is a judge."]
     else:

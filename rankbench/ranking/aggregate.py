@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from rankbench.counts.log_source import Log, LogSource, open_source
 from rankbench.counts.stream import FirstVotes
 from rankbench.counts.votes import NO_TIMES
-from rankbench.data.tables.comparisons.kind import ComparisonTable
 from rankbench.data.tables.recognize import default_of, not_judged
 from rankbench.describe.findings import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.errors import InputError, SpecError
@@ -201,7 +200,7 @@ def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) ->
     here = "leave --executor out to do it on this machine"
     if by is not None:
         raise SpecError(f"a cluster counts the whole log, not query by query; {here}")
-    if isinstance(source.table, ComparisonTable) and not aggregator.ranks_counts():
+    if source.table.row == "comparisons" and not aggregator.ranks_counts():
         raise SpecError(f"{aggregator.name!r} takes votes one by one (it has no from_counts), not in parts; {here}")
     if source.parquet is None:
         raise SpecError(
@@ -214,7 +213,7 @@ def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterat
     """Yield the queries with their judgments, by name; votes as sums by pair where that is enough."""
     frame = source.frame
     names = frame.collect_schema().names()
-    if isinstance(source.table, ComparisonTable) and sums and aggregator.ranks_counts():
+    if source.table.row == "comparisons" and sums and aggregator.ranks_counts():
         keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
         weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
         frame = frame.group_by(keys).agg(weight.alias("weight")).sort(keys)
@@ -269,7 +268,7 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
 
 def _findings(source: LogSource, first_votes: FirstVotes, names: list[str]) -> list[str]:
     """Return what is suspicious about a log that could be ranked; see ``rankbench data describe``."""
-    if not isinstance(source.table, ComparisonTable):
+    if source.table.row != "comparisons":
         return name_notes(names)
     frame = source.frame if source.parquet is None else source.parquet.frame()
     if first_votes.frames:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from rankbench.counts.votes import Votes, coded_votes, load_votes
-from rankbench.data.tables.comparisons.kind import ComparisonTable
-from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
@@ -59,7 +57,7 @@ def load_log(
     ExecutorError
         The cluster cannot be used.
     """
-    if isinstance(source.table, ComparisonTable):
+    if source.table.row == "comparisons":
         if not aggregator.ranks_counts():
             table = coded_votes(source.frame)
             votes = load_votes(table)
@@ -73,7 +71,7 @@ def load_log(
         return counted, chosen_intervals(facts, intervals, aggregator)
     if intervals == "sandwich":
         raise SpecError("there are sandwich intervals for votes only; take bootstrap")
-    if isinstance(source.table, OrderTable):
+    if source.table.row == "orders":
         judges = intervals == "judges"
         ballots = pooled_ballots(source, judges=judges) if pooled else load_ballots(source.frame, judges=judges)
         return ballots, intervals and ("judges" if judges else "bootstrap")

@@ -25,6 +25,7 @@ class ParquetReader(Reader):
     name: ClassVar[str] = "parquet"
     source: ClassVar[str] = "parquet.apache.org"
     extensions: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
+    parquet: ClassVar[bool] = True
 
     columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
 

@@ -110,7 +110,7 @@ def default_of(kind: TableKind, fact: Literal["method", "suite"]) -> str:
     own = getattr(kind, fact)
     if own or not kind.judgments:
         return str(own)
-    return next((getattr(k, fact) for k in built_in().values() if k.judgments[:1] == kind.judgments[:1]), "")
+    return next((getattr(k, fact) for k in built_in().values() if k.row == kind.row), "")
 
 
 def not_judged(what: str, kind: TableKind, wanted: Literal["judgments", "method", "suite"]) -> SpecError:

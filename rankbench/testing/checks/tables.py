@@ -142,9 +142,9 @@ def rows_are_the_judgments_that_it_says(subject: Subject) -> None:
     if not it.judgments:
         raise CheckSkipped("it has no judgments")
     kind, rows = judgments_of(it, _read(subject, [_example(subject)]).lazy())
-    if kind.judgments[:1] != it.judgments[:1]:
+    if kind.row != it.row:
         raise CheckFailed(f"`judgments` begins with {it.judgments[0]!r}, and `as_judgments` makes a table of {kind}")
-    if kind == it and not any(isinstance(it, type(other)) for other in built_in().values()):
+    if kind == it and any(other.missing(rows.collect_schema()) for other in built_in().values() if other.row == it.row):
         raise CheckFailed("`as_judgments` returns the table itself, which has not the columns of a built-in kind")
     if not rows.collect().height:
         raise CheckFailed("`as_judgments` makes no judgment of its example")

@@ -29,6 +29,7 @@ class ComparisonTable(TableKind):
     words: ClassVar[str] = "votes"
     method: ClassVar[str] = "bradley-terry"
     suite: ClassVar[str] = "own-log"
+    checked_by_counting: ClassVar[bool] = True
 
     @classmethod
     def example(cls) -> Mapping[str, list[Any]]:
