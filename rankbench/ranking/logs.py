@@ -123,12 +123,14 @@ class CountedVotes(RankedLog):
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
-        own, all_scales = len(aggregator.scales(self.counts)), len(connected_components(self.counts))
-        if own == all_scales:
+        own, connected = len(aggregator.scales(self.counts)), len(connected_components(self.counts))
+        if own <= connected:
             return []
+        groups = "all items are connected" if connected == 1 else f"chains of comparisons connect {connected} groups"
         return [
-            "plain maximum likelihood: items that never won, or never lost, against the rest are infinitely far away; "
-            f"there are {own} scales (bradley-terry with its ridge has one for all that are connected)"
+            f"{aggregator} puts the items on {own} scales, although {groups}: it has no finite distance between some "
+            "that were compared, as plain maximum likelihood has none between items of which one side won every time "
+            "(bradley-terry with its ridge has one scale for all that are connected)"
         ]
 
 
