@@ -107,11 +107,8 @@ class BradleyTerry(Aggregator):
 
         if len(resamples.cells):
             return refitted(BradleyTerryFit.at(resamples.counts, scores, self.ridge), resamples)
-        found = super().replicates(scores, resamples)
-        if self.ridge == 0:
-            whole = len(self.scales(resamples.counts))
-            found[[len(self.scales(counts)) > whole for counts in resamples]] = np.nan
-        return found
+        # With a ridge an item that was not drawn has the score of one that nobody judged.
+        return self.scores_of_each(resamples, self.scales(resamples.counts) if self.ridge == 0 else None)
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form, O(k + m) memory; None without a ridge, where a sample may have no maximum."""

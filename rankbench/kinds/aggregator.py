@@ -168,7 +168,9 @@ class Aggregator(Component):
     def replicates(self, scores: NDArray[np.float64], resamples: Resamples) -> NDArray[np.float64]:
         """Return the scores of resampled logs, shape (B, m); a row of nan where there are none.
 
-        By default it takes one after the other; a class may do better with all of them, to the same scores.
+        By default it takes one after the other; a class may do better with all of them, to the same scores. Of a
+        class with `scales` of its own, a resample in which one of the log's scales falls apart has none: scores of
+        its parts cannot be compared.
 
         Parameters
         ----------
@@ -177,8 +179,23 @@ class Aggregator(Component):
         resamples : Resamples
             B of them.
         """
-        found = np.full((len(resamples), len(scores)), np.nan)
+        whole = None if type(self).scales is Aggregator.scales else self.scales(resamples.counts)
+        return self.scores_of_each(resamples, whole)
+
+    def scores_of_each(self, resamples: Resamples, whole: Scales | None = None) -> NDArray[np.float64]:
+        """Return the scores of resampled logs, one after the other, shape (B, m); a row of nan where there are none.
+
+        Parameters
+        ----------
+        resamples : Resamples
+            B of them.
+        whole : Scales, optional
+            A resample whose `scales` cut one of these has no scores.
+        """
+        found = np.full((len(resamples), resamples.counts.m), np.nan)
         for row, counts in zip(found, resamples, strict=True):
+            if whole is not None and self.scales(counts).cuts(whole):
+                continue
             try:
                 row[:] = self.from_counts(counts)
             except (ContenderDiverged, InputError):

@@ -41,6 +41,11 @@ class Scales:
         """First item of each scale, shape (S,)."""
         return np.unique(self.of, return_index=True)[1]
 
+    def cuts(self, whole: Scales) -> bool:
+        """Return whether some scale of another partition of the same items is on several of these."""
+        pairs = np.unique(whole.of.astype(np.int64) * len(self) + self.of)
+        return len(pairs) > len(whole)
+
     def centered(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scores, shape (..., m), that sum to zero on every scale."""
         if len(self) == 1:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
 from rankbench.counts.clusters import count_clusters
 from rankbench.counts.count import count_pairs
 from rankbench.errors import InputError
 from rankbench.kinds import resamples
+from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.resamples import draws_of, resamples_of
+from rankbench.kinds.scales import Scales, strongly_connected
 
 N, M = 500, 5
 
@@ -70,3 +76,55 @@ def test_what_cannot_be_resampled() -> None:
         resamples_of(count_pairs([0, 1], [1, 0], weights=[1.0, 2.0]), 10, 0)
     with pytest.raises(InputError, match="seed"):
         draws_of(3, 10, -1)
+
+
+class Likelihood(Aggregator):
+    """Scores that stand on scales of their own, as those of plain maximum likelihood do."""
+
+    name: ClassVar[str] = "likelihood"
+    source: ClassVar[str] = "a test"
+
+    def from_counts(self, counts: PairCounts) -> np.ndarray:
+        return fit_bradley_terry(counts).scores
+
+    def scales(self, counts: PairCounts) -> Scales:
+        return strongly_connected(counts)
+
+
+class Plain(Likelihood):
+    """The same formula, said to stand on one scale wherever comparisons connect."""
+
+    def from_counts(self, counts: PairCounts) -> np.ndarray:
+        return fit_bradley_terry(counts).scores
+
+
+def test_a_resample_that_cuts_a_scale_has_no_scores() -> None:
+    """Two groups: in the log each is strongly connected, and of no comparison between them the other way round."""
+    within = [(0, 1), (1, 0), (1, 2), (2, 1), (3, 4), (4, 3)]
+    winners, losers = np.array([*3 * within, (0, 3), (2, 4)]).T
+    whole = resamples_of(count_pairs(winners, losers), 200, 5)
+    found = Likelihood().replicates(np.zeros(5), whole)
+    scale = np.array([0, 0, 0, 1, 1])
+    cut = []
+    for counts in whole:
+        beaten = np.eye(5, dtype=bool)
+        beaten[counts.low[counts.forward > 0], counts.high[counts.forward > 0]] = True
+        beaten[counts.high[counts.backward > 0], counts.low[counts.backward > 0]] = True
+        reached = np.linalg.matrix_power(beaten.astype(int), 5) > 0
+        mutual = reached & reached.T
+        cut.append(not mutual[scale[:, None] == scale].all())
+    assert 20 < sum(cut) < 190
+    np.testing.assert_array_equal(np.isnan(found).all(axis=1), cut)
+    assert np.isfinite(found[~np.array(cut)]).all()
+    # A class whose scales are those of all methods keeps what has scores.
+    assert np.isfinite(Plain().replicates(np.zeros(5), whole)).all()
+
+
+def test_bradley_terry_with_a_ridge_keeps_resamples_in_which_items_fall_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resamples, "_MOST_DRAWN", 1)
+    counts = count_pairs(*np.array([[0, 1], [1, 0], [1, 2], [2, 1]]).T)
+    few = resamples_of(counts, 100, 5)
+    assert not len(few.cells)
+    assert np.isfinite(BradleyTerry(ridge=1.0).replicates(np.zeros(3), few)).all()
+    without = np.isnan(BradleyTerry(ridge=0.0).replicates(np.zeros(3), few)).all(axis=1)
+    np.testing.assert_array_equal(without, [len(strongly_connected(one)) > 1 for one in few])
