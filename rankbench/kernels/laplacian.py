@@ -156,7 +156,8 @@ def conjugate_gradients(
     Returns
     -------
     int
-        Steps taken, or -1 if `most` were not enough; x is then the best so far.
+        Steps taken, or -1 if `most` were not enough, or the matrix is singular as far as they could see: where the
+        residual is, it is flat (or overflows). x is then the best so far.
     """
     m = len(x)
     inverse, r, p, q, flows = work[:m], work[m : 2 * m], work[2 * m : 3 * m], work[3 * m : 4 * m], work[4 * m : 5 * m]
@@ -214,7 +215,7 @@ def conjugate_gradients(
         for i in range(m):
             bend += p[i] * q[i]
         if not bend > 0.0:
-            return step
+            return -1
         length = rho / bend
         norm, rho_next = 0.0, 0.0
         for i in range(m):

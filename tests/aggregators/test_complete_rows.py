@@ -98,3 +98,14 @@ def test_the_fit_and_its_resamples_do_not_depend_on_the_rows(monkeypatch: pytest
         scores.append([fit.scores, refitted(fit, resamples_of(some, 20, 0))])
     np.testing.assert_allclose(scores[0][0], scores[1][0], atol=1e-10)
     np.testing.assert_allclose(scores[0][1], scores[1][1], atol=1e-8)
+
+
+@pytest.mark.parametrize("edge", [0.0, np.inf, np.nan])
+def test_a_system_that_is_flat_along_its_residual_is_not_called_solved(edge: float) -> None:
+    """Items 2 and 3 have no weight between them: a step that leaves their residual as it is solves nothing."""
+    starts, high = np.array([0, 1, 1, 2, 2]), np.array([1, 3], np.int32)
+    rhs, x = np.array([1.0, -1.0, 1.0, -1.0]), np.empty(4)
+    assert conjugate_gradients(starts, high, np.array([2.0, edge]), 0.0, rhs, 1e-9, 50, np.empty(WORK * 4), x) == -1
+    whole = np.array([2.0, 4.0])
+    assert conjugate_gradients(starts, high, whole, 0.0, rhs, 1e-9, 50, np.empty(WORK * 4), x) >= 0
+    np.testing.assert_allclose([x[0] - x[1], x[2] - x[3]], [0.5, 0.25])
