@@ -161,3 +161,21 @@ def test_weights_of_any_size_with_a_ridge(exponent: int) -> None:
     assert found.sum() == pytest.approx(0, abs=1e-12)
     if exponent >= 9:
         np.testing.assert_allclose(found, plain, atol=1e-8)
+
+
+@pytest.mark.parametrize("ridge", [0.001, 1.0])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_error_that_the_last_step_leaves(ridge: float, seed: int) -> None:
+    """Below 1e-11 after several steps; after a single one from nearby up to that step."""
+    rng = np.random.default_rng(seed)
+    m, n = 40, 900
+    a = rng.integers(0, m, n)
+    b = (a + rng.integers(1, m, n)) % m
+    counts = count_pairs(a, b, m=m)
+    exact = fit_bradley_terry(counts, ridge=ridge, tolerance=1e-12).scores
+    usual = fit_bradley_terry(counts, ridge=ridge)
+    assert usual.iterations > 1
+    np.testing.assert_allclose(usual.scores, exact, rtol=0, atol=1e-11)
+    near = fit_bradley_terry(counts, ridge=ridge, start=exact + 2e-7 * rng.normal(size=m))
+    assert near.iterations == 1
+    np.testing.assert_allclose(near.scores, exact, rtol=0, atol=1e-6)

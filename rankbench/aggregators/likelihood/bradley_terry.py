@@ -46,7 +46,7 @@ class BradleyTerryFit:
     ties : {"half", "drop"}
     step : float
         Largest change of a score in the last Newton step: the error left is of the order
-        of its square.
+        of its square, unless it was the only step (see `fit_bradley_terry`).
     iterations : int
         Newton steps.
     """
@@ -108,8 +108,10 @@ def fit_bradley_terry(
     start : ndarray of float64, shape (m,), optional
         Where to start; by default at smoothed log-odds of each item's wins.
     tolerance : float
-        The last Newton step changes no score by more than this. Convergence is
-        quadratic: 1e-6 leaves errors of about 1e-11.
+        The last Newton step changes no score by more than this. Convergence is quadratic: 1e-6 leaves
+        errors below 1e-11 where several steps were taken. A `start` so near that the first step is the last one
+        leaves an error of up to that step: systems are solved the more tightly, the nearer the
+        maximum is beside the start.
 
     Raises
     ------
