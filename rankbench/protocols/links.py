@@ -39,7 +39,8 @@ BINS = 10
 """Classes of predicted chances for `calibration_error`."""
 
 _PRIOR = 1.0
-"""Pseudo-votes that keep b finite where scores separate all votes: one that the margin was wrong about."""
+"""Pseudo-votes that keep b finite where scores separate all votes: one that the margin was wrong about. Each weighs
+what a vote weighs on average, so that the unit of weights means nothing."""
 
 _ROUNDS = 500
 _CLOSE = 1e-8
@@ -119,7 +120,8 @@ def _terms(
 def fit_link(pairs: PairOutcomes, link: Link) -> tuple[float, float]:
     """Return the b >= 0 of least log loss on the decisive votes, and that loss (see `win_log_loss`).
 
-    One pseudo-vote of the median margin for, and one against, keep b finite; they are not in the loss.
+    One pseudo-vote of the median margin for, and one against, keep b finite; they are not in the loss. They
+    weigh what a decisive vote weighs on average.
 
     Raises
     ------
@@ -133,35 +135,47 @@ def fit_link(pairs: PairOutcomes, link: Link) -> tuple[float, float]:
     if unit == 0:
         return even
     margins = pairs.margins / unit
-    prior = np.ones(1), np.full(1, _PRIOR), np.full(1, _PRIOR)
+    pseudo = _PRIOR * total / float(pairs.decided.sum())
+    prior = np.ones(1), np.full(1, pseudo), np.full(1, pseudo)
 
     def terms(b: float) -> NDArray[np.float64]:
         return _terms(margins, pairs.won, pairs.lost, b, link, valued=False) + _terms(*prior, b, link, valued=False)
 
-    hidden = _ROUNDING * float(np.abs(margins) @ (pairs.won + pairs.lost) + 2 * _PRIOR)
+    hidden = _ROUNDING * float(np.abs(margins) @ (pairs.won + pairs.lost) + 2 * pseudo)
     first = terms(0.0)
     # A wrong sign on the whole: chances of one half are the best that b >= 0 can do.
     if first[0] >= -hidden:
         return even
-    b = _rising_root(terms, float(-first[0] / first[1]), hidden)
+
+    def hidden_at(b: float) -> float:
+        # Votes that went the way of their margins, and the others: no terms of one of them cancel out.
+        up = margins >= 0
+        sides = (pairs.won * up, pairs.lost * ~up), (pairs.won * ~up, pairs.lost * up)
+        sizes = sum(abs(float(_terms(margins, *side, b, link, valued=False)[0])) for side in sides)
+        return min(hidden, 2 * _ROUNDING * (sizes + pseudo))
+
+    b = _rising_root(terms, float(-first[0] / first[1]), hidden, hidden_at)
     value = float(_terms(margins, pairs.won, pairs.lost, b, link, valued=True)[2])
     padded = value + float(_terms(*prior, b, link, valued=True)[2])
-    if padded >= (math.log(2) - _GAIN) * (total + 2 * _PRIOR):
+    if padded >= (math.log(2) - _GAIN) * (total + 2 * pseudo):
         return even
     return b / unit, value / total
 
 
-def _rising_root(terms: Callable[[float], NDArray[np.float64]], b: float, hidden: float) -> float:
+def _rising_root(
+    terms: Callable[[float], NDArray[np.float64]], b: float, hidden: float, hidden_at: Callable[[float], float]
+) -> float:
     """Return the b > 0 at which a slope that is negative at 0, and rises, is zero: Newton between bounds.
 
-    Slopes up to `hidden` are taken for zero: rounding hides their sign.
+    Slopes up to ``hidden_at(b)`` are taken for zero: rounding hides their sign. It is nowhere more than `hidden`, and
+    much less where the largest margins have been decided, whose terms vanish.
     """
     low, high = 0.0, math.inf
     b = b if 0 < b < math.inf else 1.0
     for _ in range(_ROUNDS):
         slope, curvature, _ = terms(b).tolist()
         low, high = (b, high) if slope < 0 else (low, b)
-        if abs(slope) <= hidden or low >= (1 - _CLOSE) * high or high < _LEAST:
+        if low >= (1 - _CLOSE) * high or high < _LEAST or (abs(slope) <= hidden and abs(slope) <= hidden_at(b)):
             return b
         nearer = b - slope / curvature if curvature > 0 and math.isfinite(curvature) else math.nan
         if abs(nearer - b) <= _CLOSE * b:
@@ -177,7 +191,8 @@ def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
     r"""Return b >= 0 and nu >= 0 of Davidson's model of least three-outcome log loss.
 
     Chances are proportional to ``exp(d/2), exp(-d/2), nu`` for win, loss and tie, with
-    ``d = b (s_i - s_j)``. One pseudo-vote of each outcome, at the median margin, keeps both finite.
+    ``d = b (s_i - s_j)``. One pseudo-vote of each outcome, at the median margin and of the weight of a vote on average,
+    keeps both finite.
 
     Raises
     ------
@@ -188,7 +203,9 @@ def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
 
     unit = float(middle(pairs.margins, pairs.votes)) or 1.0
     margins = pairs.margins / unit
-    prior = np.full(1, _PRIOR)
+    total, number = pairs.decisive + float(pairs.tied.sum()), float(pairs.votes.sum())
+    pseudo = _PRIOR * total / number if total > 0 else _PRIOR
+    prior = np.full(1, pseudo)
 
     def terms(at: NDArray[np.float64]) -> NDArray[np.float64]:
         out = np.zeros(6)
@@ -196,9 +213,22 @@ def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
         davidson(np.ones(1), prior, prior, prior, at[0], at[1], out)
         return out
 
-    whole = pairs.decisive + float(pairs.tied.sum()) + 3 * _PRIOR
-    hidden = _ROUNDING * float(np.abs(margins) @ (pairs.won + pairs.lost + pairs.tied) / 2 + 3 * _PRIOR / 2)
-    even = math.log(2 * (float(pairs.tied.sum()) + _PRIOR) / (pairs.decisive + 2 * _PRIOR))
+    def hidden_at(at: NDArray[np.float64]) -> float:
+        # As in `fit_link`.
+        none, up, sizes = np.zeros(len(margins)), margins >= 0, 3 * pseudo / 2
+        for won, lost, tied in (
+            (pairs.won * up, pairs.lost * ~up, none),
+            (pairs.won * ~up, pairs.lost * up, none),
+            (none, none, pairs.tied),
+        ):
+            out = np.zeros(6)
+            davidson(margins, won, lost, tied, at[0], at[1], out)
+            sizes += abs(float(out[1]))
+        return min(hidden, 2 * _ROUNDING * sizes)
+
+    whole = total + 3 * pseudo
+    hidden = _ROUNDING * float(np.abs(margins) @ (pairs.won + pairs.lost + pairs.tied) / 2 + 3 * pseudo / 2)
+    even = math.log(2 * (float(pairs.tied.sum()) + pseudo) / (pairs.decisive + 2 * pseudo))
     at = np.array([0.0, even])
     now = terms(at)
     if now[1] >= -hidden:
@@ -218,7 +248,7 @@ def fit_tie_link(pairs: PairOutcomes) -> tuple[float, float]:
             return float(at[0]) / unit, math.exp(at[1])
         moved = np.abs(next_at - at)
         at, now = next_at, found
-        close = moved[0] <= _CLOSE * at[0] or abs(now[1]) <= hidden
+        close = moved[0] <= _CLOSE * at[0] or (abs(now[1]) <= hidden and abs(now[1]) <= hidden_at(at))
         if close and moved[1] <= _CLOSE * max(1.0, abs(at[1])):
             return float(at[0]) / unit, math.exp(at[1])
     raise ContenderDiverged("no link fits scores whose differences are of such different sizes")

@@ -207,6 +207,38 @@ def test_margins_of_very_different_sizes_get_a_finite_scale(link: str, far: floa
     assert np.isfinite(fit_link(pairs, link)).all()
 
 
+@pytest.mark.parametrize("far", [1e14, 1e16, 1e18, 1e25])
+def test_one_margin_that_is_far_larger_hides_no_other(far: float) -> None:
+    """Decided long before the others: the scale is that of the log without it, whatever rounding hides at 0."""
+    margins, won, lost, tied = np.array(
+        [[1.0, 1, 1, 1, 2, far], [3, 2, 4, 1, 2, 1], [1, 1, 1, 1, 1, 0], [1, 0, 1, 0, 1, 0]]
+    )
+    whole, rest = (
+        PairOutcomes(*(column[:n] for column in (margins, won, lost, tied, won + lost, won + lost + tied)))
+        for n in (6, 5)
+    )
+    for link in LINKS:
+        assert fit_link(whole, link)[0] == pytest.approx(fit_link(rest, link)[0], rel=1e-9)
+    assert fit_tie_link(whole) == pytest.approx(fit_tie_link(rest), rel=1e-6)
+
+
+@given(PAIRS, st.sampled_from([1e-6, 0.25, 7.0, 1e9]))
+@settings(max_examples=60, deadline=None)
+def test_the_unit_of_weights_means_nothing(pairs: PairOutcomes, unit: float) -> None:
+    other = PairOutcomes(
+        pairs.margins, unit * pairs.won, unit * pairs.lost, unit * pairs.tied, pairs.decided, pairs.votes
+    )
+    for link in LINKS:
+        b, loss = fit_link(pairs, link)
+        again, padded = fit_link(other, link)
+        assert win_log_loss(pairs, again, link) == pytest.approx(loss, rel=1e-9, nan_ok=True)
+        assert padded == pytest.approx(loss, rel=1e-9, nan_ok=True)
+        assert again == pytest.approx(b, rel=1e-5)
+    if pairs.votes.any():
+        expected = tie_log_loss(pairs, *fit_tie_link(pairs))
+        assert tie_log_loss(pairs, *fit_tie_link(other)) == pytest.approx(expected, rel=1e-9)
+
+
 def test_every_coarse_log_has_a_tie_link() -> None:
     rng = np.random.default_rng(0)
     for _ in range(3000):

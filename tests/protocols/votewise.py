@@ -187,7 +187,7 @@ def win_log_loss(votes: Outcomes, b: float, link: str) -> float:
     return float(-(decisive.weights @ _log_win(b * decisive.margins, link)) / total) if total > 0 else float("nan")
 
 
-def fit_link(votes: Outcomes, link: str) -> float:
+def fit_link(votes: Outcomes, link: str, pseudo: float = _PRIOR) -> float:
     """Return the b >= 0 of least log loss on the decisive votes.
 
     One pseudo-vote of the median margin for, and one against, keep b finite.
@@ -198,7 +198,7 @@ def fit_link(votes: Outcomes, link: str) -> float:
         return 0.0
     unit = float(np.median(sizes))
     margins = np.concatenate([decisive.margins / unit, [1.0, -1.0]])
-    weights = np.concatenate([decisive.weights, [_PRIOR, _PRIOR]])
+    weights = np.concatenate([decisive.weights, [pseudo, pseudo]])
 
     def value(x: NDArray[np.float64]) -> float:
         return float(-(weights @ _log_win(np.exp(x[0]) * margins, link)) / weights.sum())
@@ -209,7 +209,7 @@ def fit_link(votes: Outcomes, link: str) -> float:
     return b / unit if found.fun < np.log(2) - 1e-12 else 0.0
 
 
-def fit_tie_link(votes: Outcomes) -> tuple[float, float]:
+def fit_tie_link(votes: Outcomes, pseudo: float = _PRIOR) -> tuple[float, float]:
     r"""Return b >= 0 and nu >= 0 of Davidson's model of least three-outcome log loss.
 
     Chances are proportional to ``exp(d/2), exp(-d/2), nu`` for win, loss and tie, with
@@ -217,7 +217,7 @@ def fit_tie_link(votes: Outcomes) -> tuple[float, float]:
     """
     sizes = np.abs(votes.margins[votes.margins != 0])
     unit = float(np.median(sizes)) if len(sizes) else 1.0
-    weights = np.concatenate([votes.weights, [_PRIOR] * 3])
+    weights = np.concatenate([votes.weights, [pseudo] * 3])
     margins = np.concatenate([votes.margins / unit, [1.0, -1.0, 1.0]])
     ties = np.concatenate([votes.ties, [False, False, True]])
     padded = Outcomes(margins, weights, ties)
@@ -306,14 +306,19 @@ def _choose(
             margins[outside] = _outcomes(scores_of(point, votes, train[inside]), votes, train[outside]).margins
         seen = Outcomes(margins[predicted], votes.weights[rows], votes.ties[rows])
         for link in LINKS:
-            b = fit_link(seen, link)
+            b = fit_link(seen, link, _usual_weight(seen.decisive()))
             loss = win_log_loss(seen, b, link)
             if best is None or loss < best[0] - 1e-12:
                 best = (loss, number, link, b, seen)
     if best is None:
         raise SpecError("the grid has no point")
     _, number, link, b, seen = best
-    return _Chosen(number, link, b, *fit_tie_link(seen))
+    return _Chosen(number, link, b, *fit_tie_link(seen, _usual_weight(seen)))
+
+
+def _usual_weight(votes: Outcomes) -> float:
+    """Return what a vote weighs on average, as pseudo-votes do."""
+    return float(votes.weights.mean()) if len(votes.weights) else _PRIOR
 
 
 def _outcomes(scores: NDArray[np.float64], votes: Votes, rows: NDArray[np.int64]) -> Any:
