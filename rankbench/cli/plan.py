@@ -38,18 +38,22 @@ def plan(
     """Show what a run would do, without doing it."""
     from rankbench import api
     from rankbench.cli.output import print_table, visible
-    from rankbench.runner.estimate import estimated_seconds, in_words
+    from rankbench.runner.estimate import estimated_seconds, in_words, untried_cells
 
     chosen, data = with_log(suite, dataset, log, columns, reader)
     made = api.planned(chosen, dataset=data, reps=reps, extra=extra)
     planned = made.plan
     shown = Counter((m.experiment, m.n, m.label, m.spec) for m in planned.members)
     taken = estimated_seconds(made)
+    left = untried_cells(made)
     of_member: dict[tuple[str, int, str, str], float] = {}
-    for m in planned.members if taken else ():
+    untried: set[tuple[str, int, str, str]] = set()
+    for m in planned.members if taken or left else ():
+        key = (m.experiment, m.n, m.label, m.spec)
         if m.cell in taken:
-            key = (m.experiment, m.n, m.label, m.spec)
             of_member[key] = of_member.get(key, 0.0) + taken[m.cell]
+        elif m.cell in left:
+            untried.add(key)
     if as_json:
         facts = {
             "suite": planned.suite.name,
@@ -69,6 +73,7 @@ def plan(
             "contenders": [
                 {"experiment": e, "n": n, "label": label, "spec": spec, "repetitions": count}
                 | ({"seconds": round(of_member[e, n, label, spec], 1)} if (e, n, label, spec) in of_member else {})
+                | ({"untried": True} if (e, n, label, spec) in untried else {})
                 for (e, n, label, spec), count in shown.items()
             ],
         }
@@ -76,12 +81,15 @@ def plan(
         return
     rows: dict[tuple[str, str, str, int], list[str]] = {}
     times: dict[tuple[str, str, str, int], float] = {}
+    without: set[tuple[str, str, str, int]] = set()
     for (experiment, n, label, spec), count in shown.items():
         row = (experiment, label, spec, count)
         rows.setdefault(row, []).append(f"{n:,}")
         if (experiment, n, label, spec) in of_member:
             times[row] = times.get(row, 0.0) + of_member[experiment, n, label, spec]
-    timed = ("about",) if taken else ()
+        elif (experiment, n, label, spec) in untried:
+            without.add(row)
+    timed = ("about",) if taken or untried else ()
     print_table(
         ("experiment", "contender", "repetitions", "n", *timed, "spec"),
         [
@@ -89,7 +97,7 @@ def plan(
                 *row[:2],
                 str(row[3]),
                 " ".join(ns),
-                *([in_words(times[row]) if row in times else ""] * len(timed)),
+                *([in_words(times[row]) if row in times else "not tried" * (row in without)] * len(timed)),
                 row[2],
             )
             for row, ns in rows.items()
@@ -111,3 +119,7 @@ def plan(
     if taken:
         whole = in_words(sum(taken.values()))
         click.echo(f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each")
+    if untried:
+        click.echo(
+            "not tried: contenders of plugins, which run in processes of their own, and none is started for a plan"
+        )

@@ -12,7 +12,6 @@ from pydantic import Field
 
 from rankbench.component import Component
 from rankbench.counts.units import Units
-from rankbench.data.tables.orders.kind import OrderTable
 from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
@@ -24,6 +23,7 @@ from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Orders
 from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
+from rankbench.protocols.stopwatch import processor_seconds
 from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin
 from rankbench.ranking.intervals import Intervals, LogFacts, chosen_intervals
 from rankbench.ranking.lists import Ballots
@@ -33,6 +33,9 @@ from rankbench.ranking.rank import RESAMPLES, rank
 from rankbench.ranking.ranking import ItemRanking
 
 __all__ = ["Items"]
+
+TRIED = 10
+"""Resamples from which the time of all is estimated."""
 
 
 class Items(Protocol):
@@ -71,7 +74,7 @@ class Items(Protocol):
 
         source = LogSource(str(dataset), None, table_kind(dataset.table), dataset.scan()).judged()
         ranked: CountedVotes | Ballots
-        if isinstance(source.table, OrderTable):
+        if source.table.row == "orders":
             ranked, facts = pooled_ballots(source, judges=self.intervals == "judges"), LogFacts(0, 0, 0)
             arrays = _pack_ballots(ranked)
         else:
@@ -123,6 +126,28 @@ class Items(Protocol):
                 failed(cell, ranking) if isinstance(ranking, Exception) else _cell(cell, ranking, ridge_of(aggregator))
             )
         return found
+
+    def seconds(self, prepared: Prepared, task: BlockTask) -> dict[str, float]:
+        """Return how long each contender takes, from one fit and a few resamples; ours alone are tried."""
+        from rankbench.kinds.guard import guarded
+        from rankbench.protocols.ownership import own_cells
+
+        found = {}
+        for cell, contender in own_cells(task).items():
+            taken = guarded(partial(self._seconds, prepared, contender.component(Aggregator), task.key.seed))
+            if not isinstance(taken, Exception):
+                found[cell] = taken
+        return found
+
+    def _seconds(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> float:
+        log, intervals = self._log(prepared, aggregator)
+        fit = processor_seconds(lambda: rank(log, aggregator, seed=seed))
+        resampled = intervals not in (None, "sandwich") and "irregular" not in aggregator.properties
+        if intervals is None or len(log.items) > LARGEST:
+            return fit
+        few = min(TRIED, self.replicates) if resampled else self.replicates
+        whole = processor_seconds(lambda: rank(log, aggregator, intervals=intervals, resamples=few, seed=seed))
+        return fit + max(whole - fit, 0.0) * self.replicates / few
 
     def _ranking(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> ItemRanking:
         log, intervals = self._log(prepared, aggregator)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -30,6 +29,7 @@ from rankbench.protocols.links import (
     tie_log_loss,
     win_log_loss,
 )
+from rankbench.protocols.stopwatch import processor_seconds
 
 __all__ = ["Trial", "trial_losses"]
 
@@ -38,9 +38,6 @@ SMALLEST = 1e-100
 
 EQUAL = 1e-12
 """Scores that are closer, beside the largest, count as equal: rounding sets items apart that have the same record."""
-
-_SHORT = 5.0
-"""Seconds; loading compiled code takes less."""
 
 _BETTER = 1e-12
 """Nats a vote by which a later point of a grid, or link, must be better than those before it."""
@@ -120,23 +117,11 @@ class Trial:
         """
         learned = self.cut.inner[-1][0] if self.cut.inner else self._everything
         point = grid[len(grid) // 2]
-        fit = self._timed(lambda: self.scores(point, learned))
+        fit = processor_seconds(lambda: self.scores(point, learned))
         scores = self.scores(point, learned)
         seen = self._inner.outcomes([scores for _ in self.cut.inner])
-        link = self._timed(lambda: [fit_link(seen, name) for name in LINKS])
+        link = processor_seconds(lambda: [fit_link(seen, name) for name in LINKS])
         return len(grid) * (len(self.cut.inner) * fit + link) + fit + link
-
-    @staticmethod
-    def _timed(call: Callable[[], object]) -> float:
-        """Return the seconds of a call; of the second one if the first was short: it may have loaded code."""
-        taken = 0.0
-        for _ in range(2):
-            begin = time.process_time()
-            call()
-            taken = time.process_time() - begin
-            if taken > _SHORT:
-                break
-        return taken
 
 
 class _Sides:

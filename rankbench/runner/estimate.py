@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rankbench.kinds.protocol import BlockTask
+from rankbench.kinds.protocol import BlockTask, Protocol
 from rankbench.protocols.isolation import is_ours
+from rankbench.protocols.ownership import own_cells
 from rankbench.runner.plan import Planned
 from rankbench.runtime import one_blas_thread
 
-__all__ = ["estimated_seconds", "in_words"]
+__all__ = ["estimated_seconds", "in_words", "untried_cells"]
 
 
 def estimated_seconds(made: Planned) -> dict[str, float]:
@@ -30,6 +31,19 @@ def estimated_seconds(made: Planned) -> dict[str, float]:
             for task in tasks:
                 known |= {cell: of_text[found.text] for cell, found in task.cells.items() if found.text in of_text}
     return known
+
+
+def untried_cells(made: Planned) -> set[str]:
+    """Return the cells whose time would be known if they, or their protocol, were not a plugin's.
+
+    Foreign code runs in processes of its own, and planning starts none.
+    """
+    found: set[str] = set()
+    for task in made.plan.tasks:
+        protocol = made.sources[task.source].protocol
+        if type(protocol).seconds is not Protocol.seconds:
+            found |= set(task.cells).difference(own_cells(task) if is_ours(protocol) else ())
+    return found
 
 
 def in_words(seconds: float) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from rankbench import api
 from rankbench.cli import main
+from rankbench.protocols import ownership
 from rankbench.runner.blocks import run_block
-from rankbench.runner.estimate import estimated_seconds, in_words
+from rankbench.runner.estimate import estimated_seconds, in_words, untried_cells
 
 
 @pytest.mark.parametrize(
@@ -25,15 +27,47 @@ def test_durations_are_rounded(seconds: float, said: str) -> None:
 def test_contenders_on_a_log_are_timed_and_populations_are_not() -> None:
     made = api.planned("own-log", dataset="llmfao", reps=2)
     found = estimated_seconds(made)
-    judged = {m.cell for m in made.plan.members if m.experiment != "items"}
-    assert set(found) == judged
+    assert set(found) == {m.cell for m in made.plan.members}
     assert min(found.values()) > 0
+    assert untried_cells(made) == set()
     # Of one contender the same in every repetition; a grid of six costs more than one point.
     of = {label: {found[m.cell] for m in made.plan.members if m.experiment == "methods" and m.label == label}
           for label in ("Bradley-Terry", "win rate")}  # fmt: skip
     assert {len(values) for values in of.values()} == {1}
     assert min(of["Bradley-Terry"]) > min(of["win rate"])
     assert estimated_seconds(api.planned("theory", reps=1)) == {}
+
+
+def test_contenders_of_plugins_are_said_not_to_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ownership, "is_ours", lambda component: component.name != "borda")
+    made = api.planned("own-log", dataset="llmfao", reps=1)
+    theirs = {m.cell for m in made.plan.members if m.label == "Borda"}
+    assert theirs
+    assert untried_cells(made) == theirs
+    assert not theirs & set(estimated_seconds(made))
+    done = CliRunner().invoke(main, ["plan", "--log", "llmfao", "--reps", "1"])
+    assert done.exit_code == 0, done.output
+    shown = [line for line in done.output.splitlines() if "not tried" in line]
+    assert {line.split()[1] for line in shown[:-1]} == {"Borda"}
+    assert shown[-1].startswith("not tried: contenders of plugins")
+    facts = json.loads(CliRunner().invoke(main, ["plan", "--log", "llmfao", "--reps", "1", "--json"]).output)
+    assert {one["label"] for one in facts["contenders"] if one.get("untried")} == {"Borda"}
+    assert not any("seconds" in one for one in facts["contenders"] if one.get("untried"))
+    assert untried_cells(api.planned("theory", reps=1)) == set()
+
+
+@pytest.mark.alone
+def test_the_estimate_of_items_is_about_right() -> None:
+    """From ten resamples of a thousand: within a factor of three, and a second."""
+    made = api.planned("own-log", dataset="llmfao", reps=1)
+    (task,) = (t for t in made.plan.tasks if made.sources[t.source].protocol.name == "items")
+    found = estimated_seconds(made)
+    for cell, contender in task.cells.items():
+        alone = replace(task, cells={cell: contender})
+        begin = time.process_time()
+        run_block(made.sources[task.source], alone)
+        taken = time.process_time() - begin
+        assert found[cell] / 3 - 1 < taken < 3 * found[cell] + 1, contender.text
 
 
 @pytest.mark.alone
@@ -58,4 +92,4 @@ def test_plan_prints_what_it_estimates() -> None:
     done = CliRunner().invoke(main, ["plan", "--log", "llmfao", "--reps", "2", "--json"])
     facts = json.loads(done.output)["contenders"]
     assert {"seconds" in fact for fact in facts if fact["experiment"] == "methods"} == {True}
-    assert {"seconds" in fact for fact in facts if fact["experiment"] == "items"} == {False}
+    assert {"seconds" in fact for fact in facts if fact["experiment"] == "items"} == {True}
