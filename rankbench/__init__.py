@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankbench.api import rank, report, run
     from rankbench.certify.certificate import Certificate
-    from rankbench.certify.certification import certify
+    from rankbench.certify.verb import certify
     from rankbench.component import Component
     from rankbench.counts.log_file import log_file
     from rankbench.counts.log_source import scan

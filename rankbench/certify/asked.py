@@ -1,4 +1,4 @@
-"""What is asked of `rankbench.certify`: names made components, and what does not go together refused."""
+"""What is asked of `rankbench.certify`: what does not go together is refused."""
 
 from __future__ import annotations
 
@@ -13,17 +13,12 @@ from rankbench.certify.probe import Probed, probe
 from rankbench.certify.search import draws
 from rankbench.certify.seen import EXACT_AGGREGATORS, Aggregated, ExactRisk, exact_risk, seen_law
 from rankbench.certify.truth import TrueLoss, true_loss
-from rankbench.certify.writing import read_law
 from rankbench.errors import PluginError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.surrogate import PairwiseSurrogate, Surrogate
-from rankbench.plugin.manager import get
 
-__all__ = ["SHORT_LOSSES", "Asked"]
-
-SHORT_LOSSES = {"pairwise": "pairwise-disagreement", "ndcg": "ndcg", "err": "err", "precision": "precision:k=1"}
-"""Losses by a short name: precision is that of the first item."""
+__all__ = ["Asked"]
 
 PROBED = 3
 """Laws on which a surrogate is looked at before anything is proved of it."""
@@ -56,46 +51,42 @@ class Asked:
     seed: int
 
     @classmethod
-    def from_arguments(
+    def from_parts(
         cls,
-        surrogate: Surrogate | str,
-        loss: Loss | str,
+        surrogate: Surrogate,
+        loss: Loss,
         noise: NoiseClass,
         items: int,
-        aggregator: Aggregator | str | None,
+        aggregator: Aggregator | None,
         k: float,
-        mu: object,
+        law: Law | None,
         seed: int,
     ) -> Self:
-        """Return the question that names and values stand for; parameters as `rankbench.certify` has them.
+        """Return the question that these ask; a law says how many items there are.
 
         Raises
         ------
         SpecError
-            Names or parameters that are not, or do not go together.
-        InputError
-            A mu that is no distribution.
+            They are out of bounds, or do not go together.
         """
-        made = get(Surrogate, surrogate) if isinstance(surrogate, str) else surrogate
-        judged = get(Loss, SHORT_LOSSES.get(loss, loss)) if isinstance(loss, str) else loss
         if noise not in get_args(NoiseClass):
             raise SpecError(f"noise is low, dag or any, not {noise!r}")
         if isinstance(items, bool) or not isinstance(items, int) or not 2 <= items <= 5:
             raise SpecError(f"2 to 5 items can be certified, not {items}")
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise SpecError(f"a seed is a whole number, 0 or more, not {seed!r}")
-        if noise != "any" and getattr(judged, "normalize", False):
+        if noise != "any" and getattr(loss, "normalize", False):
             raise SpecError(
-                f"{noise} noise is a condition on the mean of the graphs as they are, which {judged} weighs anew; take "
+                f"{noise} noise is a condition on the mean of the graphs as they are, which {loss} weighs anew; take "
                 "--noise any, or the loss without normalize"
             )
-        aggregated = _aggregated(made, aggregator, k)
-        if mu is not None:
-            items = read_law(mu, items).items
-        truth = true_loss(judged, items)
+        aggregated = _aggregated(surrogate, aggregator, k)
+        if law is not None:
+            items = law.items
+        truth = true_loss(loss, items)
         if aggregated is not None and not truth.graphs:
             raise SpecError("aggregation is of judgments that are graphs: take --loss pairwise")
-        return cls(made, truth, noise, items, aggregated, seed)
+        return cls(surrogate, truth, noise, items, aggregated, seed)
 
     @property
     def shift_invariant(self) -> bool:
@@ -136,14 +127,15 @@ class Asked:
         return whole and plain and decidable(self.surrogate.exact_phi(), linear, name, self.items)
 
 
-def _aggregated(surrogate: Surrogate, aggregator: Aggregator | str | None, k: float) -> Aggregated | None:
+def _aggregated(surrogate: Surrogate, aggregator: Aggregator | None, k: float) -> Aggregated | None:
     if aggregator is None:
         if k != math.inf:
             raise SpecError("k goes with an aggregator")
         return None
-    by = get(Aggregator, aggregator) if isinstance(aggregator, str) else aggregator
     if not (k == math.inf or (1 <= k <= 100 and k == int(k))):
         raise SpecError(f"k is a whole number from 1 to 100, or inf, not {k}")
-    if by.structure != surrogate.structure:
-        raise SpecError(f"surrogate {surrogate} wants {surrogate.structure}, aggregator {by} makes {by.structure}")
-    return Aggregated(by, k)
+    if aggregator.structure != surrogate.structure:
+        raise SpecError(
+            f"surrogate {surrogate} wants {surrogate.structure}, aggregator {aggregator} makes {aggregator.structure}"
+        )
+    return Aggregated(aggregator, k)

@@ -1,12 +1,11 @@
-"""`rankbench.certify`: whether a surrogate is consistent for a loss, in a class of noise."""
+"""Whether a surrogate is consistent for a loss, in a class of noise: the search, and what is proved of it."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import rankbench
@@ -34,8 +33,6 @@ from rankbench.certify.writing import (
     accepted_certificate,
     descending_items,
     linear_pieces,
-    read_law,
-    seconds_of,
     written_surrogate,
 )
 from rankbench.errors import InputError
@@ -43,7 +40,7 @@ from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.surrogate import PairwiseSurrogate, Surrogate
 
-__all__ = ["certify"]
+__all__ = ["certificate_of"]
 
 EDGE = 1e-9
 """What stands for the gap of an equality, which is a violation too."""
@@ -65,81 +62,50 @@ SEEN = 1e-7
 """Margins below this are not looked for: they could not be told from rounding."""
 
 
-def certify(
-    surrogate: Surrogate | str,
+def certificate_of(
+    surrogate: Surrogate,
     *,
-    loss: Loss | str = "pairwise",
-    noise: NoiseClass = "low",
-    items: int = 3,
-    aggregator: Aggregator | str | None = None,
-    k: float = math.inf,
-    budget: float | str = "10s",
-    laws: int | None = None,
-    mu: Path | str | Sequence[Mapping[str, Any]] | None = None,
-    seed: int = 0,
+    loss: Loss,
+    noise: NoiseClass,
+    items: int,
+    aggregator: Aggregator | None,
+    k: float,
+    seconds: float,
+    laws: int | None,
+    law: Law | None,
+    seed: int,
 ) -> Certificate:
-    """Look for a counterexample to consistency, or a proof that there is none ([DMJ13]_ Definition 3).
+    """Answer a question of which every part is at hand; see `rankbench.certify.verb.certify`, which reads texts.
 
     Parameters
     ----------
-    surrogate : Surrogate or str
-        Convex, with value and gradient. One that states itself in exact numbers
-        (`rankbench.kinds.exact`) is proved of; of others the verdict is numerical.
-    loss : Loss or str
-        ``pairwise`` (10), ``ndcg`` (14), ``err`` (16), ``precision`` of the first item, or a
-        loss with its parameters.
-    noise : {"low", "dag", "any"}
-        Of the mean graph: Definition 4, no cycle, or no condition. Laws of scores are in all three.
-    items : int
-        2 to 5.
-    aggregator : Aggregator or str, optional
-        The surrogate sees ``s(Y_1..Y_k)`` of it, instead of single graphs.
-    k : float
-        Order of the aggregation; inf: of all judgments, so that the surrogate sees the limit.
-    budget : float or str
-        Seconds, as in ``10``, ``"10s"`` or ``"2m"``, for the search.
-    laws : int, optional
-        Laws that are searched at most, so that the result does not depend on the clock.
-    mu : path or list, optional
-        The law to decide, instead of a search; as certificates have it.
-    seed : int
+    surrogate, loss, noise, items, aggregator, k, laws, seed
+        As `certify` has them.
+    seconds : float
         Of the search.
-
-    Returns
-    -------
-    Certificate
-        Checked by `rankbench.certify.check` already.
+    law : Law, optional
+        To decide, instead of a search; it says how many items there are.
 
     Raises
     ------
     SpecError
-        Names or parameters that are not, or do not go together.
+        Parameters that do not go together.
     InputError
-        A mu that is no distribution, or not in the noise class.
+        A law that is not in the noise class, or under which nothing is wrong.
     PluginError
-        The surrogate breaks a promise: see `rankbench.certify.probe.probe`.
-
-    Examples
-    --------
-    >>> import rankbench
-    >>> rankbench.certify("pairwise-logistic").verdict
-    'VIOLATION'
+        The surrogate breaks a promise.
     """
-    return _Question.from_arguments(surrogate, loss, noise, items, aggregator, k, mu, seed).answer(
-        seconds_of(budget), laws, mu
-    )
+    asked = _Question.from_parts(surrogate, loss, noise, items, aggregator, k, law, seed)
+    return asked.answer(seconds, laws, law)
 
 
 class _Question(Asked):
     """What is asked, and how it is answered."""
 
-    def answer(self, seconds: float, laws: int | None, mu: object) -> Certificate:
+    def answer(self, seconds: float, laws: int | None, law: Law | None) -> Certificate:
         """Decide the law that is given, or search."""
         probed = self.probe()
-        if mu is not None:
-            found = self._given(read_law(mu, self.items))
-        else:
-            found = self._search(time.monotonic() + seconds, seconds, laws)
+        found = self._search(time.monotonic() + seconds, seconds, laws) if law is None else self._given(law)
         probed.again()
         return found
 

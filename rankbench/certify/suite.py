@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankbench.certify.asked import SHORT_LOSSES
 from rankbench.certify.certificate import Certificate
-from rankbench.certify.certification import certify
 from rankbench.certify.laws import NoiseClass
+from rankbench.certify.verb import SHORT_LOSSES, certify
 from rankbench.certify.words import NOISE_WORDS
 from rankbench.errors import InputError
 

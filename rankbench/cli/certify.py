@@ -97,7 +97,7 @@ def certify(
 
         consistency(folder, click.echo)
         return
-    from rankbench.certify.certification import certify as find
+    from rankbench.certify.verb import certify as find
 
     found = find(
         surrogate or "",

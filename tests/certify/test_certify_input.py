@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from typing import ClassVar
+from math import inf
+from typing import ClassVar, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -12,12 +13,17 @@ from certify_laws import THEOREM_2
 from click.testing import CliRunner
 
 import rankbench
+from rankbench.certify.asked import Asked
+from rankbench.certify.certification import certificate_of
 from rankbench.certify.check import check
 from rankbench.certify.classes import corners
 from rankbench.certify.simplex import solve
+from rankbench.certify.writing import read_law
 from rankbench.cli import main
 from rankbench.errors import InputError, PluginError, SpecError
 from rankbench.kinds.exact import ConvexPhi
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.surrogate import Surrogate
 
 
 class Shifted(rankbench.PairwiseSurrogate):
@@ -246,3 +252,16 @@ def test_the_simplex_against_scipy():
 def test_corners_of_the_hinge_are_weak_orders():
     hinge = rankbench.get(rankbench.PairwiseSurrogate, "pairwise-hinge").exact_phi()
     assert [len(corners(hinge, m)) for m in (2, 3, 4)] == [3, 13, 75]
+
+
+def test_the_search_takes_values_and_the_verb_reads_texts() -> None:
+    """What `rankbench.certify` reads is what `certificate_of` is given: no part of the search parses a name."""
+    said = rankbench.certify("pairwise-logistic", loss="pairwise", mu=THEOREM_2, budget="1s")
+    surrogate, loss = rankbench.get(Surrogate, "pairwise-logistic"), rankbench.get(Loss, "pairwise-disagreement")
+    law = read_law(THEOREM_2, 3)
+    made = certificate_of(
+        surrogate, loss=loss, noise="low", items=3, aggregator=None, k=inf, seconds=1.0, laws=None, law=law, seed=0
+    )
+    assert made.to_bytes() == said.to_bytes()
+    hints = get_type_hints(certificate_of) | get_type_hints(Asked.from_parts)
+    assert not any(str in (hint, *get_args(hint)) for name, hint in hints.items() if name != "noise")

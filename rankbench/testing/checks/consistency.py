@@ -13,7 +13,7 @@ LAWS = 25
 @conformance_check("surrogate")
 def certified(subject: Subject) -> str:
     """A short `rankbench certify` reports its verdict; whatever it is, the check passes."""
-    from rankbench.certify.certification import certify
+    from rankbench.certify.verb import certify
 
     of_graphs = subject.it.structure == "edges" or subject.declares("score-linear")
     loss = "pairwise" if of_graphs else "ndcg"
