@@ -43,7 +43,7 @@ MARGIN, ALPHA = 0.05, 0.01
 FEWEST_JOBS = 3
 """Jobs of a baseline, below which nobody knows how much jobs vary."""
 
-PRIOR = 6.0
+PRIOR = 4.0
 """Degrees of freedom that the variance between jobs of all benchmarks together stands for in that of each."""
 
 
