@@ -1,0 +1,96 @@
+"""How often rank ranges of equal systems are wrong, and what a large table takes: `make long ARGS="FILE -s"`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankbench.aggregators import MeanRank, MeanScore
+from rankbench.ranking.score_sample import rank_systems
+
+TABLES = 2000
+
+Drawn = Callable[[np.random.Generator, int, int], np.ndarray]
+
+
+def normal(rng: np.random.Generator, tasks: int, systems: int) -> np.ndarray:
+    return rng.normal(size=(tasks, systems))
+
+
+def correlated(rng: np.random.Generator, tasks: int, systems: int) -> np.ndarray:
+    """Draw tasks of different difficulty, and systems in pairs of siblings."""
+    families = np.repeat(rng.normal(size=(tasks, systems // 2)), 2, axis=1)
+    return rng.normal(size=(tasks, 1)) * 3 + families + 0.3 * rng.normal(size=(tasks, systems))
+
+
+def heavy(rng: np.random.Generator, tasks: int, systems: int) -> np.ndarray:
+    return rng.standard_t(3, size=(tasks, systems))
+
+
+def wrong(draw: Drawn, systems: int, tasks: int, seeds: int, tables: int) -> int:
+    """Return in how many of so many tables of equal systems a range leaves a rank out."""
+    found = 0
+    for at in range(tables):
+        rng = np.random.default_rng([8, at, systems, tasks, seeds])
+        values = draw(rng, tasks, systems)[None]
+        if seeds > 1:
+            values = values + rng.normal(size=(seeds, tasks, systems)) + rng.normal(size=(seeds, 1, systems))
+        method = MeanScore() if at % 2 else MeanRank()
+        ranks = rank_systems(values, method, k=1, replicates=1000, seed=1).ranks
+        # Equal systems share all ranks.
+        found += bool((ranks != [1, systems]).any())
+    return found
+
+
+@pytest.mark.long
+def test_null_tables_are_wrong_in_at_most_five_of_a_hundred() -> None:
+    found = wrong(normal, 10, 100, 1, TABLES)
+    print(f"\n10 equal systems on 100 tasks: {found} of {TABLES:,} tables have a wrong rank range")
+    assert found <= 0.05 * TABLES
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("draw", "systems", "tasks", "seeds"),
+    [(correlated, 10, 100, 1), (heavy, 10, 100, 1), (normal, 10, 10, 1), (normal, 10, 50, 5)],
+    ids=["correlated", "heavy tails", "ten tasks", "five seeds"],
+)
+def test_other_null_tables_are_reported(draw: Drawn, systems: int, tasks: int, seeds: int) -> None:
+    found = wrong(draw, systems, tasks, seeds, TABLES)
+    print(f"\n{draw.__name__}, {systems} x {tasks} x {seeds}: {found} of {TABLES:,} tables have a wrong rank range")
+    # Twice the level would be a defect, whatever the law.
+    assert found <= 0.1 * TABLES
+
+
+def test_hardly_any_of_a_few_null_tables_is_wrong() -> None:
+    assert wrong(normal, 5, 40, 1, 30) <= 6
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("methods", [("mean-score",), ("mean-score", "mean-rank", "borda-count")], ids=["one", "three"])
+def test_a_large_table_takes_seconds(tmp_path: Path, methods: tuple[str, ...]) -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(500, 1000)) + 0.3 * rng.normal(size=(500, 1)) + rng.normal(size=(1, 1000))
+    lines = [f"s{at},{','.join(f'{value:.4f}' for value in row)}" for at, row in enumerate(values)]
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join([f"model,{','.join(f't{t}' for t in range(1000))}", *lines]) + "\n", encoding="utf-8")
+    code = "from rankbench.cli import main; main()"
+    asked = [part for method in methods for part in ("--method", method)]
+    command = [sys.executable, "-c", code, "rank", str(path), *asked, "--out", str(tmp_path / "found.csv")]
+    for _ in range(2):  # kernels are compiled the first time
+        started = time.perf_counter()
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - started
+        assert status == 0
+    peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    print(f"\n{len(methods)} methods on 500 x 1,000, 10,000 resamples: {seconds:.1f} s, {peak / 1e6:.0f} MB")
+    assert seconds < 20
+    assert peak < 1e9
