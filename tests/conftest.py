@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from campaign_time import campaign_line
+from hypothesis import settings
 
 from rankbench.runtime import settle_blas
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from rankbench.kinds.method import Block
 
 settle_blas()
+
+gc.set_threshold(50_000, 20, 20)  # a worker imports everything, and keeps it
+
+settings.register_profile("full", max_examples=100)
+settings.register_profile("quick", max_examples=25)
+settings.load_profile("quick")  # pytest's option --hypothesis-profile comes after it
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

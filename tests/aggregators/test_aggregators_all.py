@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from order_samples import ballots, build, naming
 
@@ -99,7 +100,7 @@ def close(actual, expected):
 
 @pytest.mark.parametrize("aggregator", ALL, ids=str)
 @given(sample=samples())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_kernel_equals_numpy_form(aggregator, sample):
     assert close(compiled(aggregator, *sample), aggregator.aggregate(*sample))
 
@@ -114,7 +115,7 @@ def test_kernel_equals_numpy_form_on_a_query_of_the_paper(aggregator, k):
 
 @pytest.mark.parametrize("aggregator", EQUIVARIANT, ids=str)
 @given(sample=samples(), data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_relabelling_the_items_relabels_the_structure(aggregator, sample, data):
     winners, losers, weights, m = sample
     new = np.array(data.draw(st.permutations(range(m))), dtype=np.int32)
@@ -133,7 +134,7 @@ def relabelled(before, after, new):
 
 @pytest.mark.parametrize("aggregator", EQUIVARIANT, ids=str)
 @given(sample=samples(), data=st.data())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_relabelling_the_items_of_comparisons_with_ties(aggregator, sample, data):
     winners, losers, weights, m = sample
     ties = np.array(data.draw(st.lists(st.booleans(), min_size=len(winners), max_size=len(winners))))
@@ -146,7 +147,7 @@ def test_relabelling_the_items_of_comparisons_with_ties(aggregator, sample, data
 
 @pytest.mark.parametrize("aggregator", ON_BALLOTS, ids=str)
 @given(sample=ballots(max_items=6), data=st.data())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_relabelling_the_items_of_ballots(aggregator, sample, data):
     found, weights, m = sample
     new = np.array(data.draw(st.permutations(range(m))), dtype=np.int32)
@@ -178,7 +179,7 @@ def test_ballots_that_say_nothing_are_refused(aggregator):
 
 @pytest.mark.parametrize("aggregator", [a for a in ALL if "sequential" not in a.properties], ids=str)
 @given(sample=samples(), data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_order_of_the_judgments_does_not_matter(aggregator, sample, data):
     winners, losers, weights, m = sample
     order = np.array(data.draw(st.permutations(range(len(winners)))))
@@ -188,7 +189,7 @@ def test_the_order_of_the_judgments_does_not_matter(aggregator, sample, data):
 
 @pytest.mark.parametrize("aggregator", CENTERED, ids=str)
 @given(sample=samples())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_scores_sum_to_zero(aggregator, sample):
     for scores in (compiled(aggregator, *sample), aggregator.aggregate(*sample)):
         assert abs(scores.sum()) <= 1e-8 * max(1.0, np.abs(scores).sum())
@@ -196,7 +197,7 @@ def test_scores_sum_to_zero(aggregator, sample):
 
 @pytest.mark.parametrize("aggregator", POSITIVE, ids=str)
 @given(sample=samples())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_ratio_scores_are_positive_with_mean_one(aggregator, sample):
     for scores in (compiled(aggregator, *sample), aggregator.aggregate(*sample)):
         assert np.all(scores >= 0)
@@ -205,7 +206,7 @@ def test_ratio_scores_are_positive_with_mean_one(aggregator, sample):
 
 @pytest.mark.parametrize("aggregator", REVERSIBLE, ids=str)
 @given(sample=samples())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_reversing_every_judgment_negates_the_scores(aggregator, sample):
     winners, losers, weights, m = sample
     played = np.isin(np.arange(m), np.concatenate([winners, losers]))
@@ -216,7 +217,7 @@ def test_reversing_every_judgment_negates_the_scores(aggregator, sample):
 
 @pytest.mark.parametrize("aggregator", SCALE_FREE, ids=str)
 @given(sample=samples(), scale=st.floats(0.01, 100))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_weights_in_other_units_change_nothing(aggregator, sample, scale):
     winners, losers, weights, m = sample
     assert close(compiled(aggregator, winners, losers, scale * weights, m), compiled(aggregator, *sample))
@@ -224,14 +225,14 @@ def test_weights_in_other_units_change_nothing(aggregator, sample, scale):
 
 @pytest.mark.parametrize("aggregator", [AverageAdjacency(), DifferenceGraph(), Identity()], ids=str)
 @given(sample=samples(), scale=st.floats(0.01, 100))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_matrices_scale_with_the_weights(aggregator, sample, scale):
     winners, losers, weights, m = sample
     assert close(compiled(aggregator, winners, losers, scale * weights, m), scale * compiled(aggregator, *sample))
 
 
 @given(sample=samples(), scale=st.floats(0.1, 10))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_scaling_weights_is_scaling_the_regularizer(sample, scale):
     winners, losers, weights, m = sample
     for larger, plain in [
@@ -256,7 +257,7 @@ def rows_of(aggregator, said):
 
 @pytest.mark.parametrize("aggregator", ALL, ids=str)
 @given(sample=samples(weighted=False), data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_weight_of_w_is_w_judgments(aggregator, sample, data):
     winners, losers, _, m = sample
     k = len(winners)
@@ -275,7 +276,7 @@ def test_a_weight_of_w_is_w_judgments(aggregator, sample, data):
 
 @pytest.mark.parametrize("aggregator", ON_BALLOTS, ids=str)
 @given(sample=ballots(max_items=5), data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_ballot_of_weight_w_is_w_ballots(aggregator, sample, data):
     found, _, m = sample
     if all(sum(map(len, places)) == 1 for places in found):

@@ -4,6 +4,7 @@ import choix
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
+from amounts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import connected_components
@@ -23,7 +24,7 @@ def gradient(scores, ridge, winners, losers, weights, m):
 
 
 @given(sample=samples(max_items=12, max_judgments=60), ridge=st.sampled_from([1e-6, 1e-3, 0.1, 1.0, 100.0]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_gradient_vanishes(sample, ridge):
     scale = max(1.0, sample[2].sum())
     for scores in (compiled(BradleyTerry(ridge=ridge), *sample), BradleyTerry(ridge=ridge).aggregate(*sample)):
@@ -69,7 +70,7 @@ def test_an_item_that_always_won(ridge):
 
 
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_each_component_sums_to_zero(sample):
     scores = compiled(BradleyTerry(), *sample)
     _, component = connected_components(matrix(*sample), directed=False)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from aggregator_samples import compiled, samples
+from amounts import examples
 from dense_oracles import davidson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from order_samples import build
 from scipy.optimize import minimize
@@ -31,7 +32,7 @@ def loss(theta, comparisons, ridge):
 
 
 @given(sample=samples(max_items=5, weighted=False), ridge=st.sampled_from([1.0, 0.2]), data=st.data())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_equals_numerical_maximization(sample, ridge, data):
     winners, losers, weights, m = sample
     ties = data.draw(st.lists(st.booleans(), min_size=len(winners), max_size=len(winners)))
@@ -56,7 +57,7 @@ def test_equals_numerical_maximization(sample, ridge, data):
 
 
 @given(sample=samples(weighted=True))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_fewer_and_fewer_ties_lead_to_bradley_terry(sample):
     winners, losers, weights, m = sample
     plain = BradleyTerry().aggregate(winners, losers, weights, m)

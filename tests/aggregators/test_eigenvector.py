@@ -5,8 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
+from amounts import examples
 from dense_oracles import least_squares_scores
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.aggregators import Eigenvector, GeometricMean, MeanLogOdds
@@ -17,7 +18,7 @@ def ratios(w, c=0.5):
 
 
 @given(sample=samples())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_perron_vector_of_the_reciprocal_matrix(sample):
     a = ratios(matrix(*sample))
     largest = np.linalg.eigvals(a).real.max()
@@ -28,7 +29,7 @@ def test_perron_vector_of_the_reciprocal_matrix(sample):
 
 
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_geometric_means_of_the_rows(sample):
     w = matrix(*sample)
     for frequencies, a in (("counts", ratios(w)), ("joint", ratios(w / w.sum()))):
@@ -38,7 +39,7 @@ def test_geometric_means_of_the_rows(sample):
 
 
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_geometric_means_are_log_least_squares_over_all_pairs(sample):
     m = sample[-1]
     expected = least_squares_scores(np.log(ratios(matrix(*sample))), np.ones((m, m), dtype=bool))
@@ -48,7 +49,7 @@ def test_geometric_means_are_log_least_squares_over_all_pairs(sample):
 
 
 @given(sample=samples(max_items=3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_up_to_three_items_the_two_agree(sample):
     for scale in ("ratio", "log"):
         expected = compiled(GeometricMean(scale=scale), *sample)
@@ -56,7 +57,7 @@ def test_up_to_three_items_the_two_agree(sample):
 
 
 @given(st.lists(st.integers(-8, 8), min_size=2, max_size=8))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_consistent_ratios_are_recovered(exponents):
     # Weights x - c and 1 / x - c have the ratio x^2 after smoothing; c is small enough to allow it.
     v = 1.2 ** np.array(exponents)
@@ -68,7 +69,7 @@ def test_consistent_ratios_are_recovered(exponents):
 
 
 @given(sample=samples())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_the_log_scale_is_the_logarithm_of_the_ratio_scale(sample):
     for aggregator in (Eigenvector, GeometricMean):
         logs = np.log(compiled(aggregator(), *sample))

@@ -5,7 +5,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.aggregators import Borda, Kemeny
@@ -31,7 +32,7 @@ def ranks(order):
 
 
 @given(sample=samples(max_items=6))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_average_over_all_optimal_orders(sample):
     m = sample[-1]
     orders, _ = best_orders(matrix(*sample))
@@ -41,7 +42,7 @@ def test_average_over_all_optimal_orders(sample):
 
 
 @given(sample=samples(max_items=7, max_judgments=40))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_first_order_costs_the_least(sample):
     w = matrix(*sample)
     m = len(w)
@@ -78,7 +79,7 @@ def test_judgments_that_cancel():
 
 
 @given(sample=samples(max_items=7, max_judgments=5), extra=st.integers(1, 60))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_items_that_nobody_judged_spread_the_others(sample, extra):
     # Inserting items anywhere: positions of the others stretch, their own is the middle.
     winners, losers, weights, m = sample
@@ -135,7 +136,7 @@ def test_no_move_of_one_item_improves_the_local_search():
 
 
 @given(sample=samples(max_items=7, max_judgments=40, weighted=False))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_local_search_equals_its_numpy_form_and_bounds_the_optimum(sample):
     w = matrix(*sample)
     search = Kemeny(exact=2)

@@ -5,7 +5,8 @@ from itertools import permutations
 import choix
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from order_samples import ballots, build
 from scipy.optimize import minimize
@@ -39,7 +40,7 @@ def informative(sample, unranked):
 
 
 @given(sample=ballots(max_items=5, max_ballots=5), ridge=st.sampled_from([1.0, 0.1, 30.0]), unranked=st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_equals_numerical_minimization(sample, ridge, unranked):
     means = "last" if unranked else "absent"
     orders = build(*sample[:2], unranked=means)
@@ -92,7 +93,7 @@ def test_tends_to_the_truth_from_whole_and_from_top_ballots():
 
 
 @given(sample=ballots(ties=True, max_ballots=10), ridge=st.sampled_from([1.0, 0.1]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_on_pairs_it_is_bradley_terry(sample, ridge):
     pairs, weights = [], []
     for places, weight in zip(sample[0], sample[1], strict=True):

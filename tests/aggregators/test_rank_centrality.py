@@ -6,7 +6,8 @@ import choix
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from scipy.sparse.csgraph import connected_components
 
 from rankbench.aggregators import PageRank, RankCentrality
@@ -51,7 +52,7 @@ def stationary(w, c):
 
 
 @given(sample=samples(max_items=7, max_judgments=16))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_rank_centrality_in_fractions(sample):
     expected = stationary(matrix(*sample), 0.5)
     # However small, every score is accurate relative to itself.
@@ -134,7 +135,7 @@ def page_rank(w, d):
 
 
 @given(sample=samples(max_items=7, max_judgments=16))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_pagerank_in_fractions(sample):
     for damping in (0.85, 0.5):
         expected = [float(share) for share in page_rank(matrix(*sample), damping)]

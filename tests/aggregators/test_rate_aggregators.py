@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.aggregators import AverageAdjacency, Borda, Budgeted, DifferenceGraph, NetWeights, WinRate
@@ -18,14 +19,14 @@ def wins_against_each(labels):
 
 
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_borda_is_a_times_one(sample):
     p = matrix(*sample) / sample[2].sum()
     assert Borda().aggregate(*sample) == pytest.approx((p - p.T) @ np.ones(sample[-1]), rel=1e-9, abs=1e-12)
 
 
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_net_weights_are_row_sums_less_column_sums_of_the_average_graph(sample):
     expected = [
         (g := graph.aggregate(*sample)).sum(axis=1) - g.sum(axis=0) for graph in (AverageAdjacency(), DifferenceGraph())
@@ -38,7 +39,7 @@ def test_net_weights_are_row_sums_less_column_sums_of_the_average_graph(sample):
 
 
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_win_rate_formula(sample):
     w = matrix(*sample)
     scores = WinRate().aggregate(*sample)
@@ -72,7 +73,7 @@ def chances(w):
 
 
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_budgeted_formula_and_its_equivalence_with_borda(sample):
     m = sample[-1]
     p = chances(matrix(*sample))
@@ -84,7 +85,7 @@ def test_budgeted_formula_and_its_equivalence_with_borda(sample):
 
 
 @given(m=st.integers(2, 7), n=st.integers(1, 6), data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_budgeted_is_the_borda_count_if_all_pairs_meet_equally_often(m, n, data):
     i, j = (np.tile(side, n) for side in np.triu_indices(m, 1))
     first = np.array(data.draw(st.lists(st.booleans(), min_size=len(i), max_size=len(i))))

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from selection_samples import draw_sessions, logs, selections
 
@@ -30,7 +31,7 @@ def close(actual, expected):
 
 @pytest.mark.parametrize("aggregator", ALL, ids=str)
 @given(logs())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_kernel_equals_numpy_form(aggregator, log):
     queries, item_offsets = log
     log = selections(*queries)
@@ -45,7 +46,7 @@ def test_kernel_equals_numpy_form(aggregator, log):
 
 @pytest.mark.parametrize("aggregator", ALL, ids=str)
 @given(logs(max_queries=1), st.data())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_relabelling_the_items_relabels_the_scores(aggregator, log, data):
     (query,), item_offsets = log
     m = int(item_offsets[-1])
@@ -58,7 +59,7 @@ def test_relabelling_the_items_relabels_the_scores(aggregator, log, data):
 
 @pytest.mark.parametrize("aggregator", ALL, ids=str)
 @given(logs(), st.data())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_the_order_of_the_sessions_does_not_matter(aggregator, log, data):
     queries, item_offsets = log
     shuffled = [data.draw(st.permutations(query)) for query in queries]
@@ -68,7 +69,7 @@ def test_the_order_of_the_sessions_does_not_matter(aggregator, log, data):
 
 @pytest.mark.parametrize("aggregator", [a for a in ALL if a.smoothing == 0], ids=str)
 @given(logs(max_queries=1))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_every_session_twice_changes_nothing(aggregator, log):
     (query,), item_offsets = log
     m = int(item_offsets[-1])
@@ -106,7 +107,7 @@ def test_smoothing_pulls_towards_the_average(aggregator):
 
 @pytest.mark.parametrize("aggregator", ALL, ids=str)
 @given(logs())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_predictions_are_probabilities(aggregator, log):
     queries, item_offsets = log
     log = selections(*queries)

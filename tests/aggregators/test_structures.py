@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from aggregator_samples import samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.aggregators import rankbench_register
@@ -15,7 +16,7 @@ ALL = [a() for a in rankbench_register() if a.judgments == "comparisons" and not
 
 @pytest.mark.parametrize("aggregator", ALL, ids=str)
 @given(sample=samples(max_items=6), data=st.data())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_equals_the_plain_form(aggregator, sample, data):
     winners, losers, weights, m = sample
     ties = np.array(data.draw(st.lists(st.booleans(), min_size=len(winners), max_size=len(winners))))

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
+from amounts import examples
 from dense_oracles import least_squares_scores
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse.csgraph import connected_components
@@ -23,7 +24,7 @@ def masked(draw):
 
 
 @given(masked())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_pseudo_inverse_of_the_paper(case):
     a, mask = case
     omega = mask | np.eye(len(a), dtype=bool)
@@ -33,7 +34,7 @@ def test_pseudo_inverse_of_the_paper(case):
 
 
 @given(masked())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_minimizes_22(case):
     # Least squares in its own words: one row an observed pair; lstsq has the least norm.
     a, mask = case
@@ -51,7 +52,7 @@ def test_minimizes_22(case):
 
 
 @given(masked(), st.data())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_lipschitz_bound_on_the_full_mask(case, data):
     a, _ = case
     m = len(a)
@@ -63,7 +64,7 @@ def test_lipschitz_bound_on_the_full_mask(case, data):
 
 
 @given(sample=samples())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_aggregates_smoothed_log_odds(sample):
     w = matrix(*sample)
     mask = (w + w.T) > 0

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from aggregator_samples import samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from order_samples import ballots, build
 
@@ -36,7 +37,7 @@ def with_zeros(draw, rows):
 
 @pytest.mark.parametrize("aggregator", [*OF_PAIRS, FromPlugin()], ids=str)
 @given(sample=samples(max_items=6, max_judgments=12), data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_judgments_of_weight_zero_have_no_effect(aggregator, sample, data):
     winners, losers, weights, m = sample
     kept, ties = data.draw(with_zeros(len(winners)))
@@ -62,7 +63,7 @@ def test_judgments_of_weight_zero_have_no_effect(aggregator, sample, data):
 
 @pytest.mark.parametrize("aggregator", [cls() for cls in CLASSES], ids=str)
 @given(sample=ballots(max_items=5, max_ballots=5), data=st.data())
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_ballots_of_weight_zero_have_no_effect(aggregator, sample, data):
     found, weights, m = sample
     kept, _ = data.draw(with_zeros(len(found)))

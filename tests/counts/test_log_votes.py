@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.counts.votes import coded_votes, load_votes, votes_of_ballots
@@ -33,7 +34,7 @@ def places(items: list[str], joins: list[bool]) -> list[list[str]]:
 
 
 @given(st.lists(BALLOT, min_size=1, max_size=12))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_ballots_one_by_one(drawn: list[tuple[str, list[str], list[bool], int]]) -> None:
     rows = [
         {"query_id": query, "ranking": places(items, joins), "weight": float(weight)}
@@ -76,7 +77,7 @@ VOTE = st.fixed_dictionaries(
     st.booleans(),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_votes_one_by_one(drawn: list[dict], columns: set[str], whole: bool, coded: bool) -> None:
     """Names in alphabetical order, votes in the order of time, groups by query and pair: as sorting rows says."""
     rows = [dict(vote, judge=vote["judge"] or "v", time=vote["time"] or 0) if whole else vote for vote in drawn]

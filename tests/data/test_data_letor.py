@@ -4,8 +4,9 @@ import io
 import numpy as np
 import polars as pl
 import pytest
+from amounts import examples
 from data_paths import needs, real
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
@@ -55,7 +56,7 @@ def same_float(token):
     return found.tobytes() == expected.tobytes()
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(
     st.floats(allow_nan=False, allow_infinity=False),
     st.sampled_from(["{!r}", "{:.6f}", "{:.17g}", "{:.3e}", "{:.25e}"]),
@@ -64,13 +65,13 @@ def test_floats_are_rounded_as_python_rounds_them(value, form):
     assert same_float(form.format(value))
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(st.from_regex(r"\A[-+]?([0-9]{1,25}(\.[0-9]{0,25})?|\.[0-9]{1,25})([eE][-+]?[0-9]{1,3})?\Z"))
 def test_every_decimal_form_is_read_as_python_reads_it(token):
     assert same_float(token)
 
 
-@settings(deadline=None, max_examples=300)
+@examples(300)
 @given(st.integers(0, 2**32 - 1), st.integers(-2, 2))
 def test_halfway_points_between_singles(bits, nudge):
     low = np.uint32(bits).view(np.float32)
@@ -142,7 +143,7 @@ def test_wide_rows_are_read_a_few_at_a_time(tmp_path, monkeypatch):
     assert [f.height for f in LetorReader().batches(tmp_path / "log.txt")] == [2, 2]
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.data())
 def test_agrees_with_scikit_learn(tmp_path_factory, data):
     sizes = data.draw(st.lists(st.integers(2, 4), min_size=1, max_size=5))

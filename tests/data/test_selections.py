@@ -1,8 +1,9 @@
 import numpy as np
 import polars as pl
 import pytest
+from amounts import examples
 from data_paths import needs, real
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.data.tables.selections.load import load_selections, take_selections
@@ -39,7 +40,7 @@ def unloaded(log):
 
 
 @given(tables(), st.sampled_from(["all", "first", "each"]))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_container_holds_what_the_table_says(table, several):
     log = load_selections(table, several=several)
     frame = reduce_clicks(table.collect(), several)
@@ -56,7 +57,7 @@ def test_the_container_holds_what_the_table_says(table, several):
 
 
 @given(tables(), st.data())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_taking_some_of_the_selections(table, data):
     log = load_selections(table)
     n = len(log.selections)

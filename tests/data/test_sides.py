@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.counts.log_source import open_source
@@ -151,7 +152,7 @@ ITEMS = st.sampled_from(["a", "b", "1", "left", "tie", "x"])
 WORDS = st.sampled_from(["a", "b", "left", "right", "tie", "x", "1", "2"])
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.lists(st.tuples(ITEMS, ITEMS, WORDS).filter(lambda row: row[0] != row[1]), min_size=1, max_size=5))
 def test_parquet_without_checks_reads_what_csv_does(tmp_path_factory: pytest.TempPathFactory, rows: Rows) -> None:
     folder = tmp_path_factory.mktemp("sides")

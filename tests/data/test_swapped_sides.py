@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from amounts import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rankbench.data.readers.csv import CsvReader
@@ -76,7 +77,7 @@ def votes(folder: Path, left: str, right: str, word: str, *, turned: bool = Fals
     return path
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(
     st.lists(st.sampled_from(sorted(NAMES)), min_size=2, max_size=2, unique_by=str.lower),
     st.sampled_from(sorted(WORDS)),

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -146,7 +147,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("kind", WRITTEN)
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(data=st.data())
 def test_the_order_is_that_of_what_was_written_in_every_format(
     tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject

@@ -3,7 +3,8 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.kernels.formulas import elementwise, looped
@@ -45,7 +46,7 @@ class Another(Smoothed):
 
 
 @given(st.lists(st.floats(-50, 50), max_size=30))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_a_formula_alone_gives_both_forms(margins):
     t, it = np.array(margins, dtype=np.float64), Smoothed()
     np.testing.assert_allclose(it.phi(t), huber(t), rtol=1e-14)
@@ -82,7 +83,7 @@ def test_a_formula_is_compiled_once():
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=8), st.data())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_value_and_gradient_of_a_sum_over_pairs_are_made_of_phi_and_dphi(alpha, data):
     m = len(alpha)
     weights = data.draw(st.lists(st.sampled_from([0.0, 0.5, 3.0]), min_size=m, max_size=m))

@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.data.simulators.btl import limit_scores, preference_matrix
@@ -41,7 +42,7 @@ def law(seed, shape):
 
 @pytest.mark.parametrize("loss", SCORED, ids=str)
 @given(st.integers(1, 5), st.integers(1, 4), st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_of_scores_it_is_the_best_of_all_orders(loss, m, count, seed, graded):
     rng, probabilities = law(seed, count)
     structures = rng.integers(0, 5, (count, m)).astype(float) if graded else rng.normal(size=(count, m))
@@ -53,7 +54,7 @@ def test_of_scores_it_is_the_best_of_all_orders(loss, m, count, seed, graded):
 
 @pytest.mark.parametrize("loss", DISAGREEMENT, ids=str)
 @given(st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32 - 1), st.sampled_from([0.4, 1.0]))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_of_graphs_it_is_the_best_of_all_orders(loss, m, count, seed, density):
     rng, probabilities = law(seed, count)
     structures = np.where(rng.random((count, m, m)) < density, rng.integers(0, 4, (count, m, m)), 0).astype(float)
@@ -122,7 +123,7 @@ def test_large_cycles_are_bounded_and_small_ones_exact():
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_the_lower_bound_of_large_cycles_is_one(seed):
     """Where the exact value is at hand, the bound by cycles of three is below it."""
     from rankbench.kernels import best_order as kemeny_risk

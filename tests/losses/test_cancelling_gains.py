@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.losses import NDCG, Precision
@@ -37,7 +38,7 @@ def exact(loss: Precision | NDCG, order: list[int], scores: list[int]) -> Fracti
     st.sampled_from([0.1, 1 / 3, 1e-7, 1e300]),
     st.randoms(),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_equals_rational_numbers(loss, scores, centred, unit, random) -> None:
     """Scores are whole numbers times a unit, so that the sum of centred ones is 0 but for rounding."""
     if centred:

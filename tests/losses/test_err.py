@@ -4,7 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.errors import SpecError
@@ -59,7 +60,7 @@ def test_equals_the_mean_over_tie_permutations(loss):
 
 @pytest.mark.parametrize("loss", VARIANTS, ids=str)
 @given(pairs)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_compiled_equals_numpy(loss, rows):
     alpha, s = np.array(rows).T.copy()
     value = loss.value(alpha, s)
@@ -68,7 +69,7 @@ def test_compiled_equals_numpy(loss, rows):
 
 
 @given(pairs, st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_depends_on_order_alone_and_not_on_numbering(rows, seed):
     alpha, s = np.array(rows).T.copy()
     loss, order = ERR(), np.random.default_rng(seed).permutation(len(alpha))
@@ -97,7 +98,7 @@ def test_all_tied_is_the_mean_of_random_orders():
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=2, max_size=3), min_size=2, max_size=4), st.sampled_from(list(F)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_lemma_1_of_independent_scores_the_best_order_is_by_the_mean(values, discount):
     """Items' G are independent and uniform on their values; every joint outcome is judged."""
 

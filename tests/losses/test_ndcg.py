@@ -4,7 +4,8 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
@@ -67,7 +68,7 @@ def test_equals_scikit_learn(cutoff):
 
 @pytest.mark.parametrize("loss", [*VARIANTS, Precision(k=4)], ids=str)
 @given(pairs)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_compiled_equals_numpy(loss, rows):
     alpha, s = np.array(rows).T.copy()
     value = loss.value(alpha, s)
@@ -85,7 +86,7 @@ def test_compiled_at_every_size(m):
 
 
 @given(pairs)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_depends_on_order_alone_and_not_on_numbering(rows):
     alpha, s = np.array(rows).T.copy()
     loss = NDCG(gain="exp")

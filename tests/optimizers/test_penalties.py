@@ -2,7 +2,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.linear_model import ElasticNet, Lasso, LogisticRegression, Ridge
@@ -38,7 +39,7 @@ def feasible(penalty, theta, slack=1e-12):
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 @given(vectors, st.floats(0.01, 10), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_feasible_point_beats_the_proximal_map(penalty, point, size, seed):
     def objective(theta):
         return penalty.value(theta) + np.sum((theta - point) ** 2) / (2 * size)
@@ -55,7 +56,7 @@ def test_no_feasible_point_beats_the_proximal_map(penalty, point, size, seed):
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 @given(vectors, vectors, st.floats(0.01, 10))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_proximal_map_is_firmly_nonexpansive(penalty, one, other, size):
     m = min(len(one), len(other))
     a, b = one[:m], other[:m]
@@ -65,7 +66,7 @@ def test_the_proximal_map_is_firmly_nonexpansive(penalty, one, other, size):
 
 @pytest.mark.parametrize("penalty", [Penalty(radius=0.7), Penalty(box=0.4)], ids=str)
 @given(vectors)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_projections_are_idempotent_and_keep_what_is_inside(penalty, point):
     once = penalty.prox(point, 1.0)
     np.testing.assert_allclose(penalty.prox(once, 3.0), once, rtol=1e-15)
@@ -80,7 +81,7 @@ def test_the_ball_holds_however_large_the_point():
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=str)
 @given(st.integers(1, 10**6), st.integers(0, 2**32 - 1), st.sampled_from([1.0, 1e-3, 1e3]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_compiled_step_equals_numpy(penalty, t, seed, scale):
     optimizer = Composite(schedule="inverse-sqrt", c=0.3, t0=2.0)
     theta, gradient = scale * np.random.default_rng(seed).normal(size=(2, 3, 5))

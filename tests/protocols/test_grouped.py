@@ -7,7 +7,8 @@ from typing import get_args
 import numpy as np
 import pytest
 import votewise
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
@@ -56,7 +57,7 @@ LOGS = st.builds(random_log, st.integers(0, 10_000), st.integers(80, 300), weigh
 
 
 @given(LOGS, st.sampled_from(get_args(HeldOut)), st.integers(0, 4), st.integers(0, 99))
-@settings(deadline=None, max_examples=120)
+@examples(120)
 def test_folds_hold_the_same_votes(log: Votes, kind: HeldOut, repetition: int, seed: int) -> None:
     trial, (train, test, inner) = trials(log, kind, seed, repetition)
     groups = grouping_of(log, kind)
@@ -71,7 +72,7 @@ def test_folds_hold_the_same_votes(log: Votes, kind: HeldOut, repetition: int, s
 
 
 @given(LOGS, st.sampled_from(get_args(HeldOut)), st.integers(0, 4), st.floats(0.0, 4.0), st.floats(0.01, 3.0))
-@settings(deadline=None, max_examples=120)
+@examples(120)
 def test_losses_are_those_of_single_votes(log: Votes, kind: HeldOut, repetition: int, b: float, nu: float) -> None:
     from rankbench.protocols import links
 
@@ -98,7 +99,7 @@ def test_losses_are_those_of_single_votes(log: Votes, kind: HeldOut, repetition:
 
 
 @given(LOGS, st.sampled_from(get_args(HeldOut)), st.integers(0, 4))
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @pytest.mark.parametrize("aggregator", [BradleyTerry(), WinRate(), Elo(factor=8)], ids=str)
 def test_a_contender_is_judged_as_vote_by_vote(aggregator, log: Votes, kind: HeldOut, repetition: int) -> None:
     """Up to the tolerance of the simplex search that the plain form fits its links by."""
@@ -110,7 +111,7 @@ def test_a_contender_is_judged_as_vote_by_vote(aggregator, log: Votes, kind: Hel
 
 
 @given(LOGS, st.sampled_from(get_args(HeldOut)), st.integers(0, 4))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_scores_come_from_the_votes_of_the_parts(log: Votes, kind: HeldOut, repetition: int) -> None:
     trial, (train, _, inner) = trials(log, kind, 7, repetition)
     for (learned, _), (inside, _) in zip(trial.cut.inner, inner, strict=True):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import votewise
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
@@ -60,7 +61,7 @@ def test_the_scale_is_found_again(link) -> None:
 
 
 @given(st.lists(st.floats(-5, 5), min_size=3, max_size=30), st.floats(0.1, 10))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_fitted_scale_is_the_best_and_follows_the_unit_of_the_scores(margins, unit) -> None:
     margins = np.round(margins, 3)
     b, loss = fit_link(outcomes(margins), "logistic")
@@ -121,7 +122,7 @@ PAIRS = st.builds(random_pairs, st.integers(0, 10_000), st.integers(1, 60), st.s
 
 
 @given(PAIRS, st.sampled_from(LINKS))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_fitted_scale_is_the_minimum(pairs: PairOutcomes, link: str) -> None:
     """SciPy's bounded search of the same padded loss finds nothing better, nor does the simplex search of before."""
     b, loss = fit_link(pairs, link)
@@ -150,7 +151,7 @@ def test_the_fitted_scale_is_the_minimum(pairs: PairOutcomes, link: str) -> None
 
 
 @given(PAIRS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_tie_link_is_the_minimum(pairs: PairOutcomes) -> None:
     b, nu = fit_tie_link(pairs)
     assert b >= 0
@@ -174,7 +175,7 @@ def test_the_tie_link_is_the_minimum(pairs: PairOutcomes) -> None:
 
 
 @given(st.lists(st.tuples(st.floats(-1e3, 1e3), st.integers(0, 3)), min_size=1, max_size=40))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_middle_is_the_median_of_the_votes(drawn: list[tuple[float, int]]) -> None:
     from rankbench.protocols.kernels.links import middle
 

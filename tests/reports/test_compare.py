@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
+from amounts import trials
 from click.testing import CliRunner
 from made_results import MadeResults
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from rankbench.reports.compare.quality_changes import quality_changes
 from rankbench.reports.compare.two_results import ALPHA, compare_results
 from rankbench.reports.report import report
 
-TIMES = [150, pytest.param(2000, marks=pytest.mark.long)]
+TIMES = [trials(150), pytest.param(2000, marks=pytest.mark.long)]
 """Simulated comparisons."""
 
 
@@ -69,7 +70,7 @@ def test_variance_of_crossed_draws_and_units_is_unbiased() -> None:
     rng = np.random.default_rng(3)
     for sds in ((0.1, 0, 0.01), (0, 0.1, 0.01), (0, 0, 0.1), (0.05, 0.05, 0.2)):
         changes, squares = [], []
-        for _ in range(200):
+        for _ in range(trials(200)):
             d = crossed(rng, 6, 9, sds)
             found = only(MadeResults({"a": np.zeros_like(d)}), MadeResults({"a": d}))
             changes.append(found.change)

@@ -14,6 +14,7 @@ import pytest
 
 PLUGIN = """
 import os
+import time
 import rankbench
 
 class Deadly(rankbench.Method):
@@ -29,7 +30,7 @@ class Endless(rankbench.Method):
     source = "test"
     def fit(self, block):
         while True:
-            pass
+            time.sleep(1)
 
 class EndlessMachineCode(rankbench.Method):
     \"\"\"Never comes back, and holds the interpreter all the while.\"\"\"

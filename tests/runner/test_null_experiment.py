@@ -6,12 +6,13 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
+from amounts import trials
 
 import rankbench
 
 
 def test_nobody_declares_equal_contenders_different(tmp_path: Path) -> None:
-    """Two contenders of one law, under different names, through the whole program: 200 seeds."""
+    """Two contenders of one law, under different names, through the whole program."""
     text = textwrap.dedent(
         """
         name = "null"
@@ -31,7 +32,7 @@ def test_nobody_declares_equal_contenders_different(tmp_path: Path) -> None:
         claims = [{{ id = "N", text = "They differ.", kind = "less", contrasts = [{{ a = "one", b = "two" }}] }}]
         """
     )
-    seeds, declared, ranked = 200, 0, 0
+    seeds, declared, ranked = trials(200), 0, 0
     for seed in range(seeds):
         (tmp_path / "null.toml").write_text(text.format(seed=seed))
         results = rankbench.run(str(tmp_path / "null.toml"), out=tmp_path / f"{seed}")

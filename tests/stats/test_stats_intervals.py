@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from amounts import trials
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -22,9 +23,9 @@ from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous
 from rankbench.stats.spread import pitman_morgan, sd_ratios
 
 DIFFERENCE = np.array([[1.0], [-1.0]])
-SEEDS = 200
+SEEDS = trials(200)
 ALLOWED = stats.binom.ppf(0.999, SEEDS, 0.05)
-"""A test of level 5% rejects at most so often in 200 tries, but for once in a thousand."""
+"""A test of level 5% rejects at most so often, but for once in a thousand."""
 
 
 def test_mean_interval_is_scipys() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import Contender
 
@@ -57,7 +58,7 @@ def test_rows_hold_what_the_journal_holds(tmp_path: Path) -> None:
         assert compared > 50
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(values=st.lists(st.floats(width=64), min_size=3, max_size=3))
 def test_every_float_comes_back(values: list[float], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("rows")

@@ -2,7 +2,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import minimize
@@ -53,7 +54,7 @@ def test_phi_is_its_formula(surrogate):
 
 @by_name
 @given(margins, margins)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_derivative_integrates_to_phi(surrogate, a, b):
     value, _ = quad(
         lambda t: surrogate.dphi(np.array([t]))[0], a, b, points=[1.0] if min(a, b) < 1 < max(a, b) else None
@@ -64,7 +65,7 @@ def test_the_derivative_integrates_to_phi(surrogate, a, b):
 
 @by_name
 @given(margins, margins)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_smooth_means_that_the_second_derivative_integrates_to_the_first(surrogate, a, b):
     if "smooth" not in surrogate.properties:
         assert surrogate.phi_kernels()[2] is None
@@ -79,7 +80,7 @@ def test_smooth_means_that_the_second_derivative_integrates_to_the_first(surroga
 
 @by_name
 @given(margins, margins)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_convex_means_above_every_tangent(surrogate, a, b):
     assert "convex" in surrogate.properties
     phi, dphi = surrogate.phi(np.array([a, b])), surrogate.dphi(np.array([a]))[0]
@@ -89,7 +90,7 @@ def test_convex_means_above_every_tangent(surrogate, a, b):
 
 @by_name
 @given(st.lists(margins, max_size=30))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_compiled_equals_numpy(surrogate, t):
     t = np.array(t, dtype=np.float64)
     forms = (surrogate.phi, surrogate.dphi, surrogate.ddphi)
@@ -108,7 +109,7 @@ def test_far_margins_of_the_exponential_cost_infinitely_much():
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @given(st.lists(st.one_of(st.just(0.0), st.floats(1e-3, 50)), max_size=20))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_edges_are_weighed_by_h_compiled_and_not(shape, weights):
     surrogate, weights = PairwiseLogistic(**shape), np.array(weights, dtype=np.float64)
     h = [surrogate.scale * w**surrogate.power if w > 0 else 0.0 for w in weights]

@@ -3,7 +3,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.errors import SpecError
@@ -51,7 +52,7 @@ def test_target_is_the_gain_over_the_best_ordering(surrogate):
 
 @pytest.mark.parametrize("surrogate", VARIANTS, ids=str)
 @given(scores)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_compiled_target_equals_numpy(surrogate, s):
     s = np.array(s)
     expected = surrogate.target(s)
@@ -103,7 +104,7 @@ def test_huge_scores_do_not_overflow():
 
 
 @given(st.integers(1, 40), st.integers(0, 2**32 - 1))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_value_and_gradient_are_least_squares(m, seed):
     alpha, target = np.random.default_rng(seed).normal(size=(2, m))
     value, gradient = Regression().value_and_gradient(alpha, target)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.kinds.surrogate import ScoreSurrogate
@@ -45,7 +46,7 @@ def both(rows):
 
 @every
 @given(pairs)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_compiled_equals_numpy(surrogate, rows):
     alpha, scores = both(rows)
     target = surrogate.target(scores)
@@ -82,7 +83,7 @@ def test_the_gradient_is_the_difference_quotient(surrogate):
 
 @every
 @given(pairs, st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_convex_means_above_every_tangent(surrogate, rows, seed):
     assert "convex" in surrogate.properties
     alpha, scores = both(rows)
@@ -97,7 +98,7 @@ def test_convex_means_above_every_tangent(surrogate, rows, seed):
 
 @every
 @given(pairs, st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_equivariant_means_that_numbering_does_not_matter(surrogate, rows, seed):
     assert "equivariant" in surrogate.properties
     alpha, scores = both(rows)

@@ -6,7 +6,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -26,7 +27,7 @@ from rankbench.theory.graphs import (
 )
 from rankbench.theory.settings import Setting
 
-LAW = settings(deadline=None, max_examples=60)
+LAW = examples(60)
 
 # Eighths are exact in binary: no law fails for rounding.
 eighths = st.integers(0, 24).map(lambda n: n / 8)
@@ -128,7 +129,7 @@ def test_lemma_16(mean):
     assert is_that_set == is_acyclic(mean_difference_graph(mean))
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(means(sizes=(3,)))
 def test_theorem_13(mean):
     """The linear loss is consistent on a DAG exactly if net weights order its pairs."""

@@ -6,7 +6,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.linear_model import ElasticNet
@@ -126,7 +127,7 @@ def test_order_of_contenders_changes_nothing(wide: Block) -> None:
     others=st.sets(st.sampled_from([1, 2, 3, 4, 7, 11, 30]), max_size=4),
     weights=st.lists(st.sampled_from([0.1, 0.3, 0.7, 1 / 3, 5.9]), min_size=1, max_size=5),
 )
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_orders_of_neighbors_change_nothing_where_weights_round(
     compiled: bool, own: int, others: set[int], weights: list[float]
 ) -> None:
