@@ -178,7 +178,6 @@ def test_the_example_of_the_documentation_is_a_certificate():
     assert found.gap == Fraction(2, 3)
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(("items", "seconds"), [(3, 2.0), (4, 5.0)])
 @pytest.mark.parametrize("form", ["weighted", "margin"])
 @pytest.mark.parametrize("phi", ["logistic", "exponential", "squared-hinge"])

@@ -25,7 +25,7 @@ from sessions import ended, nothing_is_left, session_of, start, stopped, wait_un
 
 from rankbench.store.file import FILE
 
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 BLOCKS = 12
 

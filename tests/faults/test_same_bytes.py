@@ -13,8 +13,6 @@ import pytest
 from disturbed import METHOD, SUITE, contents, distribution, reported
 from sessions import MAIN, ended, start
 
-pytestmark = pytest.mark.alone
-
 SHUFFLED = """
 import random, sys
 import rankbench.api as api

@@ -96,7 +96,6 @@ def test_what_is_caught_by_a_check(name, entry, as_before):
     assert all(r.ok for r in check_component(plugin.registry.component_class(kind, brought), failed))
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=pytest.mark.long if n in SLOW else ()) for n in caught("process")]
 )

@@ -12,8 +12,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-pytestmark = pytest.mark.alone
-
 PLUGIN = """
 import glob
 import mmap

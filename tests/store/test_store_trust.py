@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,23 @@ from rankbench.kinds.cell import BlockResult, CellResult, Curve
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
 from rankbench.store.store import LOCK, Store
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    """Return the folder of a journal with one block, whose cell has a curve."""
+    curve = Curve(np.array([1, 10]), np.array([0.1, 0.2]))
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [done("c", curves={"gap": curve})], 1.0))
+    return tmp_path
+
+
+def change(folder: Path, *statements: str) -> None:
+    """Change a journal as nobody should: each statement must have changed something."""
+    with closing(sqlite3.connect(folder / FILE)) as connection, connection:
+        for statement in statements:
+            assert connection.execute(statement).rowcount, statement
 
 
 def test_locked_for_others_in_this_process_and_in_another(tmp_path: Path) -> None:
@@ -62,24 +80,20 @@ def test_not_a_database(tmp_path: Path) -> None:
 
 
 def test_somebody_elses_database(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / FILE) as connection:
-        connection.execute("CREATE TABLE theirs (x)")
-    connection.close()
+    change(tmp_path, "CREATE TABLE theirs (x)")
     with pytest.raises(StoreError, match="not a journal of rankbench"):
         Store.open(tmp_path)
 
 
 def test_another_version(tmp_path: Path) -> None:
     Store.open(tmp_path).close()
-    with sqlite3.connect(tmp_path / FILE) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    change(tmp_path, "PRAGMA user_version = 99")
     with pytest.raises(StoreError, match="version 99"):
         Store.open(tmp_path)
 
 
 @pytest.mark.parametrize(
-    "change",
+    "statement",
     [
         "UPDATE losses SET data = zeroblob(length(data)) WHERE split = 'heldout'",
         "UPDATE cells SET status = 'diverged'",
@@ -95,27 +109,19 @@ def test_another_version(tmp_path: Path) -> None:
         "UPDATE head SET blocks = 2",
     ],
 )
-def test_whatever_changed_is_detected(tmp_path: Path, change: str) -> None:
-    curve = Curve(np.array([1, 10]), np.array([0.1, 0.2]))
-    with Store.open(tmp_path) as store:
-        begin(store, member("c"))
-        store.commit(BlockResult(KEY, [done("c", curves={"gap": curve})], 1.0))
-    with sqlite3.connect(tmp_path / FILE) as connection:
-        assert connection.execute(change).rowcount
-    connection.close()
-    table = change.split()[2 if change.startswith("DELETE") else 1]
-    named = "blocks" if change == "DELETE FROM losses WHERE split = 'design'" else table
+def test_whatever_changed_is_detected(kept: Path, statement: str) -> None:
+    change(kept, statement)
+    table = statement.split()[2 if statement.startswith("DELETE") else 1]
+    named = "blocks" if statement == "DELETE FROM losses WHERE split = 'design'" else table
     for opened in (Store.open, Journal):
         with pytest.raises(StoreError, match=rf"{FILE}: table {named}: .*digest differs.*run again"):
-            opened(tmp_path)
+            opened(kept)
 
 
 @pytest.mark.parametrize("lost", ["suite", "head"])
 def test_a_lost_row_is_detected(tmp_path: Path, lost: str) -> None:
     synthetic.write(tmp_path, [synthetic.small()])
-    with sqlite3.connect(tmp_path / FILE) as connection:
-        connection.execute(f"DELETE FROM {lost}")
-    connection.close()
+    change(tmp_path, f"DELETE FROM {lost}")
     for opened in (Store.open, Journal):
         with pytest.raises(StoreError, match=f"table {lost}: it has 0 rows, not one"):
             opened(tmp_path)
@@ -124,23 +130,20 @@ def test_a_lost_row_is_detected(tmp_path: Path, lost: str) -> None:
 def test_the_last_blocks_are_missed(tmp_path: Path) -> None:
     """All rows of a block and the block itself are gone: what is left agrees with itself."""
     synthetic.write(tmp_path, [synthetic.small()])
-    with sqlite3.connect(tmp_path / FILE) as connection:
-        for table in ("cells", "losses", "curves", "blocks"):
-            connection.execute(f"DELETE FROM {table} WHERE block = (SELECT max(block) FROM blocks)")
-    connection.close()
+    change(
+        tmp_path,
+        *(
+            f"DELETE FROM {table} WHERE block = (SELECT max(block) FROM blocks)"
+            for table in ("cells", "losses", "curves", "blocks")
+        ),
+    )
     with pytest.raises(StoreError, match="table head: it says that there are 12 blocks, and there are 11"):
         Journal(tmp_path)
 
 
-def test_what_is_read_is_looked_at_again(tmp_path: Path) -> None:
-    with Store.open(tmp_path) as store:
-        begin(store, member("c"))
-        store.commit(BlockResult(KEY, [done("c", curves={"gap": Curve(np.array([1, 10]), np.zeros(2))})], 1.0))
-    with Journal(tmp_path) as journal:
-        with sqlite3.connect(tmp_path / FILE) as connection:
-            connection.execute("UPDATE losses SET data = zeroblob(length(data)), metric = 'err'")
-            connection.execute("DELETE FROM curves")
-        connection.close()
+def test_what_is_read_is_looked_at_again(kept: Path) -> None:
+    with Journal(kept) as journal:
+        change(kept, "UPDATE losses SET data = zeroblob(length(data)), metric = 'err'", "DELETE FROM curves")
         with pytest.raises(StoreError, match="table losses: row 1 is not what was stored: its digest differs"):
             journal.losses("c", "ndcg", "design")
         with pytest.raises(StoreError, match="table curves: row 1 is not what was stored"):
@@ -149,9 +152,8 @@ def test_what_is_read_is_looked_at_again(tmp_path: Path) -> None:
 
 def test_a_journal_has_no_index_that_could_lead_astray(tmp_path: Path) -> None:
     Store.open(tmp_path).close()
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         kinds = connection.execute("SELECT DISTINCT type FROM sqlite_master").fetchall()
-    connection.close()
     assert kinds == [("table",)]
 
 
@@ -172,17 +174,11 @@ def test_a_cell_twice_in_a_block_is_refused(tmp_path: Path) -> None:
         "DELETE FROM blocks",
     ],
 )
-def test_rows_without_their_block_are_detected(tmp_path: Path, added: str) -> None:
-    curve = Curve(np.array([1, 10]), np.array([0.1, 0.2]))
-    with Store.open(tmp_path) as store:
-        begin(store, member("c"))
-        store.commit(BlockResult(KEY, [done("c", curves={"gap": curve})], 1.0))
-    with sqlite3.connect(tmp_path / FILE) as connection:
-        assert connection.execute(added).rowcount
-    connection.close()
+def test_rows_without_their_block_are_detected(kept: Path, added: str) -> None:
+    change(kept, added)
     for opened in (Store.open, Journal):
         with pytest.raises(StoreError, match="and the block is not; the journal is damaged"):
-            opened(tmp_path)
+            opened(kept)
 
 
 def test_a_torn_file_is_detected(tmp_path: Path) -> None:
