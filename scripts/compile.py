@@ -20,8 +20,9 @@ def compile_into(folder: Path) -> None:
 
     os.environ.pop("NUMBA_CACHE_DIR", None)  # a folder of the user's choice may hold other code's
     settle_runtime()
-    with processes(available_cores()) as pool:
-        compile_all(pool)
+    cores = available_cores()
+    with processes(cores) as pool:
+        compile_all(pool, cores)
     for path in sorted(Path(os.environ["NUMBA_CACHE_DIR"]).glob("rankbench*/*.nb[ci]")):
         if is_sealed(path.name, path.read_bytes()):
             place = folder / machine_code_name() / path.parent.name

@@ -2,7 +2,8 @@
 
 Processes that start together and need the same kernel compile it each for itself. Here a module is imported after those
 that it imports and that are compiled too, by whichever process is idle. What is compiled when it is first called, the
-loops of empirical risk minimization, is called by small runs.
+loops of empirical risk minimization, is called by small runs: one process takes half a minute for them, so that what
+they need comes first, and all else is compiled beside them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import multiprocessing
 import sys
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from graphlib import TopologicalSorter
 from importlib import import_module
@@ -38,6 +40,15 @@ contenders = [{{ use = "{contender}" }}]
 CONTENDERS = ("erm:k=5,optimizer=composite,draws=10,curve=3", "erm:aggregator=bradley-terry,k=[1,5,inf],draws=10")
 """Of one the stochastic steps are taken, of the other targets of single and of sampled judgments are averaged."""
 
+FIRST = (
+    "rankbench.kernels.",
+    "rankbench.methods.erm.",
+    "rankbench.data.simulators.kernels.btl",
+    "rankbench.losses.kernels.ndcg",
+    "rankbench.aggregators.kernels.bradley_terry",
+)
+"""Modules that the small runs need, which would compile what is missing themselves."""
+
 
 def named(path: Path) -> str:
     """Return the name of a module of ours."""
@@ -56,10 +67,9 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def compile_module(name: str) -> str:
+def compile_module(name: str) -> None:
     """Import a module, which compiles what it declares, or finds it in the cache folder."""
     import_module(name)
-    return name
 
 
 def run_small(contender: str) -> None:
@@ -72,17 +82,54 @@ def run_small(contender: str) -> None:
         raise RuntimeError(f"{contender}: {failures}")
 
 
-def compile_all(pool: Executor) -> None:
-    """Import all modules that machine code is made from, each after what it imports itself."""
+def compile_all(pool: Executor, cores: int, small_runs: bool = False) -> None:
+    """Import all modules that machine code is made from, each after what it imports itself.
+
+    Parameters
+    ----------
+    pool : Executor
+    cores : int
+        Processes that it has.
+    small_runs : bool
+        Whether loops that have no signature are called too.
+    """
     modules = {named(path): path for path in compiled_sources(PACKAGE)}
-    order = TopologicalSorter({name: imported(path) & modules.keys() - {name} for name, path in modules.items()})
+    needs = {name: imported(path) & modules.keys() - {name} for name, path in modules.items()}
+    first = closure([name for name in modules if name.startswith(FIRST)], needs)
+    order = TopologicalSorter(needs)
     order.prepare()
-    running: set[Future[str]] = set()
-    while order.is_active():
-        running |= {pool.submit(compile_module, name) for name in order.get_ready()}
-        ended, running = wait(running, return_when=FIRST_COMPLETED)
-        for each in ended:
-            order.done(each.result())
+    ready: list[str] = []
+    runs = list(CONTENDERS) if small_runs else []
+    running: dict[Future[None], str] = {}
+
+    def submit(work: Callable[[str], None], what: str) -> None:
+        running[pool.submit(work, what)] = what
+
+    while order.is_active() or runs or running:
+        if order.is_active():
+            ready = sorted([*ready, *order.get_ready()], key=lambda name: name not in first)
+        while len(running) < cores and (ready or (runs and not first)):
+            if runs and not first:
+                submit(run_small, runs.pop(0))
+            else:
+                submit(compile_module, ready.pop(0))
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            future.result()
+            name = running.pop(future)
+            if name in modules:
+                order.done(name)
+                first.discard(name)
+
+
+def closure(names: list[str], needs: dict[str, set[str]]) -> set[str]:
+    """Return modules with all that they import, directly or not."""
+    found: set[str] = set()
+    while names:
+        name = names.pop()
+        if name not in found:
+            found.add(name)
+            names += needs[name]
+    return found
 
 
 def processes(cores: int) -> Executor:
@@ -91,10 +138,9 @@ def processes(cores: int) -> Executor:
 
 
 def main(cores: int) -> None:
-    """Compile what has a signature; then call the loops that have none."""
+    """Compile what has a signature, and call the loops that have none."""
     with processes(cores) as pool:
-        compile_all(pool)
-        list(pool.map(run_small, CONTENDERS))
+        compile_all(pool, cores, small_runs=True)
 
 
 if __name__ == "__main__":
