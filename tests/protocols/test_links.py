@@ -224,7 +224,7 @@ def test_one_margin_that_is_far_larger_hides_no_other(far: float) -> None:
 
 
 @given(PAIRS, st.sampled_from([1e-6, 0.25, 7.0, 1e9]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_unit_of_weights_means_nothing(pairs: PairOutcomes, unit: float) -> None:
     other = PairOutcomes(
         pairs.margins, unit * pairs.won, unit * pairs.lost, unit * pairs.tied, pairs.decided, pairs.votes
