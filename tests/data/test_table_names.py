@@ -23,7 +23,12 @@ def texts(node: ast.AST) -> set[str]:
 
 
 def of_judgments(node: ast.AST) -> bool:
-    """Return whether this is what an aggregator aggregates: kinds of judgments have the tables' names."""
+    """Return whether this is what an aggregator aggregates: kinds of judgments have the tables' names.
+
+    What a table's row is (`TableKind.row`) is a kind of judgment, too.
+    """
+    if isinstance(node, ast.Attribute) and node.attr == "row":
+        return True
     return "judgments" in ast.unparse(node) or "JudgmentKind" in ast.unparse(node)
 
 
@@ -69,6 +74,7 @@ def test_no_table_is_asked_for_by_its_name() -> None:
         ('match table:\n    case "orders": pass', True),
         ('Table = Literal["items", "orders"]', True),
         ('if contender.judgments != "comparisons": pass', False),
+        ('if source.table.row == "orders": pass', False),
         ('table: ClassVar[str] = "selections"', False),
         ('arrays = pack("items", offsets=offsets)', False),
         ('words = {"items": 3}', False),
