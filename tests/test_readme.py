@@ -156,7 +156,9 @@ def test_ci_runs_the_test_command_of_the_readme_and_lint() -> None:
     if not script.exists():
         pytest.skip("a source archive has no .ci")
     assert os.access(script, os.X_OK)
-    assert "for target in test lint verify;" in script.read_text(encoding="utf-8")
+    text = script.read_text(encoding="utf-8")
+    assert "\nmake test" in text
+    assert "for target in lint verify;" in text
 
 
 @pytest.mark.parametrize("page", ["logs", "data"])
