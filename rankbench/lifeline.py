@@ -1,7 +1,7 @@
 """What this process is doing, for whoever watches over it: words that outlive it.
 
 Foreign code may end a process wherever it is called, `os._exit` and worse included. Whoever watches
-(`rankbench.cli.start`) then finds no verdict, and says during what it ended.
+(`rankbench.cli.watched`) then finds no verdict, and says during what it ended.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,8 @@ class Commands(click.Group):
         """Run as the program of this process, and end it."""
         from rankbench.cli.start import start
 
-        start(partial(self.main, *args, **kwargs))
+        words = args[0] if args else kwargs.get("args")
+        start(partial(self.main, *args, **kwargs), sys.argv[1:] if words is None else words)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all verbs, the built-in ones first."""

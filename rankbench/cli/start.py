@@ -1,43 +1,43 @@
-"""How the program starts and ends: watched over, and with somewhere to print to.
-
-Foreign code is imported and called in the program's own process here and there (a plugin's module, its hook, a
-protocol's preparation), and may end it: `os._exit(0)` looks like success. So on Linux the program runs in a child, and
-the process that was started waits for its verdict: an end without one is a failure, which says what was going on.
-"""
+"""How the program starts and ends: watched over where it may run foreign code, and with somewhere to print to."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import math
 import os
-import signal
 import sys
 import threading
-import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
-
-if TYPE_CHECKING:
-    from rankbench.lifeline import Lifeline
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NoReturn
 
 __all__ = ["start"]
-
-_PASSED_ON = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
 
 _NEVER_FORKED = ("numpy", "polars", "numba")
 """With these the process has threads, which a child would not have."""
 
 
-def start(main: Callable[[], object]) -> NoReturn:
-    """Run the program, and end the process with its exit code."""
-    from rankbench.system import collect_seldom
-
+def start(main: Callable[[], object], words: Sequence[str]) -> NoReturn:
+    """Run the program on the words after its name, and end the process with its exit code."""
     _standard_files()
-    collect_seldom()
-    if sys.platform == "linux" and threading.active_count() == 1 and not any(map(sys.modules.get, _NEVER_FORKED)):
-        _watched(main)
+    if not _ours_alone(words):
+        from rankbench.system import collect_seldom
+
+        collect_seldom()
+        if sys.platform == "linux" and _may_fork():
+            from rankbench.cli.watched import watched
+
+            watched(partial(_code, main))
     sys.exit(_code(main))
+
+
+def _ours_alone(words: Sequence[str]) -> bool:
+    """Return whether nothing foreign can be imported: ``--help`` and ``--version`` before any verb."""
+    return bool(words) and all(word.startswith("-") for word in words)
+
+
+def _may_fork() -> bool:
+    return threading.active_count() == 1 and not any(map(sys.modules.get, _NEVER_FORKED))
 
 
 def _standard_files() -> None:
@@ -93,70 +93,3 @@ def _flushed(code: int) -> int:
         sys.stderr.write(f"error: standard output: {error.strerror}\n")
         return code or 1
     return code
-
-
-def _watched(main: Callable[[], object]) -> NoReturn:
-    """Run the program in a child, and end as it does."""
-    from rankbench.lifeline import Lifeline, hold
-
-    line, parent = Lifeline(), os.getpid()
-    passed = {getattr(signal, name) for name in _PASSED_ON}
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {*passed, signal.SIGCHLD})
-    child = os.fork()
-    if child == 0:
-        from rankbench.system import die_with
-
-        die_with(parent)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        signal.signal(signal.SIGINT, _once())
-        hold(line)
-        command = " ".join(["rankbench", *sys.argv[1:]])
-        line.says(f"`{''.join(c if c.isprintable() else '?' for c in command)}` was going on")
-        try:
-            code = _code(main)
-        except BaseException:
-            line.ends(1)
-            raise
-        line.ends(code)
-        sys.exit(code)
-    sent = 0
-    while True:
-        told = signal.sigwaitinfo({*passed, signal.SIGCHLD})
-        if told.si_signo != signal.SIGCHLD:
-            # The terminal has sent it to the child, too; somebody else has not.
-            if told.si_code <= 0:
-                sent = told.si_signo
-                os.kill(child, sent)
-            continue
-        found, status = os.waitpid(child, os.WNOHANG)
-        if found:
-            _end(line, os.waitstatus_to_exitcode(status), sent)
-
-
-def _once() -> Callable[[int, object], None]:
-    """Return what interrupts the program, not twice where a group is sent a signal that is passed on, too."""
-    last = -math.inf
-
-    def interrupt(number: int, frame: object) -> None:
-        nonlocal last
-        before, last = last, time.monotonic()
-        if last > before + 1:
-            raise KeyboardInterrupt
-
-    return interrupt
-
-
-def _end(line: Lifeline, code: int, sent: int) -> NoReturn:
-    """End as the child did."""
-    verdict = line.verdict()
-    if -code in (sent, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT) and code:
-        signal.signal(-code, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {-code})
-        os.kill(os.getpid(), -code)
-    if verdict is None:
-        how = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
-        during = line.words() or "it was starting"
-        hint = "; perhaps there was not enough memory" if -code == signal.SIGKILL else ""
-        sys.stderr.write(f"error: the program was ended {how}, before it was done, while {during}{hint}\n")
-    os._exit((code if code > 0 else verdict) or (1 if verdict is None or code else 0))

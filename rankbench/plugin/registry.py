@@ -7,7 +7,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import PydanticUndefinedAnnotation, PydanticUserError
+
 from rankbench.component import Component
+from rankbench.digest import OURSELVES
 from rankbench.errors import PluginError, SpecError, nearest
 from rankbench.plugin.kinds import KINDS, SUITE, kind_of_class
 
@@ -81,6 +84,7 @@ class Registry:
         if inspect.isabstract(found):
             missing = ", ".join(sorted(found.__abstractmethods__))
             raise PluginError(f"{where} does not implement {missing}")
+        _complete(found, where, origin)
         if defect := found.defect():
             raise PluginError(f"{where}: {defect}")
         taken = self._classes[kind].get(name)
@@ -159,6 +163,17 @@ def _name(name: object, what: str) -> str:
             else f"{what} is missing; give a kebab-case name such as 'mean-log-odds'"
         )
     return name
+
+
+def _complete(found: type[Component], where: str, origin: Origin) -> None:
+    """Build what validates the parameters of a foreign class: ours, which tests complete, are built when used."""
+    if origin.distribution == OURSELVES:
+        return
+    try:
+        found.model_rebuild()
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        first = str(error).partition("\n")[0]
+        raise PluginError(f"{where}: its parameters cannot be validated: {first}") from error
 
 
 def _check_packages(packages: object, what: str) -> None:

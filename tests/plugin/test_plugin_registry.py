@@ -8,7 +8,10 @@ from typing import ClassVar
 import pytest
 
 from rankbench.kinds.loss import Loss
+from rankbench.kinds.model import Model
+from rankbench.plugin.kinds import KINDS
 from rankbench.plugin.loading import load
+from rankbench.plugin.manager import plugins
 
 
 @pytest.mark.parametrize("name", ["Upper", "under_score", "two words", "-x", "x-", "a--b", "3d", "", "inf", "true", 7])
@@ -43,6 +46,36 @@ def test_packages_must_be_names_of_distributions(entry, model, packages, words):
     (cause,) = loaded.statuses[0].causes
     assert ".packages " in cause
     assert words in cause
+
+
+class Unknown:
+    """A type that Pydantic has no rule for."""
+
+
+def test_a_class_whose_parameters_cannot_be_validated_is_refused_alone(entry, model):
+    class Bad(Model):
+        """Has a parameter of a type without a rule."""
+
+        name: ClassVar[str] = "bad"
+        source: ClassVar[str] = "a test"
+
+        by: Unknown
+
+        def features(self, x):
+            return x
+
+    loaded = load([entry(brings=lambda: [Bad, model("good")])])
+    assert loaded.registry.names("model") == ["good"]
+    (cause,) = loaded.statuses[0].causes
+    assert "item 1" in cause
+    assert "Bad: its parameters cannot be validated: Unable to generate pydantic-core schema" in cause
+
+
+def test_the_parameters_of_every_built_in_class_can_be_validated():
+    registry = plugins().registry
+    for kind in KINDS:
+        for name in registry.names(kind):
+            registry.component_class(kind, name).model_rebuild()
 
 
 def test_one_bad_component_does_not_take_its_neighbours_along(entry, model):
