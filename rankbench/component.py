@@ -101,9 +101,7 @@ class Component(Typed):
         class that is not built in returns instead is a `PluginError`, wherever it is called.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=True, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, allow_inf_nan=True, defer_build=True)
 
     kind: ClassVar[str]
     name: ClassVar[str]

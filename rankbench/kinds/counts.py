@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -66,22 +67,25 @@ class PairCounts:
         InputError
             All weights are 0, or there are no comparisons.
         """
-        rows = np.flatnonzero(comparisons.weights)
-        if not len(rows):
+        first, second, weights = comparisons.winners, comparisons.losers, comparisons.weights
+        tied = comparisons.ties
+        said = weights != 0
+        if not said.any():
             raise InputError("all weights are zero: the judgments say nothing; leave them out", column="weight")
-        first, second, weights = comparisons.winners[rows], comparisons.losers[rows], comparisons.weights[rows]
+        if not said.all():
+            first, second, weights = first[said], second[said], weights[said]
+            tied = None if tied is None else tied[said]
         low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
         cell = (first > second).astype(np.int64)
-        if comparisons.ties is not None:
-            cell[comparisons.ties[rows]] = 2
+        if tied is not None:
+            cell[tied] = 2
         keys, pair = np.unique(low * m + high, return_inverse=True)
         cells = np.bincount(3 * pair.reshape(-1) + cell, weights, 3 * len(keys)).astype(np.float64).reshape(-1, 3)
         low, high = np.divmod(keys, m)
-        forward, backward, ties = (np.ascontiguousarray(column) for column in cells.T)
+        forward, backward, ties = np.ascontiguousarray(cells.T)
         starts = np.searchsorted(low, np.arange(m + 1))
-        names = [str(i) for i in range(m)]
         weighted = bool((weights != 1).any())
-        return cls(names, starts, high.astype(np.int32), forward, backward, ties, len(rows), weighted)
+        return cls(list(_numbers(m)), starts, high.astype(np.int32), forward, backward, ties, len(weights), weighted)
 
     @property
     def m(self) -> int:
@@ -171,3 +175,9 @@ class ClusterCounts:
 
     def __len__(self) -> int:
         return len(self.clusters)
+
+
+@lru_cache(maxsize=64)
+def _numbers(m: int) -> tuple[str, ...]:
+    """Return "0", "1", ..: names of the items of queries, most of which are of few sizes."""
+    return tuple(map(str, range(m)))

@@ -214,3 +214,14 @@ def test_any_rows_of_any_files_can_be_cut_out(tmp_path_factory: pytest.TempPathF
     assert rows.numbered().collect()["row"].to_list() == list(range(first, min(first + count, 500)))
     Path(rows.files[-1][0]).write_bytes(b"other")
     assert rows.unreadable() == rows.files[-1][0]
+
+
+def test_pieces_of_a_sound_log_are_looked_at_without_a_query_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = draw(64 * 20, 10).select("winner", "loser", "tie").lazy()
+
+    def query(*given: object, **named: object) -> object:
+        raise AssertionError("a piece was made a query of its own")
+
+    # What an eager method of a frame plans, it plans so.
+    monkeypatch.setattr(pl.DataFrame, "lazy", query)
+    assert count_log(log).judgments == 64 * 20
