@@ -61,6 +61,7 @@ class Aggregator(Component):
             "from_counts",
             "covariance",
             "replicates",
+            "scores_of_each",
             "from_selections",
             "from_orders",
             "from_labels",

@@ -38,8 +38,6 @@ ROWS = "rows"
 
 MANIFEST = "rows.json"
 
-TABLES = ("members", "cells", "losses", "curves")
-
 OLDEST, SCHEMA = 1, 1
 """Versions of the format that are read, the last of which is written; none that was ever published is dropped."""
 
@@ -69,8 +67,6 @@ def rows_folder(directory: Path) -> Path | None:
 
 def published_rows(results: StoredResults) -> dict[str, bytes]:
     """Return the files of a folder of rows: of all cells that the plan shows, whatever else the journal holds."""
-    import polars as pl
-
     record, cells = results.record(), results.cells()
     metrics = sorted({metric for experiment in record.experiments for metric in experiment.losses})
     splits = sorted({split for source in record.sources for split in source.shown_splits()})
@@ -90,17 +86,8 @@ def published_rows(results: StoredResults) -> dict[str, bytes]:
         if (values := results.losses(cell, metric, split)) is not None
     ]
     curves = [(cell, name, c.steps, c.values) for cell in cells for name, c in results.curves(cell).items()]
-    reals = pl.List(pl.Float64)
-    number = {"n": pl.Int64, "n_declared": pl.Int64, "repetition": pl.Int64, "position": pl.Int64}
-    tables = {
-        "members": _table(members, {name: number.get(name, pl.String) for name in COLUMNS["members"]}),
-        "cells": _table(
-            known,
-            {name: pl.Float64 if name == "optimality" else pl.String for name in COLUMNS["cells"][1:]},
-        ),
-        "losses": _table(losses, {"cell": pl.String, "metric": pl.String, "split": pl.String, "data": reals}),
-        "curves": _table(curves, {"cell": pl.String, "metric": pl.String, "steps": pl.List(pl.Int64), "data": reals}),
-    }
+    rows = {"members": members, "cells": known, "losses": losses, "curves": curves}
+    tables = {name: _table(rows[name], schema) for name, schema in _schemas().items()}
     files = {f"{name}.parquet": data for name, data in tables.items()}
     manifest = {
         "schema_version": SCHEMA,
@@ -112,6 +99,20 @@ def published_rows(results: StoredResults) -> dict[str, bytes]:
 
 def _json(info: Mapping[str, float]) -> str:
     return json.dumps(dict(info), sort_keys=True)
+
+
+def _schemas() -> dict[str, dict[str, Any]]:
+    """Return the columns of every table, with their types."""
+    import polars as pl
+
+    reals = pl.List(pl.Float64)
+    number = {"n": pl.Int64, "n_declared": pl.Int64, "repetition": pl.Int64, "position": pl.Int64}
+    return {
+        "members": {name: number.get(name, pl.String) for name in COLUMNS["members"]},
+        "cells": {name: pl.Float64 if name == "optimality" else pl.String for name in COLUMNS["cells"][1:]},
+        "losses": {"cell": pl.String, "metric": pl.String, "split": pl.String, "data": reals},
+        "curves": {"cell": pl.String, "metric": pl.String, "steps": pl.List(pl.Int64), "data": reals},
+    }
 
 
 def _table(rows: list[Any], schema: dict[str, Any]) -> bytes:
@@ -250,7 +251,7 @@ class PublishedRows:
         import polars as pl
 
         found = {}
-        for name in TABLES:
+        for name, schema in _schemas().items():
             file = f"{name}.parquet"
             data = self._read(file)
             if sha256(data) != self._manifest.sha256.get(file):
@@ -259,6 +260,12 @@ class PublishedRows:
                 found[name] = pl.read_parquet(data)
             except (pl.exceptions.PolarsError, OSError) as error:
                 raise StoreError(f"{self.folder / file}: it is no Parquet table ({error})") from error
+            if found[name].schema != schema:
+                columns = ", ".join(f"{column}: {dtype}" for column, dtype in found[name].schema.items())
+                raise StoreError(
+                    f"{self.folder / file}: its columns are not those of published rows ({columns}); "
+                    "publish the run again"
+                )
         return found
 
     def _read(self, name: str) -> bytes:

@@ -176,8 +176,19 @@ def altered(copy: Path, change: dict[str, object], shift: float = 0.0, units: in
     values = [np.array(row) for row in losses["data"].to_list()]
     for row in values:
         row[:units] += shift
-    losses.with_columns(pl.Series("data", values, pl.List(pl.Float64))).write_parquet(copy / "rows" / "losses.parquet")
+    data = pl.Series("data", values).cast(pl.List(pl.Float64))
+    losses.with_columns(data).write_parquet(copy / "rows" / "losses.parquet")
     signed(copy)
+
+
+@pytest.mark.parametrize("data", [pl.lit([0.5, 0.25], pl.Array(pl.Float64, 2)), pl.lit("x")], ids=["array", "text"])
+def test_rows_with_columns_of_another_type_are_refused_by_name(copy: Path, data: pl.Expr) -> None:
+    losses = pl.read_parquet(copy / "rows" / "losses.parquet")
+    losses.with_columns(data.alias("data")).write_parquet(copy / "rows" / "losses.parquet")
+    signed(copy)
+    result = CliRunner().invoke(verify, [str(copy)])
+    assert isinstance(result.exception, StoreError)
+    assert "losses.parquet: its columns are not those of published rows (" in str(result.exception)
 
 
 def test_the_same_code_must_give_the_byte(copy: Path) -> None:
