@@ -1,13 +1,16 @@
-"""``rankbench time``: one version beside the reference, and what cannot be used."""
+"""``rankbench time``, end to end: processes, table, comparison, exit codes."""
 
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from rankbench.store.timings import read_timings
+from rankbench.store.timings import read_timings, write_timings
 
 SUITE = """
 name = "tiny"
@@ -40,6 +43,79 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def timed(suite: Path) -> tuple[Path, str]:
+    """Two versions, which are one, in four launches."""
+    from click.testing import CliRunner
+
+    from rankbench.cli import main
+
+    out = suite.parent / "both"
+    arguments = ["time", str(suite), "--against", sys.executable, "--rounds", "8", "--seed", "1", "--out", str(out)]
+    shown = CliRunner().invoke(main, arguments, prog_name="rankbench")
+    assert shown.exit_code == 0, shown.output
+    return out, shown.stdout
+
+
+@pytest.mark.long
+def test_both_versions_are_in_the_table(timed: tuple[Path, str]) -> None:
+    out, shown = timed
+    base, head = (read_timings(out / side) for side in ("base", "head"))
+    assert base.facts.job == head.facts.job
+    assert (base.facts.side, head.facts.side) == ("base", "head")
+    assert base.facts.reference == head.facts.reference
+    assert base.facts.versions["rankbench"] == head.facts.versions["rankbench"]
+    assert [cell.contender for cell in base.seconds] == [cell.contender for cell in head.seconds] == ["k=1", "k=inf"]
+    assert {cell.n for cell in base.seconds} == {200}
+    assert base.launches == 4
+    assert base.facts.last
+    assert next(iter(base.facts.failed.values())).startswith("diverged")
+    for cell in base.seconds:
+        assert (base.seconds[cell] > 0).all()
+        assert (base.first[cell] > 0).all()
+    if sys.platform == "linux":
+        assert all(np.isfinite(base.memory[cell][0]) for cell in base.memory)
+    assert "not timed: e, n = 200, diverges: diverged" in shown
+    assert "4 launches of 2 rounds" in shown
+
+
+@pytest.mark.long
+def test_compare_reads_them(timed: tuple[Path, str], rankbench, tmp_path: Path) -> None:
+    out, _ = timed
+    assert rankbench("compare", str(out / "base"), str(out / "head")).exit_code == 0
+    head = read_timings(out / "head")
+    cell = next(iter(head.seconds))
+    head.seconds[cell][:] = 3 * read_timings(out / "base").seconds[cell]
+    write_timings(tmp_path, head)
+    shown = rankbench("compare", str(out / "base"), str(tmp_path), "--format", "json")
+    assert shown.exit_code == 1
+    found = json.loads(shown.stdout)
+    assert [one["contender" if "contender" in one else "what"] for one in found["changes"] if one["verdict"] == "worse"]
+    assert found["margin"] == "1%"
+    gated = rankbench("compare", str(out / "base"), str(tmp_path), "--gate", f"e/{list(head.seconds)[1].contender}")
+    assert gated.exit_code == 0
+    assert rankbench("compare", str(out / "base"), str(tmp_path), "--worse-by", "400%").exit_code == 0
+
+
+@pytest.mark.long
+def test_two_jobs_are_compared_by_their_reference(timed: tuple[Path, str], rankbench, tmp_path: Path) -> None:
+    out, _ = timed
+    head = read_timings(out / "head")
+    write_timings(tmp_path, replace(head, facts=head.facts.model_copy(update={"job": "another"})))
+    shown = rankbench("compare", str(out / "base"), str(tmp_path), "--format", "json")
+    found = json.loads(shown.stdout)
+    assert found["margin"] == "5%"
+    assert all("reference" in one["where"] for one in found["changes"])
+
+
+@pytest.mark.long
+def test_damaged_timings_cannot_be_used(timed: tuple[Path, str], rankbench, tmp_path: Path) -> None:
+    out, _ = timed
+    write_timings(tmp_path, read_timings(out / "head"))
+    (tmp_path / "timings" / "timings.parquet").write_bytes(b"")
+    assert rankbench("compare", str(out / "base"), str(tmp_path)).exit_code == 2
+
+
 def test_one_version_is_shown_beside_the_reference(suite: Path, rankbench, tmp_path: Path) -> None:
     arguments = ("time", str(suite), "--rounds", "2", "--only", "e/k=1", "--n", "400", "--out", str(tmp_path))
     shown = rankbench(*arguments, "--format", "json")
@@ -54,12 +130,23 @@ def test_one_version_is_shown_beside_the_reference(suite: Path, rankbench, tmp_p
     assert [cell.n for cell in read_timings(tmp_path).seconds] == [400]
 
 
+def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
+    shown = rankbench("time", str(suite), "--only", "e/diverges", "--rounds", "2", "--out", str(tmp_path / "a"))
+    assert shown.exit_code == 3
+    assert "diverged" in shown.stdout
+    shown = rankbench("time", str(suite), "--budget", "0.001s", "--out", str(tmp_path / "b"), "--format", "md")
+    assert shown.exit_code == 3
+    assert "budget is too small" in shown.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("demo", "--budget", "soon"), "no time"),
         (("demo", "--precision", "0"), "precision"),
         (("demo", "--against", "no-such-ref-anywhere"), "no Python that can be run"),
+        (("no-such-suite",), "no-such-suite"),
+        (("demo", "--only", "nothing"), "nothing of what was to be timed"),
         (("demo", "--against", "/bin/false"), "ended with exit code 1"),
     ],
 )
