@@ -72,8 +72,8 @@ def rank(
     """Rank the systems of a score table.
 
     SCORES is a table of systems by tasks, with or without seeds: a row a cell, a row a system, or a row a task. Rank
-    ranges hold for all systems together at 95%; systems of tier 1 are tied with the first. P(first) is the share of
-    resamples of tasks (and seeds) in which a system is first.
+    ranges hold for all systems together at 95%; systems of tier 1 are not told apart from the first. P(first) is the
+    share of resamples of tasks (and seeds) in which a system is first.
     """
     from rankbench.cli.output import visible
     from rankbench.cli.score_formats import encoded_scores, side_by_side_cells

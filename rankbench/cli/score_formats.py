@@ -56,7 +56,8 @@ def side_by_side_cells(found: ScoreRanking) -> tuple[list[str], list[list[str]]]
     rows = []
     for row in first.iter_rows(named=True):
         cells = [_rank(row), str(row["tier"]), row["system"], number(row["score"])]
-        cells += [f"{number(row['lower'])} to {number(row['upper'])}", number(row["p_first"], 3)]
+        interval = "" if row["lower"] is None else f"{number(row['lower'])} to {number(row['upper'])}"
+        cells += [interval, number(row["p_first"], 3)]
         cells.append(number(row["p_top_k"], 3))
         for other in by_name:
             cells += [number(other[row["system"]]["score"]), _rank(other[row["system"]])]

@@ -14,7 +14,7 @@ from rankbench.kinds.task_scores import TaskScores
 from rankbench.stats.contrasts import FEWEST
 from rankbench.text import first_of, short_repr
 
-__all__ = ["FEW_TASKS", "Kept", "completed", "turned"]
+__all__ = ["FEW_TASKS", "Kept", "completed", "tell_nothing", "turned"]
 
 Kept: TypeAlias = Literal["tasks", "systems"]
 """What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks."""
@@ -82,9 +82,23 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
     if constant.any():
         names = [short_repr(task) for task, same in zip(tasks, constant, strict=True) if same]
         whole.notes.append(f"all systems have the same score on {first_of(names, _NAMED)}: that tells none apart")
-    if len(tasks) < FEW_TASKS:
-        whole.notes.append(f"there are only {len(tasks)} tasks: rank ranges are wide, and rough")
+    if tell_nothing(len(tasks), len(whole.scores.systems)):
+        whole.notes.append(
+            f"there are only {len(tasks)} tasks: that they agree about two of {len(whole.scores.systems)} systems by "
+            "chance is too likely to tell any two apart by ranks, or by any scores that come in steps"
+        )
+    elif len(tasks) < FEW_TASKS:
+        whole.notes.append(f"there are only {len(tasks)} tasks: rank ranges are rough, and up to twice as often wrong")
     return whole.scores, whole.notes
+
+
+def tell_nothing(tasks: int, systems: int) -> bool:
+    """Return whether so few tasks cannot tell any two of so many systems apart at 95%.
+
+    Of equal systems one is ahead on every one of T tasks with probability 2^(1 - T), whichever it is: where that is
+    more than the level of one of S (S - 1) / 2 pairs, no test of signs could reject anything.
+    """
+    return 2.0 ** (1 - tasks) > 0.05 / (systems * (systems - 1) / 2)
 
 
 def _without_gaps(scores: TaskScores, missing: Kept) -> _Whole:
@@ -101,7 +115,7 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> _Whole:
     names, by = (scores.systems, gaps.sum(axis=0)) if missing == "tasks" else (scores.tasks, gaps.sum(axis=1))
     note = (
         f"{int((~left).sum())} of {len(left)} {of} are left out, as {why}: {int(gaps.sum()):,} of {gaps.size:,} cells "
-        f"are missing, most of them of {_worst(names, by)}"
+        f"are missing, most of them of {_worst(names, by)}; ranks are of what is left, which need not be like the rest"
     )
     if left.sum() < 2:
         other = "systems" if missing == "tasks" else "tasks"

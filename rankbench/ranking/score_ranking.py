@@ -47,8 +47,8 @@ class ScoreRanking:
     table : DataFrame
         ``method, system, score, lower, upper, rank_low, rank_high, tier, p_first, p_top_k``, the best first in each
         method. The interval is the score's own, at 95%; rank ranges hold for all systems together at 95%. Tier 1 are
-        the systems that none is significantly better than: they are tied with the first. ``p_first`` and ``p_top_k``
-        are the shares of resamples in which a system is first, or among the first k.
+        the systems that none is significantly better than: they are not told apart from the first. ``p_first`` and
+        ``p_top_k`` are the shares of resamples in which a system is first, or among the first k.
     facts : dict
         What `as_dict` says beside the table and the notes.
     notes : tuple of str
@@ -224,8 +224,8 @@ def _table(method: ScoreAggregator, systems: list[str], found: SystemRanking) ->
             "method": [str(method)] * len(systems),
             "system": systems,
             "score": found.scores,
-            "lower": found.lower,
-            "upper": found.upper,
+            "lower": pl.Series(found.lower).fill_nan(None),
+            "upper": pl.Series(found.upper).fill_nan(None),
             "rank_low": found.ranks[:, 0],
             "rank_high": found.ranks[:, 1],
             "tier": found.tiers,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged
 from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.scores import finite_scores
+from rankbench.ranking.complete_scores import tell_nothing
 from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.columns import AllPairs, ContrastMatrix, Contrasts
 from rankbench.stats.contrasts import studentized_contrasts
@@ -30,11 +31,11 @@ class SystemRanking:
     Attributes
     ----------
     scores, lower, upper : ndarray of float64, shape (S,)
-        Scores with their own 95% intervals.
+        Scores with their own 95% intervals; nan for a score that is the same in all resamples.
     ranks : ndarray of int64, shape (S, 2)
         Smallest and largest rank, all together at 95%.
     tiers : ndarray of int64, shape (S,)
-        1: tied with the first.
+        1: nobody is shown to be better.
     first, top : ndarray of float64, shape (S,)
         Shares of resamples in which a system is first, and among the first k.
     dropped : int
@@ -83,7 +84,11 @@ def rank_systems(
         single = _studentized(ContrastMatrix(np.eye(arms)), scores, drawn, values.shape)
         paired = _studentized(AllPairs(arms), scores, drawn, values.shape)
     signs = paired.signs(LEVEL)
-    half = np.zeros(arms) if single.sources is None else single.sources.quantile(1 - LEVEL) * single.se
+    if tell_nothing(values.shape[1], arms):
+        signs[_coarse(sample.queries) if method.has_cells() else slice(None)] = 0
+    half = np.full(arms, np.nan) if single.sources is None else single.sources.quantile(1 - LEVEL) * single.se
+    # What is the same in all resamples of a few tasks need not be the same on all tasks.
+    half = np.where(single.se > 0, half, np.nan)
     shown = sign * scores + 0.0
     return SystemRanking(
         shown,
@@ -95,6 +100,20 @@ def rank_systems(
         top_shares(drawn, k),
         replicates - len(drawn),
     )
+
+
+def _coarse(by_task: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return of which pairs two tasks have the same difference, shape (P,): the t test is not made for such few values.
+
+    Parameters
+    ----------
+    by_task : ndarray of float64, shape (T, S)
+        T is small.
+    """
+    first, second = np.triu_indices(by_task.shape[1], 1)
+    differences = np.sort(by_task[:, first] - by_task[:, second], axis=0)
+    size = np.abs(by_task).max(initial=0.0)
+    return np.asarray((np.diff(differences, axis=0) <= 1e-12 * size).any(axis=0))
 
 
 def _resampled(values: NDArray[np.float64], method: ScoreAggregator, replicates: int, seed: int) -> NDArray[np.float64]:

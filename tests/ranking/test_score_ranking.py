@@ -31,7 +31,7 @@ SWE_BENCH = "model,instance_id,resolved\n" + "".join(
 )
 
 EUROEVAL = "model,dataset,iteration,score\n" + "".join(
-    f"{model},{dataset},{i},{skill + task + ((7 * i + 3 * task + 5 * at) % 11) / 10}\n"
+    f"{model},{dataset},{i},{skill + task + task * task * at / 100 + ((7 * i + 3 * task + 5 * at) % 11) / 10}\n"
     for at, (model, skill) in enumerate((("viking", 0), ("saga", 2), ("edda", 2)))
     for task, dataset in enumerate(("angry-tweets", "scala-da", "dansk", "nordjylland", "hellaswag-da"))
     for i in range(10)
@@ -281,3 +281,24 @@ def test_numbering_systems_anew_numbers_scores_anew(method: ScoreAggregator) -> 
     order = np.array([3, 0, 4, 1, 2])
     weights = np.arange(14.0).reshape(2, 7)
     assert method.from_scores(values[..., order], weights) == pytest.approx(method.from_scores(values, weights)[order])
+
+
+@pytest.mark.parametrize("systems", [2, 5])
+@pytest.mark.parametrize("tasks", [2, 3, 4, 5])
+def test_few_tasks_on_which_all_agree_by_chance_tell_nothing(systems: int, tasks: int) -> None:
+    """Ranks of equal systems on two tasks agree half of the time, and then have no spread at all."""
+    told = 0
+    for seed in range(40):
+        values = np.random.default_rng([seed, systems, tasks]).integers(0, 2, size=(1, tasks, systems)) + 0.0
+        for name in ("mean-score", "mean-rank", "borda-count"):
+            method = rankbench.get(ScoreAggregator, name)
+            found = rank_systems(values, method, k=1, replicates=200, seed=seed)
+            told += bool((found.ranks != [1, systems]).any())
+            assert ((found.lower < found.upper) | np.isnan(found.lower)).all()
+    assert told == 0
+
+
+def test_six_tasks_can_tell_two_systems_apart() -> None:
+    values = np.random.default_rng(0).normal(size=(1, 6, 2)) * 0.01 + np.array([1.0, 0.0])
+    found = rank_systems(values, rankbench.get(ScoreAggregator, "mean-rank"), k=1, replicates=200, seed=0)
+    assert found.ranks.tolist() == [[1, 1], [2, 2]]

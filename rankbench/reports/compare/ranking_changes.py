@@ -119,7 +119,10 @@ def _aggregator(method: str) -> Aggregator:
 
 def _kept(common: int, before: int, after: int, by_judge: bool) -> list[str]:
     """Return what to know of the votes that only one log has."""
-    notes = [f"{after - common:,} of {after:,} votes are new"]
+    notes = [
+        f"{after - common:,} of {after:,} votes are new",
+        "items that won or lost nearly all later votes, or are far apart under a ridge, are called moved too often",
+    ]
     if not by_judge:
         notes.append("no judge is named by all votes: votes are taken for independent")
     if common < before:

@@ -72,6 +72,8 @@ def speed_changes(
     same = before.machine == after.machine
     if not same:
         notes.append(f"changed: the processor was {before.machine}, is {after.machine}: no ratio is called real")
+    if reference:
+        notes.append("intervals are of the rounds of each job: jobs may differ by more, even in ratios to a reference")
     for job, path in ((before, base), (after, head)):
         if reference and reference not in job.rounds:
             raise InputError(f"{path}: there is no benchmark {reference!r}, which the others are divided by")

@@ -78,13 +78,14 @@ def timing_changes(
             "were not written together; time again"
         )
     if not together:
+        usable = False
+        notes.append("they are of two jobs: how far jobs differ is not known from two, and no time is called real")
         for what, was, now in (
             ("the class of processor", base.facts.machine, head.facts.machine),
             ("the reference that times are divided by", base.facts.reference, head.facts.reference),
         ):
             if was != now:
-                usable = False
-                notes.append(f"changed: {what} was {was}, is {now}: no time is called real")
+                notes.append(f"changed: {what} was {was}, is {now}")
     cells = [cell for cell in head.seconds if cell in base.seconds and _gated(gate, cell)]
     estimate = _in_turns if together else _by_reference
     share = _share(base) if together else _share(base) * _share(head)
