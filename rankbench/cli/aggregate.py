@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from rankbench.seeds import LOG_SEED
 
 if TYPE_CHECKING:
-    from rankbench.cli.formats import Format
-    from rankbench.ranking.aggregate import Aggregation
-
-    Shown: TypeAlias = Format | Literal["table"]
+    from rankbench.cli.shown_rankings import Shown
 
 __all__ = ["aggregate"]
-
-_ENDINGS: dict[str, Shown] = {
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".json": "json",
-    ".md": "md",
-}
 
 
 @click.command()
@@ -76,17 +63,11 @@ def aggregate(
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    from rankbench.cli.output import visible
-    from rankbench.errors import SpecError
+    from rankbench.cli.formats import encoded, score_cells
+    from rankbench.cli.shown_rankings import chosen_form, show_encoded, show_notes, show_table
     from rankbench.ranking import aggregate as engine
 
-    chosen: Shown = form or (_ENDINGS.get(out.suffix.lower(), "table") if out else "table")
-    if chosen == "parquet" and out is None and sys.stdout.isatty():
-        raise SpecError("Parquet is nothing for a terminal; give a file with --out")
-    if chosen == "table" and out is not None:
-        raise SpecError("tables are for terminals; say --format csv, parquet, json or md for a file")
-    if out is not None and os.path.isfile(out) and os.path.exists(log) and os.path.samefile(log, out):
-        raise SpecError(f"--out {out} is the log itself, which would be lost; choose another file")
+    chosen = chosen_form(form, out, log)
     found = engine.aggregate(
         log,
         method,
@@ -99,22 +80,8 @@ def aggregate(
         executor=executor,
         address=address,
     )
-    for note in found.notes:
-        click.echo(f"note: {visible(note)}", err=True)
-    _show(found, chosen, out)
-
-
-def _show(found: Aggregation, form: Shown, out: Path | None) -> None:
-    from rankbench.cli.formats import encoded, score_cells
-    from rankbench.cli.output import print_table
-    from rankbench.store.files import replace_file
-
-    if form == "table":
-        columns, rows = score_cells(found.table)
-        # A name of two lines must not look like two rows.
-        print_table(columns, [[cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row] for row in rows])
-    elif out is not None:
-        replace_file(out, encoded(found, form))
+    show_notes(found.notes)
+    if chosen == "table":
+        show_table(*score_cells(found.table))
     else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(encoded(found, form))
+        show_encoded(encoded(found, chosen), out)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from rankbench.seeds import LOG_SEED
 
 if TYPE_CHECKING:
-    from rankbench.cli.formats import Format
-
-    Shown: TypeAlias = Format | Literal["table"]
+    from rankbench.cli.shown_rankings import Shown
 
 __all__ = ["rank"]
-
-_FORMS: dict[str, Shown] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".md": "md"}
 
 
 @click.command()
@@ -75,18 +69,11 @@ def rank(
     ranges hold for all systems together at 95%; systems of tier 1 are not told apart from the first. P(first) is the
     share of resamples of tasks (and seeds) in which a system is first.
     """
-    from rankbench.cli.output import visible
     from rankbench.cli.score_formats import encoded_scores, side_by_side_cells
-    from rankbench.errors import SpecError
+    from rankbench.cli.shown_rankings import chosen_form, show_encoded, show_notes, show_table
     from rankbench.ranking.score_ranking import rank_scores
 
-    chosen: Shown = form or (_FORMS.get(out.suffix.lower(), "table") if out else "table")
-    if chosen == "parquet" and out is None and sys.stdout.isatty():
-        raise SpecError("Parquet is nothing for a terminal; give a file with --out")
-    if chosen == "table" and out is not None:
-        raise SpecError(f"--out {out} ends in no format; endings: {', '.join(_FORMS)}, or say --format")
-    if out is not None and os.path.isfile(out) and os.path.exists(scores) and os.path.samefile(scores, out):
-        raise SpecError(f"--out {out} is the table itself, which would be lost; choose another file")
+    chosen = chosen_form(form, out, scores)
     found = rank_scores(
         scores,
         methods,
@@ -98,17 +85,8 @@ def rank(
         reader=reader,
         missing=missing,
     )
-    for note in found.notes:
-        click.echo(f"note: {visible(note)}", err=True)
+    show_notes(found.notes)
     if chosen == "table":
-        from rankbench.cli.output import print_table
-
-        names, rows = side_by_side_cells(found)
-        print_table(names, [[cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row] for row in rows])
-    elif out is not None:
-        from rankbench.store.files import replace_file
-
-        replace_file(out, encoded_scores(found, chosen))
+        show_table(*side_by_side_cells(found))
     else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(encoded_scores(found, chosen))
+        show_encoded(encoded_scores(found, chosen), out)

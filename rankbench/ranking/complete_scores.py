@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.kinds.task_scores import TaskScores
 from rankbench.stats.contrasts import FEWEST
+from rankbench.stats.simultaneous import FEW
 from rankbench.text import first_of, short_repr
 
-__all__ = ["FEW_TASKS", "Kept", "completed", "tell_nothing", "turned"]
+__all__ = ["LEVEL", "Kept", "completed", "tell_nothing", "turned"]
 
 Kept: TypeAlias = Literal["tasks", "systems"]
 """What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks."""
 
-FEW_TASKS = 30
-"""With fewer the largest of all differences is bounded by the number of pairs, not resampled: ranges are wider."""
+LEVEL = 0.95
+"""Of a score's own interval, and of all rank ranges together."""
 
 _NAMED = 5
 
@@ -87,7 +88,7 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
             f"there are only {len(tasks)} tasks: that they agree about two of {len(whole.scores.systems)} systems by "
             "chance is too likely to tell any two apart by ranks, or by any scores that come in steps"
         )
-    elif len(tasks) < FEW_TASKS:
+    elif len(tasks) < FEW:
         whole.notes.append(f"there are only {len(tasks)} tasks: rank ranges are rough, and up to twice as often wrong")
     return whole.scores, whole.notes
 
@@ -98,7 +99,7 @@ def tell_nothing(tasks: int, systems: int) -> bool:
     Of equal systems one is ahead on every one of T tasks with probability 2^(1 - T), whichever it is: where that is
     more than the level of one of S (S - 1) / 2 pairs, no test of signs could reject anything.
     """
-    return 2.0 ** (1 - tasks) > 0.05 / (systems * (systems - 1) / 2)
+    return 2.0 ** (1 - tasks) > (1 - LEVEL) / (systems * (systems - 1) / 2)
 
 
 def _without_gaps(scores: TaskScores, missing: Kept) -> _Whole:

@@ -23,9 +23,10 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader
 from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.task_scores import TaskScores
-from rankbench.ranking.complete_scores import Kept, completed, turned
-from rankbench.ranking.score_sample import LEVEL, SystemRanking, rank_systems
+from rankbench.ranking.complete_scores import LEVEL, Kept, completed, turned
+from rankbench.ranking.score_sample import SystemRanking, rank_systems
 from rankbench.seeds import LOG_SEED
+from rankbench.text import first_of, short_repr
 
 __all__ = ["METHODS", "RESAMPLES_OF_SCORES", "RankOptions", "ScoreRanking", "rank_scores"]
 
@@ -36,6 +37,7 @@ RESAMPLES_OF_SCORES = 10_000
 """Resamples of tasks and seeds."""
 
 _SCHEMA = 1
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,9 @@ def rank_scores(scores: Log, methods: Sequence[str] = (), **options: Unpack[Rank
     with readable(path):
         better, notes = turned(read, lower)
         whole, more = completed(better, missing)
-    notes += more
+    # Every column of numbers is taken for a task: a place or an average among them must not go unseen.
+    named_tasks = first_of([short_repr(task) for task in whole.tasks], _NAMED)
+    notes += [*more, f"{len(whole.systems)} systems are ranked on {len(whole.tasks)} tasks: {named_tasks}"]
     k = min(top, len(whole.systems))
     tables = []
     for method in asked:

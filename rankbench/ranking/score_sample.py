@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rankbench.errors import ContenderDiverged
 from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.scores import finite_scores
-from rankbench.ranking.complete_scores import tell_nothing
+from rankbench.ranking.complete_scores import LEVEL, tell_nothing
 from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.columns import AllPairs, ContrastMatrix, Contrasts
 from rankbench.stats.contrasts import studentized_contrasts
@@ -18,10 +18,7 @@ from rankbench.stats.critical import VarianceSources
 from rankbench.stats.ranks import rank_ranges_of_signs, significance_tiers, top_shares
 from rankbench.stats.simultaneous import Studentized
 
-__all__ = ["LEVEL", "SystemRanking", "rank_systems"]
-
-LEVEL = 0.95
-"""Of a score's own interval, and of all rank ranges together."""
+__all__ = ["SystemRanking", "rank_systems"]
 
 
 @dataclass(frozen=True, eq=False)

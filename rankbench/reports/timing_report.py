@@ -22,7 +22,7 @@ from rankbench.runner.timing.turns import ROUNDS, Limits, TurnsTaken, take_turns
 from rankbench.stats.draw_intervals import mean_intervals
 from rankbench.stats.log_ratios import launch_log_ratios, launch_medians, median_interval
 from rankbench.stats.looks import share_of_look
-from rankbench.store.timings import TimingFacts, Timings, write_timings
+from rankbench.store.timings import TimingFacts, Timings, has_timings, write_timings
 from rankbench.text import markdown, significant
 
 __all__ = [
@@ -178,6 +178,9 @@ def time_suite(
     job = secrets.token_hex(16)
     names: list[Literal["base", "head", ""]] = ["base", "head"] if against else [""]
     folders = [folder / name for name in names]
+    for other in {folder, folder / "base", folder / "head"}.difference(folders):
+        if has_timings(other):
+            raise SpecError(f"{other} has the timings of another job; give this one a folder of its own with --out")
 
     def keep(taken: TurnsTaken) -> None:
         for at, name in enumerate(names):

@@ -205,7 +205,7 @@ def test_the_log_is_not_written_over(rankbench, tmp_path: Path) -> None:
     for out in (log, link):
         shown = rankbench("aggregate", str(log), "--out", str(out))
         assert shown.exit_code == 2
-        assert "is the log itself" in shown.stderr
+        assert "is what is ranked" in shown.stderr
     assert log.read_bytes().startswith(VOTES)
 
 

@@ -83,5 +83,5 @@ def test_what_cannot_be_used_ends_with_2(table: Path, arguments: list[str], said
 
 def test_the_table_is_not_overwritten(table: Path) -> None:
     before = table.read_bytes()
-    assert "the table itself" in ranked(table, "--out", table).stderr
+    assert "is what is ranked" in ranked(table, "--out", table).stderr
     assert table.read_bytes() == before

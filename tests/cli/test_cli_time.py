@@ -154,3 +154,12 @@ def test_what_cannot_be_used_is_2(arguments: tuple[str, ...], said: str, rankben
     shown = rankbench("time", *arguments)
     assert shown.exit_code == 2
     assert said in shown.stderr
+
+
+def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, rankbench, tmp_path: Path) -> None:
+    out = tmp_path / "once"
+    assert rankbench("time", str(suite), "--rounds", "2", "--out", str(out)).exit_code == 0
+    shown = rankbench("time", str(suite), "--rounds", "2", "--against", sys.executable, "--out", str(out))
+    assert shown.exit_code == 2
+    assert "has the timings of another job" in shown.stderr
+    assert not (out / "base").exists()

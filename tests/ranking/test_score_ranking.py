@@ -302,3 +302,9 @@ def test_six_tasks_can_tell_two_systems_apart() -> None:
     values = np.random.default_rng(0).normal(size=(1, 6, 2)) * 0.01 + np.array([1.0, 0.0])
     found = rank_systems(values, rankbench.get(ScoreAggregator, "mean-rank"), k=1, replicates=200, seed=0)
     assert found.ranks.tolist() == [[1, 1], [2, 2]]
+
+
+def test_the_tasks_are_named_as_a_place_or_an_average_may_be_among_them() -> None:
+    table = pl.DataFrame({"model": ["a", "b"], "Rank": [1, 2], "x": [0.5, 0.25], "y": [0.75, 0.5]})
+    notes = rankbench.rank(table, replicates=100).notes
+    assert "2 systems are ranked on 3 tasks: 'Rank', 'x', 'y'" in " ".join(notes)

@@ -1,7 +1,8 @@
-"""Changes of speed between two tables of timings: in turns of one job, or as ratios to the reference of each job.
+"""Changes of speed between two tables of timings: in turns of one job; those of two jobs are described.
 
 Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
-one of another job, but each divided by the reference's of its own job, and only on the same class of processor.
+one of another job, but each is divided by the reference's of its own job; how far such ratios differ from job to job
+where nothing changed is not known from two, so that none of their changes is called real.
 """
 
 from __future__ import annotations
@@ -71,14 +72,12 @@ def timing_changes(
     notes += [f"new: {cell} is timed" for cell in head.seconds if cell not in base.seconds]
     notes += [f"not timed: {cell}: {why}" for cell, why in sorted({**base.facts.failed, **head.facts.failed}.items())]
     together = base.facts.job == head.facts.job
-    usable = True
     if together and base.reference.shape != head.reference.shape:
         raise InputError(
             f"one side of job {base.facts.job} has {base.launches} launches and the other one {head.launches}: they "
             "were not written together; time again"
         )
     if not together:
-        usable = False
         notes.append("they are of two jobs: how far jobs differ is not known from two, and no time is called real")
         for what, was, now in (
             ("the class of processor", base.facts.machine, head.facts.machine),
@@ -88,8 +87,7 @@ def timing_changes(
                 notes.append(f"changed: {what} was {was}, is {now}")
     cells = [cell for cell in head.seconds if cell in base.seconds and _gated(gate, cell)]
     estimate = _in_turns if together else _by_reference
-    share = _share(base) if together else _share(base) * _share(head)
-    return _judged([estimate(base, head, cell) for cell in cells], slower_by, alpha, share, usable=usable), notes
+    return _judged([estimate(base, head, cell) for cell in cells], slower_by, alpha, _share(base)), notes
 
 
 def _share(timings: Timings) -> float:
@@ -112,15 +110,11 @@ def _in_turns(base: Timings, head: Timings, cell: TimedCell) -> _Estimate:
 
 
 def _by_reference(base: Timings, head: Timings, cell: TimedCell) -> _Estimate:
-    """Return the change of ratios to the reference: of two independent jobs, with Welch's degrees of freedom."""
+    """Return the change of ratios to the reference, of two jobs: without a standard error, as jobs differ too."""
     before, after = (launch_log_ratios(side.seconds[cell], side.reference) for side in (base, head))
-    variances = [_variance(side) for side in (before, after)]
-    total = sum(variances)
-    parts = [v**2 / (len(side) - 1) for v, side in zip(variances, (before, after), strict=True) if v > 0]
-    df = total**2 / sum(parts) if parts and math.isfinite(total) else 1.0
     was, now = (float(np.exp(np.median(side))) for side in (before, after))
     rests = f"{len(before)} and {len(after)} launches of two jobs, as ratios to the reference"
-    return _Estimate(cell, was, now, float(after.mean() - before.mean()), math.sqrt(total), df, rests)
+    return _Estimate(cell, was, now, float(after.mean() - before.mean()), math.nan, 1.0, rests)
 
 
 def _variance(values: NDArray[np.float64]) -> float:
@@ -128,13 +122,10 @@ def _variance(values: NDArray[np.float64]) -> float:
     return float(values.var(ddof=1) / len(values)) if len(values) >= FEWEST else math.nan
 
 
-def _judged(found: Sequence[_Estimate], slower_by: float, alpha: float, share: float, *, usable: bool) -> list[Change]:
+def _judged(found: Sequence[_Estimate], slower_by: float, alpha: float, share: float) -> list[Change]:
     """Return the changes with their verdicts, over the whole family; p-values are adjusted for the looks too."""
     margin = math.log1p(slower_by)
-    adjusted = [
-        holm(np.array([_p(sign * one.change - margin, one) if usable else math.nan for one in found]))
-        for sign in (1.0, -1.0)
-    ]
+    adjusted = [holm(np.array([_p(sign * one.change - margin, one) for one in found])) for sign in (1.0, -1.0)]
     changes = []
     for place, one in enumerate(found):
         unit = "seconds" if "in turns" in one.rests else "ratio to the reference"

@@ -1,0 +1,78 @@
+"""Where a ranking goes: to the terminal as a table, to a file or a pipe in a format."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import click
+
+if TYPE_CHECKING:
+    from rankbench.cli.formats import Format
+
+    Shown: TypeAlias = Format | Literal["table"]
+
+__all__ = ["chosen_form", "show_encoded", "show_notes", "show_table"]
+
+_ENDINGS: dict[str, Shown] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".md": "md"}
+
+
+def chosen_form(form: Shown | None, out: Path | None, source: str) -> Shown:
+    """Return the form of a ranking: what was said, or what the file's ending says, or a table.
+
+    Parameters
+    ----------
+    form : str, optional
+        Of ``--format``.
+    out : Path, optional
+        Of ``--out``.
+    source : str
+        What is ranked; a file must not be written over itself.
+
+    Raises
+    ------
+    SpecError
+        The form does not fit where it goes, or the ranking would replace what is ranked.
+    """
+    from rankbench.errors import SpecError
+
+    chosen: Shown = form or (_ENDINGS.get(out.suffix.lower(), "table") if out else "table")
+    if chosen == "parquet" and out is None and sys.stdout.isatty():
+        raise SpecError("Parquet is nothing for a terminal; give a file with --out")
+    if chosen == "table" and out is not None:
+        if form is None:
+            raise SpecError(f"--out {out} ends in no format; endings: {', '.join(_ENDINGS)}, or say --format")
+        raise SpecError("tables are for terminals; say --format csv, parquet, json or md for a file")
+    if out is not None and os.path.isfile(out) and os.path.exists(source) and os.path.samefile(source, out):
+        raise SpecError(f"--out {out} is what is ranked, which would be lost; choose another file")
+    return chosen
+
+
+def show_notes(notes: Iterable[str]) -> None:
+    """Print notes on standard error, so that what is piped on is the ranking alone."""
+    from rankbench.cli.output import visible
+
+    for note in notes:
+        click.echo(f"note: {visible(note)}", err=True)
+
+
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a ranking as a table."""
+    from rankbench.cli.output import print_table
+
+    # A name of two lines must not look like two rows.
+    print_table(columns, [[cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row] for row in rows])
+
+
+def show_encoded(data: bytes, out: Path | None) -> None:
+    """Write a ranking into a file, whole or not at all, or to standard output."""
+    from rankbench.store.files import replace_file
+
+    if out is not None:
+        replace_file(out, data)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
