@@ -1,13 +1,16 @@
 """How much of a law is tried: a part of its examples in the profile ``quick``, all of them in ``full``.
 
 Hypothesis's profile says which: `make test` is quick; `.ci/run` and `make long` ask for ``--hypothesis-profile=full``.
+Long tests with numbered cases are tried in parts, too: ``--cases 100:200`` runs those from 100 to 199.
 """
 
 from __future__ import annotations
 
+import re
+
 from hypothesis import settings
 
-__all__ = ["PART", "examples", "is_full", "trials"]
+__all__ = ["PART", "examples", "is_full", "numbered", "trials"]
 
 PART = 4
 """Of so many examples one is tried in the profile ``quick``."""
@@ -26,3 +29,17 @@ def examples(number: int) -> settings:
 def trials(number: int) -> int:
     """Return how many trials a simulation makes whose assertion follows from their number."""
     return number if is_full() else -(-number // PART)
+
+
+def numbered(text: str) -> slice:
+    """Return which cases ``FIRST:END`` names, the last of them excluded.
+
+    Raises
+    ------
+    ValueError
+        It names none.
+    """
+    found = re.fullmatch(r"(\d+):(\d+)", text)
+    if not found or int(found[1]) >= int(found[2]):
+        raise ValueError(f"{text!r} is no FIRST:END with FIRST below END")
+    return slice(int(found[1]), int(found[2]))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from amounts import numbered
 from campaign_time import campaign_line
 from hypothesis import settings
 
@@ -25,6 +26,11 @@ gc.set_threshold(50_000, 20, 20)  # a worker imports everything, and keeps it
 settings.register_profile("full", max_examples=100)
 settings.register_profile("quick", max_examples=25)
 settings.load_profile("quick")  # pytest's option --hypothesis-profile comes after it
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a long test be run in parts."""
+    parser.addoption("--cases", type=numbered, metavar="FIRST:END", help="of long tests whose cases are numbered")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -50,6 +56,13 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.collect()
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture
+def cases(request: pytest.FixtureRequest) -> Callable[[int], range]:
+    """Return the cases of a test that has so many: all of them, or those that ``--cases`` names."""
+    chosen: slice = request.config.getoption("--cases") or slice(None)
+    return lambda number: range(number)[chosen]
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -95,13 +95,13 @@ def test_the_same_bytes_in_another_environment(site: Site) -> None:
 
 
 def damaged_cache(whole: Path, folder: Path, way: str, rng: random.Random) -> None:
-    """Copy a cache of compiled code, and damage it, or make it one of older sources.
+    """Copy a cache of compiled code, and damage it, or make it one of older sources, or leave it as it is.
 
     What the installed package was compiled to is not in it.
     """
     shutil.copytree(whole, folder)
     files = [path for path in sorted(folder.rglob("*")) if path.suffix in (".nbi", ".nbc")]
-    for path in files:
+    for path in files if way != "warm" else ():
         if way == "stale":
             os.utime(path, (1, 1))
             continue
@@ -116,35 +116,63 @@ def damaged_cache(whole: Path, folder: Path, way: str, rng: random.Random) -> No
         path.write_bytes(bytes(data))
 
 
+class Reference:
+    """What all ways of computing the same are compared with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.site, self.compared = Site(folder, 4), 0
+        self.run, self.others = self.site.run("--workers", "1"), self.site.others()
+
+    def same(self, found: object, wanted: object = None) -> None:
+        assert found == (self.run if wanted is None else wanted)
+        self.compared += 1
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
+    made = Reference(tmp_path_factory.mktemp("reference"))
+    yield made
+    print({"same bytes": made.compared, "runs": made.site.runs}, flush=True)
+
+
 @pytest.mark.long
-def test_the_same_bytes_everywhere(tmp_path: Path) -> None:
-    """One thing at a time."""
-    site, came = Site(tmp_path, 4), list[str]()
-    expected, made = site.run("--workers", "1"), site.others()
+@pytest.mark.parametrize("workers", ["1", "2", "5"])
+def test_the_same_bytes_by_any_number_of_workers(reference: Reference, workers: str) -> None:
+    """At once, and in a run that is gone on with."""
+    site, out = reference.site, reference.site.folder / f"resumed-{workers}"
+    reference.same(site.run("--workers", workers))
+    site.run("--workers", workers, "--reps", "2", out=out)
+    reference.same(site.run("--workers", workers, out=out))
 
-    def same(what: str, found: object, wanted: object = expected) -> None:
-        assert found == wanted, what
-        came.append(what)
-        print({"same bytes": len(came), "runs": site.runs}, flush=True)
 
-    for workers in ("1", "2", "5"):
-        same(f"workers {workers}", site.run("--workers", workers))
-        out = tmp_path / f"resumed-{workers}"
-        site.run("--workers", workers, "--reps", "2", out=out)
-        same(f"resumed, workers {workers}", site.run("--workers", workers, out=out))
-    for seed in range(5):
-        same(f"shuffled {seed}", site.run("--workers", str(1 + seed % 2), code=SHUFFLED.format(seed=seed)))
-    for name, environment in VARIANTS.items():
-        same(name, site.run("--workers", "2", **environment))
-        same(f"aggregate, convert: {name}", site.others(**environment), made)
-    cache = tmp_path / "cache"
-    same("cold cache", site.run("--workers", "2", RANKBENCH_CACHE=str(cache)))
-    cache.mkdir(exist_ok=True)
-    same("warm cache", site.run("--workers", "2", RANKBENCH_CACHE=str(cache)))
-    for way in ("stale", "cut", "bits", "mixed up"):
-        own = tmp_path / f"cache-{way}"
-        damaged_cache(cache, own, way, random.Random(way))
-        same(f"cache {way}", site.run("--workers", "2", RANKBENCH_CACHE=str(own)))
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5))
+def test_the_same_bytes_in_any_order_of_blocks(reference: Reference, seed: int) -> None:
+    reference.same(reference.site.run("--workers", str(1 + seed % 2), code=SHUFFLED.format(seed=seed)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_same_bytes_in_any_environment(reference: Reference, name: str) -> None:
+    reference.same(reference.site.run("--workers", "2", **VARIANTS[name]))
+    reference.same(reference.site.others(**VARIANTS[name]), reference.others)
+
+
+@pytest.fixture(scope="module")
+def cache(reference: Reference) -> Path:
+    """Return a cache of compiled code that was empty before a run."""
+    folder = reference.site.folder / "cache"
+    reference.same(reference.site.run("--workers", "2", RANKBENCH_CACHE=str(folder)))
+    assert list(folder.rglob("*.nbc"))
+    return folder
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("way", ["warm", "stale", "cut", "bits", "mixed up"])
+def test_the_same_bytes_with_any_cache(reference: Reference, cache: Path, tmp_path: Path, way: str) -> None:
+    own = tmp_path / "cache"
+    damaged_cache(cache, own, way, random.Random(way))
+    reference.same(reference.site.run("--workers", "2", RANKBENCH_CACHE=str(own)))
 
 
 @pytest.mark.long

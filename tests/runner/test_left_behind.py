@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import signal
@@ -12,13 +11,11 @@ import sys
 import textwrap
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sessions import nothing_is_left, session_of, start, wait_until
-
-from rankbench.store.file import FILE
-from rankbench.store.journal import Journal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -219,67 +216,24 @@ def test_the_folder_of_the_results_is_not_handed_to_a_plugin(tmp_path: Path) -> 
         assert program.returncode == 0, said + (Path(f"{out}-{number}") / "leaderboard.md").read_text()
 
 
-def blocks_of(folder: Path) -> int:
-    """Return the number of blocks in a folder's journal."""
-    if not (folder / "out" / FILE).exists():
-        return 0
-    with Journal(folder / "out") as journal:
-        return journal.contents.blocks
-
-
-def killed_at_random(folder: Path, undisturbed: dict[str, bytes], kills: int, seed: int) -> Counter[str]:
-    """Kill runs at random moments, one to three times in a folder, and let the next one end."""
-    rng, came, longest = random.Random(seed), Counter[str](), 8.0
-    while came["kills"] < kills:
-        came["folders"] += 1
-        place = folder / str(came["folders"])
-        place.mkdir()
-        for _ in range(rng.choice((1, 2, 3))):
-            program = run(place, LONG, "--workers", "2")
-            try:
-                program.communicate(timeout=rng.uniform(0.2, longest))
-            except subprocess.TimeoutExpired:
-                program.kill()
-                program.communicate()
-                came["kills"] += 1
-                wait_until(lambda session=program.pid: not session_of(session), 20)  # type: ignore[misc]
-        before = blocks_of(place)
-        came["blocks kept"] += before
-        began = time.monotonic()
-        program = run(place, LONG, "--workers", "2")
-        _, said = program.communicate(timeout=200)
-        longest = time.monotonic() - began  # on a busy machine nothing is done yet in the first seconds
-        assert program.returncode == 0, said
-        assert leaderboard(place) == undisturbed
-        facts = json.loads((place / "out" / "run.json").read_text())
-        assert facts["blocks"] == {"computed": 40 - before, "reused": before}
-        nothing_is_left(place, program.pid)
-        print(dict(came), flush=True)
-    return came
-
-
 @pytest.mark.long
-def test_a_hundred_kills_of_the_run(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
-    came = killed_at_random(tmp_path, undisturbed, 100, 1)
-    assert came["kills"] >= 100
-    assert came["blocks kept"] > 0, "all of them were killed before anything was computed"
-
-
-@pytest.mark.long
-def test_a_hundred_kills_of_workers(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+def test_a_hundred_kills_of_workers(
+    tmp_path: Path, undisturbed: dict[str, bytes], cases: Callable[[int], range]
+) -> None:
     """One or two a run: built-in contenders are tried once more, and so every run ends well."""
-    rng, kills, runs = random.Random(2), 0, 0
-    while kills < 100:
-        folder, runs = tmp_path / str(runs), runs + 1
+    came = Counter[str]()
+    for case in cases(70):
+        rng, folder = random.Random(case), tmp_path / str(case)
         folder.mkdir()
         program = run(folder, LONG, "--workers", "2")
         wait_until(lambda session=program.pid: workers(session))  # type: ignore[misc]
         time.sleep(rng.uniform(0.0, 4.0))
         for pid in workers(program.pid)[: rng.choice((1, 2))]:
             os.kill(pid, signal.SIGKILL)
-            kills += 1
+            came["kills"] += 1
         _, said = program.communicate(timeout=200)
         assert program.returncode == 0, said
         assert leaderboard(folder) == undisturbed
         nothing_is_left(folder, program.pid)
-        print({"kills": kills, "runs": runs}, flush=True)
+        came["runs"] += 1
+        print(dict(came), flush=True)
