@@ -23,7 +23,10 @@ def test_what_tests_of_the_campaign_took_is_summed() -> None:
         "failed": [report(b, "call", 4.0)],
         "deselected": [SimpleNamespace(nodeid=a)],
     }
-    assert campaign_line(stats) == f"fault campaign: 2 tests, 7.8 s; its quick form is meant to take {BUDGET} s"
+    assert campaign_line(stats) == (
+        "fault campaign: 2 tests, 7.8 s one after the other, 3.9 s on two cores; "
+        f"its quick form is meant to take {BUDGET} s there"
+    )
     assert campaign_line({"passed": [report(other, "call", 1.0)]}) is None
 
 
@@ -32,4 +35,4 @@ def test_the_line_is_printed() -> None:
     command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-q", here]
     root = Path(__file__).parents[2]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
-    assert "fault campaign: 1 tests, 0.0 s" in ended.stdout, ended.stdout + ended.stderr
+    assert "fault campaign: 1 tests, 0.0 s one after the other" in ended.stdout, ended.stdout + ended.stderr

@@ -38,9 +38,12 @@ class Undisturbed:
     ----------
     folder : Path
         Holds a log, a suite, and the folder of a finished run.
+    workers : int
+        Of a run.
     """
 
     folder: Path
+    workers: int
 
     @cached_property
     def run(self) -> dict[str, bytes]:
@@ -60,9 +63,9 @@ class Undisturbed:
 
     def command(self, name: str, place: Path) -> list[str]:
         """Return a command that works in a place of its own."""
-        log = str(self.folder / "log.csv")
+        log, suite, out = str(self.folder / "log.csv"), str(self.folder / "tiny.toml"), str(place / "out")
         return {
-            "run": ["run", "--suite", str(self.folder / "tiny.toml"), "--out", str(place / "out"), "--workers", "2"],
+            "run": ["run", "--suite", suite, "--out", out, "--workers", str(self.workers)],
             "aggregate": ["aggregate", log, "--replicates", "30", "--out", str(place / "made" / "ranking.csv")],
             "convert": ["data", "convert", log, str(place / "made" / "shards"), "--shards", "3", "--force"],
             "report": ["report", str(place / "made")],
@@ -83,14 +86,23 @@ def written(place: Path) -> dict[str, str]:
     return {name: digest for name, digest in found.items() if name not in (FILE, "run.json", ".lock")}
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
-    folder = tmp_path_factory.mktemp("whole")
-    (folder / "tiny.toml").write_text(SUITE.format(n=20_000, repetitions=BLOCKS // 2, more=""))
+def undisturbed(folder: Path, n: int, workers: int) -> Undisturbed:
+    (folder / "tiny.toml").write_text(SUITE.format(n=n, repetitions=BLOCKS // 2, more=""))
     rng = random.Random(1)
     rows = [[*rng.sample("abcdefgh", 2), rng.choice(["x", "y", "z"])] for _ in range(3000)]
     pl.DataFrame(rows, schema=["winner", "loser", "judge"], orient="row").write_csv(folder / "log.csv")
-    return Undisturbed(folder)
+    return Undisturbed(folder, workers)
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    """Return commands of a second: a worker of its own takes another one to start."""
+    return undisturbed(tmp_path_factory.mktemp("quick"), 2000, 1)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    return undisturbed(tmp_path_factory.mktemp("whole"), 20_000, 2)
 
 
 def kills(whole: Undisturbed, folder: Path, name: str, cases: range) -> Counter[str]:
@@ -98,7 +110,7 @@ def kills(whole: Undisturbed, folder: Path, name: str, cases: range) -> Counter[
 
     Moments are random, from the start to the time that the whole command took last.
     """
-    came, longest = Counter[str](), 3.0
+    came, longest = Counter[str](), 1.5
     for case in cases:
         rng, place = random.Random(f"{name} {case}"), folder / f"{name}-{case}"
         whole.prepare(name, place)
@@ -125,8 +137,8 @@ def kills(whole: Undisturbed, folder: Path, name: str, cases: range) -> Counter[
     return came
 
 
-def test_a_killed_conversion(tmp_path: Path, whole: Undisturbed) -> None:
-    assert kills(whole, tmp_path, "convert", range(1, 2))["kills"] == 2
+def test_a_killed_conversion(tmp_path: Path, quick: Undisturbed) -> None:
+    assert kills(quick, tmp_path, "convert", range(1, 2))["kills"] == 2
 
 
 @pytest.mark.long
@@ -201,9 +213,9 @@ def fault(whole: Undisturbed, place: Path, shim: str, name: str, kind: str, afte
     return "ended well" if code == 0 else "failed in words"
 
 
-def test_a_disk_that_gets_full(tmp_path: Path, whole: Undisturbed, shim: str) -> None:
-    assert whole.run
-    assert fault(whole, tmp_path, shim, "run", "full", 40) == "failed in words"
+def test_a_disk_that_gets_full(tmp_path: Path, quick: Undisturbed, shim: str) -> None:
+    assert quick.run
+    assert fault(quick, tmp_path, shim, "run", "full", 40) == "failed in words"
 
 
 @pytest.mark.long

@@ -58,7 +58,7 @@ def test_weights_whose_sums_would_be_wrong_are_refused(method: str, unit: list[f
 
 def test_thousands_of_queries_of_two() -> None:
     """The win rate is that of the formula in every query; each ranking is that of the query alone."""
-    queries, rng = 1200, np.random.default_rng(0)
+    queries, rng = 1100, np.random.default_rng(0)
     said = rng.integers(0, 2, 3 * queries)
     of = np.char.add("q", np.char.zfill(np.repeat(np.arange(queries), 3).astype(str), 5))
     log = pl.DataFrame({"query_id": of, "winner": np.array(["a", "b"])[said], "loser": np.array(["b", "a"])[said]})
@@ -69,9 +69,10 @@ def test_thousands_of_queries_of_two() -> None:
     assert found["score"].to_numpy() == pytest.approx(share, abs=1e-15)
     # Rows of a query are by scale, score and item.
     assert table.equals(table.sort("query", "scale", "score", "item", descending=[False, False, True, False]))
-    likely = rankbench.aggregate(log, by="query").table
-    for query in ("q00000", "q00999", "q01000", "q01199"):
-        alone = rankbench.aggregate(log.filter(query_id=query)).table
+    some = log[: 3 * 120]
+    likely = rankbench.aggregate(some, by="query").table
+    for query in ("q00000", "q00099", "q00100", "q00119"):
+        alone = rankbench.aggregate(some.filter(query_id=query)).table
         assert likely.filter(query=query).drop("query").equals(alone)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,12 +72,18 @@ made = st.one_of(
 )
 
 
+@cache
+def loaded() -> Any:
+    """Return the log, loaded once for all values."""
+    return load_log(open_source(LOG).judged(), Anything(), None, pooled=True)
+
+
 def ranked(value: object) -> None:
     """Rank a log by an aggregator that returns a value."""
     RETURNED[0] = value
-    loaded, chosen = load_log(open_source(LOG).judged(), Anything(), None, pooled=True)
+    log, chosen = loaded()
     try:
-        ranking, _ = rank(loaded, Anything(), intervals=chosen, resamples=2, seed=0)
+        ranking, _ = rank(log, Anything(), intervals=chosen, resamples=2, seed=0)
     except RankbenchError as error:
         assert str(error).strip()  # noqa: PT017
         return
