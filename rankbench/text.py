@@ -29,6 +29,7 @@ __all__ = [
     "number",
     "numbered",
     "one_line",
+    "place_range_text",
     "sentence",
     "short_repr",
     "significant",
@@ -207,3 +208,8 @@ def interval_text(lower: float, upper: float, digits: int = 4, *, sign: bool = F
 def grouped_digits(value: int) -> str:
     """Return an integer with thousands separated."""
     return f"{value:,}"
+
+
+def place_range_text(low: int, high: int) -> str:
+    """Return the places that something may hold, as everybody writes them: ``3``, ``1 to 6``."""
+    return grouped_digits(low) if low == high else f"{grouped_digits(low)} to {grouped_digits(high)}"

@@ -7,14 +7,14 @@ import json
 import math
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rankbench.text import csv_cell, distinct, markdown, number, one_line
+from rankbench.text import csv_cell, distinct, markdown, number, one_line, place_range_text
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankbench.ranking.aggregate import Aggregation
 
-__all__ = ["Format", "encoded", "rank_range", "score_cells"]
+__all__ = ["Format", "encoded", "score_cells"]
 
 Format: TypeAlias = Literal["csv", "parquet", "json", "md"]
 
@@ -67,7 +67,7 @@ def score_cells(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
     rows = []
     for row in table.iter_rows(named=True):
         cells = [row["query"]] if query else []
-        cells += [rank_range(row["rank_low"], row["rank_high"]), row["item"], number(row["score"])]
+        cells += [place_range_text(row["rank_low"], row["rank_high"]), row["item"], number(row["score"])]
         if known:
             lower, upper = (math.nan if row[name] is None else row[name] for name in ("lower", "upper"))
             cells.append("—" if math.isnan(lower) else f"{number(lower)} to {number(upper)}")
@@ -75,11 +75,6 @@ def score_cells(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
             cells.append(str(row["scale"]))
         rows.append(cells)
     return names, rows
-
-
-def rank_range(low: int, high: int) -> str:
-    """Return a range of places, or the place."""
-    return str(low) if low == high else f"{low} to {high}"
 
 
 def _safe_names(table: pl.DataFrame) -> pl.DataFrame:

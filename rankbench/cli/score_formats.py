@@ -6,8 +6,8 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from rankbench.cli.formats import Format, rank_range
-from rankbench.text import csv_cell, distinct, markdown, number, one_line
+from rankbench.cli.formats import Format
+from rankbench.text import csv_cell, distinct, markdown, number, one_line, place_range_text
 
 if TYPE_CHECKING:
     from rankbench.ranking.score_ranking import ScoreRanking
@@ -66,4 +66,4 @@ def side_by_side_cells(found: ScoreRanking) -> tuple[list[str], list[list[str]]]
 
 
 def _rank(row: dict[str, int]) -> str:
-    return rank_range(row["rank_low"], row["rank_high"])
+    return place_range_text(row["rank_low"], row["rank_high"])

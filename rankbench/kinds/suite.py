@@ -193,6 +193,9 @@ class Experiment(_Strict):
         the headline.
     baseline : str
         Label that paired differences are taken against.
+    oracles : tuple of str
+        Labels of contenders that know what the others have to learn, ``*`` for anything: nobody is measured by them,
+        and they are not called the best.
     protocol, dataset : str
         In the contender grammar; the suite's own unless given.
     optional : bool
@@ -222,6 +225,7 @@ class Experiment(_Strict):
     repetitions: int = Field(default=1, ge=1, le=1_000_000)
     losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)
     baseline: str = ""
+    oracles: tuple[str, ...] = ()
     contenders: tuple[ContenderEntry, ...] = Field(min_length=1)
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()
@@ -253,6 +257,8 @@ class Suite(_Strict):
         Kebab-case, at most 100 characters: the default output folder has it.
     seed : int
         In [0, 2^63).
+    asks : str
+        What it asks, in a sentence of plain words: the first that a leaderboard says.
     protocol : str
         How its experiments are done, unless they say otherwise, in the contender grammar.
     dataset : str
@@ -264,6 +270,7 @@ class Suite(_Strict):
 
     name: Name
     title: str
+    asks: str = Field(default="", max_length=400)
     seed: int = Field(default=20130501, strict=True, ge=0, lt=2**63)
     protocol: str = "btl"
     dataset: str = ""

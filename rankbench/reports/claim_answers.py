@@ -25,6 +25,7 @@ from rankbench.reports.curve_steps import curve_values
 from rankbench.reports.sample import Arm, ArmKey, Sampler
 from rankbench.reports.verdicts import Verdict, clearest_first, verdict
 from rankbench.stats.bootstrap import Crossed
+from rankbench.stats.contrasts import FEWEST, too_few
 
 __all__ = ["Answer", "Finding", "answers"]
 
@@ -157,6 +158,9 @@ def _answer(sampler: Sampler, kind: ClaimKind, contrasts: Sequence[WeightedContr
     except NoEvidenceError as why:
         return replace(empty, notes=(*empty.notes, str(why)))
     found = _judged(empty, kind, evidence, len(repetitions))
+    if too_few(len(repetitions)) and found.verdict == "held":
+        note = f"fewer than {FEWEST} repetitions: too few to see how draws differ, and to call a claim held"
+        return replace(_without_held(found), notes=(*empty.notes, note))
     if len(repetitions) > 1 or not kind.on_splits:
         return found
     note = "one repetition: the interval is over queries alone and says nothing about other draws"

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rankbench.kinds.cell import SPLITS, Split
+from rankbench.kinds.cell import Split
 from rankbench.kinds.suite import Claim
 from rankbench.plugin.suite_kinds import claim_kind
 from rankbench.reports.analysis import Analysis
 from rankbench.reports.claim_answers import Answer, Finding
 from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Heading, Node, Paragraph
+from rankbench.reports.opening import split_words
 from rankbench.store.records import SourceRecord
 from rankbench.text import interval_text, markdown, number, numbered, sentence
 
 __all__ = ["LATE", "claims_section"]
+
+MOST_DIGITS = 8
 
 LATE = "written knowing earlier results"
 """What is said of claims whose origin is ``post hoc``."""
@@ -25,13 +28,9 @@ def claims_section(analysis: Analysis) -> list[Node]:
     found = [answer for section in analysis.sections for answer in section.answers]
     if not found:
         return []
-    splits = [split for split in SPLITS if any(split in s.sampler.source.shown_splits() for s in analysis.sections)]
     titles = {s.sampler.experiment.name: s.sampler.source for s in analysis.sections}
-    words = {
-        split: " / ".join(dict.fromkeys(titles[a.experiment].short(split) for a in found if a.about == split))
-        for split in splits
-    }
-    splits = [split for split in splits if words[split]]
+    words = split_words(analysis)
+    splits = list(words)
     claims: dict[tuple[str, str], list[Answer]] = {}
     for answer in found:
         claims.setdefault((answer.experiment, answer.claim.id), []).append(answer)
@@ -54,8 +53,8 @@ def claims_section(analysis: Analysis) -> list[Node]:
             "The intervals behind the verdicts",
             (
                 Paragraph(
-                    "Printed are the simultaneous intervals. They are wider than those of each contrast alone, which "
-                    "*held* rests on: a claim may hold although one of them reaches the other side."
+                    "*Alone*: the 95% interval of that contrast by itself, which *held* rests on. *All at once*: those "
+                    "that cover every contrast of the claim together (95%), which *did not hold* rests on."
                 ),
                 *(part for (name, _), answers in ordered for part in _details(answers, titles[name])),
             ),
@@ -144,14 +143,15 @@ def _details(answers: Sequence[Answer], source: SourceRecord) -> list[Node]:
             markdown(f.text),
             source.short(a.split) if a.split else "curves",
             _estimate(f, ratio),
-            _interval(f.lower, f.upper, ratio) if a.split else "—",
+            _interval(f.own_lower, f.own_upper, ratio),
+            _interval(f.lower, f.upper, ratio),
             *(() if single else (_interval(f.lower_draws, f.upper_draws, ratio),)),
         )
         for a in answers
         for f in a.findings
     ]
     if rows:
-        spread = ("corrected",) if single else ("over queries and draws", "over draws")
+        spread = ("alone", "all at once", *(() if single else ("all at once, over draws",)))
         columns = [Column("contrast"), Column("on"), Column("ratio" if ratio else "difference", "right")]
         parts.append(Grid.from_rows([*columns, *(Column(title, "center") for title in spread)], rows))
     notes = tuple(dict.fromkeys(markdown(sentence(note)) for answer in answers for note in answer.notes))
@@ -163,6 +163,10 @@ def _estimate(finding: Finding, ratio: bool) -> str:
 
 
 def _interval(lower: float, upper: float, ratio: bool) -> str:
+    """Return an interval with digits enough to see on which side of no difference (or of a ratio of 1) its ends are."""
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return "—"
-    return interval_text(lower, upper, 2 if ratio else 4, sign=not ratio)
+    same, digits = 1.0 if ratio else 0.0, 2 if ratio else 4
+    while digits < MOST_DIGITS and any(end != same and round(end, digits) == same for end in (lower, upper)):
+        digits += 1
+    return interval_text(lower, upper, digits, sign=not ratio)

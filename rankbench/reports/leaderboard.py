@@ -1,7 +1,9 @@
 """``leaderboard.md``: what a reader wants to know, in that order.
 
-What the data are (what is simulated, first), what was claimed and what came of it, then each
-experiment with its figure and its tables, and how all of it was made.
+What was asked and of which data (what is simulated, first), who is best and whether that is real, how the claims fared,
+a figure, and who is best in each experiment. Then a list of contents, and the rest: the recommendation, the claims,
+each experiment with its figure and the table of its largest n, all other tables to be unfolded, the data, and how all
+of it was made.
 """
 
 from __future__ import annotations
@@ -10,16 +12,23 @@ from collections.abc import Sequence
 
 from rankbench.kinds.figure import Cast
 from rankbench.reports.analysis import Analysis, Section
+from rankbench.reports.document.page_contents import contents
 from rankbench.reports.document.tree import Bullets, Column, Details, Grid, Heading, Image, Node, Paragraph
 from rankbench.reports.evidence import claims_section
 from rankbench.reports.footnotes import footnotes, troubles
+from rankbench.reports.opening import at_a_glance, in_short, question_and_data, top_items
 from rankbench.reports.recommendation import Recommendation, recommended
-from rankbench.reports.sources import details, facts, overview, source_groups
+from rankbench.reports.sample import Race
+from rankbench.reports.sources import Group, details, facts, overview, source_groups
 from rankbench.reports.standing_tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.store.records import SuiteRecord
 from rankbench.text import code, first_of, grouped_digits, literal, markdown, sentence
 
 __all__ = ["leaderboard"]
+
+CONTENTS = "On this page"
+
+DATA = "The data"
 
 MOST_NAMED = 30
 """Contenders that are named under a figure as left out for one reason."""
@@ -29,19 +38,31 @@ def leaderboard(analysis: Analysis, found: Sequence[Recommendation] = ()) -> lis
     """Return the leaderboard of a suite, with what is recommended, as a document."""
     record = analysis.record
     groups = source_groups(analysis)
-    several = len(groups) > 1
-    return [
-        Heading(1, markdown(record.title)),
-        *(facts(groups[0]) if len(groups) == 1 else overview(groups)),
-        *_left_out(record),
-        *_progress(analysis),
+    glance, items = at_a_glance(analysis), top_items(analysis)
+    rest = [
         *recommended(found),
         *claims_section(analysis),
         *_how_to_read(record),
         *(part for section in analysis.sections for part in _experiment(section)),
-        *([Heading(2, "The data"), *(part for group in groups for part in details(group))] if several else []),
+        *_data(groups),
         *_made_by(record),
     ]
+    beginning = [
+        Heading(1, markdown(record.title)),
+        *question_and_data(analysis, groups),
+        *_left_out(record),
+        *_progress(analysis),
+        *in_short(analysis, found),
+        *([Heading(2, "At a glance"), *glance] if glance else []),
+        *([Heading(2, "First in the ranking"), *items] if items else []),
+    ]
+    headings = contents([*beginning, Heading(2, CONTENTS), *rest])
+    return [*beginning, Heading(2, CONTENTS), Bullets(headings.items[_place(headings) + 1 :]), *rest]
+
+
+def _place(headings: Bullets) -> int:
+    """Return where the list of contents stands among the headings."""
+    return next(i for i, item in enumerate(headings.items) if item.startswith(f"[{CONTENTS}]"))
 
 
 def _left_out(record: SuiteRecord) -> list[Node]:
@@ -100,20 +121,42 @@ def _experiment(section: Section) -> list[Node]:
         words = markdown(figure.title or experiment.title)
         parts.append(Image(words, f"figures/{figure.file}.svg"))
         parts += _not_in(cast)
+    open_race = next((race for race in reversed(sampler.races) if race.repetitions), sampler.races[-1])
+    parts += _race(section, open_race, leading=True)
     for race in sampler.races:
-        rows = [row for row in section.rows if row.n == race.n]
-        parts.append(Heading(3, f"{markdown(experiment.name)}{race_title(race, source)}"))
-        if source.layout != "race":
-            parts += exact_tables(sampler, race) if source.layout == "exact" else ranking_tables(sampler, race)
-            parts += troubles(race)
-            continue
-        parts += intervals_tables(source, rows, experiment.baseline)
-        parts.extend(footnotes(race, source))
+        if race is not open_race:
+            summary = f"{markdown(experiment.name)}{race_title(race, source)}"
+            parts.append(Details(summary, tuple(_race(section, race, leading=False))))
     specs = {arm.label: arm.member.spec for race in sampler.races for arm in race.arms}
     listed = [(markdown(label), code(spec)) for label, spec in specs.items()]
     table = Grid.from_rows([Column("contender"), Column("spec")], listed)
     parts.append(Details("The contenders, as they are written on the command line", (table,)))
     return parts
+
+
+def _race(section: Section, race: Race, *, leading: bool) -> list[Node]:
+    """Return the tables of one n; of the leading one those of the headline are open, and the others to be unfolded."""
+    sampler = section.sampler
+    experiment, source = sampler.experiment, sampler.source
+    parts: list[Node] = [Heading(3, f"{markdown(experiment.name)}{race_title(race, source)}")]
+    if source.layout != "race":
+        parts += exact_tables(sampler, race) if source.layout == "exact" else ranking_tables(sampler, race)
+        return [*parts, *troubles(race)]
+    rows = [row for row in section.rows if row.n == race.n]
+    first = [row for row in rows if not leading or row.metric == sampler.metrics[0]]
+    parts += intervals_tables(source, first, experiment.baseline)
+    others = [row for row in rows if row not in first]
+    if others:
+        names = ", ".join(code(metric) for metric in sampler.metrics[1:])
+        parts.append(Details(f"By {names}", tuple(intervals_tables(source, others, experiment.baseline))))
+    return [*parts, *footnotes(race, source)]
+
+
+def _data(groups: Sequence[Group]) -> list[Node]:
+    """Return what the data are, and how the judgments come from them."""
+    if len(groups) == 1:
+        return [Heading(2, DATA), *facts(groups[0])]
+    return [Heading(2, DATA), *overview(groups), *(part for group in groups for part in details(group))]
 
 
 def _not_in(cast: Cast) -> list[Node]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rankbench.reports.cases import Case
 from rankbench.reports.evaluations import Evaluation
-from rankbench.text import code, interval_text, markdown, number
+from rankbench.text import code, interval_text, markdown, number, place_range_text
 
 __all__ = ["codes", "coin_of", "covered", "difference", "joined_words", "margin_of", "place_range", "shown_by", "words"]
 
@@ -58,4 +58,4 @@ def margin_of(case: Case, metrics: Sequence[str]) -> str:
 def place_range(one: Evaluation, metric: str, label: str) -> str:
     """Return the places that a contender may hold."""
     low, high = one.places(metric, label)
-    return f"{low}" if low == high else f"{low} ... {high}"
+    return place_range_text(low, high)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.cases import Case, Doubt, case_of
-from rankbench.reports.document.tree import Bullets, Heading, Node
+from rankbench.reports.document.tree import Bullets, Details, Heading, Node
 from rankbench.reports.grounds import GROUNDS, mean_phrases
 from rankbench.reports.phrases import codes, coin_of, difference, joined_words, margin_of, shown_by, words
 from rankbench.text import code, markdown, sentence
@@ -45,7 +45,12 @@ class Rule(NamedTuple):
 
 def recommended(found: Sequence[Recommendation]) -> list[Node]:
     """Return a section of the leaderboard, or nothing."""
-    parts = [Bullets((*one.answer, *one.grounds)) for one in found]
+    parts: list[Node] = []
+    for one in found:
+        parts.append(Bullets(one.answer))
+        parts += (
+            [Details("What that rests on, and what speaks against it", (Bullets(one.grounds),))] if one.grounds else []
+        )
     return [Heading(2, "Recommendation"), *parts] if parts else []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankbench.reports.analysis import Analysis
@@ -71,26 +72,14 @@ def details(group: Group) -> list[Node]:
     return [Heading(3, ", ".join(markdown(name) for name in group.experiments)), *facts(group)]
 
 
-def overview(groups: list[Group]) -> list[Node]:
-    """Return what a reader must know first of several data sets: what is simulated, and what real ones were put to."""
-    simulated = [group for group in groups if group.first.simulated]
-    parts: list[Node] = []
-    if simulated:
-        names = ", ".join(markdown(name) for group in simulated for name in group.experiments)
-        which = "All data" if len(simulated) == len(groups) else f"The data of {names}"
-        warning = f"**{which} are *simulated***: no person judged anything. What is assumed stands at the end."
-        parts.append(Quote((warning,)))
-    for group in groups:
-        if group.first.assumptions and not group.first.simulated:
-            names = ", ".join(markdown(name) for name in group.experiments)
-            assumed = " ".join(markdown(sentence(text)) for text in group.first.assumptions)
-            parts.append(Quote((f"**{names}**: {assumed}",)))
+def overview(groups: Sequence[Group]) -> list[Node]:
+    """Return which experiments of a suite are made from which of several data sets."""
     rows = []
     for group in groups:
         data = code(group.first.dataset) if group.first.dataset else "made by the protocol"
         names = ", ".join(markdown(name) for name in group.experiments)
         rows.append((names, _protocols(group), f"{data}{' (simulated)' if group.first.simulated else ''}"))
-    return [*parts, Grid.from_rows([Column("experiments"), Column("protocol"), Column("data")], rows)]
+    return [Grid.from_rows([Column("experiments"), Column("protocol"), Column("data")], rows)]
 
 
 def _simulated(group: Group) -> list[Node]:

@@ -13,9 +13,18 @@ from rankbench.reports.document.tree import Column, Details, Grid, Node, Paragra
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.reports.standings import Standing, best_first
 from rankbench.store.records import SourceRecord
-from rankbench.text import code, grouped_digits, interval_text, markdown, number, sentence, significant
+from rankbench.text import (
+    code,
+    grouped_digits,
+    interval_text,
+    markdown,
+    number,
+    place_range_text,
+    sentence,
+    significant,
+)
 
-__all__ = ["exact_tables", "intervals_tables", "race_title", "ranking_tables"]
+__all__ = ["exact_tables", "intervals_tables", "item_table", "race_title", "ranking_tables"]
 
 
 def race_title(race: Race, source: SourceRecord) -> str:
@@ -72,7 +81,7 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
 def _rank(row: Standing) -> str:
     if row.rank_low is None:
         return row.status if row.status != "done" else "—"
-    return str(row.rank_low) if row.rank_low == row.rank_high else f"{row.rank_low} ... {row.rank_high}"
+    return place_range_text(row.rank_low, row.rank_high or row.rank_low)
 
 
 def exact_tables(sampler: Sampler, race: Race) -> list[Node]:
@@ -110,13 +119,20 @@ def ranking_tables(sampler: Sampler, race: Race) -> list[Node]:
 
 
 def _ranking(sampler: Sampler, arm: Arm, split: Split) -> tuple[Node, ...]:
+    lower = sampler.values(arm, RANKING[1], split)
+    notes = [*_without_interval(lower), *_facts(arm, sampler.source)]
+    return (item_table(sampler, arm, split), *(Paragraph(note) for note in notes))
+
+
+def item_table(sampler: Sampler, arm: Arm, split: Split, most: int | None = None) -> Grid:
+    """Return a ranking of items, the best first: all of them, or so many."""
     units = sampler.source.units[split]
     score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
     # Equal scores stand in the order of the names, whatever the order in the log.
-    order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
+    order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))[:most]
     lines = [
         (
-            f"{low[i]:.0f}" if low[i] == high[i] else f"{low[i]:.0f} ... {high[i]:.0f}",
+            place_range_text(round(low[i]), round(high[i])),
             markdown(units[i]),
             number(float(score[i]), 3),
             interval_text(float(lower[i]), float(upper[i]), 3),
@@ -124,8 +140,7 @@ def _ranking(sampler: Sampler, arm: Arm, split: Split) -> tuple[Node, ...]:
         for i in order
     ]
     columns = [Column("rank", "center"), Column("item"), Column(RANKING[0], "right"), Column("95% interval", "center")]
-    notes = [*_without_interval(lower), *_facts(arm, sampler.source)]
-    return (Grid.from_rows(columns, lines), *(Paragraph(note) for note in notes))
+    return Grid.from_rows(columns, lines)
 
 
 def _facts(arm: Arm, source: SourceRecord) -> list[str]:

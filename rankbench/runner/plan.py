@@ -250,6 +250,7 @@ def _check_n(experiment: Experiment, n: int) -> None:
 def _check_labels(experiment: Experiment, labels: set[str]) -> None:
     """Refuse figures and claims about contenders, and claims about n, that do not exist."""
     patterns = [p for figure in experiment.figures for p in figure_kind(figure).patterns()]
+    patterns += experiment.oracles
     named = [pattern for pattern in patterns if not fnmatch.filter(labels, pattern)]
     named += [label for claim in experiment.claims for c in claim.contrasts for label in (c.a, c.b)]
     named += [experiment.baseline] if experiment.baseline else []

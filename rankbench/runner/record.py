@@ -22,6 +22,7 @@ def suite_record(made: Planned) -> dict[str, Any]:
     return {
         "name": suite.name,
         "title": suite.title,
+        "asks": suite.asks,
         "seed": suite.seed,
         "sources": [_source(made, index) for index in range(len(made.sources))],
         "of": made.of,

@@ -181,6 +181,8 @@ class SuiteRecord(BaseModel):
 
     Attributes
     ----------
+    asks : str
+        What the suite asks, in plain words; empty in runs of before it was kept.
     sources : tuple of SourceRecord
     of : dict of str to int
         Index of each experiment's source.
@@ -196,6 +198,7 @@ class SuiteRecord(BaseModel):
 
     name: str
     title: str
+    asks: str = ""
     seed: int
     sources: tuple[SourceRecord, ...]
     of: dict[str, int]

@@ -149,7 +149,7 @@ def test_an_item_of_three_votes_has_no_interval(tmp_path: Path) -> None:
     assert (values["rank-low"], values["rank-high"]) == (1, 8)
     text = (results.directory / "leaderboard.md").read_text()
     assert "1 of 8 items have fewer than 10 votes, or those of fewer than 3" in text
-    assert "| 1 ... 8 | new |" in text
+    assert "| 1 to 8 | new |" in text
 
 
 def test_scores_on_more_scales_than_the_votes_have_diverged(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def test_claims_of_beforehand(tmp_path: Path) -> None:
     assert text.startswith("## The claims, declared before the run\n")
     assert LATE not in text
     assert "Verdicts are about this data, these minimizers and these queries." in text
-    assert "| over queries and draws | over draws |" in text
+    assert "| alone | all at once | all at once, over draws |" in text
     assert "resampled" not in text
 
 
@@ -57,11 +57,11 @@ def test_splits_of_one_table_have_one_interval(tmp_path: Path) -> None:
     text = claims(tmp_path, "beforehand", queries={"heldout": 1}, test_share=0.25, splits=splits)
     assert "Verdicts are about this data and these minimizers." in text
     assert "Intervals are those of the corrected resampled t" in text
-    assert "| contrast | on | difference | corrected |" in text
+    assert "| contrast | on | difference | alone | all at once |" in text
     assert "over queries" not in text
     rows = [line for line in text.splitlines() if line.startswith("| logistic vs")]
     assert rows
-    assert {line.count("|") for line in rows} == {5}
+    assert {line.count("|") for line in rows} == {6}
 
 
 def test_verdicts_are_about_what_is_judged(tmp_path: Path) -> None:

@@ -323,4 +323,4 @@ def test_worse_than_some_method_is_what_the_same_intervals_say() -> None:
     """Ranks of a table alone would say more than the answer."""
     lines = recommend(case(row("a"), row("b", rank_low=3), apart={("a", "base"): WORSE})).grounds
     (line,) = [one for one in lines if one.startswith("Worse than some")]
-    assert line == "Worse than some method in `disagreement`, by the same intervals: a (place 2 ... 3)."
+    assert line == "Worse than some method in `disagreement`, by the same intervals: a (place 2 to 3)."

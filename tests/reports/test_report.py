@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -20,9 +21,10 @@ from rankbench.errors import StoreError
 from rankbench.protocols.btl import BTL
 from rankbench.reports.document.markdown import markdown_of
 from rankbench.reports.leaderboard_csv import COLUMNS
+from rankbench.reports.opening import question_and_data
 from rankbench.reports.partial import partial
 from rankbench.reports.report import frames, report
-from rankbench.reports.sources import Group, overview
+from rankbench.reports.sources import Group
 from rankbench.reports.summary import run_summary
 from rankbench.store.records import SourceRecord
 from rankbench.text import code, csv_cell, interval_text, markdown, natural, number, one_line
@@ -142,10 +144,11 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
     lines = text.split("\n")
     assert lines[0].startswith("# ")
     assert "*simulated*" in lines[2]
-    assert "Labels are nonlinear" in "".join(lines[:8])
     places = [text.index(words) for words in (
-        "ab" * 32, "n was scaled by 1/2.", "**C1** Small k is worse. | **held** | **held** |", "## How to read",
-        "figures/figure-3.svg", "n = 200,000, 6 repetitions", "n = 400,000, 6 repetitions", "## What made this",
+        "**Who is best?**", "**Do the claims hold?** Of 1 claim: on design queries 1 held; on held-out queries 1 held.",
+        "figures/figure-3.svg", "## At a glance", "## On this page", "**C1** Small k is worse. | **held** | **held** |",
+        "## How to read", "n = 400,000, 6 repetitions", "<details><summary>figure-3: n = 200,000, 6 repetitions",
+        "Labels are nonlinear", "ab" * 32, "n was scaled by 1/2.", "## What made this",
     )]  # fmt: skip
     assert places == sorted(places)
     assert "30% at k = 1" in text
@@ -227,8 +230,10 @@ def test_what_was_done_with_real_data_stands_first_among_several_data_sets() -> 
         Group((SourceRecord.model_validate(source),), (name,), (10,))
         for name, source in {"figure-3": real, "table-1": synthetic.source(sizes)}.items()
     ]
-    first = [markdown_of([block]) for block in overview(groups)[:2]]
-    assert first[0].startswith("> **The data of table-1 are *simulated***")
+    analysis = SimpleNamespace(record=SimpleNamespace(asks="Who ranks best?"))
+    first = [markdown_of([block]) for block in question_and_data(analysis, groups)]  # type: ignore[arg-type]
+    assert first[0].startswith("Who ranks best? **The data of table-1 are *simulated***: no person judged anything")
+    assert first[0].endswith("The data of figure-3 are `mq2008`.")
     assert first[1] == "> **figure-3**: Nobody compared these items."
 
 

@@ -1,7 +1,7 @@
 """What a document is made of: headings, paragraphs, lists, tables, figures, and details to unfold.
 
 Texts are lines of Markdown, in which foreign words are escaped already (`rankbench.text`): bold, italic and code are
-all that they hold. Blocks know nothing of where they are written to.
+all that they hold, and in a list of contents links. Blocks know nothing of where they are written to.
 """
 
 from __future__ import annotations

@@ -1,0 +1,190 @@
+"""How a leaderboard begins: every sentence is one that the intervals of its tables support."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import synthetic
+from hypothesis import given
+from hypothesis import strategies as st
+from synthetic import Contender, Plan
+
+from rankbench.plugin import manager
+from rankbench.reports.analysis import analyze
+from rankbench.reports.document.page_contents import contents, heading_anchors
+from rankbench.reports.document.tree import Details, Heading
+from rankbench.reports.evidence import _interval
+from rankbench.reports.leaders import Leaders, Runner, leaders_of, said_of_leaders
+from rankbench.reports.opening import headline_section
+from rankbench.reports.report import frames, report
+from rankbench.reports.standings import Standing
+from rankbench.store.journal import Journal
+from rankbench.suites.suite_files import read_suite
+from rankbench.text import place_range_text
+
+
+def runner(label: str, mean: float, low: int, high: int) -> Runner:
+    row = Standing("e", "d", False, 10, label, label, "ndcg", "minimize", "design", mean=mean)
+    return Runner(row, low, high)
+
+
+def found(*runners: Runner, oracles: tuple[str, ...] = ()) -> Leaders:
+    return Leaders(10, "design", "queries", runners, oracles, "" if runners else "no intervals")
+
+
+@pytest.mark.parametrize(
+    ("leaders", "said"),
+    [
+        (
+            found(runner("a", 0.1, 1, 1), runner("b", 0.2, 2, 2)),
+            "**a** is best: it is shown to be better than the other",
+        ),
+        (found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 2)), "nobody is shown to be best: none of the 2 is shown"),
+        (
+            found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 3), runner("c", 0.3, 2, 3)),
+            "2 of 3 may be best (a, b), **a** has the best mean; 1 other is shown to be worse than somebody",
+        ),
+        (
+            found(runner("a", 0.1, 1, 2), runner("b", 0.2, 2, 3), runner("c", 0.3, 2, 3)),
+            "nobody is shown to be better than **a**, and 2 others are shown to be worse than somebody",
+        ),
+        (found(), "nobody is ranked: there are no intervals"),
+        (found(runner("a", 0.1, 1, 1)), "**a** is alone"),
+    ],
+)
+def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None:
+    assert said_of_leaders(leaders).startswith(said)
+    assert leaders.sure is ("is best: it is" in said)
+
+
+def leaders_in(folder: Path, contenders: list[Contender], **extra: object) -> list[Leaders]:
+    plan = Plan("e", contenders, n=(200_000,), repetitions=8, extra=dict(extra))
+    synthetic.write(folder, [plan])
+    with Journal(folder) as journal:
+        return leaders_of(analyze(journal).sections[0])
+
+
+def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
+    contenders = [Contender("truth", {}, 0.0, noise=0.0), Contender("good", {}, 0.1, noise=0.0),
+                  Contender("bad", {}, 0.2, noise=0.0)]  # fmt: skip
+    plain = leaders_in(tmp_path / "plain", contenders)
+    known = leaders_in(tmp_path / "known", contenders, oracles=["tr*"])
+    assert [one.runners[0].row.contender for one in plain] == ["truth"] * 2
+    assert [one.runners[0].row.contender for one in known] == ["good"] * 2
+    # Among those that are measured its place is the first: the oracle takes none.
+    assert [(one.runners[0].low, one.runners[0].high, one.sure) for one in known] == [(1, 1, True)] * 2
+    assert [one.oracles for one in known] == [("truth",)] * 2
+    report(tmp_path / "known")
+    text = (tmp_path / "known" / "leaderboard.md").read_text()
+    assert "**good** is best: it is shown to be better than the other one (not counted: truth, which knows what" in text
+
+
+def test_a_page_begins_with_what_is_asked(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    record = synthetic.record([plan], {"design": 40, "heldout": 30}) | {"asks": "Who ranks best?"}
+    members, blocks = synthetic.blocks_of(plan, {"design": 40, "heldout": 30})
+    with synthetic.Store.open(tmp_path) as store:
+        store.begin(record, members)
+        for block in blocks:
+            store.commit(block)
+    report(tmp_path)
+    lines = (tmp_path / "leaderboard.md").read_text().splitlines()
+    assert lines[2].startswith("Who ranks best? **All data are *simulated***: no person judged anything")
+    assert lines[4].startswith("- **Who is best?** In `figure-3`, by `ndcg` on design queries at n = 400,000, ")
+
+
+@pytest.mark.parametrize("name", sorted(manager.suites()))
+def test_every_suite_says_what_it_asks(name: str) -> None:
+    assert re.fullmatch(r"[A-Z].{20,}\?", read_suite(manager.suites()[name]).asks)
+
+
+def test_the_headline_is_what_most_is_claimed_of(tmp_path: Path) -> None:
+    claim = {"id": "C", "text": "x", "kind": "less", "contrasts": [{"a": "logistic", "b": "regression k=1"}]}
+    first, second = synthetic.small(), synthetic.small()
+    second.name, second.extra = "other", {"claims": [claim]}
+    synthetic.write(tmp_path, [first, second])
+    with Journal(tmp_path) as journal:
+        headline = headline_section(analyze(journal))
+    assert headline is not None
+    assert headline.sampler.experiment.name == "other"
+
+
+def test_every_link_of_the_contents_leads_somewhere(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    plan.extra = {"title": "1/j, *not* [the] `cascade` model"}
+    twin = synthetic.small()
+    twin.name, twin.extra = "twin", {"title": "1/j, *not* [the] `cascade` model"}
+    report(synthetic.write(tmp_path, [plan, twin]))
+    text = (tmp_path / "leaderboard.md").read_text()
+    listed = text.split("## On this page\n\n")[1].split("\n\n")[0]
+    anchors = re.findall(r"\]\(#([^)]*)\)", listed)
+    # As GitHub has them.
+    assert anchors[:3] == ["how-to-read-the-tables", "1j-not-the-cascade-model", "1j-not-the-cascade-model-1"]
+    assert "(#the-data)" in text
+    assert "the-data" in anchors
+
+
+def test_anchors_of_headings_within_details() -> None:
+    blocks = [Heading(2, "A"), Details("more", (Heading(3, "A"), Heading(2, "A\\_b"))), Heading(2, "A")]
+    assert [anchor for _, anchor in heading_anchors(blocks)] == ["a", "a-1", "a_b", "a-2"]
+    assert contents(blocks).items == ("[A](#a)", "[A\\_b](#a_b)", "[A](#a-2)")
+
+
+def test_few_draws_hold_no_claim(tmp_path: Path) -> None:
+    """Two repetitions do not show how draws differ: what they would hold stands beside intervals that hold 0."""
+    plan = synthetic.small()
+    plan.repetitions = 2
+    plan.contenders = [Contender("good", {}, 0.0, noise=0.0), Contender("bad", {}, 0.3, noise=0.0)]
+    contrast = {"a": "good", "b": "bad"}
+    plan.extra, plan.baseline = {"claims": [{"id": "C", "text": "x", "kind": "less", "contrasts": [contrast]}]}, "bad"
+    synthetic.write(tmp_path / "two", [plan])
+    assert set(frames(tmp_path / "two")["claims"]["verdict"]) == {"could not tell"}
+    report(tmp_path / "two")
+    assert "fewer than 4 repetitions: too few" in (tmp_path / "two" / "leaderboard.md").read_text()
+    plan.repetitions = 4
+    synthetic.write(tmp_path / "four", [plan])
+    assert set(frames(tmp_path / "four")["claims"]["verdict"]) == {"held"}
+
+
+def test_what_held_stands_beside_the_interval_that_it_rests_on(tmp_path: Path) -> None:
+    plan = synthetic.small()
+    labels = [one.label for one in plan.contenders]
+    claims = [
+        {"id": f"C{i}", "text": "x", "kind": "less", "contrasts": [{"a": a, "b": b} for b in labels if b != a]}
+        for i, a in enumerate(labels)
+    ]
+    plan.extra = {"claims": claims}
+    report(synthetic.write(tmp_path, [plan]))
+    verdicts = frames(tmp_path)["claims"]
+    text = (tmp_path / "leaderboard.md").read_text().split("The intervals behind")[1].split("## How to read")[0]
+    rows = re.findall(r"^\| .* vs .*? \| ([^|]*) \| [^|]* \| \[([^,]*), ([^]]*)\] \| \[([^,]*), ([^]]*)\]", text, re.M)
+    assert len(rows) == verdicts.height
+    shown = [(float(own_high), float(low)) for _, _, own_high, low, _ in rows]
+    for claim in verdicts["claim"].unique():
+        for about in verdicts["about"].unique():
+            own = [
+                i
+                for i, row in enumerate(verdicts.iter_rows(named=True))
+                if (row["claim"], row["about"]) == (claim, about)
+            ]
+            verdict = verdicts["verdict"][own[0]]
+            if verdict == "held":
+                assert all(shown[i][0] < 0 for i in own)
+            if verdict == "did not hold":
+                assert any(shown[i][1] > 0 for i in own)
+    assert {"held", "did not hold"} <= set(verdicts["verdict"])
+
+
+@given(st.floats(-0.5, 0.5).filter(lambda end: end == 0 or abs(end) > 1e-7), st.floats(0, 0.5))
+def test_an_end_that_is_not_zero_is_not_printed_as_zero(lower: float, width: float) -> None:
+    low, high = map(float, _interval(lower, lower + width, ratio=False).strip("[]").split(","))
+    assert (low > 0, low < 0) == (lower > 0, lower < 0)
+    if abs(lower + width) > 1e-7:
+        assert np.sign(high) == np.sign(lower + width)
+
+
+def test_places_are_written_alike_everywhere() -> None:
+    assert [place_range_text(1, 6), place_range_text(3, 3), place_range_text(1, 1200)] == ["1 to 6", "3", "1 to 1,200"]
