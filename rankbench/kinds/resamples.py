@@ -15,12 +15,22 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.runtime import in_halves
 from rankbench.seeds import resample_entropy
 
 __all__ = ["Resamples", "UnitDraws", "draws_of", "resamples_of"]
 
 _MOST_DRAWN = 1 << 24
 """Most judgments that are drawn one by one; of more, how often each outcome of a pair is drawn."""
+
+_SAYS_MUCH = 16
+"""Outcomes of pairs of which a unit says more than that on average: resamples are summed pair by pair then."""
+
+_AT_ONCE = 50_000_000
+"""Bytes of the sums of resamples that are made together, unless two of them take more."""
+
+_TILE = 4096
+"""Pairs whose sums stay in the processor's cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +88,9 @@ def draws_of(units: int, repetitions: int, seed: int) -> UnitDraws:
 class Resamples:
     """Resamples of counted comparisons; iterating yields what `sums` returns for each.
 
+    Where units say much, as judges of long logs do, each sum is added up unit by unit in their order; else unit by unit
+    as they are drawn. The two are equal to the bit where weights are whole numbers.
+
     Attributes
     ----------
     counts : PairCounts
@@ -102,25 +115,83 @@ class Resamples:
         return len(self.draws)
 
     def __iter__(self) -> Iterator[PairCounts]:
-        return (self.sums(r) for r in range(len(self)))
+        for some in self._parts():
+            sums = self._room(some)
+            self._sum(some, sums)
+            for r in range(len(sums)):
+                yield self._counts(sums[r])
+            # Before the next ones are made.
+            del sums
 
     def sums(self, r: int) -> PairCounts:
         """Return the counts of resample r, of the pairs that were drawn."""
-        drawn = self._cells(r).reshape(-1, 3)
-        forward, backward, ties = (np.ascontiguousarray(column) for column in drawn.T)
+        some = slice(r, r + 1)
+        sums = self._room(some)
+        self._sum(some, sums)
+        return self._counts(sums[0])
+
+    def _counts(self, sums: NDArray[np.float64]) -> PairCounts:
+        forward, backward, ties = sums
         return replace(self.counts, forward=forward, backward=backward, ties=ties).observed()
 
-    def _cells(self, r: int) -> NDArray[np.float64]:
-        """Return the sums of every cell, shape (3 P,)."""
-        if len(self.cells):
-            from rankbench.kernels.resamples import draw_cells
+    def batches(self) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the number of a first resample, and the sums of it and some after it, made together.
 
-            sums = np.zeros(3 * len(self.counts))
-            draw_cells(self.draws.states[r].copy(), self.draws.units, self.starts, self.cells, self.weights, sums)
-            return sums
-        counted = _cells_of(self.counts)
-        rng = np.random.default_rng(self.draws.states[r])
-        return rng.multinomial(self.draws.units, counted / counted.sum()).astype(np.float64)
+        Sums have shape (b, 3, P): of each resample where `low` won, where `high` did, and of ties. The next ones
+        take their place in memory.
+        """
+        room = np.zeros(0)
+        for some in self._parts():
+            if not len(room):
+                room = self._room(some)
+            sums = room[: some.stop - some.start]
+            self._sum(some, sums)
+            yield some.start, sums
+
+    def _parts(self) -> Iterator[slice]:
+        """Yield ranges of resamples that are summed together."""
+        from rankbench.kernels.resamples import LANES
+
+        one = 24 * len(self.counts) + 4 * self.draws.units * self._says_much
+        most = max(2, _AT_ONCE // max(one, 1))
+        most -= most % LANES if most > LANES else 0
+        for first in range(0, len(self), most):
+            yield slice(first, min(first + most, len(self)))
+
+    def _room(self, some: slice) -> NDArray[np.float64]:
+        return np.empty((some.stop - some.start, 3, len(self.counts)))
+
+    @property
+    def _says_much(self) -> bool:
+        return len(self.starts) > 0 and len(self.cells) > _SAYS_MUCH * self.draws.units
+
+    def _sum(self, some: slice, sums: NDArray[np.float64]) -> None:
+        """Write the sums of some resamples, shape (b, 3, P); two threads."""
+        states, units, pairs = self.draws.states[some].copy(), self.draws.units, len(self.counts)
+        if not len(self.cells):
+            counted = _cells_of(self.counts)
+            for state, row in zip(states, sums, strict=True):
+                drawn = np.random.default_rng(state).multinomial(units, counted / counted.sum())
+                row[:] = drawn.reshape(-1, 3).T
+            return
+        from rankbench.kernels.resamples import LANES, draw_cells, draw_lanes, sum_lanes
+
+        if not self._says_much:
+
+            def draw(part: slice) -> None:
+                work = np.empty(3 * pairs)
+                draw_cells(states[part], units, self.starts, self.cells, self.weights, work, sums[part])
+
+            in_halves(draw, len(states))
+            return
+        times = np.zeros(-(-len(states) // LANES) * LANES * units, np.float32)
+        draw_lanes(states, units, times)
+
+        def add(part: slice) -> None:
+            place, tile = np.empty(units, np.int64), np.empty(3 * LANES * min(_TILE, pairs))
+            sum_lanes(part.start, part.stop, times, self.starts, self.cells, self.weights, place, tile, sums)
+
+        in_halves(add, pairs)
 
 
 def resamples_of(data: PairCounts | ClusterCounts, repetitions: int, seed: int) -> Resamples:

@@ -9,12 +9,13 @@ import pytest
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+from rankbench.aggregators.likelihood.refits import refitted
 from rankbench.counts.clusters import count_clusters
 from rankbench.counts.count import count_pairs
 from rankbench.errors import InputError
 from rankbench.kinds import resamples
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.resamples import draws_of, resamples_of
 from rankbench.kinds.scales import Scales, strongly_connected
 
@@ -53,6 +54,91 @@ def test_sums_are_those_of_the_units_that_were_drawn(log: tuple[np.ndarray, np.n
         rows = np.repeat(np.arange(N), found.draws.times(r)[judges])
         expected = count_pairs(winners[rows], losers[rows], ties=ties[rows], m=M)
         np.testing.assert_array_equal(cells(counts), cells(expected))
+
+
+@pytest.fixture(scope="module")
+def talkative() -> ClusterCounts:
+    """Six judges who say much, in weights that are no whole numbers."""
+    rng = np.random.default_rng(2)
+    n, m = 900, 12
+    winners = rng.integers(0, m, n)
+    losers = (winners + rng.integers(1, m, n)) % m
+    judges = np.sort(rng.integers(0, 6, n))
+    return count_clusters(winners, losers, judges, weights=rng.random(n), ties=rng.random(n) < 0.1, m=m)
+
+
+def by_judge(data: ClusterCounts, times: np.ndarray) -> np.ndarray:
+    """Add up what the judges said about each pair, (P, 3), one judge after the other."""
+    sums = np.zeros(3 * len(data.counts))
+    for judge, count in enumerate(times):
+        rows = slice(data.starts[judge], data.starts[judge + 1])
+        sums[data.cells[rows]] += data.weights[rows] * count
+    return sums.reshape(-1, 3)
+
+
+@pytest.mark.parametrize("tile", [1, 5, 4096])
+@pytest.mark.parametrize("at_once", [1, 15_000, 10**8])
+@pytest.mark.parametrize("count", [1, 4, 11])
+def test_what_is_added_up_does_not_depend_on_how_many_resamples_are_made_at_once(
+    monkeypatch: pytest.MonkeyPatch, talkative: ClusterCounts, tile: int, at_once: int, count: int
+) -> None:
+    """To the last bit: the judges in their order, whatever the weights."""
+    monkeypatch.setattr(resamples, "_TILE", tile)
+    monkeypatch.setattr(resamples, "_AT_ONCE", at_once)
+    found = resamples_of(talkative, count, 3)
+    expected = [by_judge(talkative, found.draws.times(r)) for r in range(count)]
+    many = {first + r: sums.copy() for first, batch in found.batches() for r, sums in enumerate(batch)}
+    assert sorted(many) == list(range(count))
+    for r, (wanted, one) in enumerate(zip(expected, found, strict=True)):
+        np.testing.assert_array_equal(many[r].T, wanted)
+        drawn = (wanted > 0).any(axis=1)
+        for counts in (one, found.sums(r)):
+            np.testing.assert_array_equal(
+                np.column_stack([counts.forward, counts.backward, counts.ties]), wanted[drawn]
+            )
+            np.testing.assert_array_equal(counts.low, talkative.counts.low[drawn])
+
+
+def test_resamples_that_are_kept_are_not_written_over(
+    talkative: ClusterCounts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resamples, "_AT_ONCE", 1)
+    found = resamples_of(talkative, 9, 3)
+    for r, one in enumerate(list(found)):
+        np.testing.assert_array_equal(one.forward, found.sums(r).forward)
+
+
+def test_judges_who_say_little_and_judges_who_say_much_are_added_up_alike(
+    monkeypatch: pytest.MonkeyPatch, log: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> None:
+    """Whole numbers are exact in any order."""
+    winners, losers, ties = log
+    data = count_clusters(winners, losers, np.arange(N) % 20, ties=ties)
+    drawn = []
+    for most in (0, 10**6):
+        monkeypatch.setattr(resamples, "_SAYS_MUCH", most)
+        drawn.append(np.array([cells(one) for one in resamples_of(data, 30, 3)]))
+    np.testing.assert_array_equal(*drawn)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1.0])
+def test_refits_are_fits_of_what_was_added_up(ridge: float) -> None:
+    """Two groups of items, of whom one never lost to the other: judgments between them say nothing without a ridge."""
+    rng = np.random.default_rng(4)
+    n = 1200
+    group = rng.integers(0, 2, n)
+    winners = 5 * group + rng.integers(0, 5, n)
+    losers = np.where(rng.random(n) < 0.2, rng.integers(5, 10, n), 5 * group + (winners + rng.integers(1, 5, n)) % 5)
+    winners = np.where((losers >= 5) & (group == 0), winners % 5, winners)
+    kept = winners != losers
+    judges = rng.integers(0, 8, n)[kept]
+    data = count_clusters(winners[kept], losers[kept], judges, weights=rng.random(kept.sum()) + 0.5, m=10)
+    fit = fit_bradley_terry(data.counts, ridge=ridge)
+    assert len(fit.scales) == (1 if ridge else 2)
+    drawn = resamples_of(data, 10, 1)
+    found = refitted(fit, drawn)
+    for row, counts in zip(found, drawn, strict=True):
+        np.testing.assert_allclose(row, fit_bradley_terry(counts, ridge=ridge).scores, atol=1e-8)
 
 
 @pytest.mark.parametrize("most", [N, N - 1])

@@ -35,7 +35,9 @@ def votes(kind: str, seed: int = 3) -> pl.DataFrame:
             "tie": rng.random(n) < 0.2,
         }
     )
-    if "judges" in kind:
+    if "talkative" in kind:
+        frame = frame.with_columns(judge=pl.Series([f"judge {j}" for j in rng.integers(0, 12, n)]))
+    elif "judges" in kind:
         frame = frame.with_columns(judge=pl.Series([f"judge {j}" for j in rng.integers(0, 40, n)]))
     if "weights" in kind:
         frame = frame.with_columns(weight=pl.Series(rng.random(n) + 0.5))
@@ -57,7 +59,9 @@ def of_items(path: Path, method: str, seed: int) -> pl.DataFrame:
     return pl.DataFrame({"item": prepared.units["design"], **dict(zip(names, values, strict=True))}).sort("item")
 
 
-@pytest.mark.parametrize("kind", ["votes", "judges", "weights", "judges, weights and times", "times"])
+@pytest.mark.parametrize(
+    "kind", ["votes", "judges", "weights", "judges, weights and times", "times", "talkative judges, weights"]
+)
 @pytest.mark.parametrize("method", METHODS)
 def test_the_same_numbers_as_aggregate(tmp_path: Path, kind: str, method: str) -> None:
     path = tmp_path / "log.csv"

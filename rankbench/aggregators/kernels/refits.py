@@ -1,4 +1,4 @@
-"""Bradley-Terry scores of many resamples of the same log, one after the other without the interpreter."""
+"""Bradley-Terry scores of some resamples of the same log, one after the other without the interpreter."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEWTON_WORK, item_sums, newton
-from rankbench.kernels.resamples import draw_cells
 
 __all__ = ["refit"]
 
@@ -57,11 +56,8 @@ def _one_scale_each(
 
 @njit(
     types.void(
-        types.uint64[:, ::1],
-        types.int64,
+        types.Array(types.float64, 3, "C", readonly=True),
         _ROWS,
-        _INDEX,
-        _READ,
         _ROWS,
         _INDEX,
         types.float64,
@@ -76,11 +72,8 @@ def _one_scale_each(
     nogil=True,
 )
 def refit(
-    states: NDArray[np.uint64],
-    units: int,
-    unit_starts: NDArray[np.int64],
-    unit_cells: NDArray[np.int32],
-    unit_weights: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    places: NDArray[np.int64],
     starts: NDArray[np.int64],
     high: NDArray[np.int32],
     tie_share: float,
@@ -95,12 +88,12 @@ def refit(
 
     Parameters
     ----------
-    states : ndarray of uint64, shape (R, 4)
-        One random stream a resample.
-    units, unit_starts, unit_cells, unit_weights
-        What is drawn: see `rankbench.kernels.resamples.draw_cells`. Cells from ``3 len(high)`` on say nothing.
+    sums : ndarray of float64, shape (R, 3, P)
+        See `rankbench.kinds.resamples.Resamples.batches`.
+    places : ndarray of int64, shape (P,)
+        Where each of their pairs stands among those of `high`; after all of them where it says nothing.
     starts, high : ndarray
-        The pairs.
+        The pairs to sum over.
     tie_share : float
         How much of a win a tie is for either.
     scale, sizes : ndarray
@@ -109,15 +102,15 @@ def refit(
         Where to start.
     """
     m, pairs = len(center), len(high)
-    forward, backward, judged, sums = np.empty(pairs), np.empty(pairs), np.empty(pairs), np.empty(3 * pairs + 3)
+    # One more than there are pairs, for what says nothing.
+    forward, backward, judged = np.zeros(pairs + 1), np.zeros(pairs + 1), np.zeros(pairs + 1)
     won, lost, gradient, step, curvature = np.empty(m), np.empty(m), np.empty(m), np.empty(m), np.empty(pairs)
     work = np.empty(NEWTON_WORK * m + pairs)
-    for r in range(len(states)):
-        sums[:] = 0.0
-        draw_cells(states[r], units, unit_starts, unit_cells, unit_weights, sums)
-        for e in range(pairs):
-            forward[e] = sums[3 * e] + tie_share * sums[3 * e + 2]
-            backward[e] = sums[3 * e + 1] + tie_share * sums[3 * e + 2]
+    for r in range(len(sums)):
+        for p in range(len(places)):
+            e = places[p]
+            forward[e] = sums[r, 0, p] + tie_share * sums[r, 2, p]
+            backward[e] = sums[r, 1, p] + tie_share * sums[r, 2, p]
             judged[e] = forward[e] + backward[e]
         for i in range(m):
             out[r, i] = center[i]
@@ -126,8 +119,8 @@ def refit(
             lost[:] = 0.0
             item_sums(starts, high, forward, backward, won, lost)
             status, _, _ = newton(
-                starts, high, judged, won, lost, ridge, scale, sizes, 10 * m, tolerance, False, out[r], gradient,
-                curvature, step, work,
+                starts, high, judged[:pairs], won, lost, ridge, scale, sizes, 10 * m, tolerance, False, out[r],
+                gradient, curvature, step, work,
             )  # fmt: skip
             if status == AT_MAXIMUM:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
 from rankbench.aggregators.likelihood.padded_rows import fast_rows
 from rankbench.errors import InputError
 from rankbench.kinds.resamples import Resamples
+from rankbench.runtime import in_halves
 
 __all__ = ["refitted"]
 
@@ -40,31 +41,26 @@ def refitted(fit: BradleyTerryFit, resamples: Resamples, *, tolerance: float = 1
     InputError
         The units are too many to be held.
     """
-    counts, starts, cells, weights = resamples.counts, resamples.starts, resamples.cells, resamples.weights
-    if not len(cells):
+    counts = resamples.counts
+    if not len(resamples.cells):
         raise InputError(f"too many judgments to refit by themselves ({counts.judgments:,}); resample clusters")
-    if fit.ridge == 0 and len(fit.scales) > 1:
-        # Judgments between scales are drawn too, and say nothing: they go to a cell of their own.
-        inside = fit.scales.of[counts.low] == fit.scales.of[counts.high]
-        number = np.where(inside, np.cumsum(inside) - 1, int(inside.sum()))
-        cells = (3 * number[:, None] + np.arange(3)).astype(np.int32).ravel()[cells]
-        counts = counts.select(inside)
-    rows = fast_rows(counts.starts, counts.high)
-    places = np.append(rows.places(), len(rows.high))
-    # Looked up cell by cell: of long logs nothing else is as long as the cells are.
-    cells = (3 * places[:, None] + np.arange(3)).astype(np.int32).ravel()[cells]
+    # Judgments between scales are drawn too, and say nothing: they go to a place of their own.
+    inside = fit.scales.of[counts.low] == fit.scales.of[counts.high]
+    kept = counts if inside.all() else counts.select(inside)
+    rows = fast_rows(kept.starts, kept.high)
+    places = np.full(len(counts), len(rows.high))
+    places[inside] = rows.places()
     scores = np.empty((len(resamples), counts.m))
-    states = resamples.draws.states.copy()
     share, sizes = 0.5 if fit.ties == "half" else 0.0, fit.scales.sizes.astype(np.float64)
 
-    def run(part: slice) -> None:
+    def run(sums: NDArray[np.float64], found: NDArray[np.float64], part: slice) -> None:
         from rankbench.aggregators.kernels.refits import refit
 
         refit(
-            states[part], resamples.draws.units, starts, cells, weights, rows.starts, rows.high,
-            share, fit.ridge, fit.scales.of, sizes, fit.scores, tolerance, scores[part],
+            sums[part], places, rows.starts, rows.high, share, fit.ridge, fit.scales.of, sizes, fit.scores, tolerance,
+            found[part],
         )  # fmt: skip
 
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(run, (slice(0, len(states) // 2), slice(len(states) // 2, None))))
+    for first, sums in resamples.batches():
+        in_halves(partial(run, sums, scores[first:]), len(sums))
     return scores
