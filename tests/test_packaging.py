@@ -81,6 +81,7 @@ def test_what_the_package_imports_is_declared() -> None:
     theirs = {("rankbench/testing/parametrize.py", "pytest")}
     dask = PYPROJECT["project"]["optional-dependencies"]["dask"]
     extras = {"rankbench/dask.py": dask, "rankbench/runner/cluster.py": dask, "rankbench/counts/sharded.py": dask}
+    extras["rankbench/data/readers/excel.py"] = PYPROJECT["project"]["optional-dependencies"]["xlsx"]
     theirs |= {(path, Requirement(text).name) for path, texts in extras.items() for text in texts}
     missing = {}
     for path in (ROOT / "rankbench").rglob("*.py"):

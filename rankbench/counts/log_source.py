@@ -14,6 +14,7 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.tables.checks import checked, judgments_of
 from rankbench.data.tables.recognize import table_kind, table_of
+from rankbench.data.tables.remarks import remarks_kept
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.reader import Reader, existing
 from rankbench.spec import Spec, parse
@@ -42,6 +43,8 @@ class LogSource:
     table : TableKind
     frame : LazyFrame
         In the schema of `rankbench.data.tables`; its rows are checked as they are collected.
+    remarks : tuple of str
+        What a reader of the answer must know of how columns were read, a sentence each.
     parquet : ParquetLog or None
         The same comparisons without the checks, where Polars can read them all by itself:
         for what looks at every row anyway, and on other machines.
@@ -52,11 +55,12 @@ class LogSource:
     table: TableKind
     frame: pl.LazyFrame
     parquet: ParquetLog | None = None
+    remarks: tuple[str, ...] = ()
 
     def judged(self) -> LogSource:
         """Return the log of the judgments that its rows are: see `TableKind.as_judgments`."""
         kind, frame = judgments_of(self.table, self.frame)
-        return self if frame is self.frame else LogSource(self.name, self.path, kind, frame)
+        return self if frame is self.frame else LogSource(self.name, self.path, kind, frame, remarks=self.remarks)
 
     def counted(self, count: Callable[[pl.LazyFrame], T], away: Callable[[ParquetLog], T] | None = None) -> T:
         """Return ``count(comparisons)``, without the checks where that is possible.
@@ -193,8 +197,9 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
     if isinstance(log, pl.DataFrame | pl.LazyFrame):
         if reader:
             raise SpecError("a frame needs no reader")
-        frame = checked(log.lazy(), columns=columns)
-        return LogSource("log", None, table_of(frame.collect_schema(), None), frame)
+        with remarks_kept() as remarks:
+            frame = checked(log.lazy(), columns=columns)
+        return LogSource("log", None, table_of(frame.collect_schema(), None), frame, remarks=tuple(remarks))
     from rankbench.kinds.dataset import Dataset
 
     if isinstance(log, str):
@@ -206,11 +211,12 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         path, chosen = Path(log), reader_for(Path(log), columns=columns, reader=reader)
     parquet = None
     with readable(path):
-        frame = chosen.scan(path)
+        with remarks_kept() as remarks:
+            frame = chosen.scan(path)
         table = table_of(frame.collect_schema(), path)
         if table.checked_by_counting and chosen.parquet:
             parquet = _unchecked(path, getattr(chosen, "columns", ""))
-    return LogSource(path.name, path, table, frame, parquet)
+    return LogSource(path.name, path, table, frame, parquet, tuple(remarks))
 
 
 def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
@@ -254,7 +260,10 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     roles = guess(types, parse_columns(columns) if columns else None)
     if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
         return None
-    log = parquet_log(path, decided(raw, roles))
+    roles = decided(raw, roles)
+    if not {"side", "item", "loser"} & set(roles):
+        return None  # rows become others, or none
+    log = parquet_log(path, roles)
     schema = log.frame().collect_schema()
     texts = (pl.String, pl.Categorical, pl.Enum)
     names = all(schema[name] in texts for name in ("winner", "loser"))

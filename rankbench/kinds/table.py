@@ -15,6 +15,7 @@ from rankbench.component import Component, JudgmentKind
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankbench.kinds.column_readings import ColumnReading
     from rankbench.kinds.table_check import RawTable, TableCheck
 
 __all__ = ["QUERY", "TableKind"]
@@ -124,6 +125,14 @@ class TableKind(Component):
             `columns` does not fit, or something is missing beside it.
         """
         return None
+
+    def readings(self, raw: RawTable) -> list[ColumnReading]:
+        """Return how columns that no kind knows by their names may be read as this kind, by what is in the first rows.
+
+        If there is one reading of all kinds, it is taken; of several the user is told. Those that a user wrote, as
+        ``--columns``, are never among them.
+        """
+        return []
 
     @abstractmethod
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:

@@ -143,7 +143,7 @@ def aggregate(
         loaded, chosen = load_log(part, aggregator, intervals, pooled=pooled, address=address, first_votes=kept)
         return rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
 
-    notes: list[str] = []
+    notes = list(source.remarks)
     if by is None:
         ranking, more = ranked(source, pooled=True)
         notes += more

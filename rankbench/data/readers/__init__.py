@@ -12,6 +12,8 @@ __all__ = ["rankbench_register"]
 def rankbench_register() -> list[type[Reader]]:
     """Return the built-in readers."""
     from rankbench.data.readers.csv import CsvReader
+    from rankbench.data.readers.excel import ExcelReader
+    from rankbench.data.readers.json import JsonReader
     from rankbench.data.readers.letor import LetorReader
     from rankbench.data.readers.movielens import MovieLensReader
     from rankbench.data.readers.ndjson import NdjsonReader
@@ -19,4 +21,7 @@ def rankbench_register() -> list[type[Reader]]:
     from rankbench.data.readers.preflib import PreflibReader
     from rankbench.data.readers.yandex import YandexReader
 
-    return [LetorReader, ParquetReader, CsvReader, NdjsonReader, PreflibReader, YandexReader, MovieLensReader]
+    return [
+        *(LetorReader, ParquetReader, CsvReader, NdjsonReader, JsonReader, ExcelReader),
+        *(PreflibReader, YandexReader, MovieLensReader),
+    ]

@@ -14,6 +14,9 @@ __all__ = ["choose_reader", "registered_readers"]
 
 _HEAD = 65_536
 
+_SHARED = (".txt", ".dat")
+"""Endings that files of many formats have: the first bytes count more."""
+
 
 def registered_readers() -> list[type[Reader]]:
     """Return the classes of all readers, plugins' too."""
@@ -42,9 +45,11 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
     else:
         name = path.name.lower().removesuffix(".gz")
         by_name = [cls for cls in classes if name.endswith(cls.extensions)]
-        if by_name:
+        if by_name and not name.endswith(_SHARED):
             return by_name[0]()
         first = head(path, _HEAD)
+        if by_name and (by_name[0].sniff(path, first) or not any(cls.sniff(path, first) for cls in classes)):
+            return by_name[0]()
         by_content = [cls for cls in classes if cls.sniff(path, first)]
     if by_content:
         return by_content[0]()

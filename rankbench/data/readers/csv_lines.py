@@ -15,7 +15,7 @@ _BLANK = re.compile(rb"(?:\A|\n)(?:\r*\n|\r+\Z)")
 """A blank line of a chunk, which holds whole lines."""
 
 
-def check_lines(path: Path, separator: str) -> None:
+def check_lines(path: Path, separator: str, skipped: int = 0) -> None:
     """Raise for the first row of a CSV file that is not one of RFC 4180.
 
     Parameters
@@ -24,6 +24,8 @@ def check_lines(path: Path, separator: str) -> None:
         Text in UTF-8.
     separator : str
         One character.
+    skipped : int
+        Lines before the first row.
 
     Raises
     ------
@@ -33,6 +35,8 @@ def check_lines(path: Path, separator: str) -> None:
     """
     scanner = _Scanner(path, separator)
     for number, line in numbered_lines(path):
+        if number <= skipped:
+            continue
         scanner.feed(line.removesuffix("\r"), number)
     if scanner.quoted:
         raise scanner.error("a quote is opened here and never closed", scanner.opened)

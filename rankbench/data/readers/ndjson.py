@@ -18,7 +18,7 @@ from rankbench.text import short_repr
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["NdjsonReader"]
+__all__ = ["NdjsonReader", "distinct_keys", "finite_number", "no_constant"]
 
 _SPACED = re.compile(rb'"\s+:')
 
@@ -75,7 +75,9 @@ def _check_lines(path: Path) -> None:
             continue
         empty = False
         try:
-            found = json.loads(line, parse_constant=_no_constant, parse_float=_finite, object_pairs_hook=_distinct)
+            found = json.loads(
+                line, parse_constant=no_constant, parse_float=finite_number, object_pairs_hook=distinct_keys
+            )
         except json.JSONDecodeError as error:
             raise InputError(f"not JSON: {error.msg}", path=path, row=row, column=error.colno) from error
         except RecursionError as error:
@@ -106,7 +108,7 @@ def _check_keys(path: Path) -> None:
         odd = (keys.list.len() != keys.list.n_unique()) | texts.str.contains(r"\\[u/]")
         for row in odd.arg_true():
             try:
-                json.loads(texts[row], object_pairs_hook=_distinct)
+                json.loads(texts[row], object_pairs_hook=distinct_keys)
             except _TwiceError as error:
                 raise InputError(str(error), path=path, row=chunk.line + row) from error
             except (ValueError, RecursionError):
@@ -117,7 +119,8 @@ class _TwiceError(ValueError):
     """A key is twice in one object."""
 
 
-def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def distinct_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Return an object of these pairs; a key that is there twice is a `ValueError`."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -126,10 +129,12 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _no_constant(name: str) -> float:
+def no_constant(name: str) -> float:
+    """Refuse what JSON has no word for, as NaN."""
     raise ValueError(f"{name} is not a finite number")
 
 
-def _finite(text: str) -> float:
+def finite_number(text: str) -> float:
+    """Return a number, which must be finite."""
     number = float(text)
-    return number if math.isfinite(number) else _no_constant(text)
+    return number if math.isfinite(number) else no_constant(text)

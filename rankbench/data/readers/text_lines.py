@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -12,11 +13,12 @@ from typing import IO
 
 from rankbench.errors import InputError
 
-__all__ = ["BOM", "Chunk", "chunks", "head", "numbered_lines", "unmarked"]
+__all__ = ["BOM", "Chunk", "chunks", "head", "numbered_lines", "pieces", "unmarked"]
 
 BOM = b"\xef\xbb\xbf"
 _CHUNK = 8 << 20
 _LONGEST_LINE = 64 << 20
+_NOT_UTF8 = "is not UTF-8; convert the file to UTF-8 (from Excel: save it as CSV UTF-8)"
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,28 @@ def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
         raise InputError("the file is empty", path=path)
 
 
+def pieces(path: Path, size: int = _CHUNK) -> Iterator[str]:
+    """Yield the text of a file, plain or gzip, about `size` bytes at a time, wherever its lines end.
+
+    Raises
+    ------
+    InputError
+        Bytes that are not UTF-8, damaged gzip.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    with _open(path) as file:
+        while block := _read(file, size, path):
+            yield _decoded(decoder, block, path)
+        yield _decoded(decoder, b"", path, final=True)
+
+
+def _decoded(decoder: codecs.IncrementalDecoder, block: bytes, path: Path, *, final: bool = False) -> str:
+    try:
+        return decoder.decode(block, final)
+    except UnicodeDecodeError as error:
+        raise InputError(f"byte 0x{error.object[error.start]:02x} {_NOT_UTF8}", path=path) from error
+
+
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield number, from 1, and text of each line, without its newline; see `chunks` for errors."""
     for chunk in chunks(path):
@@ -133,6 +157,4 @@ def _check_utf8(chunk: Chunk) -> None:
     try:
         chunk.data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise chunk.error(
-            f"byte 0x{chunk.data[error.start]:02x} is not UTF-8; convert the file to UTF-8", error.start
-        ) from error
+        raise chunk.error(f"byte 0x{chunk.data[error.start]:02x} {_NOT_UTF8}", error.start) from error

@@ -13,11 +13,17 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from rankbench.data.readers.frame_source import io_source
-from rankbench.data.tables.recognize import clear, table_kinds, table_of
+from rankbench.data.tables.recognize import clear, recognized, table_kinds, table_of
+from rankbench.data.tables.remarks import remark
+from rankbench.errors import InputError
+from rankbench.kinds.column_readings import columns_text, proposed, said_columns
 from rankbench.kinds.table import TableKind
 from rankbench.kinds.table_check import RawTable
 
 __all__ = ["checked", "judgments_of"]
+
+_MOST = 4
+"""Readings that an error proposes."""
 
 
 def checked(
@@ -94,11 +100,23 @@ def _renamed(raw: RawTable, columns: str) -> RawTable:
             found = kind.renamed(raw, columns)
             if found is not None:
                 return found
+    return raw if columns or recognized(names) is not None else _by_content(raw)
+
+
+def _by_content(raw: RawTable) -> RawTable:
+    """Return a table of columns that nobody knows by name, read in the one way that its first rows allow."""
+    with raw.located():
+        found = [(kind, reading) for kind in table_kinds() for reading in kind.readings(raw)]
+        if len(found) > 1:
+            raise InputError(f"what the columns mean is not clear: {proposed(reading for _, reading in found[:_MOST])}")
+    for kind, reading in found:
+        remark(f"columns are read as {columns_text(reading.roles)}")
+        return kind.renamed(raw, columns_text(reading.roles)) or raw
     return raw
 
 
 def _asked(columns: str) -> list[TableKind]:
     """Return the kinds that know a role that `columns` names; all kinds if there is none, or nothing is said."""
     kinds = table_kinds()
-    said = {part.partition("=")[0].strip() for part in columns.split(",")}
+    said = {role for role, _ in said_columns(columns)} if columns else set()
     return [kind for kind in kinds if said & set(kind.roles)] or kinds

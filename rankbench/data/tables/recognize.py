@@ -86,10 +86,18 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
     Raises
     ------
     InputError
-        None: the missing column is named, of the kind that is nearest, with the nearest one that is there.
+        None: the missing column is named, of the kind that is nearest, with the nearest one that is there; where
+        not even queries are named, all kinds are.
     """
     names = schema.names()
     kind = recognized(names)
+    if kind is None and QUERY not in names:
+        known = "; ".join(f"{k.words or k.name} ({', '.join(k.columns[1:])})" for k in table_kinds())
+        raise InputError(
+            f"these columns are of no table that is known: {listed(names)}. Known are {known}; --columns says what "
+            "columns mean, as winner=NAME,loser=NAME or left=NAME,right=NAME,winner=NAME",
+            path=path,
+        )
     if kind is None:
         ours = list(built_in())
         # Items are the last of ours, and what is left where columns tell nothing.

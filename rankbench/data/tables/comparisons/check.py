@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from rankbench.data.tables.comparisons.schema import COLUMNS
-from rankbench.data.tables.comparisons.sides import CONTRADICTED, MARKED, SAID
+from rankbench.data.tables.comparisons.schema import COLUMNS, SHARE
+from rankbench.data.tables.comparisons.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID
 from rankbench.data.tables.comparisons.times import TimeReading
 from rankbench.errors import InputError
 from rankbench.kinds.table_check import RawTable, TableCheck
@@ -21,7 +21,8 @@ class ComparisonsCheck(TableCheck):
         super().__init__(raw, schema)
         self.times = times
         roles = dict(raw.roles)
-        winner, tie = roles.get("winner", ""), roles.get("tie", "")
+        winner = next((roles[role] for role in ("winner", "left_won", "left_score") if role in roles), "")
+        tie = roles.get("tie", "")
         self.names = {"query_id": roles.get("query", ""), SAID: winner, CONTRADICTED: winner, MARKED: tie} | roles
 
     def error(self, message: str, row: int, column: str) -> InputError:
@@ -36,15 +37,12 @@ class ComparisonsCheck(TableCheck):
             against = f"the winner is {{}}, but the column {marked} says otherwise; mend one of the two"
             self.refuse(frame[CONTRADICTED].is_not_null(), frame[CONTRADICTED], against)
         if SAID in frame.columns:
-            what = "sides" if "side" in self.names else "items"
-            sides = f"{short_repr(self.names['left'])} and {short_repr(self.names['right'])}"
-            neither = f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here"
-            self.refuse(frame[SAID].is_not_null(), frame[SAID], neither)
+            self.refuse(frame[SAID].is_not_null(), frame[SAID], self.unread())
         columns = [self.cast(frame[name], pl.String()) for name in COLUMNS]
         winner, loser = columns[1], columns[2]
         self.refuse(winner == loser, winner, "item {} is compared with itself")
         if "weight" in self.schema:
-            columns.append(self.weight(frame))
+            columns.append(self.weight(frame) if "weight" in frame.columns else _ones(frame.height))
         if "judge" in self.schema:
             columns.append(self.judge(frame))
         if self.times is not None:
@@ -53,7 +51,25 @@ class ComparisonsCheck(TableCheck):
             columns.append(self.cast(frame["tie"], pl.Boolean()))
         if "first" in self.schema:
             columns.append(self.cast(frame["first"], pl.Boolean()))
-        return pl.DataFrame(columns, schema=self.schema)
+        result = pl.DataFrame(columns, schema=self.schema)
+        if SHARE in frame.columns:
+            result = _divided(result, frame[SHARE])
+        return result.filter(~frame[LEFT_OUT]) if LEFT_OUT in frame.columns else result
+
+    def unread(self) -> str:
+        """Return what is wrong with a row of which it cannot be read who won; ``{}`` is what it says."""
+        names = self.names
+        sides = f"{short_repr(names['left'])} and {short_repr(names['right'])}"
+        if "left_score" in names:
+            return f"{{}} are not the scores, two numbers, of {sides}"
+        if "left_won" in names:
+            return f"{{}} does not say which of {sides} won: one of these columns must be 1, the others 0"
+        if "points" in names:
+            return "{} is none of the left's points, numbers from 0 to 1"
+        if "margin" in names:
+            return "{} is no number that says by how much the left won"
+        what = "sides" if "side" in names else "items"
+        return f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here"
 
     def time(self, frame: pl.DataFrame, times: TimeReading) -> pl.Series:
         """Return the column ``time``, in its type; times may be missing."""
@@ -67,3 +83,17 @@ class ComparisonsCheck(TableCheck):
             row = int(wrong.arg_true()[0])
             raise self.error(times.refusal(given[row]), row, "time")
         return read
+
+
+def _ones(rows: int) -> pl.Series:
+    return pl.Series("weight", [1.0], pl.Float64()).new_from_index(0, rows)
+
+
+def _divided(votes: pl.DataFrame, share: pl.Series) -> pl.DataFrame:
+    """Return votes of which some have a share for the one that stands first: each of these is two, one each way."""
+    rows = votes.with_columns(share=share).with_row_index("row")
+    some = rows.filter(pl.col("share").is_not_null())
+    other = pl.col("weight") * (1 - pl.col("share"))
+    turned = some.with_columns(winner="loser", loser="winner", first=~pl.col("first"), weight=other)
+    kept = rows.with_columns(weight=pl.col("weight") * pl.col("share").fill_null(1.0))
+    return pl.concat([kept, turned]).sort("row", maintain_order=True).drop("row", "share")

@@ -1,40 +1,75 @@
 """Which columns of a log of votes mean what: guessed from the usual names, or given.
 
 Two shapes are known: a column of winners and one of losers; or two columns of items and
-one that says which of the two won, by its side (``left``, ``model_a``, ``a``) or by its name, or
-that neither did (``tie``, ``draw``, ``both``): `rankbench.data.tables.comparisons.sides`.
+what says which of the two won: one column (`rankbench.data.tables.comparisons.sides`), a column for each of the two
+that is 1 where it won, or a score of each.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 import polars as pl
 
 from rankbench.data.tables.comparisons.sides import of_two_sides
 from rankbench.errors import InputError, nearest
+from rankbench.kinds.column_readings import said_columns
 from rankbench.text import listed, short_repr
 
-__all__ = ["ROLES", "as_comparisons", "guess", "parse_columns"]
+__all__ = ["OUTCOMES", "READINGS", "ROLES", "as_comparisons", "guess", "named_roles", "parse_columns"]
 
 ROLES: dict[str, tuple[str, ...]] = {
-    "winner": ("winner", "won", "result", "outcome", "choice", "vote", "preference"),
-    "loser": ("loser", "lost"),
-    "left": ("left", "model_a", "item_a", "option_a", "player_a", "answer_a", "a", "model_1", "player_1", "item_1"),
-    "right": ("right", "model_b", "item_b", "option_b", "player_b", "answer_b", "b", "model_2", "player_2", "item_2"),
+    "winner": (
+        *("winner", "won", "chosen_model", "chosen", "preferred", "result", "outcome", "choice", "vote", "preference"),
+        *("label", "verdict", "ftr"),
+    ),
+    "loser": ("loser", "lost", "rejected_model", "rejected", "dispreferred"),
+    "left": (
+        *("left", "model_a", "item_a", "option_a", "player_a", "answer_a", "a", "model_1", "player_1", "item_1"),
+        *("team_a", "team_1", "system_a", "system_1", "option_1", "candidate_a", "candidate_1"),
+        *("home_team", "home", "white"),
+    ),
+    "right": (
+        *("right", "model_b", "item_b", "option_b", "player_b", "answer_b", "b", "model_2", "player_2", "item_2"),
+        *("team_b", "team_2", "system_b", "system_2", "option_2", "candidate_b", "candidate_2"),
+        *("away_team", "away", "black"),
+    ),
+    "left_won": ("winner_model_a", "winner_a", "left_won", "left_wins", "a_won", "a_wins", "model_a_wins"),
+    "right_won": ("winner_model_b", "winner_b", "right_won", "right_wins", "b_won", "b_wins", "model_b_wins"),
+    "left_score": (
+        *("left_score", "score_a", "a_score", "model_a_score", "score_1", "home_score", "home_goals", "home_points"),
+        *("fthg", "white_score"),
+    ),
+    "right_score": (
+        *("right_score", "score_b", "b_score", "model_b_score", "score_2", "away_score", "away_goals", "away_points"),
+        *("ftag", "black_score"),
+    ),
     "query": ("query_id", "query", "prompt", "prompt_id", "question_id", "question", "topic", "task"),
     "judge": ("judge", "worker", "worker_id", "annotator", "annotator_id", "rater", "voter", "user", "user_id"),
     "time": ("time", "timestamp", "tstamp", "created_at", "date"),
     "weight": ("weight",),
-    "tie": ("tie", "tied"),
+    "tie": ("tie", "tied", "winner_tie"),
     "first": ("first",),
     "side": (),
     "item": (),
+    "points": (),
+    "margin": (),
 }
-"""What a column may be, and the names that it usually has, the likeliest first.
+"""What a column may be, and the names that it usually has, the likeliest first: see `_plain`."""
 
-``side`` and ``item`` are a winner's column that holds sides, or names of items: they are only given.
-"""
+READINGS = {
+    "side": "sides",
+    "item": "names of items",
+    "points": "points of the left, from 0 to 1",
+    "margin": "by how much the left won",
+}
+"""What a winner's column may hold: given as a role, or found by `rankbench.data.tables.comparisons.sides.decided`."""
+
+OUTCOMES = (("winner",), ("left_won", "right_won"), ("left_score", "right_score"))
+"""What may say which of two items won, the first of them that is there."""
+
+_SIDED = ("left", "right", *(role for roles in OUTCOMES[1:] for role in roles))
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -48,17 +83,35 @@ def parse_columns(text: str) -> dict[str, str]:
         A role that does not exist, one given twice, or no equals sign.
     """
     found: dict[str, str] = {}
-    for part in text.split(","):
-        role, equals, name = part.partition("=")
-        role, name = role.strip(), name.strip()
-        if not equals:
-            raise InputError(f"columns are given as role=name, not {part!r}; roles: {', '.join(ROLES)}")
+    for role, name in said_columns(text):
         if role not in ROLES:
             raise InputError(f"there is no role {role!r} of columns{nearest(role, ROLES)}")
         if role in found:
             raise InputError(f"the {role}'s column is given twice")
         found[role] = name
     return found
+
+
+def _plain(name: str) -> str:
+    """Return a column's name in small letters with its words apart: ``player_1`` of ``Player1`` and of ``player 1``."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d+$)", "_", name.strip())
+    return re.sub(r"[\W_]+", "_", apart.lower())
+
+
+def named_roles(columns: Iterable[str], given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return columns by role, given or named as usual, and for each guessed role the columns that are named alike."""
+    by_name: dict[str, list[str]] = {}
+    for name in columns:
+        by_name.setdefault(_plain(name), []).append(name)
+    found, alike = dict(given), dict[str, list[str]]()
+    taken = set(found.values())
+    for role, usual in ROLES.items():
+        if role not in found:
+            free = ([column for column in by_name.get(name, ()) if column not in taken] for name in usual)
+            match = next(filter(None, free), None)
+            if match is not None:
+                found[role], alike[role] = match[0], match
+    return {role: name for role, name in found.items() if name}, alike
 
 
 def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str] | None:
@@ -78,27 +131,18 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
         differ in capitals alone; a loser beside two items and a winner.
     """
     columns = list(names)
-    by_name: dict[str, list[str]] = {}
-    for name in columns:
-        by_name.setdefault(name.strip().lower(), []).append(name)
-    found = dict(given or {})
-    for role, name in found.items():
+    said = dict(given or {})
+    for role, name in said.items():
         if name and name not in columns:
             raise InputError(f"there is no column {name!r} for the {role}{nearest(name, columns)}", column=name)
-    said = [role for role in ("side", "item") if found.get(role)]
-    for role in said:
-        if found.setdefault("winner", found[role]) != found[role] or len(said) > 1:
-            raise InputError("one column says who won: give it as winner, side or item", column=found[role])
-        found["loser"] = ""
-    taken = set(found.values())
-    alike: dict[str, list[str]] = {}
-    for role, usual in ROLES.items():
-        if role not in found:
-            free = ([column for column in by_name.get(name, ()) if column not in taken] for name in usual)
-            match = next(filter(None, free), None)
-            if match is not None:
-                found[role], alike[role] = match[0], match
-    found = {role: name for role, name in found.items() if name}
+    readings = [role for role in READINGS if said.get(role)]
+    for role in readings:
+        if said.setdefault("winner", said[role]) != said[role] or len(readings) > 1:
+            raise InputError(
+                f"one column says who won: give it as winner, {', '.join(READINGS)}, not as two", column=said[role]
+            )
+        said["loser"] = ""
+    found, alike = named_roles(columns, said)
     unused = _unused(found, given or {})
     if unused is not None:
         found = {role: name for role, name in found.items() if role not in unused}
@@ -119,10 +163,11 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
 
 def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ...] | None:
     """Return the roles that a log of votes with these columns does without; None if these are not votes."""
-    pair, sides = {"winner", "loser"} <= set(found), {"winner", "left", "right"} <= set(found)
+    there = [roles for roles in OUTCOMES if {"left", "right", *roles} <= set(found)]
+    pair, sides = {"winner", "loser"} <= set(found), bool(there)
     if pair and sides:
         # Each of the two shapes says who lost; what was given says which one is meant.
-        pair, sides = bool(given.get("loser")), bool(given.get("left") or given.get("right"))
+        pair, sides = bool(given.get("loser")), any(given.get(role) for role in _SIDED)
         if pair == sides:
             raise InputError(
                 f"{short_repr(found['loser'])} says who lost, and {short_repr(found['left'])} and "
@@ -132,8 +177,9 @@ def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ..
     if sides:
         if given.get("first"):
             raise InputError("who stood first is known from left and right; leave first out", column=given["first"])
-        return ("loser", "first")
-    return ("left", "right") if pair else None
+        outcome = next((roles for roles in there if any(given.get(role) for role in roles)), there[0])
+        return ("loser", "first", *(role for roles in OUTCOMES if roles != outcome for role in roles))
+    return _SIDED if pair else None
 
 
 def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFrame:
@@ -141,7 +187,7 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
 
     A log without queries is one query, called ``all``. Where the log has sides there are, beside
     the schema's columns, ``first``, whether the winner stood on the left, and what
-    `rankbench.data.tables.comparisons.sides` wants refused.
+    `rankbench.data.tables.comparisons.sides` wants refused, left out or divided.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from rankbench.data.tables.comparisons.schema import COLUMNS, OPTIONAL, comparis
 from rankbench.kinds.table import TableKind
 
 if TYPE_CHECKING:
+    from rankbench.kinds.column_readings import ColumnReading
     from rankbench.kinds.table_check import RawTable, TableCheck
 
 __all__ = ["ComparisonTable"]
@@ -60,6 +61,12 @@ class ComparisonTable(TableKind):
                 return None
             roles = decided(raw.frame, found)
         return replace(raw, frame=as_comparisons(raw.frame, roles), roles=roles)
+
+    def readings(self, raw: RawTable) -> list[ColumnReading]:
+        """Return how the first rows may be read as votes; see `TableKind.readings`."""
+        from rankbench.data.tables.comparisons.unnamed import vote_readings
+
+        return vote_readings(raw)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; what times are taken for is decided here, see `TableKind.check`."""

@@ -21,13 +21,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COLUMNS", "OPTIONAL", "comparisons_schema"]
+__all__ = ["COLUMNS", "OPTIONAL", "SHARE", "comparisons_schema"]
 
 COLUMNS: tuple[str, ...] = ("query_id", "winner", "loser")
 """Columns that comparisons must have, in order."""
 
 OPTIONAL: tuple[str, ...] = ("weight", "judge", "time", "tie", "first")
 """Columns that comparisons may have besides."""
+
+SHARE = "share"
+"""Column of a raw table: the share of a vote that the first of two items has, where it is divided."""
 
 
 def comparisons_schema(columns: pl.Schema) -> pl.Schema:
@@ -41,6 +44,6 @@ def comparisons_schema(columns: pl.Schema) -> pl.Schema:
     types = {"weight": pl.Float64(), "judge": pl.String(), "tie": pl.Boolean(), "first": pl.Boolean()}
     result: dict[str, pl.DataType] = {name: pl.String() for name in COLUMNS}
     for name in OPTIONAL:
-        if name in columns:
-            result[name] = types.get(name, columns[name])
+        if name in columns or (name == "weight" and SHARE in columns):
+            result[name] = types[name] if name in types else columns[name]
     return pl.Schema(result)

@@ -9,31 +9,32 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["TIED", "side_words"]
+__all__ = ["BOTH_BAD", "TIED", "side_words", "tie_words"]
 
 _PAIRS = (
     (("left",), ("right",)),
-    (("a", "model_a", "item_a", "player_a"), ("b", "model_b", "item_b", "player_b")),
+    (("a", "model_a", "item_a", "player_a", "response_a"), ("b", "model_b", "item_b", "player_b", "response_b")),
     (("first",), ("second",)),
-    (("1",), ("2",)),
+    (
+        ("1", "model_1", "item_1", "player_1", "model1", "player1"),
+        ("2", "model_2", "item_2", "player_2", "model2", "player2"),
+    ),
+    (("home", "h"), ("away",)),
+    (("white",), ("black",)),
 )
 """Words of the left side and of the right; the first one of each is what names of columns hold."""
 
+_ORDERED = (("1-0", "a>b", "a>>b", "win"), ("0-1", "b>a", "b>>a", "loss"))
+"""Words of the one that a log has first, and of the other; none are known where columns were given in another order."""
+
+BOTH_BAD = ("tie (bothbad)", "bothbad", "both_bad", "both bad")
+"""Ties of two items that are bad both, in small letters."""
+
 TIED = (
-    "tie",
-    "tied",
-    "ties",
-    "draw",
-    "both",
-    "neither",
-    "equal",
-    "same",
-    "tie (bothbad)",
-    "bothbad",
-    "both_bad",
-    "0.5",
+    *("tie", "tied", "ties", "draw", "drawn", "both", "neither", "equal", "same", "a=b", "0.5", "1/2-1/2", "½-½"),
+    *BOTH_BAD,
 )
-"""What a winner's column may say instead of a name, in small letters."""
+"""What a winner's column may say instead of a name, in small letters; see `tie_words`."""
 
 
 def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
@@ -59,7 +60,26 @@ def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
                 sides = [side] if not swapped or pair is _PAIRS[0] else []
             if len(sides) == 1:
                 words[sides[0]].update(names)
+    if not swapped:
+        for side, names in enumerate(_ORDERED):
+            words[side].update(names)
+    if _at_home(left, right):
+        # The letters of football: H, D, A.
+        away = 1 if "away" in held[1] else 0
+        words[1 - away].difference_update({"a", "b"})
+        words[away].difference_update({"b"})
+        words[away].add("a")
     return sorted(words[0] - {own[1]} | {own[0]} - {own[1]}), sorted(words[1] - {own[0]} | {own[1]} - {own[0]})
+
+
+def tie_words(left: str, right: str) -> list[str]:
+    """Return the words that mean that neither column won, in small letters; see `side_words`."""
+    return [*TIED, *(("d",) if _at_home(left, right) else ())]
+
+
+def _at_home(left: str, right: str) -> bool:
+    """Return whether one of two columns is of those at home, the other of those away."""
+    return any("home" in _parts(x) and "away" in _parts(y) for x, y in ((left, right), (right, left)))
 
 
 def _parts(name: str) -> frozenset[str]:

@@ -1,7 +1,8 @@
-"""What the winner's column of a log with two sides says: sides or names of items, decided once a column.
+"""What says which of two items won: sides, names of items or numbers in one column, decided once a column.
 
-A word such as ``a`` may be both. Were it read row by row, one word would mean different things in
-one column; so all of the column is looked at, and what stays ambiguous is refused.
+A word such as ``a`` may be both a side and a name. Were it read row by row, one word would mean different things in
+one column; so all of the column is looked at, and what stays ambiguous is refused. Beside one column there may be
+one for each of the two: whether it won, or its score.
 """
 
 from __future__ import annotations
@@ -11,21 +12,26 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from rankbench.data.tables.comparisons.side_words import TIED, side_words
+from rankbench.data.tables.comparisons.outcomes import as_number, flag, named_number, numbers_meaning, scored
+from rankbench.data.tables.comparisons.schema import SHARE
+from rankbench.data.tables.comparisons.side_words import BOTH_BAD, TIED, side_words, tie_words
+from rankbench.data.tables.remarks import remark
 from rankbench.errors import InputError
-from rankbench.kinds.table_check import BOOLEANS
 from rankbench.text import short_repr
 
-__all__ = ["CONTRADICTED", "MARKED", "SAID", "decided", "of_two_sides"]
+__all__ = ["CONTRADICTED", "LEFT_OUT", "MARKED", "SAID", "decided", "of_two_sides"]
 
 SAID = "said"
-"""Column of what the winner's column said, where that is not one of the two and no tie."""
+"""Column of what was said of who won, where that cannot be read."""
 
 CONTRADICTED = "contradicted"
 """Column of what the winner's column said, where the column of ties says otherwise."""
 
 MARKED = "marked"
 """The column of ties as it is, where there is one."""
+
+LEFT_OUT = "left_out"
+"""Column of whether nothing was said, as of a match that was not played."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +53,16 @@ class _Words:
         of_left, of_right = side_words(columns["left"], columns["right"])
         side = pl.when(word.is_in(of_left)).then(on_left).when(word.is_in(of_right)).then(on_right)
         item = pl.when(said == left).then(on_left).when(said == right).then(on_right)
-        return cls(left, right, said, side, item, word.is_in(list(TIED)).fill_null(False))
+        ties = tie_words(columns["left"], columns["right"])
+        return cls(left, right, said, side, item, word.is_in(ties).fill_null(False))
 
 
 def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of a log by role, with ``side`` or ``item`` as what its winner's column holds.
+    """Return the columns of a log by role, with ``side``, ``item``, ``points`` or ``margin`` for its winner's column.
 
-    One pass over three columns, unless the log has no sides or it was given which of the two it is. The reading
-    is the one that fits every row; where both do, they must agree in every row.
+    One pass over three columns, unless the log has no sides or it was given which of them it is. The reading
+    is the one that fits every row; where sides and names both do, they must agree in every row. Beside ``points``
+    stands ``graded`` where some are neither 0 nor 1 nor a half.
 
     Parameters
     ----------
@@ -66,7 +74,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     ------
     InputError
         With its row, from 1: a word that is a side, or a tie, and an item's name; or both sides and names.
-        Without one: a column that is called like a tie.
+        Without one: a column that is called like a tie, and numbers that may be read in two ways.
     """
     roles = dict(columns)
     if "loser" in roles:
@@ -74,9 +82,14 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     for name in (roles["left"], roles["right"]):
         if name.strip().lower() in TIED:
             raise InputError("the column's name also means a tie: rename the column", column=name)
-    if "side" in roles or "item" in roles:
+    if "left_score" in roles:
+        empty = raw.select(scored(roles)[1].sum()).collect(engine="streaming").item()
+        if empty:
+            remark(f"{empty:,} rows without both scores are left out")
+    if "side" in roles or "item" in roles or "margin" in roles or "winner" not in roles:
         return roles
     words, row = _Words.from_columns(columns), pl.col("row")
+    value = as_number(words.said)
     side, item, tied = words.side.is_not_null(), words.item.is_not_null(), words.tied
     cases = {
         "side": side & ~item,
@@ -84,16 +97,32 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
         # An item against itself is another trouble.
         "both": item & ((side & (words.side != words.item)) | tied) & (words.left != words.right),
         "tied": item & tied,
+        "number": value.is_not_null() & ~value.is_in([1.0, 2.0]) & ~side & ~item & ~tied,
+        "word": value.is_null() & (words.said.str.strip_chars() != ""),
     }
+    bad = words.said.str.strip_chars().str.to_lowercase().is_in(list(BOTH_BAD))
     marked = raw.select(
-        words.said.alias("said"), *[case.fill_null(False).alias(name) for name, case in cases.items()]
+        words.said.alias("said"),
+        value.alias("value"),
+        bad.fill_null(False).alias("bad"),
+        *[case.fill_null(False).alias(name) for name, case in cases.items()],
     ).with_row_index("row")
     facts = marked.select(
         *[row.filter(pl.col(name)).min().alias(name) for name in cases],
         *[pl.col("said").filter(pl.col(name)).first().alias(f"said_{name}") for name in cases],
+        pl.col("bad").sum(),
+        pl.col("value").min().alias("low"),
+        pl.col("value").max().alias("high"),
+        ((pl.col("value") == 0).any() & (pl.col("value").abs() == 1).any()).alias("units"),
+        (~pl.col("value").is_in([-1.0, 0.0, 1.0])).any().alias("between"),
+        (~pl.col("value").is_in([0.0, 0.5, 1.0])).any().alias("graded"),
     )
     found = facts.collect(engine="streaming").row(0, named=True)
+    if found["bad"]:
+        remark(f"{found['bad']:,} ties are votes that both items were bad: they count as ties")
     column = columns["winner"]
+    if "points" in roles or (found["number"] is not None and found["word"] is None and found["item"] is None):
+        return roles | numbers_meaning(raw, columns, found)
     how = f"--columns side={column} reads it as sides, --columns item={column} as names of items"
     if found["side"] is not None and found["item"] is not None:
         other, last = sorted(("side", "item"), key=found.__getitem__)
@@ -108,9 +137,9 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
         return roles | {"side": column}
     case = "both" if found["item"] is None else "tied"
     if found[case] is not None:
-        value = short_repr(found[f"said_{case}"])
+        word = short_repr(found[f"said_{case}"])
         raise InputError(
-            f"{value} may be meant as a side or a tie, or as the item of this name: {how}",
+            f"{word} may be meant as a side or a tie, or as the item of this name: {how}",
             row=found[case] + 1,
             column=column,
         )
@@ -118,7 +147,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def of_two_sides(raw: pl.LazyFrame, columns: Mapping[str, str]) -> list[pl.Expr]:
-    """Return winner, loser, tie, first, and what is to be refused.
+    """Return winner, loser, tie, first, and what is to be refused, left out or divided.
 
     Parameters
     ----------
@@ -126,44 +155,77 @@ def of_two_sides(raw: pl.LazyFrame, columns: Mapping[str, str]) -> list[pl.Expr]
     columns : mapping of str to str
         As `decided` returns them.
     """
+    left, right = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right"))
+    more: list[pl.Expr] = []
+    if "winner" in columns:
+        outcome, said, more = _one_column(raw, columns)
+    else:
+        outcome, said, more = _two_columns(columns)
+    winner = pl.when(outcome.is_in(["left", "tie"])).then(left).when(outcome == "right").then(right)
+    loser = pl.when(outcome.is_in(["left", "tie"])).then(right).when(outcome == "right").then(left)
+    return [
+        winner.alias("winner"),
+        loser.alias("loser"),
+        (outcome == "tie").fill_null(False).alias("tie"),
+        (outcome != "right").fill_null(False).alias("first"),
+        pl.when(outcome.is_null()).then(said.fill_null("")).alias(SAID),
+        *more,
+    ]
+
+
+_Outcome = tuple[pl.Expr, pl.Expr, list[pl.Expr]]
+
+
+def _two_columns(columns: Mapping[str, str]) -> _Outcome:
+    """Return who won of a column for each of the two, what was said, and which rows say nothing."""
+    on_left, on_right, tie = (pl.lit(word) for word in ("left", "right", "tie"))
+    if "left_score" in columns:
+        difference, empty = scored(columns)
+        outcome: pl.Expr = pl.when(difference > 0).then(on_left).when(difference < 0).then(on_right)
+        texts = [pl.col(columns[role]).cast(pl.String).fill_null("") for role in ("left_score", "right_score")]
+        # What is left out has winner and loser as any vote, until it is.
+        outcome = pl.when((difference == 0) | empty).then(tie).otherwise(outcome)
+        return outcome, pl.concat_str(texts, separator=" : "), [empty.alias(LEFT_OUT)]
+    names = [columns[role] for role in ("left_won", "right_won", "tie") if role in columns]
+    won, lost = (flag(pl.col(columns[role])) for role in ("left_won", "right_won"))
+    drawn = flag(pl.col(columns["tie"])) if "tie" in columns else ~won & ~lost
+    outcome = (
+        pl.when(won & ~lost & ~drawn)
+        .then(on_left)
+        .when(~won & lost & ~drawn)
+        .then(on_right)
+        .when(~won & ~lost & drawn)
+        .then(tie)
+    )
+    texts = [pl.concat_str(pl.lit(f"{name}="), pl.col(name).cast(pl.String).fill_null("")) for name in names]
+    return outcome, pl.concat_str(texts, separator=", "), []
+
+
+def _one_column(raw: pl.LazyFrame, columns: Mapping[str, str]) -> _Outcome:
+    """Return who won by the winner's column, what it said, and what is to be refused or divided."""
     words = _Words.from_columns(columns)
-    by_side = "side" in columns
-    side = words.side if by_side else words.item
-    tied = words.tied if by_side else words.tied & words.item.is_null()
-    refused = []
+    on_left, on_right, tie = (pl.lit(word) for word in ("left", "right", "tie"))
+    more: list[pl.Expr] = []
+    if "points" in columns or "margin" in columns:
+        value = named_number(columns)
+        side: pl.Expr = pl.when(value > 0).then(on_left).when(value < 0).then(on_right)
+        tied = (value == 0).fill_null(False)
+        if "graded" in columns:
+            share = as_number(words.said)
+            more = [pl.when((share > 0) & (share < 1) & (share != 0.5)).then(share).alias(SHARE)]
+            side = pl.when(more[0].is_not_null()).then(on_left).otherwise(side)
+    else:
+        side = words.side if "side" in columns else words.item
+        tied = words.tied if "side" in columns else words.tied & words.item.is_null()
     if "tie" in columns:
-        marked = _flag(raw.collect_schema()[columns["tie"]], columns["tie"])
+        marked = flag(pl.col(columns["tie"]))
         blank = words.said.fill_null("").str.strip_chars() == ""
         against = (marked & side.is_not_null() & ~tied) | (~marked & tied)
         tied |= marked.fill_null(False) & blank
         side = pl.when(~against.fill_null(False)).then(side)
         tied &= ~against.fill_null(False)
-        refused = [
+        more += [
             pl.when(against).then(words.said).alias(CONTRADICTED),
             pl.col(columns["tie"]).alias(MARKED),
         ]
-    outcome = pl.when(tied).then(pl.lit("tie")).otherwise(side)
-    return [
-        pl.when(outcome.is_in(["left", "tie"]))
-        .then(words.left)
-        .when(outcome == "right")
-        .then(words.right)
-        .alias("winner"),
-        pl.when(outcome.is_in(["left", "tie"]))
-        .then(words.right)
-        .when(outcome == "right")
-        .then(words.left)
-        .alias("loser"),
-        (outcome == "tie").fill_null(False).alias("tie"),
-        (outcome != "right").fill_null(False).alias("first"),
-        pl.when(outcome.is_null()).then(words.said.fill_null("")).alias(SAID),
-        *refused,
-    ]
-
-
-def _flag(dtype: pl.DataType, name: str) -> pl.Expr:
-    """Return a column of ties as truth values; null is nothing said."""
-    if dtype == pl.Boolean:
-        return pl.col(name)
-    text = pl.col(name).cast(pl.String).str.strip_chars().str.to_lowercase()
-    return text.replace_strict(BOOLEANS, default=None, return_dtype=pl.Boolean)
+    return pl.when(tied).then(tie).otherwise(side), words.said, more

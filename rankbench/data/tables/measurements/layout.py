@@ -9,6 +9,7 @@ import polars as pl
 
 from rankbench.data.tables.measurements.schema import COLUMNS
 from rankbench.errors import InputError, nearest
+from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading, proposed, said_columns
 from rankbench.kinds.table_check import RawTable
 from rankbench.text import cut, listed, short_repr
 
@@ -28,8 +29,6 @@ ROLE_NAMES: dict[str, tuple[str, ...]] = {
 MISSING = ("", "na", "n/a", "nan", "null")
 """Texts, in small letters, that say that a cell is missing."""
 
-_ROWS = 3
-
 
 def roles_said(text: str) -> dict[str, str] | None:
     """Return columns by role from ``system=model,task=dataset``; None if none of the roles is one of score tables.
@@ -39,9 +38,9 @@ def roles_said(text: str) -> dict[str, str] | None:
     Raises
     ------
     InputError
-        A role that does not exist beside one that does, or one given twice.
+        A role that does not exist beside one that does, or one given twice; no equals sign.
     """
-    pairs = [(role.strip(), name.strip()) for role, _, name in (part.partition("=") for part in text.split(","))]
+    pairs = said_columns(text)
     if not any(role in ROLE_NAMES for role, _ in pairs):
         return None
     found: dict[str, str] = {}
@@ -121,7 +120,7 @@ def _decided(raw: RawTable, found: dict[str, str], given: Mapping[str, str]) -> 
             raise InputError(f"a row has a system and a task, but no score: {listed(names)}; say --columns score=NAME")
         raise InputError(
             f"several columns may be the score: {listed(numbers)}; "
-            + _proposed(raw, [found | {"score": name} for name in numbers[:_ROWS]])
+            + _proposed(raw, [found | {"score": name} for name in numbers[:ROWS_SHOWN]])
         )
     if "system" in found or "task" in found:
         if given.get("score"):
@@ -141,21 +140,15 @@ def _decided(raw: RawTable, found: dict[str, str], given: Mapping[str, str]) -> 
         one = {"score": numbers[0]} if len(numbers) == 1 else {}
         readings = [{"system": texts[0], "task": texts[1]} | one, {"system": texts[1], "task": texts[0]} | one]
         if not one:
-            readings = [{"system": name} for name in texts[:_ROWS]]
+            readings = [{"system": name} for name in texts[:ROWS_SHOWN]]
     raise InputError(f"which column names the systems is not clear; {_proposed(raw, readings)}")
 
 
 def _proposed(raw: RawTable, readings: list[dict[str, str]]) -> str:
     """Return each reading as what to say, with the first three rows as they would be read."""
     with raw.reading():
-        rows = raw.frame.head(_ROWS).collect().to_dicts()
-    said = []
-    for reading in readings:
-        shown = [_shown(row, reading) for row in rows]
-        said.append(
-            f"--columns {','.join(f'{role}={name}' for role, name in reading.items())} reads {'; '.join(shown)}"
-        )
-    return " | ".join(said)
+        rows = raw.frame.head(ROWS_SHOWN).collect().to_dicts()
+    return proposed(ColumnReading(reading, tuple(_shown(row, reading) for row in rows)) for reading in readings)
 
 
 def _shown(row: Mapping[str, object], reading: Mapping[str, str]) -> str:
@@ -163,8 +156,8 @@ def _shown(row: Mapping[str, object], reading: Mapping[str, str]) -> str:
         return f"{row[reading['system']]!r} on {row[reading['task']]!r}: {row[reading['score']]}"
     role = "system" if "system" in reading else "task"
     others = [name for name in row if name not in reading.values()]
-    cells = ", ".join(f"{short_repr(name)}: {cut(str(row[name]))}" for name in others[:_ROWS])
-    return f"the {role} {short_repr(row[reading[role]])} with {cells}{', ...' if len(others) > _ROWS else ''}"
+    cells = ", ".join(f"{short_repr(name)}: {cut(str(row[name]))}" for name in others[:ROWS_SHOWN])
+    return f"the {role} {short_repr(row[reading[role]])} with {cells}{', ...' if len(others) > ROWS_SHOWN else ''}"
 
 
 def _numeric(raw: RawTable, names: list[str]) -> list[str]:

@@ -1,0 +1,260 @@
+"""Tables as JSON: an array of objects, as pandas and arenas write it, an object of columns, or an object a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from rankbench.data.readers.ndjson import NdjsonReader, distinct_keys, finite_number, no_constant
+from rankbench.errors import InputError
+from rankbench.kinds.reader import Reader, existing
+from rankbench.text import listed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["JsonReader"]
+
+_TOGETHER = 8192
+"""Rows that become a frame together."""
+
+_SPACE = " \t\r\n"
+
+
+class JsonReader(Reader):
+    """A JSON array with an object a row, read piece by piece; or an object with a list a column.
+
+    What rows have in them besides single values and lists of these, as ``conv_metadata`` of LMArena's votes, is no
+    column. A file with an object on each line is read as NDJSON is. Rows in errors count the objects from 1.
+    """
+
+    name: ClassVar[str] = "json"
+    source: ClassVar[str] = "RFC 8259"
+    extensions: ClassVar[tuple[str, ...]] = (".json",)
+
+    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+
+    @classmethod
+    def example(cls) -> bytes:
+        """Return three comparisons."""
+        rows = (("a", "x", "y"), ("a", "y", "z"), ("b", "u", "v"))
+        return json.dumps([{"query_id": q, "winner": w, "loser": o, "more": {"n": 1}} for q, w, o in rows]).encode()
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Return whether the first character opens an array with something in it that JSON has."""
+        return head.lstrip()[:1] == b"[" and head.lstrip()[1:].lstrip()[:1] in (b"{", b"[", b"]", b"")
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return the table; see `Reader.scan`."""
+        import polars as pl
+        from polars.io.plugins import register_io_source
+
+        from rankbench.data.readers.frame_source import io_source
+        from rankbench.data.readers.text_lines import head
+        from rankbench.data.tables.checks import checked
+
+        first = head(existing(path), 1 << 16).lstrip()
+        if first[:1] != b"[" and _an_object_a_line(first):
+            return NdjsonReader(columns=self.columns).scan(path)
+        kinds: dict[str, set[str]] = {}
+        for row in _rows(path):
+            for name, value in row.items():
+                kinds.setdefault(name, set()).add(_kind(value))
+        kept = {name: _dtype(found) for name, found in kinds.items() if "nested" not in found}
+        if not kept:
+            raise InputError("the file has no rows with values in them", path=path)
+
+        def batches() -> Iterator[pl.DataFrame]:
+            rows = _rows(path)
+            while together := list(islice(rows, _TOGETHER)):
+                yield _frame(together, kept)
+
+        return checked(register_io_source(io_source(batches), schema=pl.Schema(kept)), path=path, columns=self.columns)
+
+
+def _an_object_a_line(first: bytes) -> bool:
+    """Return whether a file begins with an object of one line that is not one of columns."""
+    line = first.split(b"\n", 1)[0]
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and not _are_columns(found) and len(_rows_inside(found)) != 1
+
+
+def _are_columns(found: Mapping[str, Any]) -> bool:
+    sizes = {len(value) if isinstance(value, list | dict) else -1 for value in found.values()}
+    return len(sizes) == 1 and sizes != {-1}
+
+
+class _Text:
+    """The text of a file, as much of it as is needed, of which what was read is forgotten."""
+
+    def __init__(self, pieces: Iterator[str]) -> None:
+        self.pieces, self.text, self.at = pieces, "", 0
+        self.decoder = json.JSONDecoder(
+            parse_constant=no_constant, parse_float=finite_number, object_pairs_hook=distinct_keys
+        )
+
+    def more(self) -> bool:
+        """Read on; return whether there was more."""
+        piece = next(self.pieces, None)
+        self.text, self.at = self.text[self.at :] + (piece or ""), 0
+        return piece is not None
+
+    def character(self) -> str:
+        """Return the next character that is no space; empty at the end."""
+        while True:
+            while self.at < len(self.text) and self.text[self.at] in _SPACE:
+                self.at += 1
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if not self.more():
+                return ""
+
+    def value(self) -> Any:
+        """Return the next value."""
+        self.character()
+        while True:
+            try:
+                found, end = self.decoder.raw_decode(self.text, self.at)
+            except json.JSONDecodeError:
+                if not self.more():
+                    raise
+                continue
+            length = end - self.at
+            # Digits may go on in the next piece.
+            if end < len(self.text) or not self.more():
+                self.at += length
+                return found
+
+
+def _rows_inside(found: Mapping[str, Any]) -> list[list[Any]]:
+    return [value for value in found.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file, as objects.
+
+    Raises
+    ------
+    InputError
+        It is no JSON, or no rows; with the row.
+    """
+    from rankbench.data.readers.text_lines import pieces
+
+    text, row = _Text(pieces(path)), 0
+    try:
+        if text.character() == "{":
+            for found in _of_columns(text.value(), path):
+                row += 1
+                yield found
+        elif text.character() == "[":
+            text.at += 1
+            while text.character() not in ("]", ""):
+                if row:
+                    _expect(text, ",")
+                found = text.value()
+                row += 1
+                if not isinstance(found, dict):
+                    what = type(found).__name__
+                    raise InputError(f"an entry must be a JSON object, not a {what}", path=path, row=row)
+                yield found
+            _expect(text, "]")
+        if text.character():
+            _expect(text, "")
+    except RecursionError as error:
+        raise InputError("the values are nested too deeply", path=path, row=row + 1) from error
+    except json.JSONDecodeError as error:
+        raise InputError(f"not JSON: {error.msg}", path=path, row=row + 1) from error
+    except ValueError as error:
+        raise InputError(str(error), path=path, row=row + 1) from error
+    if not row:
+        raise InputError("the file has no rows", path=path)
+
+
+def _expect(text: _Text, character: str) -> None:
+    found = text.character()
+    if found != character or not character:
+        wanted = repr(character) if character else "the end"
+        raise json.JSONDecodeError(f"{found!r} where {wanted} is to stand" if found else "it ends too early", "", 0)
+    text.at += 1
+
+
+def _of_columns(found: Any, path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an object: of columns, by name, or with the rows in it, as pandas and others write it."""
+    if isinstance(found.get("columns"), list) and isinstance(found.get("data"), list):
+        names = [str(name) for name in found["columns"]]
+        for row in found["data"]:
+            if not isinstance(row, list) or len(row) != len(names):
+                raise ValueError("a row has not as many values as there are columns")
+            yield dict(zip(names, row, strict=True))
+        return
+    inside = _rows_inside(found)
+    if len(inside) == 1:
+        for row in inside[0]:
+            if not isinstance(row, dict):
+                raise ValueError(f"an entry must be a JSON object, not a {type(row).__name__}")
+            yield row
+        return
+    if not _are_columns(found):
+        raise InputError(
+            f"the file is one object with {listed(list(found))}, neither rows nor columns of equal length", path=path
+        )
+    columns = [list(value.values()) if isinstance(value, dict) else value for value in found.values()]
+    yield from (dict(zip(found, row, strict=True)) for row in zip(*columns, strict=True))
+
+
+def _kind(value: object) -> str:
+    """Return what a value is: nothing, a bool, an int, a float, a text, a list of these, or something nested."""
+    if isinstance(value, list):
+        inner = {_kind(entry) for entry in value} - {"nothing"}
+        if not inner:
+            return "empty"
+        if inner <= {"int", "float"}:
+            return "floats" if "float" in inner else "ints"
+        if inner == {"text"}:
+            return "texts"
+        return "nested" if "nested" in inner else "written"
+    if isinstance(value, dict):
+        return "nested"
+    if isinstance(value, int) and value.bit_length() > 63:
+        return "text"
+    names = {bool: "bool", int: "int", float: "float", str: "text"}
+    return names.get(type(value), "nothing")
+
+
+def _dtype(kinds: set[str]) -> pl.DataType:
+    """Return the type of a column of values of some kinds; what is mixed is text."""
+    import polars as pl
+
+    some = kinds - {"nothing"}
+    if not some:
+        return pl.Null()
+    if some <= {"ints", "floats", "empty"}:
+        return pl.List(pl.Int64() if some <= {"ints", "empty"} else pl.Float64())
+    if some <= {"texts", "empty"}:
+        return pl.List(pl.String())
+    if some == {"bool"}:
+        return pl.Boolean()
+    if some <= {"int", "float"}:
+        return pl.Int64() if some == {"int"} else pl.Float64()
+    return pl.String()
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    import polars as pl
+
+    columns = []
+    for name, dtype in types.items():
+        values = [row.get(name) for row in rows]
+        if dtype == pl.String:
+            values = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+        columns.append(pl.Series(name, values, dtype, strict=False))
+    return pl.DataFrame(columns)

@@ -1,0 +1,123 @@
+"""Numbers that say which of two items won: points, margins, flags and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from rankbench.data.tables.remarks import remark
+from rankbench.errors import InputError
+from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading, proposed
+from rankbench.kinds.table_check import BOOLEANS
+from rankbench.text import short_repr
+
+__all__ = ["as_number", "flag", "named_number", "numbers_meaning", "scored"]
+
+_OF_THE_LEFT = ("label", "result", "outcome", "points", "score", "target", "y")
+"""Names of columns, in small letters, of which 1 says that the left won and 0 that the right did."""
+
+_MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
+"""Texts, in small letters, of a score that nobody made."""
+
+_FLAGS = BOOLEANS | {"1.0": True, "0.0": False}
+
+
+def as_number(text: pl.Expr) -> pl.Expr:
+    """Return the finite numbers that texts say; truth values are 1 and 0, anything else is null."""
+    plain = text.cast(pl.String).str.strip_chars().str.to_lowercase()
+    value = plain.replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False)
+    return pl.when(value.is_finite()).then(value)
+
+
+def flag(column: pl.Expr) -> pl.Expr:
+    """Return a column of truth values, in any writing; null is nothing said."""
+    text = column.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return text.replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
+
+
+def named_number(columns: Mapping[str, str]) -> pl.Expr:
+    """Return by how much the left won, of the winner's column: above 0 it did, below the right did."""
+    value = as_number(pl.col(columns["winner"]))
+    if "margin" in columns:
+        return value
+    return pl.when((value >= 0) & (value <= 1)).then(value - 0.5)
+
+
+def scored(columns: Mapping[str, str]) -> tuple[pl.Expr, pl.Expr]:
+    """Return the left's score less the right's, and whether one of the two is missing."""
+    names = [columns[role] for role in ("left_score", "right_score")]
+    empty = pl.any_horizontal(
+        pl.col(name).cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase().is_in(list(_MISSING))
+        for name in names
+    )
+    return as_number(pl.col(names[0])) - as_number(pl.col(names[1])), empty
+
+
+def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str], facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a winner's column of numbers holds, by role: points of the left, or by how much it won.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    columns : mapping of str to str
+        Columns by role, with a winner.
+    facts : mapping
+        ``low`` and ``high``, whether there are 0 and 1 (``units``), something ``between`` -1, 0 and 1, or ``graded``.
+
+    Raises
+    ------
+    InputError
+        Several readings are possible, or none is.
+    """
+    column = columns["winner"]
+    if "points" in columns:
+        return {"graded": column} if facts["graded"] else {}
+    low, high, between = facts["low"], facts["high"], facts["between"]
+    swapped = dict(columns) | {"left": columns["right"], "right": columns["left"]}
+    if low < 0 and (between or high > 1):
+        raise InputError(
+            f"the column holds numbers from {low:g} to {high:g}; where those above 0 say that the left won: "
+            + proposed([_shown(raw, columns, "margin")]),
+            column=column,
+        )
+    if low < 0:
+        remark(f"{short_repr(column)} is read as 1 where {columns['left']!r} won, -1 where {columns['right']!r} did")
+        return {"margin": column}
+    if high > 1:
+        raise InputError(
+            f"the column holds numbers from {low:g} to {high:g}, of which it is not clear which say that "
+            f"{short_repr(columns['left'])} won: write left, right or tie, or the winner's name",
+            column=column,
+        )
+    if not between and column.strip().lower() not in _OF_THE_LEFT:
+        raise InputError(
+            "1 may say that the left won, or 0 may, as its number from 0: "
+            + proposed([_shown(raw, columns, "points"), _shown(raw, swapped, "points")]),
+            column=column,
+        )
+    remark(
+        f"{short_repr(column)} is read as points of {short_repr(columns['left'])}: 1 where it won, 0 where "
+        f"{short_repr(columns['right'])} did"
+    )
+    if facts["graded"]:
+        remark("a grade g between 0 and 1 counts as g votes for the left and 1 - g for the right, but .5 as a tie")
+        return {"points": column, "graded": column}
+    return {"points": column}
+
+
+def _shown(raw: pl.LazyFrame, columns: Mapping[str, str], role: str) -> ColumnReading:
+    """Return a reading of numbers with the first rows, in words."""
+    given = {"left": columns["left"], "right": columns["right"], role: columns["winner"]}
+    named = {name: pl.col(columns[name]).cast(pl.String).fill_null("") for name in ("left", "right")}
+    rows = raw.head(ROWS_SHOWN).select(**named, value=named_number({**columns, role: columns["winner"]})).collect()
+    return ColumnReading(given, tuple(map(_words, rows.iter_rows())))
+
+
+def _words(row: tuple[str, str, float | None]) -> str:
+    left, right, value = short_repr(row[0]), short_repr(row[1]), row[2]
+    if value is None:
+        return f"nothing of {left} and {right}"
+    first, second = (right, left) if value < 0 else (left, right)
+    return f"{first} {'ties with' if value == 0 else 'beats'} {second}"

@@ -1,0 +1,122 @@
+"""Votes whose columns have names that nobody knows: what they mean is looked for in the first rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import polars as pl
+
+from rankbench.data.tables.comparisons.column_meanings import OUTCOMES, named_roles
+from rankbench.data.tables.comparisons.side_words import side_words, tie_words
+from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading
+from rankbench.kinds.table_check import RawTable
+from rankbench.text import short_repr
+
+__all__ = ["vote_readings"]
+
+_LOOKED_AT = 200
+"""Rows that are looked at."""
+
+_MOST_COLUMNS = 12
+"""Columns beyond which pairs of them are no more tried."""
+
+Cells = Mapping[str, Sequence[str]]
+
+
+def vote_readings(raw: RawTable) -> list[ColumnReading]:
+    """Return how a table may be read as votes: each reading that its first rows allow.
+
+    Two items and who won are sought first, the latter by words that say so: sides, ties, names of the two. If there
+    are none, two columns that name the same items may be winner and loser, or loser and winner.
+
+    Parameters
+    ----------
+    raw : RawTable
+    """
+    cells = _first_cells(raw)
+    usual, _ = named_roles(cells, {})
+    roles = {role: name for role, name in usual.items() if role in ("left", "right", *sum(OUTCOMES, ()))}
+    beside = set(usual.values()) - set(roles.values())
+    columns = [name for name in cells if name not in beside and any(cells[name])]
+    if not cells or len(columns) > _MOST_COLUMNS or not any(cells.values()):
+        return []
+    found = [
+        ColumnReading({"left": left, "right": right, "winner": winner}, tuple(_shown(cells, left, right, winner)))
+        for left, right in _pairs(cells, columns, roles, few=3)
+        for winner in columns
+        if winner not in (left, right)
+        and roles.get("winner", winner) == winner
+        and _says_who_won(cells, left, right, winner, few=len(columns) <= 3)
+    ]
+    if found or {"left", "right"} & set(roles):
+        return found
+    readings = []
+    for first, second in _pairs(cells, columns, {}, few=2):
+        for winner, loser in ((first, second), (second, first)):
+            rows = zip(cells[winner], cells[loser], strict=True)
+            shown = tuple(f"{short_repr(x)} beats {short_repr(y)}" for x, y in list(rows)[:ROWS_SHOWN])
+            readings.append(ColumnReading({"winner": winner, "loser": loser}, shown))
+    return readings
+
+
+def _first_cells(raw: RawTable) -> dict[str, list[str]]:
+    """Return the first rows as texts, by column; without columns of lists and the like."""
+    names = [name for name, dtype in raw.schema().items() if not dtype.is_nested() and dtype != pl.Binary]
+    if not names:
+        return {}
+    texts = pl.col(names).cast(pl.String).fill_null("").str.strip_chars()
+    with raw.reading():
+        row = raw.frame.head(_LOOKED_AT).select(texts.implode()).collect().row(0)
+    return dict(zip(names, row, strict=True))
+
+
+def _pairs(cells: Cells, columns: Sequence[str], roles: Mapping[str, str], *, few: int) -> Iterator[tuple[str, str]]:
+    """Yield pairs of columns that may name the two items of a vote, in the table's order.
+
+    They name some items in common, unless there are `few` columns at most.
+    """
+    known = [roles[role] for role in ("left", "right") if role in roles]
+    for left, right in combinations(columns, 2):
+        if not set(known) <= {left, right}:
+            continue
+        if roles.get("right") == left or roles.get("left") == right:
+            left, right = right, left
+        rows = list(zip(cells[left], cells[right], strict=True))
+        differ = all(x and y and x != y for x, y in rows)
+        texts = not any("." in x and _is_number(x) for x, _ in rows)
+        alike = bool(set(cells[left]) & set(cells[right])) or len(columns) <= few
+        if differ and texts and alike:
+            yield left, right
+
+
+def _says_who_won(cells: Cells, left: str, right: str, winner: str, *, few: bool) -> bool:
+    """Return whether a column says in every row which of the two items won, or that neither did."""
+    sides = {word for words in side_words(left, right) for word in words}
+    ties = set(tie_words(left, right))
+    rows = list(zip(cells[left], cells[right], cells[winner], strict=True))
+    if not all(w in (x, y) or w.lower() in sides | ties for x, y, w in rows):
+        return False
+    if all(_is_number(w) for _, _, w in rows):
+        # A column of ones may say anything.
+        return all(w in (x, y) for x, y, w in rows) or (few and len(set(cells[winner])) > 1)
+    return any(w.lower() not in ties for _, _, w in rows)
+
+
+def _shown(cells: Cells, left: str, right: str, winner: str) -> Iterator[str]:
+    on_left, on_right = side_words(left, right)
+    rows = list(zip(cells[left], cells[right], cells[winner], strict=True))
+    named = any(w in (x, y) and w.lower() not in {*on_left, *on_right} for x, y, w in rows)
+    for x, y, w in rows[:ROWS_SHOWN]:
+        won = w == x if named else w.lower() in on_left
+        lost = w == y if named else w.lower() in on_right
+        first, second = (y, x) if lost else (x, y)
+        yield f"{short_repr(first)} {'beats' if won or lost else 'ties with'} {short_repr(second)}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

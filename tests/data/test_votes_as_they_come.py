@@ -1,0 +1,143 @@
+"""Votes as people have them are read as they are meant, or it is said how they may be read."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from amounts import examples
+from hypothesis import given
+from hypothesis import strategies as st
+from votes_as_they_come import GUESSED, PROPOSED, Vote
+
+import rankbench
+from rankbench.counts.log_source import open_source
+from rankbench.data.readers.json import JsonReader
+from rankbench.errors import InputError
+from rankbench.kinds.column_readings import columns_text, said_columns
+
+
+def read(path: Path, columns: str = "") -> list[Vote]:
+    frame = open_source(path, columns=columns).frame.collect()
+    ties = frame["tie"].to_list() if "tie" in frame.columns else [False] * frame.height
+    weights = frame["weight"].to_list() if "weight" in frame.columns else [1.0] * frame.height
+    return list(zip(frame["winner"], frame["loser"], ties, weights, strict=True))
+
+
+@pytest.mark.parametrize("case", GUESSED)
+def test_they_are_read_without_a_word(tmp_path: Path, case: str) -> None:
+    name, content, votes = GUESSED[case]
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert read(path) == votes
+    ranked = rankbench.aggregate(path).table["item"].to_list()
+    assert sorted(ranked) == sorted({item for vote in votes for item in vote[:2]})
+
+
+@pytest.mark.parametrize("case", PROPOSED)
+def test_of_several_readings_each_is_said_and_works(tmp_path: Path, case: str) -> None:
+    header, rows, readings = PROPOSED[case]
+    path = tmp_path / "votes.csv"
+    path.write_bytes(header.encode() + b"\n" + rows)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    said = str(caught.value)
+    assert len(said) < 700
+    lines = [
+        part.partition(" reads ") for part in re.split(r" \| |(?=--columns)", said) if part.startswith("--columns")
+    ]
+    assert {shlex.split(line)[1]: shown.split("; ")[0] for line, _, shown in lines} == {
+        columns: f"{winner!r} beats {loser!r}" for columns, (winner, loser) in readings.items()
+    }
+    for columns, (winner, loser) in readings.items():
+        assert read(path, columns)[0][:2] == (winner, loser)
+
+
+def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:
+    path = tmp_path / "votes.json"
+    path.write_bytes(GUESSED["an arena's JSON"][1])
+    assert "1 ties are votes that both items were bad: they count as ties" in rankbench.aggregate(path).notes
+    path = tmp_path / "results.csv"
+    path.write_bytes(GUESSED["scores"][1])
+    assert "1 rows without both scores are left out" in rankbench.aggregate(path).notes
+    path.write_bytes(GUESSED["names that nobody knows"][1])
+    assert "columns are read as left=m1,right=m2,winner=verdict" in rankbench.aggregate(path).notes
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "model_a,model_b,winner_model_a,winner_model_b\nx,y,1,0\nx,z,1,1\n", ":3 [winner_model_a]: "),
+        ("a.csv", "home,away,home_score,away_score\nx,y,1,0\nx,z,one,0\n", ":3 [home_score]: 'one : 0' are not the"),
+        ("a.csv", "left,right,label\nx,y,1\nx,z,\ny,z,0\n", ":3 [label]: "),
+        ("a.csv", "left,right,winner\na,b,1\nb,c,0\na,c,2\n", "numbers from 0 to 2"),
+        ("a.csv", "foo,bar,baz\n1,2,3\n4,5,6\n", "these columns are of no table that is known: 'foo', 'bar', 'baz'"),
+        ("a.csv", "sep=;\nwinner;loser\na;b\na;\n", ":4 [loser]: the value is missing"),
+        ("a.csv", 'winner;loser\na;b\na;"b\n', ":3: a quote is opened here"),
+        ("a.json", '[{"winner": "a", "loser": "b"}, {"winner": "b", "los', ":2: not JSON"),
+        ("a.json", '[{"winner": "a", "loser": "b"} {"winner": "b"}]', ":2: not JSON: '{' where ',' is to stand"),
+        ("a.json", '[{"winner": "a", "loser": "b"}, 3]', ":2: an entry must be a JSON object, not a int"),
+        ("a.json", '[{"winner": "a", "loser": "b"}, {"winner": "b"}]', ":2 [loser]: the value is missing"),
+        ("a.json", '[{"winner": "a", "loser": "b", "winner": "b"}]', "the key 'winner' is there twice"),
+        ("a.json", '[{"winner": "a", "loser": "b"}] 3', "not JSON"),
+        ("a.json", '[{"winner": "a", "loser": "b", "weight": NaN}]', "NaN is not a finite number"),
+        ("a.json", "[]", "the file has no rows"),
+        ("a.json", '{"version": 2,\n"more": []}', "neither rows nor columns"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_with_its_place(tmp_path: Path, name: str, text: str, said: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        read(path)
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 700
+    assert "items must have" not in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@examples(60)
+@given(
+    st.lists(st.dictionaries(st.sampled_from(["a", "b", "c"]), JSON, max_size=3), min_size=1, max_size=5),
+    st.integers(1, 9),
+    st.sampled_from([None, 1]),
+)
+def test_json_in_pieces_of_any_length_is_what_it_is_as_a_whole(
+    rows: list[dict[str, object]], size: int, indent: int | None
+) -> None:
+    from rankbench.data.readers import json as reader
+
+    text = json.dumps(rows, indent=indent, ensure_ascii=False)
+    read = reader._Text(iter([text[at : at + size] for at in range(0, len(text), size)]))
+    assert read.character() == "["
+    assert read.value() == rows
+    assert read.character() == ""
+
+
+def test_json_is_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "votes.json"
+    path.write_text(json.dumps([{"winner": "a", "loser": f"b{i % 7}"} for i in range(20_000)]))
+    frames = list(JsonReader().batches(path))
+    assert sum(frame.height for frame in frames) == 20_000
+    assert max(frame.height for frame in frames) <= 8192
+
+
+@examples(200)
+@given(
+    st.dictionaries(
+        st.sampled_from(["left", "right", "winner", "query"]),
+        st.text(st.sampled_from('a ,="x|;'), min_size=1),
+        min_size=1,
+    )
+)
+def test_what_is_said_of_columns_is_read_again(roles: dict[str, str]) -> None:
+    assert dict(said_columns(columns_text(roles))) == roles

@@ -1,0 +1,225 @@
+"""Files of votes as the tools of this world write them: content, and the votes that are in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+
+Vote = tuple[str, str, bool, float]
+"""Winner, loser, whether it is a tie, weight."""
+
+WON, TIED = False, True
+
+_ARENA = [
+    {
+        "question_id": "fb74f1f1",
+        "model_a": "gpt-4",
+        "model_b": "claude, 2",
+        "winner": "model_a",
+        "judge": "arena_user_1",
+        "conversation_a": [{"role": "user", "content": 'say "hi", [1]'}, {"role": "assistant", "content": "hi }]"}],
+        "conversation_b": [],
+        "turn": 1,
+        "anony": True,
+        "language": "English",
+        "tstamp": 1682351591.1322,
+        "conv_metadata": {"sum_user_tokens": 4, "bold_count_a": {"**": 0}},
+        "is_code": False,
+        "dedup_tag": {"high_freq": False, "sampled": True},
+    },
+    {"question_id": "0c5a", "model_a": "gpt-4", "model_b": "llama", "winner": "model_b", "judge": "arena_user_2"},
+    {"question_id": "0c5b", "model_a": "llama", "model_b": "claude, 2", "winner": "tie (bothbad)", "judge": 7},
+    {"question_id": None, "model_a": "llama", "model_b": "gpt-4", "winner": "tie", "judge": None},
+]
+ARENA: list[Vote] = [
+    ("gpt-4", "claude, 2", WON, 1),
+    ("llama", "gpt-4", WON, 1),
+    ("llama", "claude, 2", TIED, 1),
+    ("llama", "gpt-4", TIED, 1),
+]
+for _row in _ARENA:
+    _row["question_id"] = _row["question_id"] or "none"
+
+
+def xlsx(rows: list[list[str | float]]) -> bytes:
+    """Return a workbook of one sheet with these cells, as its standard has it."""
+    cells = []
+    for number, row in enumerate(rows, 1):
+        line = "".join(
+            f'<c r="{"ABCDEFG"[at]}{number}" t="inlineStr"><is><t>{value}</t></is></c>'
+            if isinstance(value, str)
+            else f'<c r="{"ABCDEFG"[at]}{number}"><v>{value}</v></c>'
+            for at, value in enumerate(row)
+        )
+        cells.append(f'<row r="{number}">{line}</row>')
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    kinds = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    files = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" '
+        f'ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="{kinds}.sheet.main+xml"/>'
+        f'<Override PartName="/xl/worksheets/sheet1.xml" ContentType="{kinds}.worksheet+xml"/></Types>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="rId1" '
+        f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="Votes" sheetId="1" '
+        'r:id="rId1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="rId1" '
+        f'Type="{office}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{"".join(cells)}</sheetData></worksheet>',
+    }
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, f'<?xml version="1.0" encoding="UTF-8" standalone="yes"?>{text}')
+    return file.getvalue()
+
+
+GUESSED: dict[str, tuple[str, bytes, list[Vote]]] = {
+    "pairs of preference data": (
+        "train.csv",
+        b"prompt,chosen,rejected\nhow?,a,b\nwhy?,b,c\n",
+        [("a", "b", WON, 1), ("b", "c", WON, 1)],
+    ),
+    "pairs of preference data with models": (
+        "train.jsonl",
+        b'{"prompt": "how?", "chosen": [{"role": "user"}], "rejected": [], "chosen_model": "a", '
+        b'"rejected_model": "b"}\n',
+        [("a", "b", WON, 1)],
+    ),
+    "one column for each outcome": (
+        "train.csv",
+        b"id,model_a,model_b,prompt,response_a,response_b,winner_model_a,winner_model_b,winner_tie\n"
+        b'1,x,y,"[""hi""]","[""a""]","[""b""]",1,0,0\n2,x,z,p,r,s,0,1,0\n3,y,z,p,r,s,0,0,1\n',
+        [("x", "y", WON, 1), ("z", "x", WON, 1), ("y", "z", TIED, 1)],
+    ),
+    "players and points": (
+        "games.csv",
+        b"player1,player2,result\nann,bob,1\nbob,cid,0\ncid,ann,0.5\n",
+        [("ann", "bob", WON, 1), ("cid", "bob", WON, 1), ("cid", "ann", TIED, 1)],
+    ),
+    "players and their names": (
+        "games.csv",
+        b"player1,player2,result\nann,bob,player1\nbob,cid,player2\ncid,ann,draw\n",
+        [("ann", "bob", WON, 1), ("cid", "bob", WON, 1), ("cid", "ann", TIED, 1)],
+    ),
+    "chess": (
+        "games.csv",
+        b"White,Black,Result\nann,bob,1-0\nbob,cid,0-1\ncid,ann,1/2-1/2\n",
+        [("ann", "bob", WON, 1), ("cid", "bob", WON, 1), ("cid", "ann", TIED, 1)],
+    ),
+    "labels": (
+        "pairs.csv",
+        b"left,right,label\na,b,1\nb,c,0\na,c,.5\n",
+        [("a", "b", WON, 1), ("c", "b", WON, 1), ("a", "c", TIED, 1)],
+    ),
+    "signs": (
+        "pairs.csv",
+        b"left,right,preference\na,b,1\nb,c,-1\na,c,0\n",
+        [("a", "b", WON, 1), ("c", "b", WON, 1), ("a", "c", TIED, 1)],
+    ),
+    "grades": (
+        "pairs.csv",
+        b"left,right,preference\na,b,0.75\nb,c,0\nc,a,0.5\nc,b,0.125\n",
+        [
+            *[("a", "b", WON, 0.75), ("b", "a", WON, 0.25), ("c", "b", WON, 1), ("c", "a", TIED, 1)],
+            *[("c", "b", WON, 0.125), ("b", "c", WON, 0.875)],
+        ],
+    ),
+    "scores": (
+        "results.csv",
+        b"date,home_team,away_team,home_score,away_score,neutral\n2020-01-01,X,Y,2,1,TRUE\n2020-01-02,Y,Z,0,0,FALSE\n"
+        b"2020-01-03,Z,X,0,10,FALSE\n2030-01-01,X,Y,NA,NA,FALSE\n",
+        [("X", "Y", WON, 1), ("Y", "Z", TIED, 1), ("X", "Z", WON, 1)],
+    ),
+    "letters of football": (
+        "E0.csv",
+        b"Div,Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR\nE0,2020-01-02,X,Y,1,0,H\nE0,2020-01-03,Y,X,1,2,A\n"
+        b"E0,2020-01-04,Y,Z,1,1,D\n",
+        [("X", "Y", WON, 1), ("X", "Y", WON, 1), ("Y", "Z", TIED, 1)],
+    ),
+    "semicolons and decimal commas": (
+        "votes.csv",
+        b"winner;loser;weight\r\na;b;1,5\r\nb;c;2\r\n",
+        [("a", "b", WON, 1.5), ("b", "c", WON, 2)],
+    ),
+    "Excel's CSV": (
+        "votes.csv",
+        b'\xef\xbb\xbfsep=;\r\nwinner;loser;weight\r\n"a; the first";b;1,25\r\nb;c;2\r\n',
+        [("a; the first", "b", WON, 1.25), ("b", "c", WON, 2)],
+    ),
+    "tabs": ("votes.txt", b"winner\tloser\na, b\tc\n", [("a, b", "c", WON, 1)]),
+    "no header": (
+        "votes.csv",
+        b"gpt,claude,left\nclaude,llama,right\ngpt,llama,tie\nllama,gpt,left\n",
+        [("gpt", "claude", WON, 1), ("llama", "claude", WON, 1), ("gpt", "llama", TIED, 1), ("llama", "gpt", WON, 1)],
+    ),
+    "names that nobody knows": (
+        "votes.csv",
+        b"m1,m2,verdict\ngpt,claude,gpt\nclaude,llama,llama\ngpt,llama,tie\n",
+        [("gpt", "claude", WON, 1), ("llama", "claude", WON, 1), ("gpt", "llama", TIED, 1)],
+    ),
+    "a form's question": (
+        "form.csv",
+        b'Timestamp,"Which is better, A or B?",A,B\n2020-01-01,A,x,y\n2020-01-02,B,x,z\n',
+        [("x", "y", WON, 1), ("z", "x", WON, 1)],
+    ),
+    "an arena's JSON": ("clean_battle.json", json.dumps(_ARENA).encode(), ARENA),
+    "an arena's JSON, indented": ("clean_battle.json", json.dumps(_ARENA, indent=2).encode(), ARENA),
+    "JSON by column, as pandas writes it": (
+        "votes.json",
+        b'{"winner":{"0":"a","1":"b"},"loser":{"0":"b","1":"c"}}',
+        [("a", "b", WON, 1), ("b", "c", WON, 1)],
+    ),
+    "JSON split, as pandas writes it": (
+        "votes.json",
+        b'{"columns":["winner","loser"],"index":[0,1],"data":[["a","b"],["b","c"]]}',
+        [("a", "b", WON, 1), ("b", "c", WON, 1)],
+    ),
+    "JSON with rows inside": (
+        "votes.json",
+        b'{"version": 2, "votes": [{"winner": "a", "loser": "b"}]}',
+        [("a", "b", WON, 1)],
+    ),
+    "an object a line": (
+        "votes.json",
+        b'{"winner": "a", "loser": "b"}\n{"winner": "b", "loser": "c"}\n',
+        [("a", "b", WON, 1), ("b", "c", WON, 1)],
+    ),
+    "a workbook": (
+        "votes.xlsx",
+        xlsx([["Winner", "Loser", "weight"], ["a", "b", 1.5], ["b", 3, 2]]),
+        [("a", "b", WON, 1.5), ("b", "3", WON, 2)],
+    ),
+}
+"""By who writes it: the file's name, its bytes, its votes."""
+
+PROPOSED: dict[str, tuple[str, bytes, dict[str, tuple[str, str]]]] = {
+    "winners from 0 or 1": (
+        "left,right,winner",
+        b"a,b,1\nb,c,0\n",
+        {"left=left,right=right,points=winner": ("a", "b"), "left=right,right=left,points=winner": ("b", "a")},
+    ),
+    "five grades": (
+        "left,right,preference",
+        b"a,b,3\nb,c,-1\na,c,0\n",
+        {"left=left,right=right,margin=preference": ("a", "b")},
+    ),
+    "no words for winning": (
+        "better,worse",
+        b"a,b\nb,c\n",
+        {"winner=better,loser=worse": ("a", "b"), "winner=worse,loser=better": ("b", "a")},
+    ),
+    "no header": ("a,b", b"b,c\na,c\n", {"winner=1,loser=2": ("a", "b"), "winner=2,loser=1": ("b", "a")}),
+    "two columns that say who won": (
+        "model_a,model_b,first judge,second judge",
+        b"x,y,A,B\ny,x,B,A\n",
+        {
+            "left=model_a,right=model_b,winner=first judge": ("x", "y"),
+            "left=model_a,right=model_b,winner=second judge": ("y", "x"),
+        },
+    ),
+}
+"""Files that may be read in several ways: header, rows, and who wins the first vote by what the error says to write."""
