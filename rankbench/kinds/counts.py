@@ -125,7 +125,7 @@ class PairCounts:
 
     def observed(self) -> PairCounts:
         """Return the same without pairs of no weight, which resamples and folds may leave."""
-        kept = (self.forward > 0) | (self.backward > 0) | (self.ties > 0)
+        kept = self.forward + self.backward + self.ties > 0
         return self if kept.all() else self.select(kept)
 
     def select(self, chosen: NDArray[np.bool_]) -> PairCounts:

@@ -43,6 +43,11 @@ def test_help_shows_the_declared_verbs_in_order(rankbench):
     assert rankbench("-h").stdout == shown.stdout
 
 
+def test_the_package_is_the_command():
+    shown = subprocess.run([sys.executable, "-m", "rankbench", "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout.startswith("rankbench ")
+
+
 def test_the_verbs_are_those_of_the_project():
     assert set(SHORT_HELPS) == set(DECLARED)
     assert {name: verb.target for name, verb in verbs().items() if verb.built_in} == DECLARED

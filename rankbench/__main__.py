@@ -1,0 +1,8 @@
+"""Lets ``python -m rankbench`` be the command ``rankbench``."""
+
+import sys
+
+from rankbench.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
