@@ -37,7 +37,7 @@ FLOORS = (
     ("protocols",),
     ("suites", "runner"),
     ("reports",),
-    ("api", "scaffold", "testing", "cli"),
+    ("api", "scaffold", "testing", "cli", "__main__"),
 )
 """The lowest first. Of one floor, a room may import those that are listed before it."""
 

@@ -24,7 +24,8 @@ def won_and_lost(counts: PairCounts) -> tuple[NDArray[np.float64], NDArray[np.fl
 
 def item_sums(counts: PairCounts, of_pair: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum of a number of each pair, (P,), over an item's pairs, minus it where the item is `high`, (m,)."""
-    sums: NDArray[np.float64] = np.bincount(counts.low, of_pair, counts.m)
+    sums: NDArray[np.float64] = np.zeros(counts.m)
+    sums += np.bincount(counts.low, of_pair, counts.m)
     sums -= np.bincount(counts.high, of_pair, counts.m)
     return sums
 

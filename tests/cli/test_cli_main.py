@@ -45,7 +45,7 @@ def test_help_shows_the_declared_verbs_in_order(rankbench):
 
 def test_the_package_is_the_command():
     shown = subprocess.run([sys.executable, "-m", "rankbench", "--version"], capture_output=True, text=True, check=True)
-    assert shown.stdout.startswith("rankbench ")
+    assert "rankbench " in shown.stdout
 
 
 def test_the_verbs_are_those_of_the_project():

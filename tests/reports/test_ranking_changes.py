@@ -12,11 +12,15 @@ from arenas import votes, written
 from click.testing import CliRunner
 from scipy import stats
 
+from rankbench.aggregators import WinRate
 from rankbench.cli.compare import compare
 from rankbench.errors import InputError, SpecError
+from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.queries import Comparisons
 from rankbench.reports.compare.change_estimates import Margin
 from rankbench.reports.compare.comparison import Change, Comparison
-from rankbench.reports.compare.ranking_changes import ranking_changes
+from rankbench.reports.compare.ranking_changes import RESAMPLES, ranking_changes
+from rankbench.reports.compare.shuffled_votes import shuffled_scores
 from rankbench.reports.compare.two_results import ALPHA, compare_results
 
 
@@ -29,10 +33,10 @@ def compared(
 
 
 def week(
-    rng: np.random.Generator, m: int, first: int, later: int, judges: int = 0, moved: float = 0.0
+    rng: np.random.Generator, m: int, first: int, later: int, judges: int = 0, moved: float = 0.0, spread: float = 1.0
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return a log, and the same with later votes, of other judges, for which item 0 is better by `moved`."""
-    scores = rng.normal(size=m)
+    scores = rng.normal(0, spread, m)
     after = scores.copy()
     after[0] += moved
     sides = [rng.normal(0, 0.7, (judges, m)) if judges else None for _ in range(2)]
@@ -48,8 +52,9 @@ def test_of_two_items_the_interval_is_that_of_a_share(tmp_path: Path) -> None:
     changes, notes = compared(tmp_path, base, head, "win-rate")
     assert [change.what for change in changes] == ["item-00", "item-01"]
     shares = [(frame["winner"] == "item-00").mean() for frame in (base, head)]
-    assert changes[0].change == pytest.approx(shares[0] - shares[1], abs=1e-12)
     se = np.sqrt(shares[1] * (1 - shares[1]) * (1 / first - 1 / (first + later)))
+    by_chance = 4 * se / np.sqrt(RESAMPLES)  # the mean of logs dealt anew, which is 0 for a share
+    assert changes[0].change == pytest.approx(shares[0] - shares[1], abs=by_chance)
     half = (changes[0].upper - changes[0].lower) / 2
     assert half == pytest.approx(1.96 * se, rel=0.12)
     independent = np.sqrt(shares[1] * (1 - shares[1]) * (1 / first + 1 / (first + later)))
@@ -79,6 +84,48 @@ def test_no_false_alarms(m: int, first: int, later: int, judges: int, times: int
     assert stats.binomtest(alarms, times, 0.1, alternative="greater").pvalue > 0.001  # .05 on either side
     if times > 100:
         assert 0.85 < spread < 1.15
+
+
+FAR_APART = [(10, 300, 6000, 0), (10, 300, 6000, 60), (10, 2000, 40, 0)]
+"""Items, votes, later votes, judges: a ridge shrinks the first log more; few later votes on an item say the same."""
+
+
+@pytest.mark.parametrize("times", [8, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("m", "first", "later", "judges"), FAR_APART)
+def test_no_false_alarms_of_items_that_are_far_apart(
+    m: int, first: int, later: int, judges: int, times: int, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng([20130502, m, first, judges])
+    alarms = 0
+    for _ in range(times):
+        changes, _ = compared(tmp_path, *week(rng, m, first, later, judges, spread=2.5), alpha=0.05)
+        alarms += any(change.verdict in ("worse", "better") for change in changes)
+    print(f"{m} items far apart, {first} and {later} votes, {judges} judges: alarms {alarms} of {times}")
+    assert stats.binomtest(alarms, times, 0.1, alternative="greater").pvalue > 0.001  # .05 on either side
+
+
+def _of_two(won: int, lost: int) -> PairCounts:
+    winners = np.repeat(np.array([0, 1], np.int32), [won, lost])
+    votes = Comparisons(np.array([0, won + lost]), winners, 1 - winners, np.ones(won + lost))
+    return PairCounts.from_comparisons(votes, 2)
+
+
+def test_the_early_votes_are_dealt_within_pairs() -> None:
+    """The mean and the variance of a share of a pair's votes are those of the hypergeometric distribution."""
+    early, whole = (_of_two(won, lost) for won, lost in ((15, 15), (60, 20)))
+    dealt = shuffled_scores(early, whole, WinRate(), 4000, 1)
+    assert dealt is not None
+    law = stats.hypergeom(80, 60, 30)
+    assert dealt[:, 0].mean() == pytest.approx(law.mean() / 30 - 0.5, abs=4 * law.std() / 30 / np.sqrt(4000))
+    assert dealt[:, 0].std() == pytest.approx(law.std() / 30, rel=0.06)
+
+
+def test_votes_with_weights_are_not_dealt(tmp_path: Path) -> None:
+    base, head = (frame.with_columns(weight=pl.lit(0.5)) for frame in week(np.random.default_rng(8), 6, 800, 400))
+    _, notes = compared(tmp_path, base, head)
+    assert any("not dealt anew" in note for note in notes)
+    _, notes = compared(tmp_path, *week(np.random.default_rng(8), 6, 800, 400))
+    assert not any("not dealt anew" in note for note in notes)
 
 
 @pytest.mark.parametrize("times", [5, pytest.param(200, marks=pytest.mark.long)])

@@ -6,6 +6,10 @@ names them; else votes) are resampled once, and both rankings are fitted to the 
 that is in its log. The spread of the difference is that of these pairs [ET93]_. An item has moved if its score changed
 against that of the median item: whatever the two scales are centred on, and however many items are new.
 
+Later votes that all say the same show no spread, and a ridge shrinks the shorter log more. So the early votes are also
+dealt anew among all votes of each pair (`shuffled_scores`): the mean change of those is taken off, and the spread is
+the larger of the two.
+
 References
 ----------
 .. [ET93] B. Efron and R. J. Tibshirani. An introduction to the bootstrap. Chapman & Hall, 1993.
@@ -34,6 +38,7 @@ from rankbench.kinds.resamples import Resamples, draws_of
 from rankbench.plugin import manager
 from rankbench.reports.compare.change_estimates import ChangeEstimate, Margin, judged
 from rankbench.reports.compare.comparison import Change
+from rankbench.reports.compare.shuffled_votes import shuffled_scores
 from rankbench.runtime import one_blas_thread, settle_runtime
 from rankbench.seeds import LOG_SEED
 
@@ -97,7 +102,13 @@ def ranking_changes(
     notes += [f"not compared: item {item} stands on another scale" for item in apart]
     rests = f"{common:,} common votes, {second.height - common:,} new ones{', by judge' if by_judge else ''}"
     same = common == first.height == second.height
-    found = _estimates(sides, aggregator, chosen, gate, margin, rests, same)
+    dealt = shuffled_scores(sides[0].data.counts, sides[1].data.counts, aggregator, RESAMPLES, LOG_SEED)
+    if dealt is None:
+        notes.append(
+            "votes have weights, or some of the first log are gone, and are not dealt anew: items that won or lost "
+            "nearly all later votes, or are far apart under a ridge, are called moved too often"
+        )
+    found = _estimates(sides, dealt, aggregator, chosen, gate, margin, rests, same)
     return judged(found, alpha), notes
 
 
@@ -119,10 +130,7 @@ def _aggregator(method: str) -> Aggregator:
 
 def _kept(common: int, before: int, after: int, by_judge: bool) -> list[str]:
     """Return what to know of the votes that only one log has."""
-    notes = [
-        f"{after - common:,} of {after:,} votes are new",
-        "items that won or lost nearly all later votes, or are far apart under a ridge, are called moved too often",
-    ]
+    notes = [f"{after - common:,} of {after:,} votes are new"]
     if not by_judge:
         notes.append("no judge is named by all votes: votes are taken for independent")
     if common < before:
@@ -234,6 +242,7 @@ def _freedom(sides: Sequence[_Side], places: Sequence[NDArray[np.int64]]) -> NDA
 
 def _estimates(
     sides: Sequence[_Side],
+    dealt: NDArray[np.float64] | None,
     aggregator: Aggregator,
     items: list[str],
     gate: Sequence[str],
@@ -253,10 +262,15 @@ def _estimates(
     moved = scores[1] - scores[0]
     centre = np.median(moved[known]) if known.any() else np.median(moved)
     moved = moved - centre
-    again = drawn[1][whole] - drawn[0][whole]
-    again -= np.median(again[:, known] if known.any() else again, axis=1, keepdims=True)
+    again = _centred(drawn[1][whole] - drawn[0][whole], known)
     units = len(sides[0].data)
     se = again.std(axis=0, ddof=1) * np.sqrt(units / (units - 1)) if whole.sum() > 1 else np.full(len(items), np.nan)
+    if dealt is not None:
+        by_chance = scores[1] - dealt[:, places[0]]
+        by_chance = _centred(by_chance[~np.isnan(by_chance).any(axis=1)], known)
+        if len(by_chance) >= RESAMPLES / 2:
+            moved = moved - by_chance.mean(axis=0)
+            se = np.maximum(se, by_chance.std(axis=0, ddof=1))
     ranks = [1 + (score[:, None] < score).sum(axis=1) for score in scores]
     level = scores[0] - scores[0].mean()
     found = []
@@ -278,6 +292,14 @@ def _estimates(
         one = ChangeEstimate(told, float(se[i]), 1.0, (df, df), margin.at(told.base))
         found.append(one.with_interval())
     return found
+
+
+def _centred(changes: NDArray[np.float64], known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return changes, shape (B, items), against that of the median item among those that are known."""
+    centred: NDArray[np.float64] = changes - np.median(
+        changes[:, known] if known.any() else changes, axis=1, keepdims=True
+    )
+    return centred
 
 
 def _votes_on(side: _Side, places: NDArray[np.int64]) -> NDArray[np.float64]:
