@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import Field
 
 from rankbench.counts.log_source import named, reader_for
+from rankbench.data.manifest import MANIFEST
 from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.parts import is_pattern, part_files
 from rankbench.data.tables.recognize import default_of, not_judged, table_kind, table_of
 from rankbench.errors import InputError
 from rankbench.kinds.dataset import Dataset
@@ -61,14 +63,20 @@ class LogFile(Dataset):
         """
         from rankbench.data.convert import sha256_of
 
-        files = sorted(self.path.iterdir()) if self.path.is_dir() else [self.path]
-        digests = [sha256_of(file) for file in files if file.is_file()]
+        digests = [sha256_of(file) for file in _files(self.path)]
         columns = getattr(self.reader, "columns", "")
         bare = self.reader.model_copy(update={"columns": ""}) if self.reader and columns else self.reader
         said = "" if bare is None or bare == _chosen(self.path) else str(bare)
         if len(digests) == 1 and not columns and not said:
             return digests[0]
         return hashlib.sha256(json.dumps([digests, columns, said]).encode()).hexdigest()
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files of a log: of a folder of shards all that are in it, with its manifest."""
+    if (path / MANIFEST).is_file():
+        return [file for file in sorted(path.iterdir()) if file.is_file()]
+    return part_files(path) if path.is_dir() or is_pattern(path) else [path]
 
 
 def log_file(path: Path | str, *, columns: str = "", reader: str = "") -> LogFile:

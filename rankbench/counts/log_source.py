@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import polars as pl
 
+from rankbench.data.manifest import MANIFEST
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.frame_source import readable
+from rankbench.data.readers.parts import is_pattern
+from rankbench.data.readers.pipe import piped
 from rankbench.data.tables.checks import checked, judgments_of
 from rankbench.data.tables.recognize import table_kind, table_of
 from rankbench.data.tables.remarks import remarks_kept
@@ -118,7 +121,7 @@ def reader_for(path: Path, *, columns: str = "", reader: str = "") -> Reader:
         found = choose_reader(path)
     if not columns:
         return found
-    if "columns" not in found.parameters() or path.is_dir():
+    if "columns" not in found.parameters() or (path / MANIFEST).is_file():
         raise SpecError(f"the columns of this file ({found.name}) have fixed names; leave --columns out")
     return found.model_copy(update={"columns": columns})
 
@@ -129,8 +132,8 @@ def named(log: str, *, columns: str = "", reader: str = "") -> Dataset | tuple[P
     Parameters
     ----------
     log : str
-        A path; a path with its reader in the contender grammar, ``votes.csv:reader=csv(columns="left=x")``, as results
-        name a log; or a data set.
+        A path; a pattern, as ``votes/*.parquet``; ``-``, what is piped in; a path with its reader in the contender
+        grammar, ``votes.csv:reader=csv(columns="left=x")``, as results name a log; or a data set.
     columns, reader : str
         See `reader_for`.
 
@@ -145,7 +148,9 @@ def named(log: str, *, columns: str = "", reader: str = "") -> Dataset | tuple[P
     from rankbench.plugin import manager
 
     path = Path(log)
-    if path.exists():
+    if log == "-":
+        path = piped()
+    if path.exists() or is_pattern(path):
         return path, reader_for(path, columns=columns, reader=reader)
     said = _with_reader(log)
     if said is not None:
@@ -249,17 +254,23 @@ def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:
 
 def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     """Return comparisons in Parquet without checks; None if types have to be converted."""
-    from rankbench.counts.parquet_log import parquet_log
+    from rankbench.counts.parquet_log import is_parquet, parquet_log
+    from rankbench.data.readers.parts import partition_keys, scan_parts
     from rankbench.data.tables.comparisons.column_meanings import guess, parse_columns
     from rankbench.data.tables.comparisons.sides import decided
 
-    if path.is_dir():
+    if (path / MANIFEST).is_file():
         return parquet_log(path)
-    raw = pl.scan_parquet(path, glob=False)
+    if not is_parquet(path):
+        return None
+    several = path.is_dir() or is_pattern(path)
+    raw = scan_parts(path) if several else pl.scan_parquet(path, glob=False)
     types = raw.collect_schema()
     roles = guess(types, parse_columns(columns) if columns else None)
     if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
         return None
+    if several and partition_keys(path) & set(roles.values()):
+        return None  # files do not have these columns
     roles = decided(raw, roles)
     if not {"side", "item", "loser"} & set(roles):
         return None  # rows become others, or none

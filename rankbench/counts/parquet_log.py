@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from rankbench.data.manifest import MANIFEST, Manifest
+from rankbench.data.readers.parts import is_pattern, part_files
 from rankbench.data.tables.comparisons.column_meanings import as_comparisons
 from rankbench.data.tables.comparisons.sides import CONTRADICTED, MARKED, SAID
 from rankbench.errors import InputError
@@ -131,27 +132,35 @@ def parquet_log(path: Path, roles: Mapping[str, str] | None = None) -> ParquetLo
     Parameters
     ----------
     path : Path
-        A Parquet file, or a folder made by ``rankbench data convert``.
+        A Parquet file, a folder made by ``rankbench data convert``, a folder of such files, or a pattern.
     roles : mapping of str to str, optional
-        Columns of a file by role.
+        Columns of files by role.
 
     Raises
     ------
     InputError
         There is no such file, or it cannot be read; a shard is damaged, or not the one of the manifest.
     """
-    if existing(path).is_dir():
+    if (path / MANIFEST).is_file():
         manifest = Manifest.load(path)
         manifest.scan(path)  # compares every shard with the manifest
         shards = [(path / shard.file, shard.rows) for shard in manifest.shards if shard.rows]
         return ParquetLog(path, tuple(ParquetFile(file, rows, file.stat().st_size) for file, rows in shards))
+    parts = part_files(path) if path.is_dir() or is_pattern(path) else [existing(path)]
+    return ParquetLog(path, tuple(filter(lambda file: file.rows, map(_parquet_file, parts))), roles)
+
+
+def _parquet_file(path: Path) -> ParquetFile:
     try:
         rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
     except UNREADABLE as error:
         raise InputError(f"the log cannot be read: {str(error).strip().splitlines()[0][:400]}", path=path) from error
-    return ParquetLog(path, (ParquetFile(path, int(rows), path.stat().st_size),), roles)
+    return ParquetFile(path, int(rows), path.stat().st_size)
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a path is called like a Parquet file, or is a folder of shards."""
-    return (path / MANIFEST).is_file() if path.is_dir() else path.suffix.lower() in (".parquet", ".pq")
+    """Return whether a path is called like a Parquet file, or is a folder of shards or of such files."""
+    if (path / MANIFEST).is_file():
+        return True
+    file = part_files(path)[0] if path.is_dir() or is_pattern(path) else path
+    return file.suffix.lower() in (".parquet", ".pq")

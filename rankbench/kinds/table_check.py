@@ -54,6 +54,8 @@ class RawTable:
         Whether a query may have one item.
     diagnose : callable, optional
         Called when Polars cannot read the file; raises an error that knows the place.
+    locate : callable, optional
+        Returns the file, and the row there, of a row of a table that is several files.
     roles : mapping of str to str
         What columns are called in the file, by what they mean, where they have not the usual names.
     """
@@ -64,6 +66,7 @@ class RawTable:
     allow_single: bool = False
     diagnose: Callable[[], None] | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
+    locate: Callable[[int], tuple[Path | None, int | None]] | None = None
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""
@@ -94,8 +97,14 @@ class RawTable:
             try:
                 yield
             except InputError as error:
-                row = None if error.row is None else self.header + error.row
-                raise InputError(error.message, path=self.path, row=row, column=column or error.column) from error
+                path, row = self.place(error.row)
+                raise InputError(error.message, path=path, row=row, column=column or error.column) from error
+
+    def place(self, row: int | None) -> tuple[Path | None, int | None]:
+        """Return the file and the row there, as errors name them, of a row of the table from 1."""
+        if row is None or self.locate is None:
+            return self.path, None if row is None else self.header + row
+        return self.locate(row)
 
 
 class TableCheck:
@@ -109,7 +118,7 @@ class TableCheck:
     """
 
     def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
-        self.path, self.header, self.rows, self.schema = raw.path, raw.header, 0, schema
+        self.raw, self.path, self.rows, self.schema = raw, raw.path, 0, schema
 
     def feed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the batch in the schema."""
@@ -128,7 +137,8 @@ class TableCheck:
 
     def error(self, message: str, row: int, column: str) -> InputError:
         """Return an error about a row of the current batch, counted from 0."""
-        return InputError(message, path=self.path, row=self.header + self.rows + row + 1, column=column)
+        path, number = self.raw.place(self.rows + row + 1)
+        return InputError(message, path=path, row=number, column=column)
 
     def refuse(self, bad: pl.Series, column: pl.Series, message: str) -> None:
         """Raise for the first true entry of `bad`; ``{}`` in the message is the value."""

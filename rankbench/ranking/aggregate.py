@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rankbench.component import JudgmentKind
 from rankbench.counts.log_source import Log, LogSource, open_source
 from rankbench.counts.stream import FirstVotes
 from rankbench.counts.votes import NO_TIMES
@@ -192,7 +193,20 @@ def _check_fit(aggregator: Aggregator, source: LogSource) -> None:
     if "measurements" in source.table.judgments:
         raise SpecError(f"{source.name} holds scores of systems on tasks: rankbench rank ranks them")
     if aggregator.judgments not in source.table.judgments:
-        raise SpecError(f"{aggregator.name!r} aggregates {aggregator.judgments}; {source.name} holds {source.table}")
+        fitting = fitting_aggregators(source.table.judgments)
+        raise SpecError(
+            f"{aggregator.name!r} aggregates {aggregator.judgments}; {source.name} holds {source.table}, which are "
+            f"ranked by {', '.join(fitting)}"
+        )
+
+
+def fitting_aggregators(judgments: Sequence[JudgmentKind]) -> list[str]:
+    """Return the names of the aggregators that rank some kinds of judgments without knowing the truth."""
+    from rankbench.plugin import manager
+
+    classes = (manager.component_class(Aggregator, name) for name in manager.names(Aggregator.kind))
+    fits = (cls for cls in classes if cls.judgments in judgments and cls.structure == "scores" and not cls.needs_truth)
+    return [cls.name for cls in fits]
 
 
 def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) -> None:

@@ -18,10 +18,11 @@ def rankbench_register() -> list[type[Reader]]:
     from rankbench.data.readers.movielens import MovieLensReader
     from rankbench.data.readers.ndjson import NdjsonReader
     from rankbench.data.readers.parquet import ParquetReader
+    from rankbench.data.readers.parts import PartsReader
     from rankbench.data.readers.preflib import PreflibReader
     from rankbench.data.readers.yandex import YandexReader
 
     return [
         *(LetorReader, ParquetReader, CsvReader, NdjsonReader, JsonReader, ExcelReader),
-        *(PreflibReader, YandexReader, MovieLensReader),
+        *(PreflibReader, YandexReader, MovieLensReader, PartsReader),
     ]

@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from rankbench.data.readers.parts import PartsReader, is_pattern
+from rankbench.data.readers.registered import registered_readers
 from rankbench.data.readers.text_lines import head
 from rankbench.errors import InputError
 from rankbench.kinds.reader import Reader, existing
-from rankbench.plugin.manager import component_class, names
 
-__all__ = ["choose_reader", "registered_readers"]
+__all__ = ["choose_reader"]
 
 _HEAD = 65_536
 
 _SHARED = (".txt", ".dat")
 """Endings that files of many formats have: the first bytes count more."""
-
-
-def registered_readers() -> list[type[Reader]]:
-    """Return the classes of all readers, plugins' too."""
-    return [component_class(Reader, name) for name in names("reader")]
 
 
 def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> Reader:
@@ -29,7 +25,7 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
     Parameters
     ----------
     path : Path
-        A file, or a folder made by ``rankbench data convert``.
+        A file, a folder made by ``rankbench data convert``, a folder of parts, or a pattern.
     readers : iterable of Reader classes, optional
         All that are registered by default.
 
@@ -38,8 +34,10 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
     InputError
         The file is missing, or no reader knows it.
     """
-    existing(path)
     classes = list(registered_readers() if readers is None else readers)
+    if is_pattern(path):
+        return PartsReader()
+    existing(path)
     if path.is_dir():
         by_content = [cls for cls in classes if cls.sniff(path, b"")]
     else:

@@ -34,6 +34,7 @@ def checked(
     allow_single: bool = False,
     diagnose: Callable[[], None] | None = None,
     columns: str = "",
+    locate: Callable[[int], tuple[Path | None, int | None]] | None = None,
 ) -> pl.LazyFrame:
     """Return `raw` in the schema of its kind of table; what is wrong with it is raised when it is collected.
 
@@ -52,6 +53,8 @@ def checked(
     columns : str
         What columns of votes mean, where they have not the usual names: see
         `rankbench.data.tables.comparisons.column_meanings.parse_columns`.
+    locate : callable, optional
+        See `rankbench.kinds.table_check.RawTable`.
 
     Raises
     ------
@@ -59,7 +62,7 @@ def checked(
         A missing column, one of a wrong type, or a winner's column that is ambiguous, at once; anything else
         about rows, later.
     """
-    table = _renamed(RawTable(raw, path, header, allow_single, diagnose), columns)
+    table = _renamed(RawTable(raw, path, header, allow_single, diagnose, locate=locate), columns)
     start = table_of(table.schema(), path).check(table)
 
     def batches() -> Iterator[pl.DataFrame]:

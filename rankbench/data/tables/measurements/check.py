@@ -53,12 +53,13 @@ class MeasurementsCheck(TableCheck):
         again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
         if again.any():
             row = int(again.arg_true()[0])
+            path, number = self.raw.place(row + 1)
             what = ", ".join(f"{_WORD[name]} {short_repr(keys[name][row])}" for name in keys.columns)
             raise InputError(
                 f"{what}: another row has the same; remove one, or say which column tells them apart "
                 "(--columns seed=NAME)",
-                path=self.path,
-                row=self.header + row + 1,
+                path=path,
+                row=number,
             )
 
     def _own(self, frame: pl.DataFrame, name: str) -> pl.Series:

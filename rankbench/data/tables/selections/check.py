@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankbench.errors import InputError
 from rankbench.kinds.table_check import TOO_LONG, TableCheck, too_long
 from rankbench.text import short_repr
 
 __all__ = ["SelectionsCheck"]
+
+
+_NAMES = ("query_id", "session_id")
 
 
 class SelectionsCheck(TableCheck):
@@ -18,12 +22,39 @@ class SelectionsCheck(TableCheck):
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""
-        columns = [self.cast(frame[name], pl.String()) for name in ("query_id", "session_id")]
+        self.sessions = frame["session_id"]
+        columns = [self.cast(self.sessions if name == "session_id" else frame[name], pl.String()) for name in _NAMES]
+        if "places" in frame.columns:
+            self.one_list(frame["places"])
         items = self.items(frame["shown"])
         columns += [items, self.positions(frame["clicked"], items)]
         if "part" in self.schema:
             columns.append(self.cast(frame["part"], pl.String()))
         return pl.DataFrame(columns, schema=self.schema)
+
+    def error(self, message: str, row: int, column: str) -> InputError:
+        """Return an error; of impressions it names the session, as that has many rows."""
+        if self.raw.roles:
+            message = f"session {short_repr(self.sessions[row])}: {message}"
+        return super().error(message, row, {"shown": self.raw.roles.get("doc", "")}.get(column) or column)
+
+    def one_list(self, places: pl.Series) -> None:
+        """Refuse a session whose impressions are not at the positions 1, 2, ... of one list."""
+        position = self.raw.roles["position"]
+        twice = places.list.n_unique() != places.list.len()
+        if twice.any():
+            row = int(twice.arg_true()[0])
+            raise self.error(
+                "two items were shown at one position; a session is one list, say which column tells lists apart "
+                "(--columns session=NAME)",
+                row,
+                position,
+            )
+        gap = places.list.max() != places.list.len()
+        if gap.any():
+            row = int(gap.arg_true()[0])
+            lacking = next(place for place, found in enumerate(places[row], 1) if place != found)
+            raise self.error(f"nothing is said of position {lacking}, though lower ones were shown", row, position)
 
     def items(self, column: pl.Series) -> pl.Series:
         """Return the lists of items shown."""

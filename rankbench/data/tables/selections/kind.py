@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,7 +21,7 @@ __all__ = ["SelectionTable"]
 class SelectionTable(TableKind):
     """Clicks: a list was shown, and positions of it were clicked.
 
-    Lists may be texts with spaces between their entries.
+    Lists may be texts with spaces between their entries. A file may have a row for each item that was shown, too.
     """
 
     name: ClassVar[str] = "selections"
@@ -29,6 +29,7 @@ class SelectionTable(TableKind):
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     optional: ClassVar[tuple[str, ...]] = OPTIONAL
     marks: ClassVar[tuple[str, ...]] = ("shown", "clicked")
+    roles: ClassVar[tuple[str, ...]] = ("session", "position", "doc", "clicked")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("selections",)
     words: ClassVar[str] = "clicks"
     # Where an item stood is taken into account, and one that was seen once is not certain.
@@ -44,6 +45,23 @@ class SelectionTable(TableKind):
             "shown": [["x", "y", "z"], ["y", "x"], ["u", "v"]],
             "clicked": [[1], [2, 1], []],
         }
+
+    def known(self, names: Collection[str]) -> bool:
+        """Return whether a row is one item that was shown, by the names of its columns; see `TableKind.known`."""
+        from rankbench.data.tables.selections.impressions import impression_roles
+
+        return "shown" not in names and impression_roles(names) is not None
+
+    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
+        """Return impressions, a row an item that was shown, as lists; see `TableKind.renamed`."""
+        from rankbench.data.tables.selections.impressions import as_lists, impression_roles, roles_of_impressions
+
+        with raw.located():
+            given = roles_of_impressions(columns) if columns else {}
+            if given is None or (not given and not self.known(raw.schema())):
+                return None
+            roles = impression_roles(raw.schema(), given)
+        return None if roles is None else as_lists(raw, roles)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""

@@ -1,0 +1,160 @@
+"""Tables in several files: a folder of parts, as Spark, Dask and Polars write it, or a pattern, as ``votes/*.csv``."""
+
+from __future__ import annotations
+
+import glob
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import Field
+
+from rankbench.data.readers.registered import registered_readers
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.reader import Reader
+from rankbench.text import listed, numbered
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["PartsReader", "is_pattern", "part_files", "partition_keys", "scan_parts"]
+
+_PARQUET = (".parquet", ".pq")
+_MARKS = "*?["
+
+
+class PartsReader(Reader):
+    """All files of a folder, or that a pattern means, one after the other; of one format, which decides the reader.
+
+    Files are taken in the order of the numbers in their names. Left out are those that begin with ``_`` or ``.``,
+    also in such folders, and what no reader knows by its ending. Folders called ``key=value`` (Hive) make a column.
+    Queries of items are called by their file too, since files may number them from 1 each.
+    """
+
+    name: ClassVar[str] = "parts"
+    source: ClassVar[str] = "spark.apache.org, docs.dask.org, docs.pola.rs"
+    parquet: ClassVar[bool] = True
+
+    columns: str = Field(default="", description="What columns of votes mean, as left=model_x,right=model_y.")
+
+    @classmethod
+    def sniff(cls, path: Path, head: bytes) -> bool:
+        """Return whether it is a folder with files that a reader knows by their endings."""
+        return path.is_dir() and bool(_by_reader(path))
+
+    def scan(self, path: Path) -> pl.LazyFrame:
+        """Return the table; see `Reader.scan`."""
+        import polars as pl
+
+        from rankbench.data.tables.checks import checked
+        from rankbench.data.tables.recognize import table_of
+
+        files = part_files(path)
+        if files[0].name.lower().endswith(_PARQUET):
+            return checked(scan_parts(path), path=path, columns=self.columns, locate=lambda row: _located(files, row))
+        ((cls, _),) = _by_reader(path).items()
+        if self.columns and "columns" not in cls.parameters():
+            raise SpecError(f"the columns of these files ({cls.name}) have fixed names; leave --columns out")
+        reader = cls.model_validate({"columns": self.columns} if self.columns else {})
+        tables = []
+        for file in files:
+            table = reader.scan(file)
+            kind = table_of(table.collect_schema(), file)
+            tables.append(kind.part(table, file.name.split(".", 1)[0] or file.name) if kind.together else table)
+        return pl.concat(tables, how="diagonal_relaxed")
+
+
+def is_pattern(path: Path) -> bool:
+    """Return whether a path is no file or folder, but means some by ``*``, ``?`` or ``[...]``."""
+    return any(mark in str(path) for mark in _MARKS) and not path.exists() and bool(_files(path))
+
+
+def part_files(path: Path) -> list[Path]:
+    """Return the files of a folder, or that a pattern means, of one format; by the numbers in their names.
+
+    Raises
+    ------
+    InputError
+        There are none, or they are of several formats.
+    """
+    found = _by_reader(path)
+    if not found:
+        raise InputError("it holds no file that a reader knows by its ending", path=path)
+    if len(found) > 1:
+        names = [files[0].name for files in found.values()]
+        raise InputError(
+            f"it holds files of several formats: {listed(names)}; give those that are meant, as "
+            f"'{path if path.is_dir() else path.parent}/*{files_ending(names[0])}'",
+            path=path,
+        )
+    return next(iter(found.values()))
+
+
+def files_ending(name: str) -> str:
+    """Return the ending of a file's name, with that of what it is compressed by."""
+    return "".join(Path(name).suffixes[-2:]) if name.endswith(".gz") else Path(name).suffix
+
+
+def scan_parts(path: Path) -> pl.LazyFrame:
+    """Return the rows of Parquet files, one file after the other, with the columns that Hive's folders make."""
+    import polars as pl
+
+    files = part_files(path)
+    keys = partition_keys(path)
+    frame = pl.scan_parquet(files, glob=False, hive_partitioning=bool(keys), try_parse_hive_dates=False)
+    if not keys:
+        return frame
+    # Folders above the one that was given may be called so, too.
+    own = pl.scan_parquet(files[0], glob=False, hive_partitioning=False).collect_schema().names()
+    return frame.select(name for name in frame.collect_schema().names() if name in own or name in keys)
+
+
+def partition_keys(path: Path) -> set[str]:
+    """Return the names of the columns that folders called ``key=value`` make."""
+    root = path if path.is_dir() else _fixed(path)
+    folders = {part for file in part_files(path) for part in file.relative_to(root).parts[:-1]}
+    return {part.partition("=")[0] for part in folders if "=" in part[1:]}
+
+
+def _fixed(pattern: Path) -> Path:
+    """Return the folder of a pattern, as far as it has no marks."""
+    root = Path(pattern.anchor)
+    for part in pattern.relative_to(pattern.anchor).parts:
+        if any(mark in part for mark in _MARKS):
+            break
+        root /= part
+    return root
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = (file for file in path.rglob("*") if not any(p[0] in "._" for p in file.relative_to(path).parts))
+    else:
+        found = (Path(name) for name in glob.iglob(str(path), recursive=True))
+    files = [file for file in found if file.is_file() and file.stat().st_size]
+    return sorted(files, key=lambda file: [numbered(part) for part in file.parts])
+
+
+def _by_reader(path: Path) -> dict[type[Reader], list[Path]]:
+    """Return the files by the reader that their ending says; of Parquet beside others, as its log, Parquet alone."""
+    readers = [cls for cls in registered_readers() if cls.extensions]
+    found = defaultdict(list)
+    for file in _files(path):
+        name = file.name.lower().removesuffix(".gz")
+        cls = next((cls for cls in readers if name.endswith(cls.extensions)), None)
+        if cls is not None:
+            found[cls].append(file)
+    parquet = {cls: files for cls, files in found.items() if cls.parquet}
+    return parquet or dict(found)
+
+
+def _located(files: Sequence[Path], row: int) -> tuple[Path, int]:
+    """Return the file in which a row of all stands, and which one it is there; rows count from 1."""
+    import polars as pl
+
+    rows = [pl.scan_parquet(file, glob=False).select(pl.len()).collect().item() for file in files]
+    ends = list(accumulate(rows))
+    at = next((at for at, end in enumerate(ends) if row <= end), len(files) - 1)
+    return files[at], row - (ends[at] - rows[at])

@@ -1,0 +1,158 @@
+"""Clicks as logs have them: a row an impression, which is an item that was shown at a position, clicked or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import polars as pl
+
+from rankbench.data.tables.remarks import remark
+from rankbench.errors import InputError, nearest
+from rankbench.kinds.column_readings import said_columns
+from rankbench.kinds.table_check import BOOLEANS, LONGEST_NAME, TOO_LONG, RawTable
+from rankbench.text import listed, short_repr
+
+__all__ = ["IMPRESSIONS", "as_lists", "impression_roles", "roles_of_impressions"]
+
+IMPRESSIONS: dict[str, tuple[str, ...]] = {
+    "session": (
+        *("session_id", "session", "sessionid", "impression_id", "search_id", "request_id", "serp_id", "list_id"),
+    ),
+    "query": ("query_id", "query", "qid", "keyword", "search_term"),
+    "position": ("position", "pos", "rank", "slot", "shown_position"),
+    "doc": ("doc", "doc_id", "document", "document_id", "item", "item_id", "product", "product_id", "url", "url_id"),
+    "clicked": ("clicked", "click", "is_click", "is_clicked", "clicks"),
+}
+"""What a column of impressions may be, and the names that it usually has, the likeliest first."""
+
+_NEEDED = ("session", "position", "doc", "clicked")
+
+
+def roles_of_impressions(text: str) -> dict[str, str] | None:
+    """Return columns by role from ``session=visit,doc=product``; None if no role is one of impressions alone.
+
+    Raises
+    ------
+    InputError
+        A role that does not exist beside one that does, or one given twice.
+    """
+    pairs = said_columns(text)
+    if not any(role in _NEEDED for role, _ in pairs):
+        return None
+    for role, _ in pairs:
+        if role not in IMPRESSIONS:
+            raise InputError(f"there is no role {role!r} of columns of clicks{nearest(role, IMPRESSIONS)}")
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InputError("a column of clicks is given twice")
+    return found
+
+
+def impression_roles(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str] | None:
+    """Return columns by role, given or named as usual; None if these are no impressions.
+
+    Raises
+    ------
+    InputError
+        A given column is not there, or something is missing beside it.
+    """
+    columns = list(names)
+    found = {role: name for role, name in (given or {}).items() if name}
+    for role, name in found.items():
+        if name not in columns:
+            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, columns)}", column=name)
+    by_name = {name.strip().lower().replace(" ", "_"): name for name in reversed(columns)}
+    for role, usual in IMPRESSIONS.items():
+        if role not in (given or {}):
+            free = (by_name[name] for name in usual if name in by_name and by_name[name] not in found.values())
+            match = next(free, None)
+            if match is not None:
+                found[role] = match
+    missing = [role for role in _NEEDED if role not in found]
+    if missing and given:
+        raise InputError(
+            f"clicks need a session, a position, a doc and whether it was clicked; say --columns {missing[0]}=NAME "
+            f"(columns here: {listed(columns)})"
+        )
+    return None if missing else found
+
+
+def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
+    """Return impressions as the lists that were shown, by query and session; their rows may come in any order.
+
+    One pass looks for what is wrong with single rows; a second one groups them. Where the first position of all is 0
+    positions count from 0.
+
+    Raises
+    ------
+    InputError
+        With its row: a value that is missing or is not what it must be.
+    """
+    schema = raw.schema()
+    texts = {role: _text(roles[role], schema[roles[role]]) for role in ("session", "query", "doc") if role in roles}
+    position = pl.col(roles["position"]).cast(pl.Float64, strict=False)
+    clicked = _flag(roles["clicked"], schema[roles["clicked"]])
+    wrong = {role: text.is_null() | (text == "") for role, text in texts.items()}
+    # Bytes are at least as many as characters, and of those alone a name is refused where it is too long.
+    wrong |= {"long": pl.any_horizontal(text.str.len_chars() > LONGEST_NAME for text in texts.values())}
+    wrong |= {"position": ~((position >= 0) & (position < 2**31) & (position == position.floor())).fill_null(False)}
+    wrong |= {"clicked": clicked.is_null()}
+    facts = raw.frame.with_row_index("row").select(
+        *[pl.col("row").filter(case).min().alias(role) for role, case in wrong.items()], position.min().alias("lowest")
+    )
+    with raw.reading():
+        found = facts.collect(engine="streaming").row(0, named=True)
+    bad = min((role for role in wrong if found[role] is not None), key=found.__getitem__, default=None)
+    if bad is not None:
+        raise _refusal(raw, roles, bad, found[bad])
+    first = 1 if found["lowest"] else 0
+    if not first:
+        remark("positions are read as counted from 0, the top of the list")
+    place = (position - first + 1).cast(pl.UInt32)
+    rows = raw.frame.select(
+        (texts["query"] if "query" in texts else pl.lit("all")).alias("query_id"),
+        texts["session"].alias("session_id"),
+        texts["doc"].alias("doc"),
+        place.alias("place"),
+        clicked.alias("clicked"),
+    )
+    lists = rows.group_by("query_id", "session_id").agg(
+        pl.col("doc").sort_by("place").alias("shown"),
+        pl.col("place").filter(pl.col("clicked")).sort().alias("clicked"),
+        pl.col("place").sort().alias("places"),
+    )
+    # Whatever the order of the rows, and of the groups.
+    return replace(raw, frame=lists.sort("query_id", "session_id"), roles=roles, locate=lambda row: (raw.path, None))
+
+
+def _text(name: str, dtype: pl.DataType) -> pl.Expr:
+    if dtype.is_float() or dtype.is_nested():
+        raise InputError(f"the column holds {dtype}; names must be texts or whole numbers", column=name)
+    return pl.col(name).cast(pl.String)
+
+
+def _flag(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return whether there was a click; a number of clicks is one."""
+    if dtype.is_nested():
+        raise InputError(f"the column holds {dtype}, not whether there was a click", column=name)
+    if dtype == pl.Boolean:
+        return pl.col(name)
+    text = pl.col(name).cast(pl.String).str.strip_chars().str.to_lowercase()
+    number = text.cast(pl.Float64, strict=False)
+    return pl.when(number >= 0).then(number > 0).otherwise(text.replace_strict(BOOLEANS, default=None))
+
+
+def _refusal(raw: RawTable, roles: Mapping[str, str], bad: str, row: int) -> InputError:
+    """Return the error of a row, from 0, whose value is none of its role."""
+    path, number = raw.place(row + 1)
+    if bad == "long":
+        return InputError(TOO_LONG.format("of a query, session or doc"), path=path, row=number)
+    with raw.reading():
+        value = raw.frame.slice(row, 1).select(pl.col(roles[bad])).collect().item()
+    what = {
+        "position": "is no position: a whole number, 1 (or 0) at the top",
+        "clicked": "does not say whether there was a click: 1 or 0, true or false",
+    }
+    message = f"{short_repr(value)} {what[bad]}" if bad in what and value is not None else "the value is missing"
+    return InputError(message, path=path, row=number, column=roles[bad])

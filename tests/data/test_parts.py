@@ -1,0 +1,179 @@
+"""Logs in several files: folders as Spark, Dask, Polars and Hive write them, patterns, and what is piped in."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench.counts.log_file import log_file
+from rankbench.counts.log_source import open_source
+from rankbench.counts.scan import count_log
+from rankbench.errors import InputError, SpecError
+
+ITEMS = "abcdefg"
+PROGRAM = [sys.executable, "-c", "from rankbench.cli import main; main()"]
+
+
+def votes(count: int = 60) -> pl.DataFrame:
+    pairs = [(ITEMS[i % 7], ITEMS[(i * i + 1 + i) % 7]) for i in range(4 * count)]
+    pairs = [(x, y) for x, y in pairs if x != y][:count]
+    return pl.DataFrame(pairs, schema=["winner", "loser"], orient="row").with_columns(
+        judge=pl.Series([f"j{i % 5}" for i in range(count)]),
+        day=pl.Series([f"2024-01-0{1 + i // 30}" for i in range(count)]),
+    )
+
+
+def spark(folder: Path, frame: pl.DataFrame) -> None:
+    """As ``df.write.parquet`` does: parts with an identifier, marks of success and sums beside them."""
+    folder.mkdir()
+    for number, part in enumerate(frame.iter_slices(25)):
+        name = f"part-{number:05}-3f0a-c000.snappy.parquet"
+        part.write_parquet(folder / name, compression="snappy")
+        (folder / f".{name}.crc").write_bytes(b"crc\0")
+    (folder / "_SUCCESS").touch()
+    (folder / "._SUCCESS.crc").write_bytes(b"crc\0")
+
+
+def dask(folder: Path, frame: pl.DataFrame) -> None:
+    """As ``ddf.to_parquet`` does: more than ten parts, whose numbers have no zeros before them."""
+    folder.mkdir()
+    for number, part in enumerate(frame.iter_slices(5)):
+        part.write_parquet(folder / f"part.{number}.parquet")
+    (folder / "_common_metadata").write_bytes(b"PAR1")
+
+
+def polars(folder: Path, frame: pl.DataFrame) -> None:
+    frame.lazy().sink_parquet(pl.PartitionBy(folder, max_rows_per_file=20), mkdir=True)
+
+
+def hive(folder: Path, frame: pl.DataFrame) -> None:
+    for (day,), part in frame.partition_by("day", as_dict=True, maintain_order=True, include_key=False).items():
+        (folder / f"day={day}").mkdir(parents=True)
+        part.write_parquet(folder / f"day={day}" / "00000000.parquet")
+
+
+def csv(folder: Path, frame: pl.DataFrame) -> None:
+    folder.mkdir()
+    for number, part in enumerate(frame.iter_slices(25)):
+        part.write_csv(folder / f"part-{number:05}.csv")
+    (folder / "README.md").write_text("votes")
+
+
+FOLDERS = {"spark": spark, "dask": dask, "polars": polars, "hive": hive, "csv": csv}
+
+
+@pytest.mark.parametrize("tool", FOLDERS)
+def test_a_folder_is_the_log_that_one_file_is(tmp_path: Path, tool: str) -> None:
+    frame = votes()
+    frame.write_parquet(tmp_path / "votes.parquet")
+    FOLDERS[tool](tmp_path / "votes", frame)
+    whole = rankbench.scan(tmp_path / "votes.parquet").collect()
+    assert rankbench.scan(tmp_path / "votes").collect().equals(whole)
+    for method in ("bradley-terry", "elo"):
+        names = ("votes.parquet", "votes")
+        one, many = (rankbench.aggregate(tmp_path / name, method, intervals="judges").table for name in names)
+        assert many.equals(one)
+    if tool not in ("csv", "hive"):
+        assert count_log(tmp_path / "votes").judgments == frame.height
+        source = open_source(tmp_path / "votes")
+        assert source.parquet is not None
+        assert source.parquet.frame().select("winner", "loser").collect().equals(frame.select("winner", "loser"))
+
+
+def test_folders_of_hive_make_columns(tmp_path: Path) -> None:
+    hive(tmp_path / "up=1" / "votes", votes())
+    path = tmp_path / "up=1" / "votes"
+    found = rankbench.scan(path, columns="judge=day").collect()
+    assert found["judge"].to_list() == votes()["day"].to_list()
+    assert open_source(path, columns="judge=day").parquet is None
+    assert rankbench.aggregate(path, columns="time=day", method="elo").table.height == 7
+    with pytest.raises(InputError, match="no column 'up' for the judge"):
+        rankbench.scan(path, columns="judge=up")
+
+
+def test_patterns_are_the_files_that_they_mean(tmp_path: Path) -> None:
+    dask(tmp_path / "votes", votes())
+    (tmp_path / "votes" / "other.csv").write_text("x,y\n1,2\n")
+    found = rankbench.scan(str(tmp_path / "votes" / "part.*.parquet")).collect()
+    assert found.equals(rankbench.scan(tmp_path / "votes").collect())
+    assert rankbench.scan(str(tmp_path / "**" / "part.1[01].parquet")).collect().height == 10
+    with pytest.raises(InputError, match="there is no such file"):
+        rankbench.scan(str(tmp_path / "votes" / "*.ndjson"))
+
+
+def test_a_wrong_row_has_its_file(tmp_path: Path) -> None:
+    frame = votes().with_columns(loser=pl.when(pl.int_range(pl.len()) == 37).then("winner").otherwise("loser"))
+    spark(tmp_path / "votes", frame)
+    csv(tmp_path / "texts", frame)
+    name = "part-00001-3f0a-c000.snappy.parquet"
+    for method in ("bradley-terry", "elo"):
+        with pytest.raises(InputError, match=rf"{name}:13 .*itself"):
+            rankbench.aggregate(tmp_path / "votes", method)
+        with pytest.raises(InputError, match=r"part-00001.csv:14 .*itself"):
+            rankbench.aggregate(tmp_path / "texts", method)
+
+
+@pytest.mark.parametrize("tool", ["spark", "csv"])
+def test_a_run_knows_when_a_part_changed(tmp_path: Path, tool: str) -> None:
+    FOLDERS[tool](tmp_path / "votes", votes())
+    log = log_file(tmp_path / "votes")
+    before = log.fingerprint()
+    assert log_file(tmp_path / "votes").fingerprint() == before
+    assert log.table == "comparisons"
+    file = sorted(tmp_path.glob("votes/part-*"))[-1]
+    votes(3).write_parquet(file) if tool == "spark" else votes(3).write_csv(file)
+    assert log.fingerprint() != before
+
+
+def test_what_folders_must_be(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="no reader knows this folder"):
+        rankbench.scan(tmp_path / "empty")
+    csv(tmp_path / "mixed", votes())
+    (tmp_path / "mixed" / "more.ndjson").write_text('{"winner": "a", "loser": "b"}\n')
+    with pytest.raises(
+        InputError, match=r"files of several formats: 'more.ndjson', .*; give those that are meant, as '.*/\*"
+    ):
+        rankbench.scan(tmp_path / "mixed")
+    (tmp_path / "ballots").mkdir()
+    (tmp_path / "ballots" / "a.soc").write_text("# TITLE: x\n")
+    with pytest.raises(SpecError, match="fixed names"):
+        rankbench.scan(tmp_path / "ballots", columns="winner=x")
+
+
+@pytest.mark.parametrize("ending", ["csv", "ndjson", "parquet", "json"])
+def test_what_is_piped_in_is_a_log(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"votes.{ending}"
+    frame = votes()
+    {"csv": frame.write_csv, "ndjson": frame.write_ndjson, "parquet": frame.write_parquet, "json": frame.write_json}[
+        ending
+    ](path)
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    done = subprocess.run(
+        [*PROGRAM, "aggregate", "-", "--format", "csv"],
+        input=path.read_bytes(),
+        capture_output=True,
+        env=os.environ | {"TMPDIR": str(temporary)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(b"\n") == 8
+    assert not list(temporary.glob("rankbench-*"))
+
+
+def test_nothing_piped_in_is_an_error(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "aggregate", "-"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert b"empty" in done.stderr
