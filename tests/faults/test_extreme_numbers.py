@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -99,6 +105,20 @@ def test_equal_relevance_costs_nothing() -> None:
     for level in (0.0, 0.1, 3.0, 1e300, -2.0):
         for loss in (NDCG(), NDCG(gain="identity"), NDCG(gain="exp"), Precision(k=5), Precision(k=100)):
             assert evaluate(loss, alpha, np.full(60, level), offsets) == pytest.approx(np.zeros((3, 3)), abs=1e-12)
+
+
+@pytest.mark.long
+def test_a_million_queries_of_two() -> None:
+    """Minimizers and losses by formula, see `queries_of_two`, in the memory of a process of their own."""
+    script = Path(__file__).with_name("queries_of_two.py")
+    paths = [str(script.parent), str(script.parents[1]), *filter(None, [os.getenv("PYTHONPATH")])]
+    ended = subprocess.run(
+        [sys.executable, str(script), "1000000"], env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    print(ended.stdout, flush=True)
+    assert json.loads(ended.stdout)["bytes"] < 3 << 29
 
 
 @pytest.mark.long

@@ -51,7 +51,7 @@ class Site:
         suite = SUITE.format(n=500, repetitions=repetitions, more='{ use = "theirs" }')
         (folder / "tiny.toml").write_text(suite)
         rng = random.Random(1)
-        rows = [[*rng.sample("abcdefgh", 2), rng.choice(["x", "y", None]), rng.choice([1.0, 0.25])] for _ in range(400)]
+        rows = [[*rng.sample("abcdefgh", 2), rng.choice(["x", "y", "z"]), rng.choice([1.0, 0.25])] for _ in range(400)]
         log = pl.DataFrame(rows, schema=["winner", "loser", "judge", "weight"], orient="row")
         log.insert_column(0, pl.lit("q").alias("query_id")).write_csv(folder / "log.csv")
 
