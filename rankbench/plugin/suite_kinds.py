@@ -37,7 +37,7 @@ def figure_kind(figure: Figure) -> FigureKind:
     Raises
     ------
     SpecError
-        It is not registered: the plugin that brought it is gone.
+        It is not registered: the plugin that brought it is gone. Or its parameters are none of this kind.
     """
     return _made(FigureKind, figure)
 
@@ -64,7 +64,17 @@ def check_tables(experiment: Experiment, where: str) -> None:
 
 def _made(base: Callable[..., C], table: Claim | Figure) -> C:
     cls = manager.component_class(base, table.kind)
-    return cls.model_validate({key: value for key, value in table.options.items() if key in cls.parameters()})
+    try:
+        return cls.model_validate({key: value for key, value in table.options.items() if key in cls.parameters()})
+    except ValidationError as error:
+        raise SpecError(f"a {cls.kind} of kind {cls.name!r}: {_first(error)}") from error
+
+
+def _first(error: ValidationError, *where: str) -> str:
+    """Return the first of the errors, with its key path."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in (*where, *first["loc"]))
+    return f"{key}: {str(first['msg']).removeprefix('Value error, ')}".removeprefix(": ")
 
 
 def _check(base: Callable[..., ClaimKind | FigureKind], table: Claim | Figure, where: str) -> None:
@@ -81,8 +91,6 @@ def _check(base: Callable[..., ClaimKind | FigureKind], table: Claim | Figure, w
     try:
         lacking = cls.model_validate(table.options).lacks()
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in (where, *first["loc"]))
-        raise SpecError(f"{key}: {str(first['msg']).removeprefix('Value error, ')}") from error
+        raise SpecError(_first(error, where)) from error
     if lacking:
         raise SpecError(f"{where}: {lacking}")

@@ -17,8 +17,9 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask
 from rankbench.kinds.suite import Suite
 from rankbench.reports.verify import Difference, Verification
-from rankbench.runner.plan import make_plan
+from rankbench.runner.plan import Planned, make_plan
 from rankbench.runner.prepare import prepare_sources
+from rankbench.runner.record import suite_record
 from rankbench.runtime import settle_runtime
 from rankbench.store.contents import StoredCell
 from rankbench.store.open import open_results
@@ -97,13 +98,15 @@ def rerun(
             return Verification((*changed, *left), ())
         plan = make_plan(suite, found.sources, found.of, code_digest())
         shown = _shown(plan.members, results)
+        made = SuiteRecord.model_validate(suite_record(Planned(**vars(found), plan=plan)))
         tasks = [task for task in plan.tasks if any(cell in shown for cell in task.cells)]
         chosen = _chosen(len(tasks), blocks, seed)
         again = [_of_published(tasks[i], shown) for i in chosen]
         from rankbench.runner.executors import run_here, run_in_pool
 
         ran = run_in_pool(found.sources, again, workers) if workers > 1 else run_here(found.sources, again)
-        comparison = _Comparison(results)
+        comparison = _Comparison(results, made)
+        comparison.add_plan(plan.members, shown)
         if progress:
             progress.start(len(again), 0)
         for block in ran:
@@ -152,8 +155,8 @@ def _chosen(count: int, blocks: int | None, seed: int) -> list[int]:
 class _Comparison:
     """Cells that were computed again beside the published ones."""
 
-    def __init__(self, results: StoredResults) -> None:
-        self.results, self.record = results, results.record()
+    def __init__(self, results: StoredResults, now: SuiteRecord) -> None:
+        self.results, self.now = results, now
         self.stored = results.cells()
         held = json.loads(results.suite_text())
         here = {name: version(name) for name in held.get("versions", {})}
@@ -162,6 +165,31 @@ class _Comparison:
         self.cells = self.equal = 0
         self.differences: list[Difference] = []
         self.flipped: list[str] = []
+
+    def add_plan(self, members: Sequence[Member], shown: Mapping[str, _Place]) -> None:
+        """Compare the plan that the record gives today with the published one.
+
+        How far numbers may differ, and what they mean, is not taken from the rows that are to be verified.
+        """
+        record, again = self.results.record(), {place.cell for place in shown.values()}
+        alone = [m for m in self.results.members() if m.cell in self.stored and m.cell not in again]
+        for experiment, label in dict.fromkeys((m.experiment, m.label) for m in alone):
+            where = f"{experiment}, {label!r}"
+            self.differences.append(
+                Difference(ROWS, where, "the suite has no such cells: they cannot be computed again")
+            )
+        if not self.exact:
+            return
+        specs = {(m.experiment, m.label): m.spec for m in members}
+        for (experiment, label), spec in {(m.experiment, m.label): m.spec for m in self.results.members()}.items():
+            if spec != specs.get((experiment, label), spec):
+                what = f"it is {spec!r}; the suite has {specs[experiment, label]!r} under this label"
+                self.differences.append(Difference(ROWS, f"{experiment}, {label!r}", what))
+        for experiment in self.now.of:
+            held, made = (dict(one.source(experiment)) for one in (record, self.now))
+            for name in (name for name, value in made.items() if held[name] != value):
+                what = f"{name} is not what the protocol and the data give"
+                self.differences.append(Difference(ROWS, f"experiment {experiment}", what))
 
     def add(self, place: _Place, cell: CellResult) -> None:
         """Compare a cell with the published one."""
@@ -172,7 +200,7 @@ class _Comparison:
             self._differs(place, f"{was!r}; computed again: {now!r}")
             return
         same = self._facts(place, stored, cell)
-        source = self.record.source(place.experiment)
+        source = self.now.source(place.experiment)
         for (metric, split), values in sorted(cell.losses.items()):
             published = self.results.losses(place.cell, metric, split)
             if published is None:  # a loss that another experiment asked for

@@ -181,8 +181,10 @@ def _facts(directory: Path, results: StoredResults) -> list[Difference]:
     except (OSError, ValueError, RecursionError) as error:
         return [Difference(FACTS, "", f"it cannot be read ({error})")]
     record, made = results.record(), json.loads(results.suite_text())
-    expected = {"suite": record.name, **{key: made[key] for key in ("versions", "cpu", "blas", "code_digest", "seed")
-                                         if key in made}}  # fmt: skip
+    expected = {
+        "suite": record.name,
+        **{key: made.get(key) for key in ("versions", "cpu", "blas", "code_digest", "seed")},
+    }
     expected["n"] = {e.name: sorted({m.n for m in results.members() if m.experiment == e.name})
                      for e in record.experiments}  # fmt: skip
     found = []

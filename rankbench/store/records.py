@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -208,6 +208,14 @@ class SuiteRecord(BaseModel):
     versions: dict[str, str] = {}
     cpu: str = ""
     code_digest: str = ""
+
+    @model_validator(mode="after")
+    def _every_experiment_has_its_source(self) -> Self:
+        for experiment in self.experiments:
+            index = self.of.get(experiment.name)
+            if index is None or not 0 <= index < len(self.sources):
+                raise ValueError(f"experiment {experiment.name!r} is made from none of the {len(self.sources)} sources")
+        return self
 
     def source(self, experiment: str) -> SourceRecord:
         """Return what an experiment is made from."""

@@ -7,20 +7,24 @@ import io
 import json
 import random
 import shutil
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from altered_json import alter
 from click.testing import CliRunner
 
 from rankbench import api
 from rankbench.cli.verify import verify
-from rankbench.errors import StoreError
+from rankbench.errors import RankbenchError, StoreError
 from rankbench.reports.publish import Digests
 from rankbench.reports.rerun import rerun
 from rankbench.reports.verify import verify_files
-from rankbench.store.published import MANIFEST, sha256
+from rankbench.store.published import MANIFEST, PublishedRows, sha256
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +141,87 @@ def test_random_alterations_are_found(folder: Path, tmp_path: Path, times: int) 
     assert missed == []
 
 
+def told(folder: Path) -> dict[str, bytes]:
+    """Return what a published folder tells in words and numbers."""
+    files = [path for path in folder.rglob("*") if path.suffix in (".csv", ".md")]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def reported(folder: Path, out: Path) -> dict[str, bytes] | None:
+    """Return what a report makes of a folder's rows; None if it refuses them in words."""
+    shutil.rmtree(out, ignore_errors=True)
+    try:
+        api.report(folder, out)
+    except RankbenchError:
+        return None
+    return told(out)
+
+
+def differs(folder: Path) -> bool:
+    try:
+        return bool(verify_files(folder).differences)
+    except RankbenchError:
+        return True
+
+
+@pytest.mark.parametrize("number", [12, pytest.param(1000, marks=pytest.mark.long)])
+def test_another_record_of_the_suite_is_found(
+    folder: Path, tmp_path: Path, number: int, cases: Callable[[int], range]
+) -> None:
+    """It is JSON still. With the digests of before: always. With digests made again: where a report tells otherwise."""
+    expected, came, missed = told(folder), Counter[str](), []
+    text = (folder / "rows" / MANIFEST).read_text()
+    record = PublishedRows(folder / "rows").record()
+    for case in cases(number):
+        rng, manifest = random.Random(f"rows {case}"), json.loads(text)
+        what = alter(manifest["suite"], rng)
+        if manifest == json.loads(text):
+            continue
+        copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+        (copy / "rows" / MANIFEST).write_text(json.dumps(manifest))
+        if not differs(copy):
+            missed.append(f"case {case}, digests of before: {what}")
+        signed(copy)
+        now = reported(copy, tmp_path / "made")
+        came["altered"] += 1
+        if now != expected:
+            came["told otherwise" if now else "refused"] += 1
+            if not differs(copy):
+                missed.append(f"case {case}: {what}")
+        elif PublishedRows(copy / "rows").record() != record:
+            came["another record, told alike"] += 1
+        shutil.rmtree(copy)
+    print(dict(came))
+    assert missed == []
+
+
+def recorded(copy: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the record of the suite, and make the digests again."""
+    manifest = json.loads((copy / "rows" / MANIFEST).read_text())
+    change(manifest["suite"])
+    (copy / "rows" / MANIFEST).write_text(json.dumps(manifest))
+    signed(copy)
+
+
+@pytest.mark.parametrize("key", ["cpu", "blas", "code_digest", "versions"])
+def test_a_record_that_does_not_say_what_it_was_computed_by(copy: Path, key: str) -> None:
+    recorded(copy, lambda suite: suite.pop(key))
+    assert ("run.json", key) in {(one.file, one.where) for one in verify_files(copy).differences}
+
+
+@pytest.mark.parametrize("of", [{}, {"figure-3": 7}, {"figure-3": -1}])
+def test_a_record_of_experiments_without_a_source_is_refused(copy: Path, of: dict[str, int]) -> None:
+    recorded(copy, lambda suite: suite.update(of=of))
+    found = verify_files(copy).differences
+    assert "made from none of the 1 sources" in str(found[0])
+
+
+def test_a_figure_whose_parameters_are_none_is_refused(copy: Path) -> None:
+    recorded(copy, lambda suite: suite["experiments"][0]["figures"][0].update(series=7))
+    with pytest.raises(RankbenchError, match="series"):
+        verify_files(copy)
+
+
 def test_blocks_come_out_again(folder: Path) -> None:
     found = rerun(folder, 1, 3)
     assert found.differences == ()
@@ -194,6 +279,31 @@ def test_rows_with_columns_of_another_type_are_refused_by_name(copy: Path, data:
 def test_the_same_code_must_give_the_byte(copy: Path) -> None:
     altered(copy, {}, 1e-12, 1)
     assert len(rerun(copy, 1, 0).differences) > 0
+
+
+def test_tolerances_that_the_rows_bring_do_not_count(copy: Path) -> None:
+    altered(copy, {"cpu": "another"}, 0.05, 500)
+    recorded(copy, lambda suite: [metric.update(tolerance=10.0) for metric in suite["sources"][0]["metrics"]])
+    assert len(rerun(copy, 1, 0).differences) > 0
+
+
+def test_what_the_protocol_says_is_not_taken_from_the_rows(copy: Path) -> None:
+    recorded(copy, lambda suite: [metric.update(sentence="Best.") for metric in suite["sources"][0]["metrics"]])
+    assert [str(one) for one in rerun(copy, 1, 0).differences] == [
+        "rows, experiment figure-3: metrics is not what the protocol and the data give"
+    ]
+
+
+@pytest.mark.parametrize(("column", "said"), [("label", "the suite has no such cells"), ("spec", "the suite has 'erm")])
+def test_contenders_of_another_name_are_found_by_computing_them_again(copy: Path, column: str, said: str) -> None:
+    members = pl.read_parquet(copy / "rows" / "members.parquet")
+    mine = pl.col("label") == members["label"][0]
+    other = pl.when(mine).then(pl.lit("best")).otherwise(pl.col(column)).alias(column)
+    members.with_columns(other).write_parquet(copy / "rows" / "members.parquet")
+    signed(copy)
+    found = [str(one) for one in rerun(copy, 1, 0).differences]
+    assert len(found) == 1
+    assert said in found[0]
 
 
 @pytest.mark.parametrize(
