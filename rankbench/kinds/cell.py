@@ -22,6 +22,7 @@ __all__ = [
     "FAILURES",
     "RANKING",
     "SPLITS",
+    "VOTES",
     "BlockKey",
     "BlockResult",
     "CellResult",
@@ -44,6 +45,9 @@ SPLITS: tuple[Split, ...] = ("design", "heldout")
 
 RANKING: tuple[str, ...] = ("score", "lower", "upper", "rank-low", "rank-high")
 """Metrics of a protocol whose contenders rank named items: score, its interval, places that it may hold."""
+
+VOTES = "votes"
+"""Metric of such a protocol that a suite may ask for beside them: how many judgments each item has."""
 
 _UNKNOWN = frozenset({"lower", "upper"})
 """Metrics of `RANKING` that may be nan: bounds of an interval that cannot be had."""

@@ -132,18 +132,27 @@ class Level(NamedTuple):
 
 
 class Dot(NamedTuple):
-    """A value with its interval, in a row that has a name of its own."""
+    """A value with its interval, in a row that has a name of its own, and perhaps words at its right end."""
 
     name: str
     row: str
     value: float
     lower: float
     upper: float
+    note: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """One pair of axes: lines and levels, or rows of dots, the first on top."""
+    """One pair of axes: lines and levels, or rows of dots, the first on top.
+
+    Attributes
+    ----------
+    zero : bool
+        Values are differences: 0 has a line.
+    notes : str
+        What the notes of the dots are.
+    """
 
     title: str = ""
     x_label: str = ""
@@ -151,6 +160,8 @@ class Plot:
     lines: tuple[Line, ...] = ()
     levels: tuple[Level, ...] = ()
     dots: tuple[Dot, ...] = ()
+    zero: bool = False
+    notes: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +186,10 @@ class Drawing:
         Width and height of a plot in inches.
     n : tuple of int, optional
         Numbers of judgments (as run) that it shows; None: all of the experiment's.
+    bands : str
+        What bands and intervals are, in words; empty: over draws, at the figure's level.
+    note : str
+        What else a reader of the figure must know, a line of its own.
     """
 
     plots: tuple[tuple[Plot, ...], ...]
@@ -185,6 +200,8 @@ class Drawing:
     hollow: str = ""
     size: tuple[float, float] = (3.6, 2.6)
     n: tuple[int, ...] | None = None
+    bands: str = ""
+    note: str = ""
 
 
 class FigureKind(Component):

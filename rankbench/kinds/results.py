@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,27 @@ from rankbench.kinds.metric import Metric
 if TYPE_CHECKING:
     from rankbench.stats.draw_intervals import MeanIntervals
 
-__all__ = ["ArmResults", "CurveIntervals", "ExperimentResults", "RaceResults"]
+__all__ = ["ArmResults", "CurveIntervals", "ExperimentResults", "PairedIntervals", "RaceResults"]
 
 CurveIntervals: TypeAlias = "tuple[NDArray[np.int64], MeanIntervals]"
 """Steps of a curve, shape (P,), and its means at them, with intervals over draws."""
+
+
+class PairedIntervals(NamedTuple):
+    """Paired differences with the intervals that tell whether they are real.
+
+    Attributes
+    ----------
+    estimate, lower, upper : ndarray of float64, shape (C,)
+        Of a contender's mean minus that of another one; nan where there is no interval.
+    words : str
+        What the intervals are, as "95% over queries and draws".
+    """
+
+    estimate: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    words: str
 
 
 class ArmResults(Protocol):
@@ -115,8 +132,20 @@ class ExperimentResults(Protocol):
     def intervals(self, n: int, labels: Sequence[str], metric: str, split: Split, level: float) -> MeanIntervals:
         """Return the means of contenders that race at an n, with their intervals over draws."""
 
+    def differences(
+        self, n: int, labels: Sequence[str], base: str, metric: str, split: Split, level: float
+    ) -> PairedIntervals:
+        """Return the means of contenders that race at an n minus that of `base`, with the intervals of the page.
+
+        Where a recommendation is drawn they hold together, for all pairs of contenders at once, whatever the level;
+        else each holds alone, over queries and draws.
+        """
+
     def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:
         """Return a contender's value for every unit, of its first finished repetition, shape (U,)."""
 
-    def curve(self, n: int, label: str, metric: str, level: float) -> CurveIntervals | None:
-        """Return a contender's curve with intervals over draws; None unless all repetitions have it."""
+    def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
+        """Return a contender's curve with intervals over draws; None unless all repetitions have it.
+
+        With `per_decade` above 0 it has so many points a decade of steps, each the mean of the values there.
+        """

@@ -15,7 +15,7 @@ from rankbench.counts.units import Units
 from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import RANKING, CellResult, Layout, Split
+from rankbench.kinds.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.metric import RIDGE, Fact, Metric
@@ -52,8 +52,9 @@ class Items(Protocol):
     source: ClassVar[str] = "[Owen07]_; [MWR24]_"
     contender: ClassVar[str] = "aggregator"
     table: ClassVar[Any] = "comparisons"
-    metrics: ClassVar[tuple[Metric, ...]] = tuple(
-        Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
+        Metric(VOTES, "maximize", "How many votes an item is in, or how many ballots name it."),
     )
     facts: ClassVar[tuple[Fact, ...]] = (RIDGE,)
     splits: ClassVar[dict[Split, str]] = {"design": "Items"}
@@ -123,7 +124,9 @@ class Items(Protocol):
             aggregator = contender.component(Aggregator)
             ranking = guarded(partial(self._ranking, prepared, aggregator, task.key.seed))
             found.append(
-                failed(cell, ranking) if isinstance(ranking, Exception) else _cell(cell, ranking, ridge_of(aggregator))
+                failed(cell, ranking)
+                if isinstance(ranking, Exception)
+                else _cell(cell, ranking, self._log(prepared, aggregator)[0], ridge_of(aggregator))
             )
         return found
 
@@ -235,8 +238,9 @@ def _unpack_ballots(prepared: Prepared) -> Ballots:
     return Ballots(list(prepared.units["design"]), orders, found.get("judges"))
 
 
-def _cell(cell: str, ranking: ItemRanking, ridge: float) -> CellResult:
+def _cell(cell: str, ranking: ItemRanking, log: RankedLog, ridge: float) -> CellResult:
     values = {
+        VOTES: log.tallies().judged,
         "score": ranking.scores,
         "lower": ranking.lower,
         "upper": ranking.upper,
@@ -246,4 +250,5 @@ def _cell(cell: str, ranking: ItemRanking, ridge: float) -> CellResult:
     facts = {"scales": float(ranking.scales.max() + 1), "clusters": float(ranking.units.count if ranking.units else 0)}
     if np.isfinite(ranking.lower).any():
         facts["ridge"] = ridge
-    return CellResult(cell, "done", "", math.nan, {(metric, "design"): values[metric] for metric in RANKING}, {}, facts)
+    losses: dict[tuple[str, Split], NDArray[np.float64]] = {(metric, "design"): one for metric, one in values.items()}
+    return CellResult(cell, "done", "", math.nan, losses, {}, facts)

@@ -21,6 +21,7 @@ from rankbench.kinds.queries import Orders, Selections, Unranked
 from rankbench.kinds.resamples import draws_of
 from rankbench.kinds.scores import finite_scores
 from rankbench.ranking.logs import RankedLog
+from rankbench.ranking.tallies import ItemTallies, tallies_of_orders, tallies_of_selections
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,6 +105,10 @@ class Ballots(_Lists):
             return units_of_voters(orders.items, orders.starts, orders.weights, m)
         return units_of_lists(orders.items, orders.starts, unit, orders.weights, m)
 
+    def tallies(self) -> ItemTallies:
+        """Return the ballots that name each item, and those that put it first."""
+        return tallies_of_orders(self.orders, len(self.items))
+
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.orders
         if times is not None and self._voters:
@@ -138,6 +143,10 @@ class Sessions(_Lists):
         """What is independent, and how much of it there is."""
         shown, each = self.selections, np.arange(len(self.selections))
         return units_of_lists(shown.items, shown.starts, each, np.ones(len(shown)), len(self.items))
+
+    def tallies(self) -> ItemTallies:
+        """Return how often each item was shown, and clicked."""
+        return tallies_of_selections(self.selections, len(self.items))
 
     def _again(self, aggregator: Aggregator, times: NDArray[np.int64] | None) -> NDArray[np.float64]:
         said = self.selections

@@ -17,6 +17,7 @@ from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.resamples import draws_of, resamples_of
 from rankbench.kinds.scales import connected_components
 from rankbench.kinds.scores import finite_scores
+from rankbench.ranking.tallies import ItemTallies, tallies_of_counts
 
 __all__ = ["CountedVotes", "OrderedVotes", "RankedLog"]
 
@@ -39,6 +40,10 @@ class RankedLog(ABC):
     @abstractmethod
     def units(self) -> Units:
         """What is independent, and how much of it there is."""
+
+    @abstractmethod
+    def tallies(self) -> ItemTallies:
+        """Return how often each item was judged, and how often for the better."""
 
     @abstractmethod
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
@@ -102,6 +107,10 @@ class CountedVotes(RankedLog):
         """What is independent, and how much of it there is."""
         return units_of_counts(self.data) if self.known_units is None else self.known_units
 
+    def tallies(self) -> ItemTallies:
+        """Return the votes and wins of each item."""
+        return tallies_of_counts(self.counts)
+
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,)."""
         return aggregator.from_counts(self.counts)
@@ -164,6 +173,10 @@ class OrderedVotes(RankedLog):
     def units(self) -> Units:
         """What is independent, and how much of it there is."""
         return units_of_votes(self.votes, self._unit)
+
+    def tallies(self) -> ItemTallies:
+        """Return the votes and wins of each item."""
+        return tallies_of_counts(self.votes.counts())
 
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,)."""

@@ -22,7 +22,7 @@ from rankbench.reports.contender_differences import differences_of
 from rankbench.reports.evaluations import Evaluation, evaluation_of, last_race
 from rankbench.runtime import one_blas_thread
 
-__all__ = ["ALPHA", "Case", "Doubt", "Told", "case_of"]
+__all__ = ["ALPHA", "Case", "Doubt", "Told", "case_of", "together_level"]
 
 ALPHA = 0.05
 """Share of pages on which anything wrong may be said about who is better."""
@@ -184,8 +184,28 @@ class Case:
         return found
 
 
+def together_level(section: Section, analysis: Analysis) -> float | None:
+    """Return the level of all differences of each table of a page that recommends something; None where none is."""
+    if not (section.sampler.experiment.recommend and section.rows):
+        return None
+    case, _ = _tables_of(section, analysis)
+    return 1 - ALPHA / case.tables if case.tables else None
+
+
 def case_of(section: Section, analysis: Analysis) -> Case:
     """Collect what is known about an experiment that asks for a recommendation."""
+    case, cut_otherwise = _tables_of(section, analysis)
+    if not case.tables:
+        return case
+    level = 1 - ALPHA / case.tables
+    with one_blas_thread():
+        main = _compared(case.main, section, level)
+        others = [_compared(one, other, level) for one, other in zip(case.others, cut_otherwise, strict=True)]
+    return replace(case, main=main, others=tuple(others))
+
+
+def _tables_of(section: Section, analysis: Analysis) -> tuple[Case, list[Section]]:
+    """Return a case without its intervals, and the sections of its other evaluations."""
     sampler = section.sampler
     experiment, source = sampler.experiment, sampler.source
     metrics = tuple(m for i, m in enumerate(sampler.metrics) if not i or m in experiment.margin)
@@ -208,13 +228,7 @@ def case_of(section: Section, analysis: Analysis) -> Case:
         any(row.status == "done" and row.repetitions for row in section.rows),
         experiment.caveats,
     )
-    if not case.tables:
-        return case
-    level = 1 - ALPHA / case.tables
-    with one_blas_thread():
-        main = _compared(case.main, section, level)
-        others = [_compared(one, other, level) for one, other in zip(case.others, cut_otherwise, strict=True)]
-    return replace(case, main=main, others=tuple(others))
+    return case, cut_otherwise
 
 
 def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rankbench.reports.sample import Arm, Sampler
 
-__all__ = ["curve_steps", "curve_values"]
+__all__ = ["curve_steps", "curve_values", "in_windows"]
 
 
 def curve_steps(sampler: Sampler, arm: Arm, metric: str) -> NDArray[np.int64]:
@@ -37,3 +37,29 @@ def curve_values(
         at, recorded = np.log(np.asarray(steps, dtype=np.float64)), np.log(curve.steps.astype(np.float64))
         rows.append(np.interp(at, recorded, curve.values))
     return np.stack(rows)
+
+
+def in_windows(
+    steps: NDArray[np.int64], values: NDArray[np.float64], per_decade: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return means of a curve over windows of its steps, so many a decade, at the geometric means of the steps.
+
+    Parameters
+    ----------
+    steps : ndarray of int64, shape (P,)
+        Above 0, rising.
+    values : ndarray of float64, shape (R, P)
+    per_decade : int
+
+    Returns
+    -------
+    (ndarray of int64, shape (W,), ndarray of float64, shape (R, W))
+    """
+    window = np.floor(np.log10(steps) * per_decade + 1e-9).astype(np.int64)
+    # The last step begins a window that nothing else is in: it belongs to the one before.
+    if len(window) > 1 and window[-1] != window[-2]:
+        window[-1] = window[-2]
+    _, starts = np.unique(window, return_index=True)
+    sizes = np.diff([*starts, len(steps)])
+    middle = np.exp(np.add.reduceat(np.log(steps), starts) / sizes)
+    return np.rint(middle).astype(np.int64), np.add.reduceat(values, starts, axis=1) / sizes

@@ -87,7 +87,7 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
     lines = [
         "**rank**: the places that a contender may hold, *best ... worst*, all ranges of a table together at "
         "95%. Contenders whose ranges do not overlap are told apart; those whose ranges overlap may or may not be: "
-        "see the differences. Bold: nothing is significantly better.",
+        "see the differences. Bold: nothing is significantly better, where anything is told apart.",
     ]
     if any(source.test_share is None for source in kinds):
         lines += [

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rankbench.kinds.figure import Drawing
 from rankbench.reports.analysis import Analysis, analyze
+from rankbench.reports.cases import together_level
 from rankbench.reports.document.markdown import markdown_of
 from rankbench.reports.figures import assign_looks, draw_figures, drawings_of
 from rankbench.reports.figures.data import figure_csv
@@ -56,7 +57,9 @@ def pages_of(results: StoredResults) -> Pages:
     units = units_csv([section.sampler for section in analysis.sections])
     if units:
         files["units.csv"] = units
-    drawings = [drawings_of(section.sampler, section.casts) for section in analysis.sections]
+    drawings = [
+        drawings_of(section.sampler, section.casts, together_level(section, analysis)) for section in analysis.sections
+    ]
     for section, drawn in zip(analysis.sections, drawings, strict=True):
         for figure, drawing in zip(section.sampler.experiment.figures, drawn, strict=True):
             files[f"{FIGURES}/{figure.file}.csv"] = figure_csv(drawing)

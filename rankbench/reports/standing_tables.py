@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.cell import RANKING, Split
+from rankbench.kinds.cell import RANKING, VOTES, Split
 from rankbench.reports.document.tree import Column, Details, Grid, Node, Paragraph
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.reports.standings import Standing, best_first
@@ -57,11 +57,12 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
         columns += [Column(f"minus {markdown(baseline)}", "right"), Column(spread[-1], "center")]
         columns += [Column("wins", "center")] if resampled else []
     lines = []
+    told_apart = any(row.rank_low is not None and row.rank_low > 1 for row in rows)
     for row in best_first(rows):
         name = markdown(row.contender) + (" †" if row.equals else "")
         cells = [
             _rank(row),
-            f"**{name}**" if row.rank_low == 1 else name,
+            f"**{name}**" if row.rank_low == 1 and told_apart else name,
             number(row.mean),
             number(row.sd) if resampled else interval_text(row.lower, row.upper),
             interval_text(row.lower, row.upper) if resampled else interval_text(row.lower_queries, row.upper_queries),
@@ -130,16 +131,19 @@ def item_table(sampler: Sampler, arm: Arm, split: Split, most: int | None = None
     score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
     # Equal scores stand in the order of the names, whatever the order in the log.
     order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))[:most]
+    votes = sampler.values(arm, VOTES, split) if VOTES in sampler.metrics else None
     lines = [
         (
             place_range_text(round(low[i]), round(high[i])),
             markdown(units[i]),
             number(float(score[i]), 3),
             interval_text(float(lower[i]), float(upper[i]), 3),
+            *(() if votes is None else (grouped_digits(round(votes[i])),)),
         )
         for i in order
     ]
     columns = [Column("rank", "center"), Column("item"), Column(RANKING[0], "right"), Column("95% interval", "center")]
+    columns += [] if votes is None else [Column(VOTES, "right")]
     return Grid.from_rows(columns, lines)
 
 

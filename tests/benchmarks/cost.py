@@ -76,6 +76,7 @@ def draw_costs(costs: list[Cost]) -> bytes:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    from rankbench.digest import cpu_class
     from rankbench.reports.figures.style import RC, look
 
     with matplotlib.rc_context():
@@ -95,10 +96,16 @@ def draw_costs(costs: list[Cost]) -> bytes:
                 axes.plot(
                     n, values, color=style.color, marker=style.marker, linestyle=style.dashes, label=f"{m:,} items"
                 )
-        for axes, label in ((left, "seconds to count and fit"), (right, "peak memory, MB")):
-            axes.set(xscale="log", yscale="log", xlabel="comparisons n", ylabel=label)
+        for axes, label in ((left, "seconds to count and fit"), (right, "peak memory in MB")):
+            words = f"{label} (less is better)"
+            axes.set(xscale="log", yscale="log", xlabel="number of comparisons", ylabel=words)
         right.set_ylim(bottom=50)
         left.legend()
+        figure.suptitle(
+            "Bradley-Terry scores from a log in Parquet, by rankbench alone, one run each\n"
+            f"machine: {cpu_class()}; against peers: the table of the page",
+            fontsize=9,
+        )
         stream = io.BytesIO()
         figure.savefig(stream, format="png", metadata={"Software": None})
     return stream.getvalue()

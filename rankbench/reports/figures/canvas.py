@@ -10,16 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.figure import Cast, Dot, Drawing, Level, Line, Plot
+from rankbench.kinds.figure import Cast, Drawing, Level, Line, Plot
 from rankbench.reports.figures.cast import groups
 from rankbench.reports.figures.scale import LogAxis
-from rankbench.reports.figures.style import Look, equal_limits, legend, legend_entries, pages, safe, titles
+from rankbench.reports.figures.style import COLORS, Look, equal_limits, legend, legend_entries, pages, safe, titles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 __all__ = ["canvas_of"]
+
+ZERO = "0.4"
+"""Gray of the line at 0, where values are differences."""
+
+DECADE = 10
+"""Means that span less than this factor are drawn on a linear axis: a logarithmic one would be all but empty."""
 
 LONGEST = 40
 """Letters of a name beside its dot."""
@@ -28,7 +34,7 @@ LONGEST = 40
 def canvas_of(drawing: Drawing, cast: Cast, looks: Mapping[str, Look]) -> Canvas:
     """Return a canvas with all plots; more series than a plot has room for are drawn in several pages."""
     if any(plot.dots for row in drawing.plots for plot in row) or drawing.legends == "none":
-        return _rows_of_dots(drawing, looks)
+        return _rows_of_dots(drawing)
     return _lines(drawing, cast, looks)
 
 
@@ -95,6 +101,8 @@ def _plot(
         axis.ticks(axes)
     else:
         axes.set_xscale(drawing.x_scale)
+    if plot.zero:
+        axes.axhline(0.0, color=ZERO, linewidth=0.8)
     if plot.title:
         axes.set_title(_words(plot.title))
     if plot.x_label:
@@ -133,7 +141,8 @@ def _line_over_ticks(axes: Axes, axis: LogAxis, line: Line, title: str, style: L
         return
     band: dict[str, Any] = {"color": style.color, "alpha": 0.2, "linewidth": 0}
     axes.fill_between(x[inner], line.lower[inner], line.upper[inner], **band)
-    for i in np.flatnonzero(~inner):
+    # A point without neighbors has a bar, as one at infinity has.
+    for i in np.flatnonzero(~inner if inner.sum() > 1 else np.ones(len(x), np.bool_)):
         axes.fill_between([x[i] - 0.1, x[i] + 0.1], line.lower[i], line.upper[i], **band)
 
 
@@ -164,16 +173,17 @@ def _logarithmic(same: Sequence[Axes]) -> None:
     means = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in lines] or [np.empty(0)])
     finite = means[np.isfinite(means)]
     for axes in same if len(finite) else ():
-        if finite.min() > 0:
+        if finite.min() > 0 and finite.max() >= DECADE * finite.min():
             # Bands may reach below zero.
             axes.set_yscale("log", nonpositive="clip")
-            axes.set_ylim(finite.min() / 2, finite.max() * 1.6)
+            axes.set_ylim(finite.min() / 1.5, finite.max() * 1.5)
         else:
-            axes.axhline(0.0, color="0.4", linewidth=0.8)
-            axes.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
+            if finite.min() <= 0:
+                axes.axhline(0.0, color=ZERO, linewidth=0.8)
+            axes.ticklabel_format(axis="y", style="sci", scilimits=(-3, 5))
 
 
-def _rows_of_dots(drawing: Drawing, looks: Mapping[str, Look]) -> Canvas:
+def _rows_of_dots(drawing: Drawing) -> Canvas:
     from matplotlib.figure import Figure as Canvas
 
     plots = [plot for row in drawing.plots for plot in row]
@@ -182,23 +192,32 @@ def _rows_of_dots(drawing: Drawing, looks: Mapping[str, Look]) -> Canvas:
     canvas = Canvas(figsize=(max(6.4, drawing.size[0] * len(plots) + 1.5), height), layout="constrained")
     grid = canvas.subplots(1, len(plots), squeeze=False)[0]
     for axes, plot in zip(grid, plots, strict=True):
-        _dots(axes, plot.dots, shown, looks)
+        _dots(axes, plot, shown)
         axes.set_xlabel(_words(plot.x_label))
         if plot.title:
             axes.set_title(_words(plot.title))
     return canvas
 
 
-def _dots(axes: Axes, dots: Sequence[Dot], shown: Mapping[str, str], looks: Mapping[str, Look]) -> None:
-    """Draw dots, each as the contender looks whose it is."""
+def _dots(axes: Axes, plot: Plot, shown: Mapping[str, str]) -> None:
+    """Draw dots, all alike: rows have their names beside them, and eight colors would come again among many rows."""
+    dots, color = plot.dots, COLORS[0]
+    if plot.zero:
+        axes.axvline(0.0, color=ZERO, linewidth=0.8)
     for place, dot in enumerate(dots):
-        style = looks[dot.name]
         if np.isfinite(dot.lower) and np.isfinite(dot.upper):
-            axes.plot([dot.lower, dot.upper], [place, place], color=style.color, linewidth=1.2)
-        axes.plot([dot.value], [place], marker=style.marker, linestyle="", color=style.color, label=safe(dot.name))
-    axes.set_yticks(range(len(dots)), [shown[dot.row] for dot in dots])
+            axes.plot([dot.lower, dot.upper], [place, place], color=color, linewidth=1.2)
+        axes.plot([dot.value], [place], marker="o", linestyle="", color=color, label=safe(dot.name))
+    rows = range(len(dots))
+    axes.set_yticks(rows, [shown[dot.row] for dot in dots])
     axes.set_ylim(max(len(dots), 1) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
+    if plot.notes:
+        right = axes.secondary_yaxis("right")
+        right.set_yticks(rows, [safe(dot.note) for dot in dots])
+        right.tick_params(length=0)
+        right.spines["right"].set_visible(False)
+        axes.set_title(_words(plot.notes), loc="right", fontsize=8)
 
 
 def _short(names: Iterable[str]) -> dict[str, str]:

@@ -33,11 +33,12 @@ def groups(series: Sequence[T]) -> list[tuple[T, ...]]:
 def assign_looks(casts: Sequence[Cast]) -> dict[str, Look]:
     """Return a look for every name in the figures of a suite, the same one in all of them.
 
-    Names that share a figure never look alike, and as few of them as possible share a color. Names
+    Names that share a figure never look alike, and as few of them as possible share a color. A name that says
+    more than that of another figure, as "regression k=100" does than "regression", has its color. Names
     that were added to the run come last, so that the others look as they do without them.
     """
     quiet = _always_quiet(casts)
-    bases = {name: base for cast in casts for name, base in cast.variants.items()}
+    bases = _special_cases(casts) | {name: base for cast in casts for name, base in cast.variants.items()}
     beside: dict[str, set[str]] = defaultdict(set)
     for cast in casts:
         for name in cast.names:
@@ -51,6 +52,18 @@ def assign_looks(casts: Sequence[Cast]) -> dict[str, Look]:
         color = places[bases[name]] % len(COLORS) if bases.get(name) in places else None
         places[name] = _free(taken, color)
     return {name: look(place) for name, place in places.items()} | {name: gray(i) for i, name in enumerate(quiet)}
+
+
+def _special_cases(casts: Sequence[Cast]) -> dict[str, str]:
+    """Return by name the one of another figure that it begins with, the longest, if no figure shows both."""
+    names = list(dict.fromkeys(name for cast in casts for name in cast.names))
+    together = {frozenset((a, b)) for cast in casts for a, b in itertools.combinations(cast.names, 2)}
+    found = {}
+    for name in names:
+        heads = [head for head in names if name.startswith(f"{head} ") and frozenset((head, name)) not in together]
+        if heads:
+            found[name] = max(heads, key=len)
+    return found
 
 
 def _always_quiet(casts: Sequence[Cast]) -> list[str]:

@@ -53,8 +53,8 @@ def draw_counterexample(certificate: Certificate) -> dict[str, bytes]:
             _draw_graph(left, certificate)
         else:
             _draw_grades(left, certificate)
-        _draw_risks(middle, rows, "true", f"true risk: {certificate.loss}", names=True)
-        _draw_risks(last, rows, "surrogate", "least surrogate risk", names=False)
+        _draw_risks(middle, rows, "true", f"true risk: {certificate.loss} (less is better)", names=True)
+        _draw_risks(last, rows, "surrogate", "least surrogate risk (less is better)", names=False)
         total = math.factorial(law.items)
         if len(rows) < total:
             middle.set_ylabel(safe(_which(certificate, len(rows), total)), fontsize=8)

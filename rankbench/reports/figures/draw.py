@@ -20,7 +20,7 @@ def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
     return tuple(figure_kind(figure).cast(figure, view) for figure in sampler.experiment.figures)
 
 
-def drawings_of(sampler: Sampler, casts: Sequence[Cast]) -> list[Drawing]:
+def drawings_of(sampler: Sampler, casts: Sequence[Cast], together: float | None = None) -> list[Drawing]:
     """Return the figures of an experiment as data, in their order.
 
     Parameters
@@ -28,8 +28,10 @@ def drawings_of(sampler: Sampler, casts: Sequence[Cast]) -> list[Drawing]:
     sampler : Sampler
     casts : sequence of Cast
         From `casts_of`.
+    together : float, optional
+        As `View` takes it.
     """
-    view = View(sampler)
+    view = View(sampler, together)
     pairs = zip(sampler.experiment.figures, casts, strict=True)
     return [figure_kind(figure).drawing(figure, view, cast) for figure, cast in pairs]
 
@@ -63,6 +65,6 @@ def draw_figures(
             matplotlib.rcdefaults()
             matplotlib.rcParams.update(RC)
             canvas = canvas_of(drawing, cast, looks)
-            canvas.suptitle(subtitle(sampler, figure, races), fontsize=10)
+            canvas.suptitle(subtitle(sampler, figure, races, drawing), fontsize=10)
             found |= {f"{figure.file}.{suffix}": data for suffix, data in render(canvas).items()}
     return found

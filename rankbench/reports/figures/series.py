@@ -45,6 +45,12 @@ def draw_history(series: Sequence[Series]) -> dict[str, bytes]:
 
 def _draw_series(axes: Axes, one: Series) -> None:
     x = np.arange(len(one.values))
+    if len(x) == 1:
+        axes.plot(x, one.values, "o", color=COLORS[0])
+        axes.set_xticks([])
+        axes.set_xlim(-1, 1)
+        _words_of(axes, one, f"one run, {one.dates[0]:%Y-%m-%d}: nothing to compare it with yet")
+        return
     axes.plot(x, one.values, ".", color="0.45", markersize=3)
     edges = [0, *(change.at for change in one.changes), len(x)]
     for low, high in itertools.pairwise(edges):
@@ -52,7 +58,11 @@ def _draw_series(axes: Axes, one: Series) -> None:
         axes.plot([low - 0.5, high - 0.5], [level, level], color=COLORS[0], linewidth=1.6)
     for change in one.changes:
         axes.axvspan(change.low - 0.5, change.high + 0.5, color=COLORS[1 if one.worse(change) else 2], alpha=0.25)
+    _words_of(axes, one, f"runs from {one.dates[0]:%Y-%m-%d} to {one.dates[-1]:%Y-%m-%d}")
+
+
+def _words_of(axes: Axes, one: Series, x_label: str) -> None:
     title = one.name if len(one.name) <= 60 else f"…{one.name[-59:]}"
     axes.set_title(safe(title), fontsize=7)
-    axes.set_xlabel(f"runs from {one.dates[0]:%Y-%m-%d} to {one.dates[-1]:%Y-%m-%d}", fontsize=7)
+    axes.set_xlabel(x_label, fontsize=7)
     axes.set_ylabel("less is better" if one.direction == "minimize" else "more is better", fontsize=7)

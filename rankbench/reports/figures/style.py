@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
     from matplotlib.figure import SubFigure
 
+    from rankbench.kinds.figure import Drawing
     from rankbench.kinds.suite import Figure
 
 __all__ = [
@@ -109,13 +110,15 @@ def safe(text: str) -> str:
     return f" {words}" if words.startswith("_") else words
 
 
-def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
-    """Return the figure's title, and under it what its bands are and which data: simulated or the set's name."""
+def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: Drawing) -> str:
+    """Return the figure's title, and under it which data, n if there is one, and what its bands are."""
     title = safe(figure.title or sampler.experiment.title)
     counts = sorted({len(race.repetitions) for race in races})
     words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
     source = sampler.source
-    if source.layout != "race":
+    if drawing.bands and not (counts and too_few(counts[-1])):
+        bands = drawing.bands
+    elif source.layout != "race":
         bands = "95% intervals" if source.layout == "ranking" else "exact"
     elif not counts or counts[-1] < 2:
         bands = f"no bands: {words} repetition"
@@ -127,7 +130,9 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race]) -> str:
     else:
         bands = f"{figure.level:.0%} bands over draws ({words} repetitions)"
     data = "simulated data" if source.simulated else safe((source.dataset or source.protocol).partition(":")[0])
-    return f"{title}\n{data}; {bands}"
+    n = f"; n = {races[0].n:,}" if len(races) == 1 and source.counts and source.layout == "race" else ""
+    note = f"\n{safe(drawing.note)}" if drawing.note else ""
+    return f"{title}\n{data}{n}; {bands}{note}"
 
 
 def titles(names: Iterable[str]) -> dict[str, str]:

@@ -25,6 +25,9 @@ from rankbench.kinds.suite import Figure, Panel
 
 __all__ = ["Curves"]
 
+WINDOWS = 2
+"""Windows of a decade of steps, for curves that are averaged."""
+
 
 class _Series(NamedTuple):
     """A contender at one n in a panel; `name` is its own in the figure, `label` what the panel's legend says."""
@@ -48,6 +51,9 @@ class Curves(FigureKind):
     metrics: tuple[str, ...] = Field(default=(), description="Curves, as the contenders call them.")
     titles: tuple[str, ...] = Field(default=(), description="What the curves are, in words, in the same order.")
     panels: tuple[Panel, ...] = Field(default=(), description="Which contenders, at which n: title, series, n.")
+    averaged: tuple[str, ...] = Field(
+        default=(), description="Curves too noisy to be followed: drawn as means of half a decade of steps."
+    )
     steps: str = Field(default="step", description="What the steps are, in words.")
     axes: Literal["log", "log-linear", "linear"] = Field(
         default="log", description="Both axes are logarithmic, only that of the steps is, or none."
@@ -109,11 +115,11 @@ class Curves(FigureKind):
                 Plot(
                     "" if r else _title(panel, shown),
                     self.steps if r == len(self.metrics) - 1 else "",
-                    "" if c else f"{titles.get(metric, metric)}\n({results.metric(metric).better})",
+                    "" if c else self._words(titles.get(metric, metric), metric, results),
                     tuple(
                         Line(one.name, steps.astype(np.float64), found.mean, found.lower, found.upper, one.label)
                         for one in shown
-                        for steps, found in filter(None, [_curve(results, one, metric, figure.level)])
+                        for steps, found in filter(None, [self._curve(results, one, metric, figure.level)])
                     ),
                 )
                 for c, (panel, shown) in enumerate(zip(self.panels, columns, strict=True))
@@ -148,7 +154,15 @@ class Curves(FigureKind):
         return found
 
     def _has_curves(self, results: ExperimentResults, one: _Series, level: float) -> bool:
-        return any(_curve(results, one, metric, level) is not None for metric in self.metrics)
+        return any(self._curve(results, one, metric, level) is not None for metric in self.metrics)
+
+    def _curve(self, results: ExperimentResults, one: _Series, metric: str, level: float) -> CurveIntervals | None:
+        windows = WINDOWS if metric in self.averaged else 0
+        return results.curve(one.race.n, one.arm.label, metric, level, per_decade=windows) if _drawable(one) else None
+
+    def _words(self, title: str, metric: str, results: ExperimentResults) -> str:
+        means = "mean of half a decade,\n" if metric in self.averaged else ""
+        return f"{title}\n({means}{results.metric(metric).better})"
 
 
 def _title(panel: Panel, shown: Sequence[_Series]) -> str:
@@ -160,7 +174,3 @@ def _title(panel: Panel, shown: Sequence[_Series]) -> str:
 
 def _drawable(one: _Series) -> bool:
     return one.arm.racing and bool(one.race.repetitions)
-
-
-def _curve(results: ExperimentResults, one: _Series, metric: str, level: float) -> CurveIntervals | None:
-    return results.curve(one.race.n, one.arm.label, metric, level) if _drawable(one) else None

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from rankbench.kinds.cell import RANKING
+from rankbench.kinds.cell import RANKING, VOTES
 from rankbench.kinds.figure import (
     MOST_SERIES,
     Cast,
@@ -23,6 +23,7 @@ from rankbench.kinds.figure import (
 )
 from rankbench.kinds.results import ArmResults, ExperimentResults, RaceResults
 from rankbench.kinds.suite import Figure
+from rankbench.text import grouped_digits, place_range_text
 
 __all__ = ["Dots"]
 
@@ -33,8 +34,9 @@ MOST_ITEMS = 80
 class Dots(FigureKind):
     """A dot with its interval for each contender, or for each item of a ranking, the best on top.
 
-    In a race a plot for each of the metrics, at the largest n. In a ranking of items: the items of the first
-    contender that matches.
+    In a race a plot for each of the metrics, at the largest n: means, or paired differences from one contender, with
+    the intervals that the words of the page rest on. In a ranking of items: the items of the first contender that
+    matches, with the places that they may hold and, if `votes` is a metric, how many votes they have.
     """
 
     name: ClassVar[str] = "dots"
@@ -42,10 +44,12 @@ class Dots(FigureKind):
 
     series: tuple[str, ...] = Field(default=(), description="Labels of contenders, all if none is named.")
     metrics: tuple[str, ...] = Field(default=(), description="Metrics, the headline if none is named.")
+    against: str = Field(default="", description="Label of a contender: in a race, differences from it are drawn.")
+    unit: str = Field(default="", description="What the scores of a ranking are in, as log-odds.")
 
     def patterns(self) -> Sequence[str]:
         """Return the labels of contenders."""
-        return self.series
+        return (*self.series, *filter(None, [self.against]))
 
     def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
         """Return the contenders that have dots, or the one whose items have."""
@@ -78,15 +82,33 @@ class Dots(FigureKind):
         if results.layout == "ranking":
             arm = self._ranking(results)
             dots = _items(results, arm) if arm else ()
-            plots = [Plot(x_label=f"score, {arm.label if arm else 'nobody'}", dots=dots)]
-        else:
-            metrics = self.metrics or results.metrics[:1]
-            words = [f"{metric} ({results.metric(metric).better})" for metric in metrics]
-            plots = [
-                Plot(x_label=title, dots=self._contenders(results, metric, figure.level))
-                for metric, title in zip(metrics, words, strict=True)
-            ]
-        return Drawing((tuple(plots),), legends="none")
+            score = f"score{f' in {self.unit}' if self.unit else ''} by {arm.label if arm else 'nobody'}"
+            counted = ", votes" if VOTES in results.metrics else ""
+            plot = Plot(x_label=f"{score} ({results.metric(RANKING[0]).better})", dots=dots, notes=f"places{counted}")
+            bands = "95% intervals of each score alone; places hold all together"
+            return Drawing(((plot,),), legends="none", bands=bands)
+        metrics = self.metrics or results.metrics[:1]
+        base = self._base(results)
+        plots = tuple(
+            Plot(
+                x_label=f"{metric}{f' minus {base}' if base else ''} ({results.metric(metric).better})",
+                dots=self._contenders(results, metric, figure.level),
+                zero=bool(base),
+            )
+            for metric in metrics
+        )
+        return Drawing((plots,), legends="none", bands=self._bands(results, metrics[0], figure.level, base))
+
+    def _base(self, results: ExperimentResults) -> str:
+        """Return the contender that differences are from; empty where means are drawn."""
+        race = _last_with_results(results)
+        return self.against if race and any(arm.label == self.against for arm in race.racing) else ""
+
+    def _bands(self, results: ExperimentResults, metric: str, level: float, base: str) -> str:
+        race = _last_with_results(results)
+        if not base or race is None:
+            return ""
+        return results.differences(race.n, [base], base, metric, results.splits[0], level).words
 
     def _asked(self, results: ExperimentResults, label: str) -> bool:
         return not self.series or matches(label, self.series) or label in results.added
@@ -105,9 +127,14 @@ class Dots(FigureKind):
         found = results.intervals(race.n, labels, metric, split, level)
         sign = 1 if results.metric(metric).direction == "minimize" else -1
         order = np.argsort(sign * found.mean, kind="stable")[:MOST_SERIES]
-        return tuple(
-            Dot(labels[i], labels[i], float(found.mean[i]), float(found.lower[i]), float(found.upper[i])) for i in order
-        )
+        base = self._base(results)
+        if not base:
+            rows = zip(found.mean, found.lower, found.upper, strict=True)
+        else:
+            paired = results.differences(race.n, labels, base, metric, split, level)
+            rows = zip(paired.estimate, paired.lower, paired.upper, strict=True)
+        known = [tuple(map(float, row)) for row in rows]
+        return tuple(Dot(labels[i], labels[i], *known[i]) for i in order)
 
 
 def _last_declared(results: ExperimentResults) -> RaceResults | None:
@@ -122,6 +149,10 @@ def _last_with_results(results: ExperimentResults) -> RaceResults | None:
 def _items(results: ExperimentResults, arm: ArmResults) -> tuple[Dot, ...]:
     n, split = results.races[-1].n, results.splits[0]
     units = results.units(split)
-    score, lower, upper = (results.values(n, arm.label, metric, split) for metric in RANKING[:3])
+    score, lower, upper, low, high = (results.values(n, arm.label, metric, split) for metric in RANKING)
+    votes = results.values(n, arm.label, VOTES, split) if VOTES in results.metrics else None
     order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))[:MOST_ITEMS]
-    return tuple(Dot(arm.label, units[i], float(score[i]), float(lower[i]), float(upper[i])) for i in order)
+    notes = [place_range_text(round(low[i]), round(high[i])) for i in range(len(units))]
+    if votes is not None:
+        notes = [f"{note},  {grouped_digits(round(votes[i]))}" for i, note in enumerate(notes)]
+    return tuple(Dot(arm.label, units[i], float(score[i]), float(lower[i]), float(upper[i]), notes[i]) for i in order)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.kinds.cell import Split
@@ -42,7 +44,8 @@ class Risk(FigureKind):
 
     A column for each n and a row for each split. The parameter's axis is logarithmic; infinity is a tick of its
     own behind a gap. Bands are t intervals over draws. Contenders that equal another one have hollow markers. What
-    has no such parameter is a horizontal line.
+    has no such parameter is a horizontal line. With `against`, a row of paired differences stands under each row of
+    means: with the intervals that tell whether a difference is real.
     """
 
     name: ClassVar[str] = "risk"
@@ -52,10 +55,13 @@ class Risk(FigureKind):
     axis: str = Field(default="", description="What the parameter is, in words.")
     series: tuple[str, ...] = Field(default=(), description="Labels of contenders on lines.")
     references: tuple[str, ...] = Field(default=(), description="Labels of contenders that are horizontal lines.")
+    against: str = Field(
+        default="", description="Label of a contender: differences from it have plots of their own, under the means."
+    )
 
     def patterns(self) -> Sequence[str]:
         """Return the labels of lines and horizontal lines."""
-        return (*self.series, *self.references)
+        return (*self.series, *self.references, *filter(None, [self.against]))
 
     def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
         """Return the lines and horizontal lines; a contender that was added is in or beside one of them."""
@@ -90,34 +96,38 @@ class Risk(FigureKind):
         risk = f"{name} risk" if headline.direction == "minimize" else f"mean {name}"
         risk = f"{risk} ({headline.better})"
         axis = self.axis or self.parameter
+        against = self.against if any(arm.label == self.against for race in races for arm in race.racing) else ""
         columns = list(zip(races, parts.lines, strict=True))
-        if len(races) == 1:
-            (race, found), *_ = columns
-            row = tuple(
-                _plot(
-                    results, race, split, found, parts, names, figure.level,
-                    (f"{results.split_title(split)}, n = {race.n:,}", axis, risk),
-                )
-                for split in splits
-            )  # fmt: skip
-            plots: tuple[tuple[Plot, ...], ...] = (row,)
-        else:
-            plots = tuple(
-                tuple(
-                    _plot(
-                        results, race, split, found, parts, names, figure.level,
-                        (
-                            "" if r else f"n = {race.n:,}",
-                            axis if r == len(splits) - 1 else "",
-                            "" if c else f"{risk},\n{results.split_title(split)}",
-                        ),
+        one_race = len(races) == 1
+        # With a single n the splits are columns, else rows.
+        places = [[(split, *columns[0]) for split in splits]] if one_race else [
+            [(split, *column) for column in columns] for split in splits
+        ]  # fmt: skip
+        bases = ("", against) if against else ("",)
+        words = ""
+        rows: list[tuple[Plot, ...]] = []
+        for cells in places:
+            for base in bases:
+                last = cells is places[-1] and base == bases[-1]
+                plots = []
+                for c, (split, race, found) in enumerate(cells):
+                    title = results.split_title(split) if one_race else f"n = {race.n:,}"
+                    what = f"{risk},\n" if not base else f"{name} minus {base}\n({headline.better}),\n"
+                    where = "" if one_race else results.split_title(split)
+                    titles = (
+                        title if not rows else "",
+                        axis if last else "",
+                        f"{what}{where}".rstrip(",\n") if not c else "",
                     )
-                    for c, (race, found) in enumerate(columns)
-                )
-                for r, split in enumerate(splits)
-            )  # fmt: skip
+                    plot, said = _plot(results, race, split, found, parts, names, figure.level, titles, base)
+                    words = said or words
+                    plots.append(plot)
+                rows.append(tuple(plots))
+        note = f"differences: {words}; real where 0 is outside" if words else ""
         hollow = "hollow: the same as k = ∞"
-        return Drawing(plots, "ticks", same_y=len(races) > 1, hollow=hollow, size=(2.8, 2.3))
+        return Drawing(
+            tuple(rows), "ticks", same_y=not one_race or bool(against), hollow=hollow, size=(2.8, 2.1), note=note
+        )
 
     def _parts(self, results: ExperimentResults) -> _Parts:
         found = [parameter_lines(race, self.series, self.parameter, results.added) for race in results.races]
@@ -146,21 +156,37 @@ def _plot(
     parts: _Parts,
     names: set[str],
     level: float,
-    words: tuple[str, str, str],
-) -> Plot:
-    metric = results.metrics[0]
-    found: list[Line] = []
-    for key, points in points_of.items():
-        racing = [(value, arm) for value, arm in points if arm.racing]
-        if racing and race.repetitions and parts.names[key] in names:
-            means = results.intervals(race.n, [arm.label for _, arm in racing], metric, split, level)
-            x = np.array([value for value, _ in racing], dtype=np.float64)
-            hollow = np.array([bool(arm.equals) for _, arm in racing])
-            found.append(Line(parts.names[key], x, means.mean, means.lower, means.upper, hollow=hollow))
-    racing_labels = {arm.label for arm in race.racing} if race.repetitions else set()
+    titles: tuple[str, str, str],
+    base: str,
+) -> tuple[Plot, str]:
+    """Return the means at one n on one split, or their differences from a contender, and what their bands are."""
+    metric, racing_labels = results.metrics[0], {arm.label for arm in race.racing} if race.repetitions else set()
+    said = ""
+
+    def numbers(labels: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        nonlocal said
+        if not base:
+            means = results.intervals(race.n, labels, metric, split, level)
+            return means.mean, means.lower, means.upper
+        found = results.differences(race.n, labels, base, metric, split, level)
+        said = found.words
+        return found.estimate, found.lower, found.upper
+
+    lines: list[Line] = []
     levels = []
-    for label in parts.references:
-        if label in racing_labels and label in names:
-            means = results.intervals(race.n, [label], metric, split, level)
-            levels.append(Level(label, float(means.mean[0]), float(means.lower[0]), float(means.upper[0])))
-    return Plot(*words, lines=tuple(found), levels=tuple(levels))
+    if not base or base in racing_labels:
+        for key, points in points_of.items():
+            racing = [(value, arm) for value, arm in points if arm.racing]
+            if racing and race.repetitions and parts.names[key] in names:
+                x = np.array([value for value, _ in racing], dtype=np.float64)
+                hollow = np.array([bool(arm.equals) for _, arm in racing])
+                y, lower, upper = numbers([arm.label for _, arm in racing])
+                lines.append(Line(parts.names[key], x, y, lower, upper, hollow=hollow))
+        for label in parts.references:
+            if label in racing_labels and label in names:
+                if label == base:
+                    levels.append(Level(label, 0.0, math.nan, math.nan))
+                    continue
+                y, lower, upper = numbers([label])
+                levels.append(Level(label, float(y[0]), float(lower[0]), float(upper[0])))
+    return Plot(*titles, lines=tuple(lines), levels=tuple(levels), zero=bool(base)), said

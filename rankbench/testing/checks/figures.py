@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.kinds.cell import Layout, Split
 from rankbench.kinds.figure import Drawing
 from rankbench.kinds.metric import Metric
-from rankbench.kinds.results import CurveIntervals
+from rankbench.kinds.results import CurveIntervals, PairedIntervals
 from rankbench.kinds.suite import Figure
 from rankbench.stats.draw_intervals import MeanIntervals, mean_intervals
 from rankbench.testing.catalog import conformance_check
@@ -79,7 +79,14 @@ class _Trial:
     def values(self, n: int, label: str, metric: str, split: Split) -> NDArray[np.float64]:
         return np.array([0.1, 0.2, 0.3]) * (1 + _LABELS.index(label))
 
-    def curve(self, n: int, label: str, metric: str, level: float) -> CurveIntervals | None:
+    def differences(
+        self, n: int, labels: Sequence[str], base: str, metric: str, split: Split, level: float
+    ) -> PairedIntervals:
+        means = self.intervals(n, [base, *labels], metric, split, level)
+        estimate = means.mean[1:] - means.mean[0]
+        return PairedIntervals(estimate, estimate - 0.1, estimate + 0.1, "95% intervals")
+
+    def curve(self, n: int, label: str, metric: str, level: float, *, per_decade: int = 0) -> CurveIntervals | None:
         return None
 
 

@@ -1,0 +1,154 @@
+"""What holds of every figure: axes say which way is better, bands are 95%, differences are those of the tables."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import published
+import pytest
+import synthetic
+from matplotlib.figure import Figure as Canvas
+from synthetic import Contender, Plan
+
+from rankbench.kinds.figure import Cast
+from rankbench.plugin import manager
+from rankbench.plugin.suite_kinds import figure_kind
+from rankbench.reports.analysis import Analysis, analyze
+from rankbench.reports.cases import ALPHA, case_of, together_level
+from rankbench.reports.curve_steps import in_windows
+from rankbench.reports.figures import assign_looks, series
+from rankbench.reports.figures.canvas import _logarithmic
+from rankbench.reports.figures.style import COLORS
+from rankbench.reports.history import Series
+from rankbench.reports.view import View
+from rankbench.store.journal import Journal
+from rankbench.suites.suite_files import read_suite
+
+SUITES = ("paper", "arena", "aggregators", "selection", "u-statistics", "demo", "own-log", "own-clicks")
+
+
+def analysis_of(folder: Path) -> Analysis:
+    with Journal(folder) as journal:
+        return analyze(journal)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_every_axis_of_values_says_which_way_is_better(tmp_path: Path, suite: str) -> None:
+    folder = published.write(tmp_path, suite)
+    with Journal(folder) as journal:
+        analysis = analyze(journal)
+        for section in analysis.sections:
+            view = View(section.sampler)
+            for figure, cast in zip(section.sampler.experiment.figures, section.casts, strict=True):
+                drawing = figure_kind(figure).drawing(figure, view, cast)
+                for row in drawing.plots:
+                    dots = any(plot.dots for plot in row)
+                    for plot in row if dots else row[:1]:
+                        assert "is better" in (plot.x_label if dots else plot.y_label), figure.file
+                assert all(plot.x_label for plot in drawing.plots[-1]), figure.file
+
+
+@pytest.mark.parametrize("suite", sorted(manager.suites()))
+def test_bands_are_95_percent(suite: str) -> None:
+    figures = [
+        figure for experiment in read_suite(manager.suites()[suite]).experiments for figure in experiment.figures
+    ]
+    assert {figure.level for figure in figures} <= {0.95}
+
+
+def against_logistic(folder: Path) -> Path:
+    plan = synthetic.small()
+    plan.extra = {
+        "figures": [{"file": "f", "kind": "risk", "parameter": "k", "series": ["regression k=*"],
+                     "references": ["logistic"], "against": "logistic"}],
+    }  # fmt: skip
+    return synthetic.write(folder, [plan])
+
+
+def test_differences_are_those_of_the_tables(tmp_path: Path) -> None:
+    with Journal(against_logistic(tmp_path)) as journal:
+        (section,) = analyze(journal).sections
+        (figure,), (cast,) = section.sampler.experiment.figures, section.casts
+        drawing = figure_kind(figure).drawing(figure, View(section.sampler), cast)
+    assert [[plot.zero for plot in row] for row in drawing.plots] == [[False] * 2, [True] * 2] * 2
+    assert drawing.note == "differences: 95% over queries and draws; real where 0 is outside"
+    for row, split in ((1, "design"), (3, "heldout")):
+        for plot, n in zip(drawing.plots[row], (200_000, 400_000), strict=True):
+            (line,), (level,) = plot.lines, plot.levels
+            assert (level.name, level.value) == ("logistic", 0.0)
+            for i, k in enumerate((1, 10, "inf")):
+                (known,) = [
+                    one for one in section.rows if (one.n, one.split, one.contender) == (n, split, f"regression k={k}")
+                ]
+                found = line.y[i], line.lower[i], line.upper[i]
+                expected = known.difference, known.difference_lower, known.difference_upper
+                np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_differences_of_a_recommendation_are_those_that_its_words_rest_on(tmp_path: Path) -> None:
+    contenders = [Contender("base", {}, 0.2, noise=0), Contender("a", {}, 0.1, noise=0), Contender("b", {}, noise=0)]
+    figure = {"file": "f", "kind": "dots", "against": "base"}
+    extra = {"recommend": True, "figures": [figure]}
+    plan = Plan("methods", contenders, n=(200_000,), repetitions=10, baseline="base", extra=extra)
+    synthetic.write(tmp_path, [plan], {"heldout": 1}, test_share=0.2)
+    with Journal(tmp_path) as journal:
+        analysis = analyze(journal)
+        (section,) = analysis.sections
+        level = together_level(section, analysis)
+        case = case_of(section, analysis)
+        asked = section.sampler.experiment.figures[0]
+        drawing = figure_kind(asked).drawing(asked, View(section.sampler, level), section.casts[0])
+    assert level == 1 - ALPHA / case.tables
+    assert "hold together" in drawing.bands
+    dots = {dot.name: dot for dot in drawing.plots[0][0].dots}
+    assert list(dots) == ["b", "a", "base"]
+    for label in ("a", "b"):
+        assert (dots[label].lower, dots[label].upper) == pytest.approx(case.main.interval("ndcg", label, "base"))
+    assert (dots["base"].value, drawing.plots[0][0].zero) == (0.0, True)
+
+
+def test_means_of_windows() -> None:
+    rng = np.random.default_rng(3)
+    steps = np.unique(np.geomspace(1, 100_000, 61).round().astype(np.int64))
+    values = rng.normal(size=(4, len(steps)))
+    at, means = in_windows(steps, values, 2)
+    assert len(at) == 10
+    for w, (start, end) in enumerate((10 ** (i / 2), 10 ** ((i + 1) / 2)) for i in range(10)):
+        inside = (steps >= start - 1e-6) & ((steps < end - 1e-6) | (w == 9))
+        np.testing.assert_allclose(means[:, w], values[:, inside].mean(axis=1))
+        assert abs(at[w] - np.exp(np.log(steps[inside]).mean())) <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("values", "scale"), [((0.17, 0.27), "linear"), ((0.001, 0.2), "log"), ((-1.0, 5.0), "linear")]
+)
+def test_less_than_a_decade_is_no_matter_of_logarithms(values: tuple[float, float], scale: str) -> None:
+    axes = Canvas().subplots()
+    axes.plot([1, 2], values)
+    _logarithmic([axes])
+    assert axes.get_yscale() == scale
+    low, high = axes.get_ylim()
+    span = (np.log(values[1] / values[0]), np.log(high / low)) if scale == "log" else (np.ptp(values), high - low)
+    assert span[0] >= 0.8 * span[1]
+
+
+def test_a_special_case_has_the_color_of_the_whole() -> None:
+    casts = [Cast("3", ("regression", "logistic")), Cast("4", ("regression k=100", "regression k=inf", "logistic"))]
+    looks = assign_looks(casts)
+    assert {looks[name].color for name in ("regression", "regression k=100", "regression k=inf")} == {COLORS[0]}
+    assert len({(looks[name].marker, looks[name].dashes) for name in ("regression k=100", "regression k=inf")}) == 2
+    # Names of one figure are told apart by color first.
+    together = assign_looks([Cast("f", ("cascade", "cascade smoothed"))])
+    assert together["cascade"].color != together["cascade smoothed"].color
+
+
+def test_the_history_of_one_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Series("paper: loss", "x86", "minimize", ["abc"], [datetime(2026, 1, 1, tzinfo=UTC)], [0.5], [])
+    canvases: list[Canvas] = []
+    monkeypatch.setattr(series, "render", lambda canvas: canvases.append(canvas) or {})
+    series.draw_history([one])
+    (axes,) = canvases[0].axes
+    assert axes.get_xlabel() == "one run, 2026-01-01: nothing to compare it with yet"
+    assert [line.get_xydata().tolist() for line in axes.get_lines()] == [[[0.0, 0.5]]]
