@@ -28,7 +28,8 @@ def gradient(scores, ridge, winners, losers, weights, m):
 def test_gradient_vanishes(sample, ridge):
     scale = max(1.0, sample[2].sum())
     for scores in (compiled(BradleyTerry(ridge=ridge), *sample), BradleyTerry(ridge=ridge).aggregate(*sample)):
-        assert np.abs(gradient(scores, ridge, *sample)).max() <= 1e-10 + 1e-13 * scale
+        # An error of 1e-10 in a score is one of `ridge` times that in the gradient.
+        assert np.abs(gradient(scores, ridge, *sample)).max() <= 1e-10 * max(1, ridge) + 1e-13 * scale
 
 
 @pytest.mark.parametrize("k", [50, 400, 3200])

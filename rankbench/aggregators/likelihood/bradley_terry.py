@@ -109,7 +109,7 @@ def fit_bradley_terry(
         Where to start; by default at smoothed log-odds of each item's wins.
     tolerance : float
         The last Newton step changes no score by more than this. Convergence is quadratic: 1e-6 leaves
-        errors below 1e-11 where several steps were taken. A `start` so near that the first step is the last one
+        errors below 1e-10 where several steps were taken. A `start` so near that the first step is the last one
         leaves an error of up to that step: systems are solved the more tightly, the nearer the
         maximum is beside the start.
 
