@@ -287,7 +287,9 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
 
 def _named(column: pl.LazyFrame) -> bool:
     """Return whether no name of a column is missing or empty."""
-    name = pl.all()
-    if column.collect_schema().dtypes()[0] in (pl.String, pl.Categorical, pl.Enum):
-        name = name.cast(pl.String).replace("", None)
-    return not column.select(name.is_null().any()).collect(engine="streaming").item()
+    ((name, dtype),) = column.collect_schema().items()
+    missing = pl.col(name).is_null()
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        # Not by `replace`, for which Polars holds all of a column.
+        missing |= pl.col(name).cast(pl.String) == ""
+    return column.filter(missing).head(1).collect(engine="streaming").is_empty()

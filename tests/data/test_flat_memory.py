@@ -29,7 +29,14 @@ written to shards, and are copied once."""
 A_BYTE_A_ROW = 90.0
 """MB that a hundred million rows may take more than ten million: whatever is kept of each of them takes more."""
 
+OPENED = 5
+"""Million rows of a log that is opened, and not read."""
+
 STEPS = {
+    "open": """
+import rankbench
+assert rankbench.scan(log).collect_schema().names()[0] == "query_id"
+""",
     "scan": """
 import polars, rankbench
 found = rankbench.scan(log).filter(polars.col("winner") != "x").select(polars.len())
@@ -106,6 +113,21 @@ def taken(step: str, log: Path, rows: int) -> float:
     return float(done.stdout.split()[-1])
 
 
+def repeated(short: Path, times: int) -> Path:
+    """Write the log some times over."""
+    log = short.with_name(f"log-{times}.parquet")
+    pl.concat([pl.scan_parquet(short)] * times).sink_parquet(log, row_group_size=250_000)
+    return log
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is read from /proc")
+def test_opening_a_log_holds_no_column_of_it(short: Path) -> None:
+    """A column of texts takes 16 bytes a row."""
+    log = repeated(short, OPENED)
+    assert taken("open", log, OPENED * ROWS) < 8 * OPENED
+    log.unlink()
+
+
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is read from /proc")
 def test_memory_is_flat_from_a_million_rows_to_a_hundred_million(short: Path) -> None:
@@ -113,8 +135,7 @@ def test_memory_is_flat_from_a_million_rows_to_a_hundred_million(short: Path) ->
     times = [1, 10, 100] if room > NEEDED else [1, 10]
     peaks: dict[str, list[float]] = {step: [] for step in STEPS}
     for k in times:
-        log = short.with_name(f"log-{k}.parquet")
-        pl.concat([pl.scan_parquet(short)] * k).sink_parquet(log, row_group_size=250_000)
+        log = repeated(short, k)
         for step, found in peaks.items():
             found.append(taken(step, log, k * ROWS))
             print(f"{k * ROWS:,} rows, {step}: {found[-1]:.0f} MB", flush=True)
