@@ -26,8 +26,11 @@ _MOST_DRAWN = 1 << 24
 _SAYS_MUCH = 16
 """Outcomes of pairs of which a unit says more than that on average: resamples are summed pair by pair then."""
 
-_AT_ONCE = 50_000_000
-"""Bytes of the sums of resamples that are made together, unless two of them take more."""
+_AT_ONCE = 8_000_000
+"""Bytes of the sums of resamples that are made together, where they are many."""
+
+_AT_MOST = 50_000_000
+"""Bytes of those of a few that gain by being made together, unless two of them take more."""
 
 _TILE = 4096
 """Pairs whose sums stay in the processor's cache."""
@@ -153,7 +156,7 @@ class Resamples:
         from rankbench.kernels.resamples import LANES
 
         one = 24 * len(self.counts) + 4 * self.draws.units * self._says_much
-        most = max(2, _AT_ONCE // max(one, 1))
+        most = max(2, _AT_ONCE // max(one, 1), min(LANES, _AT_MOST // max(one, 1)))
         most -= most % LANES if most > LANES else 0
         for first in range(0, len(self), most):
             yield slice(first, min(first + most, len(self)))

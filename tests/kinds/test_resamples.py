@@ -77,7 +77,7 @@ def by_judge(data: ClusterCounts, times: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("tile", [1, 5, 4096])
-@pytest.mark.parametrize("at_once", [1, 15_000, 10**8])
+@pytest.mark.parametrize("at_once", [1, 9_000, 15_000, 10**8])
 @pytest.mark.parametrize("count", [1, 4, 11])
 def test_what_is_added_up_does_not_depend_on_how_many_resamples_are_made_at_once(
     monkeypatch: pytest.MonkeyPatch, talkative: ClusterCounts, tile: int, at_once: int, count: int
@@ -85,6 +85,7 @@ def test_what_is_added_up_does_not_depend_on_how_many_resamples_are_made_at_once
     """To the last bit: the judges in their order, whatever the weights."""
     monkeypatch.setattr(resamples, "_TILE", tile)
     monkeypatch.setattr(resamples, "_AT_ONCE", at_once)
+    monkeypatch.setattr(resamples, "_AT_MOST", at_once)
     found = resamples_of(talkative, count, 3)
     expected = [by_judge(talkative, found.draws.times(r)) for r in range(count)]
     many = {first + r: sums.copy() for first, batch in found.batches() for r, sums in enumerate(batch)}
@@ -103,6 +104,7 @@ def test_resamples_that_are_kept_are_not_written_over(
     talkative: ClusterCounts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(resamples, "_AT_ONCE", 1)
+    monkeypatch.setattr(resamples, "_AT_MOST", 1)
     found = resamples_of(talkative, 9, 3)
     for r, one in enumerate(list(found)):
         np.testing.assert_array_equal(one.forward, found.sums(r).forward)
