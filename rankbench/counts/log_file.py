@@ -10,25 +10,26 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from rankbench.counts.log_source import named, reader_for
+from rankbench.counts.log_source import named, named_file, reader_for
 from rankbench.data.manifest import MANIFEST
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.parts import is_pattern, part_files
 from rankbench.data.tables.recognize import default_of, not_judged, table_kind, table_of
+from rankbench.data.tables.remarks import remarks_kept
 from rankbench.errors import InputError
 from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.reader import Reader
+from rankbench.kinds.reader import Reader, existing
 from rankbench.plugin.resolve import reference
 from rankbench.spec import Spec
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LogFile", "log_file", "own_log", "suite_of"]
+__all__ = ["LogFile", "log_file", "own_log", "own_table", "suite_of"]
 
 
 class LogFile(Dataset):
-    """A log in a file; `log_file` refuses one without judgments.
+    """A table in a file, or in several; `log_file` refuses one without judgments.
 
     It is not registered, and only the process that made it knows the path: results name
     the file and have its sha256. Where its reader is not the one that would be chosen, or was told what columns
@@ -39,7 +40,7 @@ class LogFile(Dataset):
     source: ClassVar[str] = "a file"
     title: ClassVar[str] = "a log of one's own"
 
-    path: Path = Field(description="The file, or a folder of shards.")
+    path: Path = Field(description="The file, a folder of shards or of files, or a pattern.")
     reader: Annotated[Reader | None, reference(Reader)] = Field(
         default=None, description="How it is read; null: as its ending or its first bytes say."
     )
@@ -55,6 +56,12 @@ class LogFile(Dataset):
     def scan(self) -> pl.LazyFrame:
         """Return the table; see `Dataset.scan`."""
         return (self.reader or choose_reader(self.path)).scan(self.path)
+
+    def assumptions(self) -> list[str]:
+        """Return how columns were read, where that is not plain."""
+        with remarks_kept() as found:
+            self.scan()
+        return found
 
     def fingerprint(self) -> str:
         """Return the sha256 of the file, and of how it was read where that was said.
@@ -129,6 +136,28 @@ def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
     if not suite_of(found):
         raise not_judged(f"data set {found!s}", table_kind(found.table), "suite")
     return found
+
+
+def own_table(text: str) -> LogFile | None:
+    """Return the file, the folder of files or the pattern that a text names, whatever table is in it; None: no file.
+
+    Parameters
+    ----------
+    text : str
+        A path, or a path with its reader, ``my items.txt:reader=letor(allow-single=true)``.
+
+    Raises
+    ------
+    InputError
+        No reader knows it; or the text is a path, and there is nothing.
+    """
+    found = named_file(text)
+    if found is None:
+        if Path(text).name != text or (Path(text).suffix and ":" not in text):
+            existing(Path(text))
+        return None
+    path, reader = found
+    return LogFile(path=path, reader=None if reader == _chosen(path) else reader)
 
 
 def suite_of(dataset: Dataset) -> str:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from rankbench.kinds.dataset import Dataset
     from rankbench.kinds.table import TableKind
 
-__all__ = ["Log", "LogSource", "named", "open_source", "reader_for", "scan"]
+__all__ = ["Log", "LogSource", "named", "named_file", "open_source", "reader_for", "scan"]
+
+_READER = ":reader="
 
 T = TypeVar("T")
 Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
@@ -148,16 +150,9 @@ def named(log: str, *, columns: str = "", reader: str = "") -> Dataset | tuple[P
     from rankbench.plugin import manager
 
     path = Path(log)
-    if log == "-":
-        path = piped()
-    if path.exists() or is_pattern(path):
-        return path, reader_for(path, columns=columns, reader=reader)
-    said = _with_reader(log)
-    if said is not None:
-        if columns or reader:
-            raise SpecError(f"{log!r} has its columns and reader; leave --columns and --reader out")
-        existing(said[0])
-        return said
+    found = named_file(log, columns=columns, reader=reader)
+    if found is not None:
+        return found
     known = manager.names("dataset")
     name = log.split(":", 1)[0]
     if name not in known:
@@ -168,18 +163,45 @@ def named(log: str, *, columns: str = "", reader: str = "") -> Dataset | tuple[P
     return manager.get(Dataset, log)
 
 
+def named_file(text: str, *, columns: str = "", reader: str = "") -> tuple[Path, Reader] | None:
+    """Return path and reader of what a text names, if that is a file; None if it is not, or not there.
+
+    Parameters
+    ----------
+    text, columns, reader
+        See `named`.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `named`.
+    """
+    path = piped() if text == "-" else Path(text)
+    if path.exists() or is_pattern(path):
+        return path, reader_for(path, columns=columns, reader=reader)
+    said = _with_reader(text)
+    if said is not None:
+        if columns or reader:
+            raise SpecError(f"{text!r} has its columns and reader; leave --columns and --reader out")
+        existing(said[0])
+    return said
+
+
 def _with_reader(text: str) -> tuple[Path, Reader] | None:
     """Return path and reader of a text that says both; None if it does not, or the file is not there."""
     from rankbench.plugin import manager
 
+    # As people write it: what stands before the reader is the path, whatever spaces and colons are in it.
+    before, found, after = text.rpartition(_READER)
+    plain = Path(before).exists() or is_pattern(Path(before))
     try:
-        spec = parse(text)
+        spec = parse(f"file{_READER}{after}" if found and plain else text)
     except SpecError:
         return None
-    said = spec.params.get("reader")
-    if list(spec.params) != ["reader"] or not isinstance(said, str | Spec) or not Path(spec.name).exists():
+    path, said = Path(before) if found and plain else Path(spec.name), spec.params.get("reader")
+    if list(spec.params) != ["reader"] or not isinstance(said, str | Spec):
         return None
-    return Path(spec.name), manager.get(Reader, said)
+    return (path, manager.get(Reader, said)) if path.exists() or is_pattern(path) else None
 
 
 def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:

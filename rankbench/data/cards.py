@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
+from rankbench.data.own_cards import own_cards_folder
 from rankbench.data.tables.recognize import built_in
 from rankbench.errors import InputError, nearest
 from rankbench.typed import Typed
@@ -21,7 +22,7 @@ from rankbench.typed import Typed
 if TYPE_CHECKING:
     pass
 
-__all__ = ["Archive", "Card", "CardFile", "cards", "cards_folder", "load_card"]
+__all__ = ["Archive", "Card", "CardFile", "card_folders", "cards", "cards_folder", "load_card"]
 
 
 def _inside(path: str) -> str:
@@ -165,6 +166,18 @@ def cards_folder() -> Path:
     return installed if installed.is_dir() else Path(__file__).parents[2] / "datasets"
 
 
+def card_folders() -> list[Path]:
+    """Return the folders that hold cards, and files beside them: the built-in one, and the user's own if there is one.
+
+    Raises
+    ------
+    InputError
+        See `rankbench.data.own_cards.own_cards_folder`.
+    """
+    own = own_cards_folder()
+    return [cards_folder()] if own is None else [cards_folder(), own]
+
+
 def load_card(path: Path) -> Card:
     """Read a card.
 
@@ -188,16 +201,18 @@ def load_card(path: Path) -> Card:
 
 @cache
 def cards() -> dict[str, Card]:
-    """Return all cards by name.
+    """Return all cards by name: the built-in ones, and the user's own.
 
     Raises
     ------
     InputError
-        A card is malformed, or its file's name is not its name.
+        A card is malformed, or its file's name is not its name; a user's has the name of a built-in one.
     """
-    found = {}
-    for path in sorted(cards_folder().glob("*.toml")):
+    found: dict[str, Card] = {}
+    for path in (path for folder in card_folders() for path in sorted(folder.glob("*.toml"))):
         card = load_card(path)
+        if card.name in found:
+            raise InputError(f"a data set {card.name!r} is there already; name it otherwise", path=path, column="name")
         if card.name != path.stem:
             raise InputError(f"the card's name is {card.name!r}, its file's is {path.stem!r}", path=path, column="name")
         found[card.name] = card

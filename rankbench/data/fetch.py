@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from rankbench.data.cards import Card, CardFile, cards_folder
+from rankbench.data.cards import Card, CardFile, card_folders
 from rankbench.errors import ChecksumError, InputError, LicenseError
 
 __all__ = ["cache_folder", "card_folder", "fetch", "locate", "verify_file"]
@@ -33,16 +33,16 @@ def cache_folder() -> Path:
 def card_folder(card: Card) -> Path | None:
     """Return the folder that holds a card's files, or None if there is none.
 
-    Files that their licence allows to ship stand beside the card.
+    Files that their licence allows to ship stand beside the card, and so may those of a user's own card.
 
     Raises
     ------
     InputError
         ``RANKBENCH_DATA`` has some of the files but not all, or is no folder.
     """
-    shipped = cards_folder() / card.name
-    if all((shipped / file.path).is_file() for file in card.files):
-        return shipped
+    for beside in (folder / card.name for folder in card_folders()):
+        if all((beside / file.path).is_file() for file in card.files):
+            return beside
     named = os.environ.get("RANKBENCH_DATA", "")
     if named:
         if not Path(named).is_dir():

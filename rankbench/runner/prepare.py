@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from rankbench.counts.log_file import own_table
 from rankbench.data.remembered import forget
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
 from rankbench.kinds.cell import SPLITS, is_text
@@ -174,5 +175,18 @@ def protocol_of(text: str) -> Protocol:
 
 
 def dataset_of(text: str) -> Dataset:
-    """Return a data set by its spec."""
-    return manager.get(Dataset, text)
+    """Return a data set by its name or spec; or a file, a folder of files or a pattern, with a table in it.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is nothing that a reader knows.
+    SpecError
+        There is no such data set.
+    """
+    return manager.get(Dataset, text) if is_registered(text) else own_table(text) or manager.get(Dataset, text)
+
+
+def is_registered(text: str) -> bool:
+    """Return whether a text begins with the name of a data set: that comes before a file of this name."""
+    return text.split(":", 1)[0] in manager.names(Dataset.kind)

@@ -1,0 +1,164 @@
+"""Tables of one's own as data sets: files and folders by their paths, and cards of one's own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rankbench.counts.log_file import LogFile
+from rankbench.data.own_cards import own_cards_folder
+from rankbench.data.tables.items.load import load_dataset
+from rankbench.errors import InputError, SpecError
+from rankbench.runner.prepare import dataset_of, protocol_of
+
+PROGRAM = [sys.executable, "-c", "from rankbench.cli import main; main()"]
+
+
+def letor(path: Path, queries: int = 12, first: int = 1, seed: int = 0) -> Path:
+    rng = np.random.default_rng(seed)
+    lines = []
+    for query in range(first, first + queries):
+        for _ in range(int(rng.integers(3, 7))):
+            values = " ".join(f"{at}:{value:.4f}" for at, value in enumerate(rng.normal(size=4), 1))
+            lines.append(f"{rng.integers(0, 3)} qid:{query} {values}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "name", ["items.txt", "my items: of 2024.txt", "a, b=c.svmlight", "x:reader=y.txt", "[1]*.train"]
+)
+def test_a_file_is_a_data_set_whatever_it_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    path = letor(tmp_path / name)
+    dataset = dataset_of(str(path))
+    assert isinstance(dataset, LogFile)
+    assert (dataset.table, str(dataset)) == ("items", name)
+    assert dataset.fingerprint() == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert len(load_dataset(dataset).ids) == 12
+    reader = "letor(allow-single=true)"
+    told = dataset_of(f"{path}:reader={reader}")
+    assert load_dataset(told).x.shape == load_dataset(dataset).x.shape
+    # Results name it so, and from its folder it is read back.
+    monkeypatch.chdir(tmp_path)
+    assert str(dataset_of(str(told))) == str(told)
+    prepared = protocol_of("btl:design=6,heldout=6").prepare(dataset, 1)
+    assert {split: len(names) for split, names in prepared.units.items()} == {"design": 6, "heldout": 6}
+
+
+def test_a_folder_of_files_is_one_table_whose_queries_are_told_apart(tmp_path: Path) -> None:
+    for number, name in enumerate(("train.txt", "vali.txt", "test.txt")):
+        letor(tmp_path / name, 5, seed=number)
+    (tmp_path / "SHA256SUMS").write_text("...")
+    (tmp_path / "README.md").write_text("...")
+    found = load_dataset(dataset_of(str(tmp_path)))
+    assert sorted(found.ids) == sorted(f"{name}/{q}" for name in ("train", "vali", "test") for q in range(1, 6))
+    one = load_dataset(dataset_of(str(tmp_path / "vali.txt")))
+    rows = [at for at, name in enumerate(found.ids) if name.startswith("vali/")]
+    assert found.take(np.array(rows)).x.tolist() == one.x.tolist()
+    assert len(load_dataset(dataset_of(str(tmp_path / "t*.txt"))).ids) == 10
+
+
+def test_what_is_no_file_is_said(tmp_path: Path) -> None:
+    letor(tmp_path / "items.txt")
+    with pytest.raises(InputError, match=r"there is no such file; did you mean 'items.txt'"):
+        dataset_of(str(tmp_path / "item.txt"))
+    with pytest.raises(SpecError, match="did you mean 'web10k-like'"):
+        dataset_of("web10k-lik:queries=10")
+    (tmp_path / "bad.txt").write_text("1 qid:1 1:x\n2 qid:1 1:2\n")
+    with pytest.raises(InputError, match=r"bad.txt:1"):
+        load_dataset(dataset_of(str(tmp_path / "bad.txt")))
+
+
+def test_registered_names_come_before_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "llmfao").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert dataset_of("llmfao").name == "llmfao"
+
+
+CARD = """
+name = "house"
+title = "Our own queries"
+licence = "ours"
+restricted = false
+homepage = "https://example.org"
+citation = "none"
+reader = "letor"
+d = 4
+expected = {{ queries = 12, rows = {rows} }}
+[[files]]
+path = "items.txt"
+sha256 = "{sha256}"
+"""
+
+
+def cards(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
+    (folder / "house").mkdir(parents=True)
+    path = letor(folder / "house" / "items.txt")
+    text = CARD.format(
+        rows=len(path.read_text().splitlines()), sha256=hashlib.sha256(path.read_bytes()).hexdigest()
+    ).replace(*change)
+    (folder / "house.toml").write_text(text)
+    return folder
+
+
+def said(cwd: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROGRAM, *words], cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_own_cards_are_data_sets_like_others(tmp_path: Path) -> None:
+    folder = cards(tmp_path / "my cards")
+    by_variable = said(tmp_path, "data", "describe", "house", RANKBENCH_CARDS=str(folder))
+    assert by_variable.returncode == 0, by_variable.stderr
+    (tmp_path / "rankbench.toml").write_text('cards = "my cards"\n')
+    by_file = said(tmp_path, "data", "describe", "house")
+    assert by_file.stdout == by_variable.stdout
+    assert "12" in by_file.stdout
+    listed = said(tmp_path, "data", "list")
+    assert "Our own queries" in listed.stdout
+    assert "mq2008" in listed.stdout
+    assert said(tmp_path, "data", "verify", "house").stdout == "house: ok\n"
+    (folder / "house" / "items.txt").write_text("1 qid:1 1:2\n")
+    changed = said(tmp_path, "data", "verify", "house")
+    assert changed.returncode == 2
+    assert "sha256" in changed.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "change", "complaint"),
+    [
+        ('cards = "nowhere"', ("", ""), "cards in rankbench.toml does not name a folder"),
+        ('card = "c"', ("", ""), "rankbench.toml [card]: there is no key 'card'; did you mean 'cards'?"),
+        ("cards = 3", ("", ""), "rankbench.toml [cards]: cards must be the path of a folder"),
+        ("cards = ", ("", ""), "rankbench.toml: not TOML"),
+        ('cards = "c"', ("licence", "license"), "house.toml [licence]"),
+        ('cards = "c"', ('"house"', '"mq2008"'), "house.toml [name]: a data set 'mq2008' is there already"),
+    ],
+)
+def test_what_is_wrong_with_own_cards_is_said(
+    tmp_path: Path, settings: str, change: tuple[str, str], complaint: str
+) -> None:
+    cards(tmp_path / "c", change)
+    (tmp_path / "rankbench.toml").write_text(settings + "\n")
+    found = said(tmp_path, "data", "list")
+    assert found.returncode == 2, found.stdout
+    assert complaint in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_the_variable_comes_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RANKBENCH_CARDS", raising=False)
+    assert own_cards_folder() is None
+    (tmp_path / "rankbench.toml").write_text('cards = "."')
+    assert own_cards_folder() == tmp_path.resolve()
+    monkeypatch.setenv("RANKBENCH_CARDS", str(tmp_path / "nowhere"))
+    with pytest.raises(InputError, match="RANKBENCH_CARDS does not name a folder"):
+        own_cards_folder()
