@@ -256,10 +256,10 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
             first = error.errors()[0] if isinstance(error, ValidationError) else None
             why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(error)
             raise InputError(f"{path}: it is no entry of a history ({why})") from error
+        if entries[-1].date.tzinfo is None:
+            raise InputError(f"{path}: it is no entry of a history (date: it has no time zone)")
     if not entries:
         raise InputError(f"{folder}: the history is empty; add a run to it: rankbench history add RESULT --to {folder}")
-    if naive := next((entry for entry in entries if entry.date.tzinfo is None), None):
-        raise InputError(f"{folder}: the entry of commit {naive.commit} has a date without time zone")
     entries.sort(key=lambda entry: (entry.date, entry.commit))
     runs: dict[tuple[str, str], list[tuple[HistoryEntry, Value]]] = defaultdict(list)
     for entry in entries:

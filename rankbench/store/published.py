@@ -188,7 +188,7 @@ class PublishedRows:
         """Return every cell that an experiment shows, in a fixed order."""
         found = []
         for experiment, label, spec, config, *rest in self._frame("members").iter_rows():
-            found.append(Member(experiment, label, spec, json.loads(config), *rest))
+            found.append(Member(experiment, label, spec, self._object("members", "config", config), *rest))
         return sorted(found, key=lambda m: (m.experiment, m.n, m.order, m.label, m.repetition))
 
     def cells(self) -> dict[str, StoredCell]:
@@ -219,7 +219,9 @@ class PublishedRows:
     @cached_property
     def _cells(self) -> dict[str, StoredCell]:
         return {
-            cell: StoredCell(status, reason, math.nan if optimality is None else optimality, json.loads(info))
+            cell: StoredCell(
+                status, reason, math.nan if optimality is None else optimality, self._object("cells", "info", info)
+            )
             for cell, status, reason, optimality, info in self._frame("cells").iter_rows()
         }
 
@@ -241,6 +243,16 @@ class PublishedRows:
         found: dict[str, dict[str, int]] = {}
         for place, (cell, metric) in enumerate(self._frame("curves").select("cell", "metric").iter_rows()):
             found.setdefault(cell, {})[metric] = place
+        return found
+
+    def _object(self, table: str, column: str, text: str | None) -> dict[str, Any]:
+        """Return the JSON object in a cell of a table."""
+        try:
+            found = json.loads(text or "")
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise StoreError(f"{self.folder / table}.parquet: column {column} holds {text!r}, which is no JSON object")
         return found
 
     def _frame(self, name: str) -> pl.DataFrame:

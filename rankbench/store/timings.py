@@ -183,7 +183,10 @@ def read_timings(directory: Path) -> Timings:
         facts = TimingFacts.model_validate(text)
         if sha256(data) != digest:
             raise StoreError(f"{folder / TIMINGS}.parquet: it is not what was written: its sha256 is another one")
-        return _timings(facts, pl.read_parquet(data), int(launches), int(rounds))
+        frame = pl.read_parquet(data)
+        if launches * rounds > len(frame):
+            raise ValueError(f"{len(frame):,} rows are not those of {launches} launches of {rounds} rounds")
+        return _timings(facts, frame, int(launches), int(rounds))
     except OSError as error:
         raise StoreError(f"{folder}: the timings cannot be read ({error.strerror or error})") from error
     except (ValidationError, ValueError, LookupError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:

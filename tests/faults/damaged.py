@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import tempfile
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 TOKENS = (
@@ -75,7 +77,7 @@ def originals(kind: str) -> dict[str, bytes]:
     kind : str
         ``tables``: every reader's own example, some of them compressed too, MovieLens' two files, and a folder of
         shards; ``described``: those of Parquet among them; ``suites``: every built-in suite; ``cards``: every card;
-        ``rows``: what a run publishes.
+        ``rows``: what a run publishes; ``written``: what else rankbench writes and reads again.
     """
     from rankbench.data.cards import cards_folder
     from rankbench.plugin import manager
@@ -84,8 +86,8 @@ def originals(kind: str) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for name, path in sorted(manager.suites().items())}
     if kind == "cards":
         return {path.name: path.read_bytes() for path in sorted(cards_folder().glob("*.toml"))}
-    if kind == "rows":
-        return rows()
+    if kind in ("rows", "written"):
+        return rows() if kind == "rows" else written()
     found = tables()
     return {name: data for name, data in found.items() if "parquet" in name} if kind == "described" else found
 
@@ -125,6 +127,36 @@ def rows() -> dict[str, bytes]:
             return published_rows(journal)
 
 
+def written() -> dict[str, bytes]:
+    """Return a leaderboard's table, a list of digests, a job of benchmarks, entries of a history, and timings."""
+    import numpy as np
+    from synthetic import small, write
+
+    from rankbench.reports.history import HistoryEntry, Value, add_entry
+    from rankbench.reports.report import report
+    from rankbench.store.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
+
+    stats = [{"fullname": f"a.py::{name}", "stats": {"data": [0.5, 0.25], "median": 0.4}} for name in "bc"]
+    job = {"machine_info": {"cpu": {"brand_raw": "x"}, "machine": "m"}, "benchmarks": stats}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (write(folder / "run", [small()]) / "run.json").write_text("{}")
+        report(folder / "run", folder / "out")
+        for day in range(1, 7):
+            value = Value(name="a/b", value=day % 3 / 2)
+            date = datetime(2026, 1, day, tzinfo=UTC)
+            add_entry(folder / "history", HistoryEntry(commit=f"abcd{day}", date=date, machine="m", values=(value,)))
+        cell, times = TimedCell("e", "a", 10), np.ones((2, 3, TURNS))
+        facts = TimingFacts(
+            job="j", suite="s", version="0.1.0", machine="m", reference="r", declared=7, last=False, precision=0.02,
+            seed=5,
+        )  # fmt: skip
+        write_timings(folder, Timings(facts, {cell: times}, times, {cell: np.ones(2)}, {cell: np.ones(2)}))
+        kept = ("out/leaderboard.csv", "out/digests.json", "history/*", "timings/*")
+        files = {path.relative_to(folder): path.read_bytes() for pattern in kept for path in folder.glob(pattern)}
+    return {path.as_posix(): data for path, data in files.items()} | {"job.json": json.dumps(job).encode()}
+
+
 def read(kind: str, path: Path) -> None:
     """Read a file, and what belongs to it beside it, in the way that the program does."""
     from rankbench.data.cards import load_card
@@ -139,6 +171,8 @@ def read(kind: str, path: Path) -> None:
         load_card(path)
     elif kind == "rows":
         read_rows(path.parent)
+    elif kind == "written":
+        read_written(path)
     elif kind == "described":
         described(path.parent if path.parent.name == SHARDS else path)
     elif path.name in ("u.data", "u.item"):
@@ -167,3 +201,18 @@ def read_rows(folder: Path) -> None:
     found.progress()
     for member in found.members():
         found.curves(member.cell)
+
+
+def read_written(path: Path) -> None:
+    from rankbench.reports.compare.speed_changes import read_job
+    from rankbench.reports.compare.summary_changes import summary_changes
+    from rankbench.reports.history import read_history
+    from rankbench.reports.publish import read_digests
+    from rankbench.store.timings import read_timings
+
+    if path.parent.name in ("history", "timings"):
+        read_history(path.parent) if path.parent.name == "history" else read_timings(path.parents[1])
+    elif path.name == "leaderboard.csv":
+        summary_changes(path, path)
+    else:
+        read_digests(path.parent) if path.name == "digests.json" else read_job(path)

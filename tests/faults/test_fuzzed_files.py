@@ -47,8 +47,8 @@ def peak_memory() -> int:
 
 
 def names_it(said: str, kind: str, path: Path) -> bool:
-    """Return whether an error names the file, or the folder of shards or rows that it is one of."""
-    folder = kind == "rows" or path.parent.name == SHARDS
+    """Return whether an error names the file, or the folder of shards, rows or timings that it is one of."""
+    folder = kind == "rows" or path.parent.name in (SHARDS, "timings")
     return path.name in said or (folder and str(path.parent) in said)
 
 
@@ -117,7 +117,7 @@ def campaign(kind: str, cases: range, folder: Path) -> Counter[str]:
     return came
 
 
-KINDS = {"tables": 100_000, "suites": 20_000, "cards": 20_000, "rows": 20_000, "described": 10_000}
+KINDS = {"tables": 100_000, "described": 10_000} | dict.fromkeys(("suites", "cards", "rows", "written"), 20_000)
 """Cases of each kind in the long form."""
 
 

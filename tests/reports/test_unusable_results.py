@@ -10,10 +10,12 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 import synthetic
 
 from rankbench.errors import InputError, RankbenchError, StoreError
+from rankbench.reports.compare.speed_changes import read_job
 from rankbench.reports.compare.two_results import compare_results
 from rankbench.reports.history import read_history
 from rankbench.reports.report import report
@@ -84,6 +86,27 @@ def test_a_corrupt_table_is_refused_by_name(name: str, signed: bool, folder: Pat
         (rows / MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(InputError, match=name.replace(".", r"\.")):
         compare_results(folder / "run", folder / "out")
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "", None, "[" * 100_000])
+@pytest.mark.parametrize(("name", "column"), [("members", "config"), ("cells", "info")])
+def test_a_cell_that_is_no_json_is_refused_by_name(name: str, column: str, text: str | None, folder: Path) -> None:
+    rows = folder / "out" / "rows"
+    frame = pl.read_parquet(rows / f"{name}.parquet")
+    frame.with_columns(pl.lit(text, pl.String).alias(column)).write_parquet(rows / f"{name}.parquet")
+    manifest = json.loads((rows / MANIFEST).read_text())
+    manifest["sha256"][f"{name}.parquet"] = sha256((rows / f"{name}.parquet").read_bytes())
+    (rows / MANIFEST).write_text(json.dumps(manifest))
+    with pytest.raises(InputError, match=rf"{name}\.parquet: column {column} holds"):
+        compare_results(folder / "run", folder / "out")
+
+
+def test_a_benchmark_of_times_that_are_no_floats(tmp_path: Path) -> None:
+    benchmarks = [{"fullname": "a", "stats": {"data": [10**400]}}]
+    job = {"machine_info": {"cpu": {}, "machine": "m"}, "benchmarks": benchmarks}
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    with pytest.raises(InputError, match=r"job\.json: it is no JSON of pytest-benchmark"):
+        read_job(tmp_path / "job.json")
 
 
 def test_a_corrupt_journal_is_refused_by_name(folder: Path) -> None:

@@ -149,6 +149,6 @@ def read_job(path: Path) -> Job:
                 raise ValueError(f"benchmark {benchmark['fullname']!r} has times that are none")
             rounds[str(benchmark["fullname"])] = times
         machine = str(content["machine_info"]["cpu"].get("brand_raw", content["machine_info"]["machine"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise InputError(f"{path}: it is no JSON of pytest-benchmark ({type(error).__name__}: {error})") from error
     return Job(machine, rounds)
