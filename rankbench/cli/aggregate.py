@@ -23,7 +23,7 @@ __all__ = ["aggregate"]
     metavar="NAME",
     help="Aggregator, NAME:param=...; by default bradley-terry, of clicks coec:smoothing=1.",
 )
-@click.option("--by", type=click.Choice(["query"]), help="A ranking for each query.")
+@click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
 @click.option(
     "--intervals",
     is_flag=False,
@@ -71,7 +71,7 @@ def aggregate(
     found = engine.aggregate(
         log,
         method,
-        by="query" if by else None,
+        by=by,
         intervals=intervals,  # type: ignore[arg-type]  # click has checked it
         columns=columns,
         reader=reader,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -15,6 +15,8 @@ from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.parts import is_pattern
 from rankbench.data.readers.pipe import piped
+from rankbench.data.readers.python_tables import frame_in_memory
+from rankbench.data.readers.remote import is_address, scan_address, shown_address
 from rankbench.data.tables.checks import checked, judgments_of
 from rankbench.data.tables.recognize import table_kind, table_of
 from rankbench.data.tables.remarks import remarks_kept
@@ -32,8 +34,9 @@ __all__ = ["Log", "LogSource", "named", "named_file", "open_source", "reader_for
 _READER = ":reader="
 
 T = TypeVar("T")
-Log: TypeAlias = pl.LazyFrame | pl.DataFrame | str | os.PathLike[str]
-"""A log: a frame, or the path of a file or of a folder of shards; where data sets have names, one of those."""
+Log: TypeAlias = pl.LazyFrame | pl.DataFrame | Mapping[str, Any] | Sequence[Mapping[str, Any]] | str | os.PathLike[str]
+"""A log: a table in memory (of Polars, pandas or PyArrow, a list of dicts, a dict of lists), or the path of a file or
+folder; where data sets have names, one of those."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,8 +212,8 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
 
     Parameters
     ----------
-    log : LazyFrame, DataFrame, path, or str
-        Of a text, what `named` says it names.
+    log : LazyFrame, DataFrame, another table in memory, path, or str
+        Of a text, what `named` says it names; see `frame_in_memory`.
     columns, reader : str
         See `reader_for`.
 
@@ -221,21 +224,31 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
     SpecError
         See `reader_for`.
     """
-    if isinstance(log, pl.DataFrame | pl.LazyFrame):
+    held = None if isinstance(log, str | os.PathLike) else frame_in_memory(log)
+    if held is not None:
         if reader:
             raise SpecError("a frame needs no reader")
         with remarks_kept() as remarks:
-            frame = checked(log.lazy(), columns=columns)
+            frame = checked(held, columns=columns)
         return LogSource("log", None, table_of(frame.collect_schema(), None), frame, remarks=tuple(remarks))
     from rankbench.kinds.dataset import Dataset
 
+    if isinstance(log, str) and is_address(log):
+        if reader:
+            raise SpecError("what is at an address is read by its ending; leave --reader out")
+        with remarks_kept() as remarks:
+            frame = scan_address(log, columns)
+        name = shown_address(log)
+        return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=tuple(remarks))
     if isinstance(log, str):
         found = named(log, columns=columns, reader=reader)
         if isinstance(found, Dataset):
             return LogSource(log, None, table_kind(found.table), found.scan())
         path, chosen = found
-    else:
+    elif isinstance(log, os.PathLike):
         path, chosen = Path(log), reader_for(Path(log), columns=columns, reader=reader)
+    else:
+        raise SpecError(f"a {type(log).__name__} is no log: give a path, a frame, a list of dicts or a dict of lists")
     parquet = None
     with readable(path):
         with remarks_kept() as remarks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
@@ -21,6 +22,7 @@ from rankbench.counts.runs import SortedPairs, relabelled_run
 from rankbench.counts.stream import FirstVotes, LogStream, log_schema, streamed
 from rankbench.counts.thread_tables import ROWS, LogPiece
 from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.python_tables import frame_in_memory
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 
@@ -28,10 +30,11 @@ __all__ = ["count_frame", "count_log", "count_log_clusters", "parts"]
 
 
 def _opened(log: Log) -> pl.LazyFrame | ParquetLog:
-    if isinstance(log, pl.LazyFrame):
-        return log
-    if isinstance(log, pl.DataFrame):
-        return log.lazy()
+    if not isinstance(log, str | os.PathLike):
+        held = frame_in_memory(log)
+        if held is None:
+            raise InputError(f"a {type(log).__name__} is no log")
+        return held
     path = Path(log)
     return parquet_log(path) if is_parquet(path) else choose_reader(path).scan(path)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rankbench.errors import InputError
 
-__all__ = ["ROWS_SHOWN", "ColumnReading", "columns_text", "proposed", "said_columns"]
+__all__ = ["ROWS_SHOWN", "ColumnReading", "columns_text", "proposed", "said_columns", "with_column"]
 
 ROWS_SHOWN = 3
 """Rows that a reading is shown with."""
@@ -52,6 +52,12 @@ def said_columns(text: str) -> list[tuple[str, str]]:
 def columns_text(roles: Mapping[str, str]) -> str:
     """Return what `said_columns` takes apart again."""
     return ",".join(f"{role}={_name(name)}" for role, name in roles.items())
+
+
+def with_column(columns: str, role: str, name: str) -> str:
+    """Return what is said of columns, with another one for a role."""
+    said = dict(said_columns(columns)) if columns else {}
+    return columns_text({**said, role: name})
 
 
 def _name(name: str) -> str:

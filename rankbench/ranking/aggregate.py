@@ -19,6 +19,7 @@ from rankbench.data.tables.recognize import default_of, not_judged
 from rankbench.describe.findings import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.column_readings import with_column
 from rankbench.ranking.certainty import ridge_of, shrunk
 from rankbench.ranking.intervals import Intervals
 from rankbench.ranking.log_loading import load_log
@@ -60,7 +61,7 @@ def aggregate(
     log: Log,
     method: str = "",
     *,
-    by: Literal["query"] | None = None,
+    by: str | None = None,
     intervals: Intervals | Literal["auto"] | None = None,
     columns: str = "",
     reader: str = "",
@@ -79,9 +80,9 @@ def aggregate(
         An aggregator in the contender grammar, as ``bradley-terry:ridge=0.1``; ridge=0 is
         plain maximum likelihood, for votes. Empty: what suits the kind of log, ``bradley-terry``
         for votes and ballots, ``coec:smoothing=1`` for clicks.
-    by : "query", optional
-        A ranking for each query. Without it an item of one name is one item,
-        whatever the query.
+    by : str, optional
+        A ranking for each query (``query``), or for each value of any other column. Without it an item of one name is
+        one item, whatever the query.
     intervals : {"bootstrap", "judges", "sandwich", "auto"}, optional
         95% intervals: from resampled judgments, from resampled judges with all their
         judgments, or by formula (Bradley-Terry; clustered by judge where the log names
@@ -123,7 +124,7 @@ def aggregate(
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
     if by not in (None, "query"):
-        raise SpecError(f"rankings are of the whole log, or by query, not by {by}")
+        columns, by = with_column(columns, "query", str(by)), "query"
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
     named = _aggregator(method) if method else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import polars as pl
 from rankbench.counts.log_source import Log, named
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import readable
+from rankbench.data.readers.python_tables import frame_in_memory
 from rankbench.data.tables.checks import checked
 from rankbench.data.tables.measurements.layout import AS_SCORES
 from rankbench.data.tables.measurements.load import load_scores
@@ -173,10 +175,11 @@ def _method(text: str) -> ScoreAggregator:
 
 def _read(scores: Log, columns: str, reader: str) -> tuple[Path | None, str, TaskScores]:
     """Return where a table is, its sha256 and what it holds."""
-    if isinstance(scores, pl.DataFrame | pl.LazyFrame):
+    held = None if isinstance(scores, str | os.PathLike) else frame_in_memory(scores)
+    if held is not None:
         if reader:
             raise SpecError("a frame needs no reader")
-        read = _loaded(checked(scores.lazy(), columns=columns or AS_SCORES), None)
+        read = _loaded(checked(held, columns=columns or AS_SCORES), None)
         return None, _digest(read), read
     if isinstance(scores, str):
         found = named(scores, columns=columns, reader=reader)
@@ -187,7 +190,7 @@ def _read(scores: Log, columns: str, reader: str) -> tuple[Path | None, str, Tas
     path, chosen = found
     with readable(path):
         read = _loaded(_scanned(path, chosen), path)
-    return path, _digest(read) if path.is_dir() else sha256_of(path), read
+    return path, sha256_of(path) if path.is_file() else _digest(read), read
 
 
 def _scanned(path: Path, reader: Reader) -> pl.LazyFrame:

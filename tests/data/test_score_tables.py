@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import rankbench
+from rankbench.counts.log_source import open_source
 from rankbench.data.tables.measurements.layout import AS_SCORES
 from rankbench.data.tables.measurements.load import load_scores
 from rankbench.data.tables.recognize import table_of
@@ -141,3 +142,26 @@ def test_scores_are_not_aggregated_but_ranked(tmp_path: Path) -> None:
     path.write_text("model,task,score\na,t,1\nb,t,2\n", encoding="utf-8")
     with pytest.raises(rankbench.errors.SpecError, match="rankbench rank"):
         rankbench.aggregate(path)
+
+
+def test_percent_signs_are_read_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("model,MMLU,speed\na,60.25%,1\nb,7%,2\nc,,3\n")
+    found = open_source(path, columns="system=model").frame.collect()
+    assert sorted(found.rows()) == [
+        *[("MMLU", "a", 60.25), ("MMLU", "b", 7.0), ("MMLU", "c", None)],
+        *[("speed", "a", 1.0), ("speed", "b", 2.0), ("speed", "c", 3.0)],
+    ]
+    path.write_text("model,MMLU\na,60.25%\nb,.07\n")
+    with pytest.raises(InputError, match=r":3 \[MMLU\]: the score '.07' is written otherwise"):
+        open_source(path, columns="system=model").frame.collect()
+
+
+def test_votes_asked_of_a_score_table_are_told_of_rank(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("name,MMLU,GSM8K\na,60.25,1\nb,7,2\n")
+    with pytest.raises(InputError, match="rankbench rank"):
+        open_source(path)
+    path.write_text("model,task,f1,em\na,t,1,2\nb,t,2,3\n")
+    with pytest.raises(InputError, match="rankbench rank"):
+        open_source(path)

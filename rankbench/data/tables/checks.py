@@ -6,7 +6,7 @@ memory beyond the names of its queries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -98,7 +98,7 @@ def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.La
 def _renamed(raw: RawTable, columns: str) -> RawTable:
     """Return the table under the names of the kind that knows its columns; itself if they have the usual ones."""
     names = raw.schema().names()
-    for kind in _asked(columns):
+    for kind in _asked(columns, names):
         if columns or not clear(names, kind):
             found = kind.renamed(raw, columns)
             if found is not None:
@@ -118,8 +118,15 @@ def _by_content(raw: RawTable) -> RawTable:
     return raw
 
 
-def _asked(columns: str) -> list[TableKind]:
-    """Return the kinds that know a role that `columns` names; all kinds if there is none, or nothing is said."""
-    kinds = table_kinds()
+def _knows(kind: TableKind, names: Sequence[str]) -> bool:
+    try:
+        return kind.known(names)
+    except InputError:
+        return True  # what is wrong with them may be what `columns` mends
+
+
+def _asked(columns: str, names: Sequence[str]) -> list[TableKind]:
+    """Return the kinds that know a role that `columns` names; all if there is none, those that know the names first."""
+    kinds = sorted(table_kinds(), key=lambda kind: not _knows(kind, names)) if columns else table_kinds()
     said = {role for role, _ in said_columns(columns)} if columns else set()
     return [kind for kind in kinds if said & set(kind.roles)] or kinds

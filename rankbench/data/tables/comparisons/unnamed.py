@@ -43,7 +43,7 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
         return []
     found = [
         ColumnReading({"left": left, "right": right, "winner": winner}, tuple(_shown(cells, left, right, winner)))
-        for left, right in _pairs(cells, columns, roles, few=3)
+        for left, right in _pairs(cells, columns, roles, few=3 if {"left", "right"} <= set(roles) else 0)
         for winner in columns
         if winner not in (left, right)
         and roles.get("winner", winner) == winner
@@ -74,7 +74,8 @@ def _first_cells(raw: RawTable) -> dict[str, list[str]]:
 def _pairs(cells: Cells, columns: Sequence[str], roles: Mapping[str, str], *, few: int) -> Iterator[tuple[str, str]]:
     """Yield pairs of columns that may name the two items of a vote, in the table's order.
 
-    They name some items in common, unless there are `few` columns at most.
+    They name some items in common, unless there are `few` columns at most; and of unknown columns, those that have
+    numbers name no items: they may be anything.
     """
     known = [roles[role] for role in ("left", "right") if role in roles]
     for left, right in combinations(columns, 2):
@@ -84,9 +85,10 @@ def _pairs(cells: Cells, columns: Sequence[str], roles: Mapping[str, str], *, fe
             left, right = right, left
         rows = list(zip(cells[left], cells[right], strict=True))
         differ = all(x and y and x != y for x, y in rows)
-        texts = not any("." in x and _is_number(x) for x, _ in rows)
-        alike = bool(set(cells[left]) & set(cells[right])) or len(columns) <= few
-        if differ and texts and alike:
+        names = len(known) == 2 or not any(map(_is_number, {*cells[left], *cells[right]}))
+        alike = names and (bool(set(cells[left]) & set(cells[right])) or len(columns) <= few)
+        fractions = any("." in x and _is_number(x) for row in rows for x in row)
+        if differ and alike and not fractions:
             yield left, right
 
 

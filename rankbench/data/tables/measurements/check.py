@@ -23,6 +23,7 @@ class MeasurementsCheck(TableCheck):
         self.roles = dict(raw.roles)
         self.keys: list[pl.DataFrame] = []
         self.filled: dict[str, bool] = {}
+        self.percent: dict[str, bool] = {}
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""
@@ -77,10 +78,20 @@ class MeasurementsCheck(TableCheck):
             text = column.str.strip_chars().str.to_lowercase()
             known = column.set(text.is_in(list(MISSING)).fill_null(False), None)
             column = known.zip_with(~text.is_in(list(_TRUTH)).fill_null(False), text.replace(_TRUTH)).alias(column.name)
+            column = self._without_signs(column)
         scores = self.cast(column, pl.Float64(), nulls=True).fill_nan(None)
         self.refuse(~scores.is_finite().fill_null(True), column, "the score {} is not finite")
         self.filled[column.name] = self.filled.get(column.name, False) or scores.null_count() < len(scores)
         return scores
 
+    def _without_signs(self, column: pl.Series) -> pl.Series:
+        """Return scores that have all a percent sign without it, ``60.25%`` as 60.25; or the column as it is."""
+        signed = column.str.strip_chars().str.ends_with("%")
+        with_sign = self.percent.setdefault(column.name, bool(signed.any()))
+        self.refuse((signed != with_sign) & column.is_not_null(), column, _SIGNS)
+        return column.str.strip_chars().str.strip_suffix("%").alias(column.name) if with_sign else column
+
+
+_SIGNS = "the score {} is written otherwise than others of its column: some have a percent sign, some have none"
 
 _WORD = {"query_id": "task", "system": "system", "seed": "seed"}

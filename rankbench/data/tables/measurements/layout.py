@@ -170,7 +170,8 @@ def _numeric(raw: RawTable, names: list[str]) -> list[str]:
             facts.append(pl.lit(True).alias(str(at)))
         elif dtype == pl.String:
             text = column.str.strip_chars().str.to_lowercase()
-            some = text.cast(pl.Float64, strict=False).is_not_null() | text.is_in(["true", "false"])
+            plain = text.str.strip_suffix("%").cast(pl.Float64, strict=False)
+            some = plain.is_not_null() | text.is_in(["true", "false"])
             empty = column.is_null() | text.is_in(list(MISSING))
             facts.append((some.any() | empty.all()).alias(str(at)))
         else:

@@ -30,7 +30,7 @@ _NEEDED = ("session", "position", "doc", "clicked")
 
 
 def roles_of_impressions(text: str) -> dict[str, str] | None:
-    """Return columns by role from ``session=visit,doc=product``; None if no role is one of impressions alone.
+    """Return columns by role from ``session=visit,doc=product``; None if no role is one of impressions.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def roles_of_impressions(text: str) -> dict[str, str] | None:
         A role that does not exist beside one that does, or one given twice.
     """
     pairs = said_columns(text)
-    if not any(role in _NEEDED for role, _ in pairs):
+    if not any(role in IMPRESSIONS for role, _ in pairs):
         return None
     for role, _ in pairs:
         if role not in IMPRESSIONS:

@@ -1,0 +1,125 @@
+"""Logs in object storage: read by Polars from a server that speaks S3's protocol, with no word about credentials."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import polars as pl
+import pytest
+
+import rankbench
+from rankbench.counts.log_source import open_source
+from rankbench.errors import InputError, RankbenchError, SpecError
+
+VOTES = pl.DataFrame({"winner": list("abcab"), "loser": list("bcacc")})
+SECRET = "wJalrXUtnFEMI"
+
+
+def stored(frame: pl.DataFrame, form: str) -> bytes:
+    file = io.BytesIO()
+    {"parquet": frame.write_parquet, "csv": frame.write_csv, "ndjson": frame.write_ndjson}[form](file)
+    return file.getvalue()
+
+
+OBJECTS = {
+    "votes.parquet": stored(VOTES, "parquet"),
+    "votes.csv": stored(VOTES, "csv"),
+    "votes.ndjson": stored(VOTES, "ndjson"),
+    "parts/part-0.parquet": stored(VOTES[:2], "parquet"),
+    "parts/part-1.parquet": stored(VOTES[2:], "parquet"),
+    "bad.csv": b"winner,loser\na,b\nc,c\n",
+}
+
+
+class Storage(BaseHTTPRequestHandler):
+    """One bucket, as S3 has it: HEAD, GET of a range, and a list of the keys that begin so."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None: ...
+
+    def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), "ETag": '"1"', **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Last-Modified", "Mon, 01 Jan 2024 00:00:00 GMT")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        key = unquote(parts.path).removeprefix("/bucket").lstrip("/")
+        if SECRET not in "".join(self.headers.values()) and not key:
+            prefix = parse_qs(parts.query).get("prefix", [""])[0]
+            rows = "".join(
+                f"<Contents><Key>{name}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified><ETag>1</ETag>"
+                f"<Size>{len(content)}</Size></Contents>"
+                for name, content in OBJECTS.items()
+                if name.startswith(prefix)
+            )
+            self.answer(200, f"<ListBucketResult><IsTruncated>false</IsTruncated>{rows}</ListBucketResult>".encode())
+        elif key not in OBJECTS:
+            self.answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
+        else:
+            content, size = OBJECTS[key], len(OBJECTS[key])
+            said = self.headers.get("Range", "")
+            if not said:
+                self.answer(200, content)
+                return
+            first, _, last = said.removeprefix("bytes=").partition("-")
+            begin, end = (int(first), int(last or size - 1)) if first else (max(0, size - int(last)), size - 1)
+            body = content[begin : end + 1]
+            self.answer(206, body, Content_Range=f"bytes {begin}-{begin + len(body) - 1}/{size}")
+
+    do_HEAD = do_GET
+
+
+@pytest.fixture(scope="module")
+def storage() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Storage)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(autouse=True)
+def credentials(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "AWS_ENDPOINT_URL": storage,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7",
+        "AWS_SECRET_ACCESS_KEY": SECRET,
+        "AWS_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize("key", ["votes.parquet", "votes.csv", "votes.ndjson", "parts/*.parquet", "parts/"])
+def test_what_is_stored_is_ranked_as_a_file_is(key: str) -> None:
+    expected = rankbench.aggregate(VOTES).table
+    assert rankbench.aggregate(f"s3://bucket/{key}").table.equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("s3://bucket/none.parquet", "s3://bucket/none.parquet: "),
+        ("s3://bucket/bad.csv", "row 3"),
+        ("s3://bucket/votes.xlsx", "its ending says no format"),
+        (f"s3://AKIAIOSFODNN7:{SECRET}@bucket/votes.parquet", "leave user and password out"),
+    ],
+)
+def test_errors_say_no_secrets(address: str, said: str) -> None:
+    with pytest.raises(RankbenchError, match=said) as caught:
+        open_source(address).frame.collect()
+    assert isinstance(caught.value, InputError | SpecError)
+    assert SECRET not in str(caught.value)
+    assert "AKIA" not in str(caught.value)
