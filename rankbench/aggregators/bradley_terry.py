@@ -57,6 +57,7 @@ class BradleyTerry(Aggregator):
     """
 
     name: ClassVar[str] = "bradley-terry"
+    unit: ClassVar[str] = "log-odds"
     source: ClassVar[str] = "[BT52]_; [DMJ13]_ eq. (26)"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 

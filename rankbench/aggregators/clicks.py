@@ -43,6 +43,7 @@ class ClickThroughRate(SelectionAggregator):
     """
 
     name: ClassVar[str] = "click-through-rate"
+    unit: ClassVar[str] = "clicks a list that shows it"
     source: ClassVar[str] = "Joachims, Granka, Pan, Hembrooke and Gay 2005 (position bias)"
 
     def estimate(
@@ -79,6 +80,7 @@ class COEC(SelectionAggregator):
     """
 
     name: ClassVar[str] = "coec"
+    unit: ClassVar[str] = "clicks over expected clicks"
     source: ClassVar[str] = "[ZJ07]_"
 
     def estimate(
@@ -126,6 +128,7 @@ class Cascade(SelectionAggregator):
     """
 
     name: ClassVar[str] = "cascade"
+    unit: ClassVar[str] = "chance of a click"
     source: ClassVar[str] = "[DMJ13]_ section 5.2; Chapelle, Metzler, Zhang and Grinspan 2009"
     stops: ClassVar[bool] = True
 
@@ -169,6 +172,7 @@ class PositionDebiased(SelectionAggregator):
     """
 
     name: ClassVar[str] = "position-debiased"
+    unit: ClassVar[str] = "clicks, corrected for position"
     source: ClassVar[str] = "[RDR07]_; [CMR15]_ sections 3.3 and 4.2"
 
     iterations: int = Field(default=200, ge=1, le=1_000_000, strict=True, description="Steps at most.")

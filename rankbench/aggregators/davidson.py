@@ -47,6 +47,7 @@ class Davidson(Aggregator):
     """
 
     name: ClassVar[str] = "davidson"
+    unit: ClassVar[str] = "log-odds"
     source: ClassVar[str] = "[D70]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 

@@ -63,6 +63,7 @@ class Elo(Aggregator):
     """
 
     name: ClassVar[str] = "elo"
+    unit: ClassVar[str] = "log-odds"
     source: ClassVar[str] = "[E78]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "sequential"})
 

@@ -61,6 +61,7 @@ class Kemeny(Aggregator):
     """
 
     name: ClassVar[str] = "kemeny"
+    unit: ClassVar[str] = "places above the middle"
     source: ClassVar[str] = "[K59]_; [DMJ13]_ eq. (10), Proposition 3"
     properties: ClassVar[frozenset[Property]] = frozenset({"irregular"})
     most_items: ClassVar[int | None] = MOST_DENSE

@@ -43,6 +43,7 @@ class MeanLogOdds(Aggregator):
     """
 
     name: ClassVar[str] = "mean-log-odds"
+    unit: ClassVar[str] = "log-odds"
     source: ClassVar[str] = "[DMJ13]_ section 6.2, eq. (27); smoothing: section 5.1"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 

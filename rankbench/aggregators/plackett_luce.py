@@ -59,6 +59,7 @@ class PlackettLuce(Aggregator):
     """
 
     name: ClassVar[str] = "plackett-luce"
+    unit: ClassVar[str] = "log-odds"
     source: ClassVar[str] = "[P75]_, [L59]_; ties: [E77]_"
     judgments: ClassVar[JudgmentKind] = "orders"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})

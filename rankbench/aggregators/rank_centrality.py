@@ -62,6 +62,10 @@ class RankCentrality(Aggregator):
     )
     scale: Scale = Field(default="ratio", description="Positive scores with mean 1, or their logarithms.")
 
+    def score_unit(self) -> str:
+        """Return what the scores are in, with this scale."""
+        return "logarithms of strength" if self.scale == "log" else "strength, 1 on average"
+
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), by dense state reduction; see the kernel for the method."""
         from scipy.sparse.csgraph import connected_components

@@ -43,6 +43,7 @@ class Borda(Aggregator):
     """
 
     name: ClassVar[str] = "borda"
+    unit: ClassVar[str] = "share of judgments won less lost"
     source: ClassVar[str] = "[DMJ13]_ section 5.1, Borda count"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
@@ -78,6 +79,7 @@ class WinRate(Aggregator):
     """
 
     name: ClassVar[str] = "win-rate"
+    unit: ClassVar[str] = "share of wins less one half"
     source: ClassVar[str] = "[DMJ13]_ section 5.1, budgeted aggregation"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 
@@ -115,6 +117,7 @@ class NetWeights(Aggregator):
     """
 
     name: ClassVar[str] = "net-weights"
+    unit: ClassVar[str] = "wins less losses, a judgment"
     source: ClassVar[str] = "[DMJ10]_ eq. (15)"
     properties: ClassVar[frozenset[Property]] = frozenset({"additive", "equivariant"})
 

@@ -40,6 +40,7 @@ class ThurstoneMosteller(Aggregator):
     """
 
     name: ClassVar[str] = "thurstone-mosteller"
+    unit: ClassVar[str] = "log-odds"
     source: ClassVar[str] = "[DMJ13]_ eq. (22)"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
 

@@ -43,7 +43,14 @@ __all__ = ["aggregate"]
     type=click.Choice(["table", "csv", "parquet", "json", "md"]),
     help="Default: what the ending of --out says, else table.",
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a file, whole or not at all.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a file, whole or not at all; .png and .svg: a picture with intervals, places and counts.",
+)
+@click.option("--top", type=click.IntRange(1), help="Only the first so many items; their places are among all.")
+@click.option("--scale", "points", default="", metavar="elo[:anchor=NAME@1000]", help="Log-odds as Elo points.")
+@click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
 def aggregate(
     log: str,
     method: str,
@@ -57,17 +64,25 @@ def aggregate(
     address: str,
     form: Shown | None,
     out: Path | None,
+    top: int | None,
+    points: str,
+    matrix: bool,
 ) -> None:
     """Rank the items of a log of votes, ballots or clicks.
 
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
-    from rankbench.cli.formats import encoded, score_cells
-    from rankbench.cli.shown_rankings import chosen_form, show_encoded, show_notes, show_table
+    from rankbench.cli.formats import encoded, said_of, score_cells
+    from rankbench.cli.log_digest import log_sha256
+    from rankbench.cli.ranking_picture import picture
+    from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_table
     from rankbench.ranking import aggregate as engine
+    from rankbench.ranking.aggregate import first_items
+    from rankbench.ranking.point_scales import point_scale_of, rescaled
 
-    chosen = chosen_form(form, out, log)
+    scale = point_scale_of(points) if points else None
+    chosen = chosen_form(form, out, log, pictures=not matrix)
     found = engine.aggregate(
         log,
         method,
@@ -80,8 +95,24 @@ def aggregate(
         executor=executor,
         address=address,
     )
+    found = rescaled(found, scale) if scale else found
     show_notes(found.notes)
-    if chosen == "table":
-        show_table(*score_cells(found.table))
+    if matrix:
+        from rankbench.cli.matrix_formats import encoded_matrix, matrix_cells
+        from rankbench.ranking.pair_shares import pair_shares
+
+        items, shares = pair_shares(found, top)
+        if chosen == "table":
+            show_table(
+                *matrix_cells(items, shares), title=f"{found.method}: share of wins of the row against the column"
+            )
+        else:
+            show_encoded(encoded_matrix(items, shares, chosen), out)
+    elif out is not None and out.suffix.lower() in PICTURES and chosen == "table":
+        show_encoded(picture(found, out.suffix.lower().removeprefix("."), top), out)
     else:
-        show_encoded(encoded(found, chosen), out)
+        found = first_items(found, top)
+        if chosen == "table":
+            show_table(*score_cells(found), title=said_of(found))
+        else:
+            show_encoded(encoded(found, chosen, log_sha256(log) if chosen == "json" else None), out)

@@ -5,21 +5,24 @@ from __future__ import annotations
 import io
 import json
 import math
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from rankbench.text import csv_cell, distinct, markdown, number, one_line, place_range_text
+from rankbench.text import csv_cell, distinct, grouped_digits, markdown, number, one_line, place_range_text
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankbench.ranking.aggregate import Aggregation
 
-__all__ = ["Format", "encoded", "score_cells"]
+__all__ = ["Format", "encoded", "said_of", "score_cells"]
 
 Format: TypeAlias = Literal["csv", "parquet", "json", "md"]
 
+SCHEMA_VERSION = 1
+"""Of the JSON of a ranking."""
 
-def encoded(found: Aggregation, form: Format) -> bytes:
+
+def encoded(found: Aggregation, form: Format, sha256: str | None = None) -> bytes:
     """Return a ranking in a format.
 
     Names are safe where they are read by more than a parser: in CSV and Markdown they have no
@@ -30,21 +33,18 @@ def encoded(found: Aggregation, form: Format) -> bytes:
     ----------
     found : Aggregation
     form : Format
+    sha256 : str, optional
+        Of the data, for JSON.
     """
     if form == "parquet":
         file = io.BytesIO()
-        found.table.write_parquet(file)
+        _honest(found).write_parquet(file)
         return file.getvalue()
     if form == "json":
-        text = json.dumps(
-            {"method": found.method, "notes": list(found.notes), "items": found.table.to_dicts()},
-            indent=1,
-            allow_nan=False,
-        )
-        return f"{text}\n".encode("ascii")
+        return f"{json.dumps(_record(found, sha256), indent=1, allow_nan=False)}\n".encode("ascii")
     if form == "csv":
-        return _safe_names(found.table).write_csv().encode()
-    names, rows = score_cells(found.table)
+        return _safe_names(_honest(found)).write_csv().encode()
+    names, rows = score_cells(found)
     for place, name in enumerate(names):
         if name in ("item", "query"):
             texts = distinct([row[place] for row in rows], one_line)
@@ -54,16 +54,56 @@ def encoded(found: Aggregation, form: Format) -> bytes:
     kept = [[markdown(cell) if given else cell for cell, given in zip(row, foreign, strict=True)] for row in rows]
     rule = [":--" if given else "--:" for given in foreign]
     lines = ["| " + " | ".join(row) + " |" for row in (names, rule, *kept)]
-    notes = [f"\n{markdown(note)}" for note in found.notes]
+    notes = [f"\n{markdown(note)}" for note in (said_of(found), *found.notes)]
     return ("\n".join([*lines, *notes]) + "\n").encode()
 
 
-def score_cells(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
+def said_of(found: Aggregation) -> str:
+    """Return in a line which method made a ranking, of how much, and what its scores are in."""
+    facts = found.facts
+    unit = f"; scores in {facts['unit']}" if facts["unit"] else ""
+    how = "places by score: --intervals shows how certain they are"
+    if facts["intervals"]:
+        how = f"95% intervals ({facts['intervals']}) of each score alone, ranks of all together"
+    return f"{found.method}: {grouped_digits(facts['n'])} judgments{unit}; {how}"
+
+
+def _honest(found: Aggregation) -> pl.DataFrame:
+    """Return the table; without intervals its places are called places by score, not ranks that something may hold."""
+    if found.facts["intervals"]:
+        return found.table
+    return found.table.rename({"rank_low": "place_low", "rank_high": "place_high"})
+
+
+def _record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
+    facts = found.facts
+    intervals = None
+    if facts["intervals"]:
+        intervals = {
+            "kind": facts["intervals"], "level": 0.95, "scores": "each alone", "ranks": "all together",
+            "resamples": None if facts["intervals"] == "sandwich" else facts["resamples"], "seed": facts["seed"],
+        }  # fmt: skip
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "method": found.method,
+        "data": {"sha256": sha256, "n": facts["n"]},
+        "seed": facts["seed"],
+        "intervals": intervals,
+        "units": {"score": facts["unit"] or None, "votes": facts["votes"], "wins": facts["wins"]},
+        "notes": list(found.notes),
+        "items": _honest(found).to_dicts(),
+    }
+
+
+def score_cells(found: Aggregation) -> tuple[list[str], list[list[str]]]:
     """Return the columns and cells of a ranking for people; the scale only where there are several."""
+    table, facts = found.table, found.facts
     known = table["lower"].null_count() < table.height
     several = table["scale"].n_unique() > 1
     query = ["query"] if "query" in table.columns else []
-    names = [*query, "rank", "item", "score", *(["95% interval"] if known else []), *(["scale"] if several else [])]
+    place = "rank" if facts["intervals"] else "place"
+    names = [*query, place, "item", "score", *(["95% interval"] if known else []), facts["votes"], facts["wins"]]
+    names += ["scale"] if several else []
     rows = []
     for row in table.iter_rows(named=True):
         cells = [row["query"]] if query else []
@@ -71,10 +111,16 @@ def score_cells(table: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
         if known:
             lower, upper = (math.nan if row[name] is None else row[name] for name in ("lower", "upper"))
             cells.append("—" if math.isnan(lower) else f"{number(lower)} to {number(upper)}")
+        cells += [_count(row["votes"]), _count(row["wins"])]
         if several:
             cells.append(str(row["scale"]))
         rows.append(cells)
     return names, rows
+
+
+def _count(value: float) -> str:
+    """Return a sum of weights: whole where it is whole."""
+    return grouped_digits(round(value)) if value == round(value) else f"{value:,.1f}"
 
 
 def _safe_names(table: pl.DataFrame) -> pl.DataFrame:

@@ -15,12 +15,16 @@ if TYPE_CHECKING:
 
     Shown: TypeAlias = Format | Literal["table"]
 
-__all__ = ["chosen_form", "show_encoded", "show_notes", "show_table"]
+__all__ = ["PICTURES", "chosen_form", "show_encoded", "show_notes", "show_table"]
 
 _ENDINGS: dict[str, Shown] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".md": "md"}
 
 
-def chosen_form(form: Shown | None, out: Path | None, source: str) -> Shown:
+PICTURES = (".png", ".svg")
+"""Endings of pictures."""
+
+
+def chosen_form(form: Shown | None, out: Path | None, source: str, *, pictures: bool = False) -> Shown:
     """Return the form of a ranking: what was said, or what the file's ending says, or a table.
 
     Parameters
@@ -31,6 +35,8 @@ def chosen_form(form: Shown | None, out: Path | None, source: str) -> Shown:
         Of ``--out``.
     source : str
         What is ranked; a file must not be written over itself.
+    pictures : bool
+        Whether endings of pictures are allowed; their form is the table's, and who asked looks at the ending.
 
     Raises
     ------
@@ -39,16 +45,28 @@ def chosen_form(form: Shown | None, out: Path | None, source: str) -> Shown:
     """
     from rankbench.errors import SpecError
 
+    picture = out is not None and out.suffix.lower() in PICTURES
+    if pictures and picture and form is None:
+        _keep_what_is_ranked(out, source)
+        return "table"
     chosen: Shown = form or (_ENDINGS.get(out.suffix.lower(), "table") if out else "table")
     if chosen == "parquet" and out is None and sys.stdout.isatty():
         raise SpecError("Parquet is nothing for a terminal; give a file with --out")
     if chosen == "table" and out is not None:
         if form is None:
-            raise SpecError(f"--out {out} ends in no format; endings: {', '.join(_ENDINGS)}, or say --format")
+            known = ", ".join((*_ENDINGS, *(PICTURES if pictures else ())))
+            what = f"there is no format {out.suffix}" if out.suffix else "it has no ending that says a format"
+            raise SpecError(f"--out {out}: {what}; endings: {known}, or say --format")
         raise SpecError("tables are for terminals; say --format csv, parquet, json or md for a file")
+    _keep_what_is_ranked(out, source)
+    return chosen
+
+
+def _keep_what_is_ranked(out: Path | None, source: str) -> None:
+    from rankbench.errors import SpecError
+
     if out is not None and os.path.isfile(out) and os.path.exists(source) and os.path.samefile(source, out):
         raise SpecError(f"--out {out} is what is ranked, which would be lost; choose another file")
-    return chosen
 
 
 def show_notes(notes: Iterable[str]) -> None:
@@ -59,12 +77,14 @@ def show_notes(notes: Iterable[str]) -> None:
         click.echo(f"note: {visible(note)}", err=True)
 
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a ranking as a table."""
+def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
+    """Print a ranking as a table, under a line that says what it is."""
     from rankbench.cli.output import print_table
 
     # A name of two lines must not look like two rows.
-    print_table(columns, [[cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row] for row in rows])
+    print_table(
+        columns, [[cell.replace("\n", "\\n").replace("\t", "\\t") for cell in row] for row in rows], title=title
+    )
 
 
 def show_encoded(data: bytes, out: Path | None) -> None:

@@ -48,6 +48,8 @@ class Aggregator(Component):
     needs_truth : bool
         Whether the structure is made from the labels instead of the judgments
         (`limit-scores`); then `from_labels` is called, and order k means nothing.
+    unit : str
+        What its scores are in, as ``log-odds``; empty: bare numbers.
     most_items : int or None
         Most items that it can rank, for those that fill an m x m matrix; None: no limit.
     """
@@ -71,6 +73,7 @@ class Aggregator(Component):
     judgments: ClassVar[JudgmentKind] = "comparisons"
     structure: ClassVar[StructureKind] = "scores"
     needs_truth: ClassVar[bool] = False
+    unit: ClassVar[str] = ""
     most_items: ClassVar[int | None] = None
 
     @classmethod
@@ -202,6 +205,10 @@ class Aggregator(Component):
             except (ContenderDiverged, InputError):
                 continue
         return found
+
+    def score_unit(self) -> str:
+        """Return what the scores are in with these parameters, `unit` unless a class says otherwise."""
+        return self.unit
 
     @classmethod
     def has_covariance(cls) -> bool:

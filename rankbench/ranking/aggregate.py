@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,14 +20,16 @@ from rankbench.describe.findings import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.column_readings import with_column
+from rankbench.kinds.counts import PairCounts
 from rankbench.ranking.certainty import ridge_of, shrunk
 from rankbench.ranking.intervals import Intervals
 from rankbench.ranking.log_loading import load_log
+from rankbench.ranking.logs import CountedVotes
 from rankbench.ranking.rank import RESAMPLES, rank
 from rankbench.ranking.ranking import ItemRanking
 from rankbench.seeds import LOG_SEED
 
-__all__ = ["Aggregation", "aggregate"]
+__all__ = ["Aggregation", "aggregate", "first_items"]
 
 _MOST_NOTES = 5
 _TOGETHER = 1000
@@ -41,20 +43,29 @@ class Aggregation:
     Attributes
     ----------
     table : DataFrame
-        ``item, score, rank_low, rank_high, lower, upper, scale``, before them ``query`` where
+        ``item, score, rank_low, rank_high, lower, upper, scale, votes, wins``, before them ``query`` where
         it was asked for; sorted by query, scale and score. Scores of different scales
         (from 1, the largest) cannot be compared. Without intervals ``lower`` and ``upper`` are
         null, and ranks are places by score. With intervals they are null for items that too
-        few votes are about, which may hold any place.
+        few votes are about, which may hold any place. ``votes`` is the weight of the votes that an item was in (of
+        the ballots that name it; how often it was shown), ``wins`` of those that it won, a tie being half a win (that
+        put it first; how often it was clicked).
     method : str
         Canonical spec.
     notes : tuple of str
         What a reader must know, as that there are several scales.
+    facts : dict
+        ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``seed`` and ``resamples`` of the
+        intervals; ``intervals``, how they were made, or None; ``votes`` and ``wins``, what these columns count.
+    pairs : PairCounts, optional
+        Who won against whom, where votes of the whole log were counted.
     """
 
     table: pl.DataFrame
     method: str
     notes: tuple[str, ...]
+    facts: dict[str, Any] = field(default_factory=dict)
+    pairs: PairCounts | None = None
 
 
 def aggregate(
@@ -139,11 +150,18 @@ def aggregate(
         _check_cluster(aggregator, source, by)
 
     first_votes = FirstVotes(LOOKED_AT + 1)
+    facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "seed": seed, "resamples": replicates}
 
     def ranked(part: LogSource, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
         kept = first_votes if pooled else None
         loaded, chosen = load_log(part, aggregator, intervals, pooled=pooled, address=address, first_votes=kept)
-        return rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
+        if pooled and isinstance(loaded, CountedVotes):
+            facts["pairs"] = loaded.counts
+        ranking, more = rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
+        tallies = loaded.tallies()
+        facts["n"] += tallies.judgments
+        facts.update({"intervals": chosen, "votes": tallies.judged_words, "wins": tallies.won_words})
+        return replace(ranking, tallies=tallies), more
 
     notes = list(source.remarks)
     if by is None:
@@ -175,7 +193,16 @@ def aggregate(
     found = _findings(source, first_votes, table["item"].unique().to_list())
     if intervals is not None and table["lower"].count():
         found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
-    return Aggregation(table, str(aggregator), (*_shortened(notes), *found))
+    return Aggregation(table, str(aggregator), (*_shortened(notes), *found), facts, pairs=facts.pop("pairs", None))
+
+
+def first_items(found: Aggregation, top: int | None) -> Aggregation:
+    """Return a ranking with its first items alone, of each query where there are several; places are among all."""
+    if top is None:
+        return found
+    table = found.table
+    kept = table.group_by("query", maintain_order=True).head(top) if "query" in table.columns else table.head(top)
+    return replace(found, table=kept)
 
 
 def _aggregator(method: str) -> Aggregator:
@@ -259,6 +286,8 @@ def _table(rankings: Sequence[ItemRanking], queries: Sequence[str] = ()) -> pl.D
         "lower": [ranking.lower for ranking in rankings],
         "upper": [ranking.upper for ranking in rankings],
         "scale": [_places(ranking.scales) for ranking in rankings],
+        "votes": [ranking.tallies.judged for ranking in rankings if ranking.tallies],
+        "wins": [ranking.tallies.won for ranking in rankings if ranking.tallies],
     }
     items = itertools.chain.from_iterable(ranking.items for ranking in rankings)
     table = pl.DataFrame(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rankbench.counts.units import Units
 from rankbench.ranking.certainty import MANY, item_rank_ranges, score_intervals
+from rankbench.ranking.tallies import ItemTallies
 
 __all__ = ["ItemRanking", "places", "ranked", "unknown", "with_covariance", "with_spread"]
 
@@ -34,6 +35,8 @@ class ItemRanking:
         scores stand on scales of their own, and nothing is said about their order.
     units : Units, optional
         Of which resamples were made (judges, votes, ballots, sessions); None without intervals.
+    tallies : ItemTallies, optional
+        How often each item was judged.
     """
 
     items: list[str]
@@ -44,6 +47,7 @@ class ItemRanking:
     high: NDArray[np.int64]
     scales: NDArray[np.int64]
     units: Units | None = None
+    tallies: ItemTallies | None = None
 
 
 def ranked(items: list[str], scores: NDArray[np.float64], scales: NDArray[np.int64]) -> ItemRanking:

@@ -25,12 +25,15 @@ class ItemTallies(NamedTuple):
         was clicked.
     judged_words, won_words : str
         What they are called: "votes" and "wins", "ballots" and "firsts", "shown" and "clicks".
+    judgments : int
+        Number of judgments of the log.
     """
 
     judged: NDArray[np.float64]
     won: NDArray[np.float64]
     judged_words: str
     won_words: str
+    judgments: int
 
 
 def _sums(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:
@@ -43,7 +46,7 @@ def tallies_of_counts(counts: PairCounts) -> ItemTallies:
     every = counts.forward + counts.backward + counts.ties
     forward, backward = counts.wins()
     judged = _sums(low, every, m) + _sums(high, every, m)
-    return ItemTallies(judged, _sums(low, forward, m) + _sums(high, backward, m), "votes", "wins")
+    return ItemTallies(judged, _sums(low, forward, m) + _sums(high, backward, m), "votes", "wins", counts.judgments)
 
 
 def tallies_of_orders(orders: Orders, m: int) -> ItemTallies:
@@ -52,10 +55,12 @@ def tallies_of_orders(orders: Orders, m: int) -> ItemTallies:
     weights = np.repeat(orders.weights, lengths)
     best = np.repeat(np.minimum.reduceat(orders.places, orders.starts[:-1]), lengths)
     first = np.where(orders.places == best, weights, 0.0)
-    return ItemTallies(_sums(orders.items, weights, m), _sums(orders.items, first, m), "ballots", "firsts")
+    return ItemTallies(_sums(orders.items, weights, m), _sums(orders.items, first, m), "ballots", "firsts", len(orders))
 
 
 def tallies_of_selections(selections: Selections, m: int) -> ItemTallies:
     """Return how often each item was shown, and clicked."""
     shown, clicked = np.ones(len(selections.items)), selections.clicked.astype(np.float64)
-    return ItemTallies(_sums(selections.items, shown, m), _sums(selections.items, clicked, m), "shown", "clicks")
+    return ItemTallies(
+        _sums(selections.items, shown, m), _sums(selections.items, clicked, m), "shown", "clicks", len(selections)
+    )

@@ -99,10 +99,10 @@ def test_what_is_printed_neither_steers_a_terminal_nor_starts_a_formula(rankbenc
         rows = [line for line in lines if line.startswith("|")]
         assert len(rows) == 6
         # Four items of a few votes: no intervals, and a line below the table that says so.
-        assert all(line.replace("\\|", "").count("|") == 4 for line in rows)
+        assert all(line.replace("\\|", "").count("|") == 6 for line in rows)
         assert "fewer than 10 votes" in printed.stdout
     else:
-        assert len(lines) == 5
+        assert len(lines) == 6
         assert "\\x1b[2J\\u202ex" in printed.stdout
 
 
@@ -183,7 +183,7 @@ def test_items_never_compared_are_kept_apart(rankbench, tmp_path: Path, form: st
     assert "2 groups of items cannot be compared" in done.stderr
     assert "scale" in done.stdout
     if form == "csv":
-        found = [(row["item"], row["scale"], row["rank_low"], row["rank_high"]) for row in table(done.stdout)]
+        found = [(row["item"], row["scale"], row["place_low"], row["place_high"]) for row in table(done.stdout)]
         # Nothing is known of the two others: a is first to third, x first to fourth.
         assert found == [("a", "1", "1", "3"), ("b", "1", "2", "4"), ("c", "1", "3", "5"), ("x", "2", "1", "4"),
                          ("y", "2", "2", "5")]  # fmt: skip
@@ -214,7 +214,7 @@ def test_out_takes_its_format_from_the_ending(rankbench, tmp_path: Path) -> None
     for ending in ("csv", "parquet", "json", "md"):
         assert rankbench("aggregate", path, "--out", str(tmp_path / f"x.{ending}")).exit_code == 0
     frame = pl.read_parquet(tmp_path / "x.parquet")
-    assert frame.columns == ["item", "score", "rank_low", "rank_high", "lower", "upper", "scale"]
+    assert frame.columns == ["item", "score", "place_low", "place_high", "lower", "upper", "scale", "votes", "wins"]
     assert frame.equals(pl.read_csv(tmp_path / "x.csv", schema_overrides=frame.schema))
     assert json.loads((tmp_path / "x.json").read_text())["items"] == frame.to_dicts()
     assert rankbench("aggregate", path, "--out", str(tmp_path / "x.unknown")).exit_code == 2
