@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rankbench.errors import StoreError
+from rankbench.errors import RankbenchError, StoreError
 from rankbench.reports.pages import PICTURES, pages_of
 from rankbench.reports.publish import DIGESTS, FACTS, Digests, read_digests
 from rankbench.store.open import open_results
@@ -91,6 +91,11 @@ def verify_files(directory: Path, rows: Path | None = None) -> Verification:
             found += _facts(directory, results)
         except StoreError as error:
             return Verification((*found, Difference(ROWS, "", str(error))), ())
+        except Exception as error:  # published rows hold whatever their author, or damage, has put there
+            if isinstance(error, RankbenchError) or not isinstance(results, PublishedRows):
+                raise
+            what = f"no report can be made from them ({type(error).__name__}: {error})"
+            return Verification((*found, Difference(ROWS, "", _cut(what))), ())
     for name, data in made.items():
         found += _compared(directory, name, data)
     drawn = {path.name for path in (directory / "figures").glob("*.csv")}

@@ -122,6 +122,12 @@ class SourceRecord(BaseModel):
         ]
         return {**data, "metrics": tuple(found)}
 
+    @model_validator(mode="after")
+    def _every_split_has_a_title(self) -> Self:
+        if untitled := self.units.keys() - self.splits.keys():
+            raise ValueError(f"the units of {min(untitled)!r} are of no split ({', '.join(self.splits)})")
+        return self
+
     def shown_splits(self) -> tuple[Split, ...]:
         """Return the splits that have units, in the order in which they are shown."""
         return tuple(split for split in SPLITS if self.units.get(split))

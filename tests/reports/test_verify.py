@@ -216,6 +216,21 @@ def test_a_record_of_experiments_without_a_source_is_refused(copy: Path, of: dic
     assert "made from none of the 1 sources" in str(found[0])
 
 
+def test_units_of_no_split_are_refused(copy: Path) -> None:
+    recorded(copy, lambda suite: suite["sources"][0]["splits"].pop("heldout"))
+    assert "the units of 'heldout' are of no split (design)" in str(verify_files(copy).differences[0])
+
+
+def test_rows_that_no_report_can_be_made_from_are_a_difference(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is in them; where it is the journal of a run, it is our own mistake."""
+
+    def broken(results: object) -> object:
+        raise KeyError("figure-3")
+
+    monkeypatch.setattr("rankbench.reports.verify.pages_of", broken)
+    assert "no report can be made from them (KeyError: 'figure-3')" in str(verify_files(copy).differences[0])
+
+
 def test_a_figure_whose_parameters_are_none_is_refused(copy: Path) -> None:
     recorded(copy, lambda suite: suite["experiments"][0]["figures"][0].update(series=7))
     with pytest.raises(RankbenchError, match="series"):
