@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -83,6 +84,10 @@ class Results:
 
     def __repr__(self) -> str:
         return f"<results of {self.rows.height} rows in {self.directory}>"
+
+    def _repr_html_(self) -> str:
+        """Return where the results are and the leaderboard's rows, for a notebook."""
+        return f"<p>{escape(str(self.directory))}</p>{self.leaderboard._repr_html_()}"
 
 
 def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None, extra: Sequence[str] = ()) -> Planned:

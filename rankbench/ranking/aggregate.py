@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -66,6 +67,10 @@ class Aggregation:
     notes: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
     pairs: PairCounts | None = None
+
+    def _repr_html_(self) -> str:
+        """Return the method and the table, for a notebook."""
+        return f"<p>{escape(self.method)}</p>{self.table._repr_html_()}"
 
 
 def aggregate(

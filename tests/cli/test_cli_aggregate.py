@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from rankbench.ranking.aggregate import aggregate
+
 VOTES = b"left,right,winner\n" + b"".join(
     [b"a,b,left\n" * 6, b"a,b,right\n" * 2, b"b,c,left\n" * 5, b"b,c,right\n" * 3, b"a,c,tie\n" * 2]
 )
@@ -136,3 +138,10 @@ def test_ballots_count_firsts(rankbench, tmp_path: Path) -> None:
     assert done.stdout.splitlines()[1].split()[-2:] == ["ballots", "firsts"]
     table = {line.split()[1]: line.split()[-2:] for line in done.stdout.splitlines()[2:]}
     assert table == {"x": ["5", "3"], "y": ["5", "2"], "z": ["5", "0"]}
+
+
+def test_a_notebook_shows_the_table_with_its_method(log: str) -> None:
+    shown = aggregate(log, "win-rate")._repr_html_()
+    assert shown.startswith("<p>win-rate</p>")
+    assert "<td>&quot;a&quot;</td>" in shown
+    assert "wins" in shown
