@@ -94,12 +94,13 @@ def run_on_cluster(
 
 def _result(future: Any) -> BlockResult | LostProcess:
     from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
 
     try:
         status, said = future.result()
     except KilledWorker as error:
         return LostProcess("error", f"every worker that ran the block was lost ({type(error).__name__})")
-    except CancelledError as error:
+    except (CancelledError, CommClosedError) as error:  # before, or while, the result was on its way
         raise ExecutorError("the Dask cluster was lost; run again to go on where it stopped") from error
     if status != "done":
         return LostProcess("error", said, died=True) if status == "died" else LostProcess(status, said)
