@@ -94,7 +94,7 @@ def run_on_cluster(
 
 def _result(future: Any) -> BlockResult | LostProcess:
     from distributed import CancelledError, KilledWorker
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
 
     try:
         status, said = future.result()

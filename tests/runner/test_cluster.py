@@ -123,7 +123,7 @@ def test_dask_writes_no_tracebacks_when_the_scheduler_dies(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["CancelledError", "CommClosedError"])
 def test_a_scheduler_that_dies_while_a_result_is_on_its_way(name: str) -> None:
     from distributed import CancelledError
-    from distributed.comm import CommClosedError
+    from distributed.comm.core import CommClosedError
 
     class Future:
         def result(self) -> object:
