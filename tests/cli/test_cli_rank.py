@@ -71,7 +71,7 @@ def test_files_have_the_same_rows(table: Path, tmp_path: Path) -> None:
     [
         (["--method", "elo"], "aggregates comparisons, not score tables"),
         (["--lower", "latencyy"], "did you mean 'latency'?"),
-        (["--out", "found.txt"], "ends in no format"),
+        (["--out", "found.txt"], "there is no format .txt; endings: .csv, .parquet, .pq, .json, .md"),
         (["--columns", "system=modl"], "did you mean 'model'?"),
     ],
 )
