@@ -55,16 +55,16 @@ def scored(columns: Mapping[str, str]) -> tuple[pl.Expr, pl.Expr]:
     return as_number(pl.col(names[0])) - as_number(pl.col(names[1])), empty
 
 
-def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str], facts: Mapping[str, Any]) -> dict[str, str]:
+def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     """Return what a winner's column of numbers holds, by role: points of the left, or by how much it won.
+
+    One pass over the column. Empty: it holds words too, or sides called 1 and 2 alone.
 
     Parameters
     ----------
     raw : LazyFrame
     columns : mapping of str to str
-        Columns by role, with a winner.
-    facts : mapping
-        ``low`` and ``high``, whether there are 0 and 1 (``units``), something ``between`` -1, 0 and 1, or ``graded``.
+        Columns by role, with a winner, or with points.
 
     Raises
     ------
@@ -72,8 +72,11 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str], facts: Mappin
         Several readings are possible, or none is.
     """
     column = columns["winner"]
+    facts = _facts(raw, column)
     if "points" in columns:
         return {"graded": column} if facts["graded"] else {}
+    if facts["words"] or not facts["numbers"]:
+        return {}
     low, high, between = facts["low"], facts["high"], facts["between"]
     swapped = dict(columns) | {"left": columns["right"], "right": columns["left"]}
     if low < 0 and (between or high > 1):
@@ -121,3 +124,20 @@ def _words(row: tuple[str, str, float | None]) -> str:
         return f"nothing of {left} and {right}"
     first, second = (right, left) if value < 0 else (left, right)
     return f"{first} {'ties with' if value == 0 else 'beats'} {second}"
+
+
+def _facts(raw: pl.LazyFrame, column: str) -> dict[str, Any]:
+    """Return the least and the largest number, and whether there are words, numbers but 1 and 2, and others."""
+    said = pl.col(column).cast(pl.String).str.strip_chars()
+    held = raw.select(value=as_number(said), said=said)
+    value = pl.col("value")
+    # Largest of truth values: `any` is not computed batch by batch.
+    found = held.select(
+        value.min().alias("low"),
+        value.max().alias("high"),
+        (value.is_null() & (pl.col("said") != "")).max().alias("words"),
+        ((value != 1) & (value != 2)).max().alias("numbers"),
+        ((value != 0) & (value.abs() != 1)).max().alias("between"),
+        ((value != 0) & (value != 1) & (value != 0.5)).max().alias("graded"),
+    )
+    return found.collect(engine="streaming").row(0, named=True)

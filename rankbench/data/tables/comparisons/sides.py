@@ -44,6 +44,7 @@ class _Words:
     side: pl.Expr
     item: pl.Expr
     tied: pl.Expr
+    word: pl.Expr
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, str]) -> _Words:
@@ -54,7 +55,7 @@ class _Words:
         side = pl.when(word.is_in(of_left)).then(on_left).when(word.is_in(of_right)).then(on_right)
         item = pl.when(said == left).then(on_left).when(said == right).then(on_right)
         ties = tie_words(columns["left"], columns["right"])
-        return cls(left, right, said, side, item, word.is_in(ties).fill_null(False))
+        return cls(left, right, said, side, item, word.is_in(ties).fill_null(False), word)
 
 
 def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
@@ -88,8 +89,10 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
             remark(f"{empty:,} rows without both scores are left out")
     if "side" in roles or "item" in roles or "margin" in roles or "winner" not in roles:
         return roles
+    column = columns["winner"]
+    if "points" in roles:
+        return roles | numbers_meaning(raw, columns)
     words, row = _Words.from_columns(columns), pl.col("row")
-    value = as_number(words.said)
     side, item, tied = words.side.is_not_null(), words.item.is_not_null(), words.tied
     cases = {
         "side": side & ~item,
@@ -97,32 +100,26 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
         # An item against itself is another trouble.
         "both": item & ((side & (words.side != words.item)) | tied) & (words.left != words.right),
         "tied": item & tied,
-        "number": value.is_not_null() & ~value.is_in([1.0, 2.0]) & ~side & ~item & ~tied,
-        "word": value.is_null() & (words.said.str.strip_chars() != ""),
+        "other": ~(side | item | tied) & (words.word != ""),
     }
-    bad = words.said.str.strip_chars().str.to_lowercase().is_in(list(BOTH_BAD))
     marked = raw.select(
         words.said.alias("said"),
-        value.alias("value"),
-        bad.fill_null(False).alias("bad"),
+        words.word.is_in(list(BOTH_BAD)).fill_null(False).alias("bad"),
         *[case.fill_null(False).alias(name) for name, case in cases.items()],
     ).with_row_index("row")
     facts = marked.select(
         *[row.filter(pl.col(name)).min().alias(name) for name in cases],
         *[pl.col("said").filter(pl.col(name)).first().alias(f"said_{name}") for name in cases],
         pl.col("bad").sum(),
-        pl.col("value").min().alias("low"),
-        pl.col("value").max().alias("high"),
-        ((pl.col("value") == 0).any() & (pl.col("value").abs() == 1).any()).alias("units"),
-        (~pl.col("value").is_in([-1.0, 0.0, 1.0])).any().alias("between"),
-        (~pl.col("value").is_in([0.0, 0.5, 1.0])).any().alias("graded"),
     )
     found = facts.collect(engine="streaming").row(0, named=True)
     if found["bad"]:
         remark(f"{found['bad']:,} ties are votes that both items were bad: they count as ties")
-    column = columns["winner"]
-    if "points" in roles or (found["number"] is not None and found["word"] is None and found["item"] is None):
-        return roles | numbers_meaning(raw, columns, found)
+    if found["other"] is not None and found["item"] is None:
+        # Neither sides nor names are all there is.
+        numbers = numbers_meaning(raw, columns)
+        if numbers:
+            return roles | numbers
     how = f"--columns side={column} reads it as sides, --columns item={column} as names of items"
     if found["side"] is not None and found["item"] is not None:
         other, last = sorted(("side", "item"), key=found.__getitem__)
