@@ -296,9 +296,9 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
 
     if (path / MANIFEST).is_file():
         return parquet_log(path)
-    if not is_parquet(path):
-        return None
     several = path.is_dir() or is_pattern(path)
+    if several and not is_parquet(path):
+        return None
     raw = scan_parts(path) if several else pl.scan_parquet(path, glob=False)
     types = raw.collect_schema()
     roles = guess(types, parse_columns(columns) if columns else None)
