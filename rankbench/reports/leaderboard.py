@@ -144,8 +144,8 @@ def _race(section: Section, race: Race, *, leading: bool) -> list[Node]:
         return [*parts, *troubles(race)]
     rows = [row for row in section.rows if row.n == race.n]
     first = [row for row in rows if not leading or row.metric == sampler.metrics[0]]
+    others = [row for row in rows if leading and row.metric != sampler.metrics[0]]
     parts += intervals_tables(source, first, experiment.baseline)
-    others = [row for row in rows if row not in first]
     if others:
         names = ", ".join(code(metric) for metric in sampler.metrics[1:])
         parts.append(Details(f"By {names}", tuple(intervals_tables(source, others, experiment.baseline))))

@@ -7,6 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import synthetic
+
+from rankbench.reports.report import report
+from rankbench.reports.standings import Standing
 
 PROGRAM = """
 import re, sys
@@ -43,3 +47,13 @@ def test_memory_does_not_hold_the_pairs(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_two_thousand_contenders_in_a_gigabyte(tmp_path: Path) -> None:
     assert peak(tmp_path, 2000) < 1e9
+
+
+def test_rows_are_not_compared_with_one_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 200 rows 20,000 pairs would be."""
+    compared = []
+    monkeypatch.setattr(Standing, "__eq__", lambda row, other: compared.append(row) or row is other)
+    contenders = [synthetic.Contender(f"c{i}", {"k": i}, 1e-3 * i) for i in range(100)]
+    plan = synthetic.Plan("e", contenders, n=(200,), repetitions=3, baseline="c0", losses=("ndcg:k=1", "ndcg:k=2"))
+    report(synthetic.write(tmp_path, [plan], {"design": 10}))
+    assert len(compared) <= 200
