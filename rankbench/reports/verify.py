@@ -136,7 +136,10 @@ def _compared(directory: Path, name: str, data: bytes) -> list[Difference]:
         text = there.decode()
     except UnicodeDecodeError:
         return [Difference(name, "", "it is no text")]
-    found = list(_rows(name, text, data.decode()) if name.endswith(".csv") else _lines(name, text, data.decode()))
+    try:
+        found = list(_rows(name, text, data.decode()) if name.endswith(".csv") else _lines(name, text, data.decode()))
+    except csv.Error as error:
+        return [Difference(name, "", f"it is no CSV ({error})")]
     return found or [Difference(name, "", "its line ends differ")]
 
 

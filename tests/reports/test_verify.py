@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from rankbench import api
 from rankbench.cli.verify import verify
 from rankbench.errors import RankbenchError, StoreError
-from rankbench.reports.publish import Digests
+from rankbench.reports.publish import Digests, read_digests
 from rankbench.reports.rerun import rerun
 from rankbench.reports.verify import verify_files
 from rankbench.store.published import MANIFEST, PublishedRows, sha256
@@ -86,6 +86,12 @@ def test_cells_and_lines_that_were_edited_are_named(copy: Path) -> None:
     assert {one["file"] for one in json.loads(result.stdout)["differences"]} == {"leaderboard.csv", "leaderboard.md"}
 
 
+def test_a_table_that_is_no_csv_any_more_differs(copy: Path) -> None:
+    table = copy / "leaderboard.csv"
+    table.write_bytes(table.read_bytes().replace(b",", b"\r", 1))
+    assert any("leaderboard.csv: it is no CSV" in str(one) for one in verify_files(copy).differences)
+
+
 def test_facts_that_were_edited_are_named(copy: Path) -> None:
     facts = json.loads((copy / "run.json").read_text())
     facts["seed"] += 1
@@ -101,7 +107,8 @@ def test_random_alterations_are_found(folder: Path, tmp_path: Path, times: int) 
     """A byte that was changed, cut out or put in, a file that is gone or new, two that are exchanged: all are found.
 
     Digests are left as they were, or made again (of CSV and Markdown, which then speak for themselves). Where their
-    list itself is gone, no result has changed: it is said that pictures were compared with nothing.
+    list itself is gone, no result has changed: it is said that pictures were compared with nothing. Blanks in it count
+    for nothing.
     """
     rng = random.Random(20130501)
     files = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
@@ -135,7 +142,7 @@ def test_random_alterations_are_found(folder: Path, tmp_path: Path, times: int) 
         if (what, name.name) == ("gone", "digests.json"):
             found = verify_files(copy).shown[-1].startswith("There is no digests.json")
         else:
-            found = differs(copy)
+            found = differs(copy) or (name.name == "digests.json" and read_digests(copy) == read_digests(folder))
         if not found:
             missed.append(f"{what} {name} at {place}")
         shutil.rmtree(copy)
