@@ -19,6 +19,7 @@ import polars as pl
 
 from rankbench.data.manifest import MANIFEST, Manifest, Shard, ShardedFile
 from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.parts import is_pattern, part_files
 from rankbench.data.shards import shards_of
 from rankbench.data.tables.recognize import table_of
 from rankbench.errors import InputError
@@ -52,7 +53,7 @@ def convert(
     Parameters
     ----------
     source : Path
-        Any file that a reader knows.
+        Any file that a reader knows, or a folder of files, or a pattern.
     destination : Path
         The folder to make. It appears whole, at the end.
     shards : int
@@ -228,6 +229,8 @@ def _join(spool: _Spool, shard: int, folder: Path) -> Shard:
 
 def _manifest(source: Path, reader: Reader, schema: pl.Schema, shards: tuple[Shard, ...]) -> Manifest:
     dtype = schema.get("x")
+    whole = (source / MANIFEST).is_file()
+    files = part_files(source) if (source.is_dir() and not whole) or is_pattern(source) else [source]
     return Manifest(
         table=table_of(schema).name,
         columns={name: str(kind) for name, kind in schema.items()},
@@ -237,14 +240,17 @@ def _manifest(source: Path, reader: Reader, schema: pl.Schema, shards: tuple[Sha
         shards=shards,
         source=ShardedFile(
             name=source.name,
-            bytes=source.stat().st_size,
-            sha256=Manifest.load(source).source.sha256 if source.is_dir() else sha256_of(source),
+            bytes=sum(file.stat().st_size for file in files),
+            sha256=Manifest.load(source).source.sha256 if whole else sha256_of(*files),
             reader=str(reader),
         ),
     )
 
 
-def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file's bytes, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def sha256_of(*paths: Path) -> str:
+    """Return the sha256 of the bytes of a file, or of files one after the other, in hexadecimal."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            hashlib.file_digest(file, lambda: digest)
+    return digest.hexdigest()

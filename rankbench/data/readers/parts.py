@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import glob
+import re
+import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import accumulate
@@ -23,6 +25,7 @@ __all__ = ["PartsReader", "is_pattern", "part_files", "partition_keys", "scan_pa
 
 _PARQUET = (".parquet", ".pq")
 _MARKS = "*?["
+_FOLD = re.compile(r"(?i)(fold|cv)[ _-]?\d+\Z")
 
 
 class PartsReader(Reader):
@@ -58,11 +61,16 @@ class PartsReader(Reader):
         if self.columns and "columns" not in cls.parameters():
             raise SpecError(f"the columns of these files ({cls.name}) have fixed names; leave --columns out")
         reader = cls.model_validate({"columns": self.columns} if self.columns else {})
-        tables = []
-        for file in files:
-            table = reader.scan(file)
-            kind = table_of(table.collect_schema(), file)
-            tables.append(kind.part(table, file.name.split(".", 1)[0] or file.name) if kind.together else table)
+        tables = [reader.scan(file) for file in files]
+        kinds = [table_of(table.collect_schema(), file) for table, file in zip(tables, files, strict=True)]
+        if kinds[0].features and "d" in cls.parameters():
+            tables = _as_wide(reader, files, tables)
+        if any(kind.together for kind in kinds):
+            names = part_names(files, path)
+            tables = [
+                kind.part(table, name) if kind.together else table
+                for kind, table, name in zip(kinds, tables, names, strict=True)
+            ]
         return pl.concat(tables, how="diagonal_relaxed")
 
 
@@ -90,6 +98,56 @@ def part_files(path: Path) -> list[Path]:
             path=path,
         )
     return next(iter(found.values()))
+
+
+def part_names(files: Sequence[Path], path: Path) -> list[str]:
+    """Return what the files of a data set are called, each by another name: its own, as short as tells all apart.
+
+    Parameters
+    ----------
+    files : sequence of path
+    path : path
+        The folder, or the pattern, that they are of.
+
+    Raises
+    ------
+    InputError
+        They are the folds of a cross-validation, which hold the same queries over and over.
+    """
+    root = path if path.is_dir() else _fixed(path)
+    within = [file.relative_to(root) for file in files]
+    folds: dict[Path, Path] = {}
+    for inner, file in zip(within, files, strict=True):
+        if _FOLD.match(inner.parent.name):
+            folds.setdefault(inner.parent, file)
+    if len(folds) > 1:
+        first, second = list(folds.values())[:2]
+        again = next((file for file in files if file.parent == second.parent and file.name == first.name), second)
+        raise InputError(
+            f"{first} and {again} are of two folds of a cross-validation, which hold the same queries in other roles; "
+            f"give one fold: {shlex.quote(str(first.parent))}",
+            path=path,
+        )
+    whole = [str(inner.with_name(_stem(inner.name))) for inner in within]
+    for names in ([Path(name).name for name in whole], [file.name for file in files], whole):
+        if len(set(names)) == len(files):
+            return names
+    return [str(inner) for inner in within]
+
+
+def _stem(name: str) -> str:
+    return name.split(".", 1)[0] or name
+
+
+def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) -> list[pl.LazyFrame]:
+    """Return tables with as many features as the widest has: what a file never mentions is zero in all of its rows."""
+    from rankbench.data.tables.items.schema import features
+
+    d = [features(table.collect_schema()) for table in tables]
+    wide = reader.model_copy(update={"d": max(d)})
+    return [
+        table if own == max(d) else wide.scan(file) for table, file, own in zip(tables, files, d, strict=True)
+    ]
 
 
 def files_ending(name: str) -> str:
