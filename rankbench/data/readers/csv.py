@@ -71,6 +71,7 @@ class CsvReader(Reader):
         import polars as pl
 
         from rankbench.data.readers.csv_lines import blank_end, check_lines
+        from rankbench.data.readers.text_lines import marked
         from rankbench.data.tables.checks import checked
 
         existing(path)
@@ -83,8 +84,9 @@ class CsvReader(Reader):
         elif form.line.count('"') % 2:
             check_lines(path, form.separator, form.skipped)
         distinct_header(names, path, form.skipped + 1)
+        held = marked(path, utf8=False)  # Polars skips that mark itself
         raw = pl.scan_csv(
-            path,
+            path if held is None else held,
             separator=form.separator,
             has_header=headed,
             new_columns=None if headed else names,

@@ -19,7 +19,7 @@ __all__ = ["ExcelReader"]
 class ExcelReader(Reader):
     """A sheet of an Excel workbook, with a header; needs ``rankbench[xlsx]``.
 
-    Cells of formulas are what Excel computed last. A workbook is held in memory, as its format is compressed as a
+    Cells of formulas are what Excel computed last; one that was never computed is refused, and so are merged cells. A workbook is held in memory, as its format is compressed as a
     whole. Rows in errors are those of the sheet.
     """
 
@@ -33,7 +33,10 @@ class ExcelReader(Reader):
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
         from rankbench.data.readers.csv import distinct_header
+        from rankbench.data.readers.workbook_cells import sheet_defect
         from rankbench.data.tables.checks import checked
+        from rankbench.data.tables.remarks import remark
+        from rankbench.text import listed
 
         existing(path)
         try:
@@ -54,6 +57,13 @@ class ExcelReader(Reader):
             raise InputError(f"it cannot be read: {str(error).splitlines()[0][:200]}", path=path) from error
         if not cells.height:
             raise InputError("the sheet has no rows", path=path)
+        name = self.sheet or book.sheet_names[0]
+        if not self.sheet and len(book.sheet_names) > 1:
+            others = listed(book.sheet_names[1:])
+            remark(f"the sheet {name!r} is read, the first one; others: {others} (--reader 'excel:sheet=NAME')")
+        defect = sheet_defect(path, name)
+        if defect is not None:
+            raise InputError(defect.message, path=path, row=defect.row, column=defect.column)
         names = [name or "" for name in cells.row(0)]
         distinct_header(names, path)
         kept = [at for at, name in enumerate(names) if name]

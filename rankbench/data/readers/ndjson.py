@@ -52,12 +52,12 @@ class NdjsonReader(Reader):
         """Return the table; see `Reader.scan`."""
         import polars as pl
 
-        from rankbench.data.readers.text_lines import head, unmarked
+        from rankbench.data.readers.text_lines import head, marked
         from rankbench.data.tables.checks import checked
 
         # Polars takes a byte-order mark for a part of the first object.
-        marked = unmarked(existing(path))
-        source: str | bytes = glob.escape(str(path)) if marked is None else marked
+        held = marked(existing(path))
+        source: str | bytes = glob.escape(str(path)) if held is None else held
         _check_keys(path)
         raw = pl.scan_ndjson(source, infer_schema_length=None)
         if not head(path, 1 << 16).strip():

@@ -145,9 +145,7 @@ def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) 
 
     d = [features(table.collect_schema()) for table in tables]
     wide = reader.model_copy(update={"d": max(d)})
-    return [
-        table if own == max(d) else wide.scan(file) for table, file, own in zip(tables, files, d, strict=True)
-    ]
+    return [table if own == max(d) else wide.scan(file) for table, file, own in zip(tables, files, d, strict=True)]
 
 
 def files_ending(name: str) -> str:

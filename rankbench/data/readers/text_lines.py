@@ -7,18 +7,18 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from rankbench.data.readers.encodings import BOM, foreign_byte, in_utf8, is_recoded
 from rankbench.errors import InputError
 
-__all__ = ["BOM", "Chunk", "chunks", "head", "numbered_lines", "pieces", "unmarked"]
+__all__ = ["Chunk", "chunks", "head", "marked", "numbered_lines", "pieces"]
 
-BOM = b"\xef\xbb\xbf"
 _CHUNK = 8 << 20
 _LONGEST_LINE = 64 << 20
-_NOT_UTF8 = "is not UTF-8; convert the file to UTF-8 (from Excel: save it as CSV UTF-8)"
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,27 @@ class Chunk:
 
 
 def _open(path: Path) -> IO[bytes]:
-    """Open a file for reading, decompressing it if its content is gzip."""
+    """Open a file for reading, decompressing it if its content is gzip; in UTF-8 if a mark says what it is."""
     try:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"it cannot be read: {error.strerror}", path=path) from error
-    if file.peek(2)[:2] == b"\x1f\x8b":
-        return io.BufferedReader(gzip.GzipFile(fileobj=file))  # type: ignore[type-var, return-value, unused-ignore]
-    return file
+    if file.peek(2)[:2] != b"\x1f\x8b":
+        return in_utf8(file, path)
+    packed = io.BufferedReader(gzip.GzipFile(fileobj=file))  # type: ignore[type-var, unused-ignore]
+    with _unpacked(path):
+        return in_utf8(packed, path)  # type: ignore[arg-type, unused-ignore]
 
 
 def _read(file: IO[bytes], size: int, path: Path) -> bytes:
-    try:
+    with _unpacked(path):
         return file.read(size)
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[None]:
+    try:
+        yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(
             f"the gzip data is damaged or cut off ({error}); fetch or compress the file again", path=path
@@ -76,10 +84,15 @@ def head(path: Path, size: int) -> bytes:
         return _read(file, size, path).removeprefix(BOM)
 
 
-def unmarked(path: Path) -> bytes | None:
-    """Return what stands behind a byte-order mark, decompressed; None: there is no mark."""
+def marked(path: Path, *, utf8: bool = True) -> bytes | None:
+    """Return all of a file with a byte-order mark in UTF-8, decompressed and without it; None: there is no mark.
+
+    For what reads UTF-8 alone, and with `utf8` for what takes its mark for text.
+    """
     with _open(path) as file:
-        return _read(file, -1, path) if _read(file, len(BOM), path) == BOM else None
+        if is_recoded(file):
+            return _read(file, -1, path)
+        return _read(file, -1, path) if utf8 and _read(file, len(BOM), path) == BOM else None
 
 
 def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
@@ -138,7 +151,7 @@ def _decoded(decoder: codecs.IncrementalDecoder, block: bytes, path: Path, *, fi
     try:
         return decoder.decode(block, final)
     except UnicodeDecodeError as error:
-        raise InputError(f"byte 0x{error.object[error.start]:02x} {_NOT_UTF8}", path=path) from error
+        raise InputError(foreign_byte(error.object, error.start, path), path=path) from error
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -157,4 +170,4 @@ def _check_utf8(chunk: Chunk) -> None:
     try:
         chunk.data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise chunk.error(f"byte 0x{chunk.data[error.start]:02x} {_NOT_UTF8}", error.start) from error
+        raise chunk.error(foreign_byte(chunk.data, error.start, chunk.path), error.start) from error

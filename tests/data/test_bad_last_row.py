@@ -1,0 +1,79 @@
+"""A bad row at the end of a million: the error has its file and row, and nothing half-written is left."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from rankbench.cli import main
+
+ROWS = 1_000_000
+
+
+def votes() -> pl.DataFrame:
+    at = np.arange(ROWS)
+    frame = pl.DataFrame({"winner": at % 50, "loser": at * 7 % 49 + 50}).cast(pl.String)
+    return pl.concat([frame[:-1], pl.DataFrame({"winner": ["x"], "loser": ["x"]})])
+
+
+def impressions() -> pl.DataFrame:
+    at = np.arange(ROWS)
+    frame = pl.DataFrame(
+        {
+            "session_id": at // 10, "query_id": at // 10 % 500, "position": at % 10 + 1, "item": at * 3 % 997,
+            "clicked": (at * at % 7 == 0).astype(np.int8),
+        }
+    ).cast(pl.String)  # fmt: skip
+    return pl.concat([frame[:-1], frame[-1:].with_columns(clicked=pl.lit("perhaps"))])
+
+
+def lists(nested: bool) -> pl.DataFrame:
+    at = pl.Series(np.arange(ROWS)).cast(pl.String)
+    clicked = pl.Series(["2"] * (ROWS - 1) + ["9"])
+    frame = pl.DataFrame({"query_id": at.str.tail(2), "session_id": at, "shown": ["a b c"] * ROWS, "clicked": clicked})
+    if not nested:
+        return frame
+    return frame.with_columns(
+        pl.col("shown").str.split(" "), pl.concat_list(pl.col("clicked").cast(pl.UInt32)).alias("clicked")
+    )
+
+
+WRITERS = {"csv": pl.DataFrame.write_csv, "ndjson": pl.DataFrame.write_ndjson, "parquet": pl.DataFrame.write_parquet}
+SAID = {"votes": "itself", "impressions": "perhaps", "lists": "9"}
+
+
+def refused(path: Path, row: int, said: str, *, ranked: bool) -> None:
+    """Expect an error with the row from all that reads a file, and nothing beside the file."""
+    folder = path.parent
+    commands = [["data", "convert", str(path), str(folder / "shards")], ["data", "describe", str(path)]]
+    if ranked:
+        commands.append(["aggregate", str(path), "--out", str(folder / "ranking.json")])
+    for command in commands:
+        found = CliRunner().invoke(main, command)
+        assert found.exit_code == 2, found.output
+        assert re.search(rf"{re.escape(str(path))}:{row}\b.*{said}", found.stderr), (command, found.stderr)
+        assert [left.name for left in folder.iterdir()] == [path.name], command
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize(
+    "kind",
+    ["votes", "impressions", pytest.param("lists", marks=pytest.mark.long)],
+)
+def test_of_judgments(tmp_path: Path, kind: str, ending: str) -> None:
+    frame = lists(ending != "csv") if kind == "lists" else {"votes": votes, "impressions": impressions}[kind]()
+    path = tmp_path / f"log.{ending}"
+    WRITERS[ending](frame, path)
+    refused(path, ROWS + (ending == "csv"), SAID[kind], ranked=True)
+
+
+def test_of_items(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    lines = [f"{at % 3} qid:{at // 10} 1:{at % 7} 2:0.5" for at in range(ROWS - 1)]
+    path.write_text("\n".join([*lines, f"1 qid:{ROWS // 10 - 1} 2:0.5 1:3"]) + "\n")
+    refused(path, ROWS, "out of order", ranked=False)
