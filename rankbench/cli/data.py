@@ -125,16 +125,21 @@ def verify(name: str | None) -> None:
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of votes mean, as left=model_x.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
-    """Tell what is in a file, a folder of shards, or a data set."""
+    """Tell what is in a file, a folder of shards, or a data set, and which columns are read as what."""
     from rankbench.counts.log_source import open_source
     from rankbench.describe.describe import describe as summarize
+    from rankbench.text import listed
 
     source = open_source(table, columns=columns, reader=reader)
     summary = source.counted(lambda frame: summarize(frame, path=source.path))
+    read = source.remarks
     if as_json:
-        print_json(summary.as_dict())
+        said = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
+        print_json(summary.as_dict() | said | ({"notes": list(read)} if read else {}))
         return
-    print_table(("", ""), summary.lines(), title=_safe(table))
+    columns_read = ", ".join(_reading(role, name) for role, name in read.columns.items())
+    lines = [("columns read", columns_read), ("left out", listed(read.left)), *(("note", note) for note in read)]
+    print_table(("", ""), [*summary.lines(), *(line for line in lines if line[1])], title=_safe(table))
 
 
 @data.command()
@@ -162,3 +167,10 @@ def convert(source: Path, destination: Path, shards: int, reader: str | None, fo
         f"{manifest.rows:,} rows of {manifest.queries:,} queries in {len(manifest.shards)} shards: "
         f"{_safe(str(destination))}"
     )
+
+
+def _reading(role: str, name: str) -> str:
+    """Return what a column is read as, as ``--columns`` says it; its name alone where it says that itself."""
+    from rankbench.kinds.column_readings import columns_text
+
+    return name if role == name else columns_text({role: name})

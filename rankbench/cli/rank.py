@@ -25,6 +25,12 @@ __all__ = ["rank"]
     help="Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and borda-count.",
 )
 @click.option("--lower", multiple=True, metavar="TASK", help="A task of which less is better, as latency; repeatable.")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="NAME",
+    help="A task or system to leave out, as an average; repeatable.",
+)
 @click.option("--top", default=3, show_default=True, type=click.IntRange(1), help="k of P(top k).")
 @click.option("--replicates", default=10_000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Of the resamples.")
@@ -54,6 +60,7 @@ def rank(
     scores: str,
     methods: tuple[str, ...],
     lower: tuple[str, ...],
+    without: tuple[str, ...],
     top: int,
     replicates: int,
     seed: int,
@@ -78,6 +85,7 @@ def rank(
         scores,
         methods,
         lower=lower,
+        without=without,
         top=top,
         replicates=replicates,
         seed=seed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -19,7 +19,7 @@ from rankbench.data.readers.python_tables import frame_in_memory
 from rankbench.data.readers.remote import is_address, scan_address, shown_address
 from rankbench.data.tables.checks import checked, judgments_of
 from rankbench.data.tables.recognize import table_kind, table_of
-from rankbench.data.tables.remarks import remarks_kept
+from rankbench.data.tables.remarks import Remarks, remarks_kept
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.reader import Reader, existing
 from rankbench.spec import Spec, parse
@@ -51,8 +51,8 @@ class LogSource:
     table : TableKind
     frame : LazyFrame
         In the schema of `rankbench.data.tables`; its rows are checked as they are collected.
-    remarks : tuple of str
-        What a reader of the answer must know of how columns were read, a sentence each.
+    remarks : Remarks
+        What a reader of the answer must know of how columns were read, a sentence each; and which columns were.
     parquet : ParquetLog or None
         The same comparisons without the checks, where Polars can read them all by itself:
         for what looks at every row anyway, and on other machines.
@@ -63,7 +63,7 @@ class LogSource:
     table: TableKind
     frame: pl.LazyFrame
     parquet: ParquetLog | None = None
-    remarks: tuple[str, ...] = ()
+    remarks: Remarks = field(default_factory=Remarks)
 
     def judged(self) -> LogSource:
         """Return the log of the judgments that its rows are: see `TableKind.as_judgments`."""
@@ -230,7 +230,7 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
             raise SpecError("a frame needs no reader")
         with remarks_kept() as remarks:
             frame = checked(held, columns=columns)
-        return LogSource("log", None, table_of(frame.collect_schema(), None), frame, remarks=tuple(remarks))
+        return LogSource("log", None, table_of(frame.collect_schema(), None), frame, remarks=remarks)
     from rankbench.kinds.dataset import Dataset
 
     if isinstance(log, str) and is_address(log):
@@ -239,7 +239,7 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         with remarks_kept() as remarks:
             frame = scan_address(log, columns)
         name = shown_address(log)
-        return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=tuple(remarks))
+        return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=remarks)
     if isinstance(log, str):
         found = named(log, columns=columns, reader=reader)
         if isinstance(found, Dataset):
@@ -256,7 +256,7 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         table = table_of(frame.collect_schema(), path)
         if table.checked_by_counting and chosen.parquet:
             parquet = _unchecked(path, getattr(chosen, "columns", ""))
-    return LogSource(path.name, path, table, frame, parquet, tuple(remarks))
+    return LogSource(path.name, path, table, frame, parquet, remarks)
 
 
 def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:

@@ -58,6 +58,8 @@ class RawTable:
         Returns the file, and the row there, of a row of a table that is several files.
     roles : mapping of str to str
         What columns are called in the file, by what they mean, where they have not the usual names.
+    unwanted : set of str
+        Columns that the user leaves out: nothing in them is wrong, and nothing is read.
     """
 
     frame: pl.LazyFrame
@@ -67,6 +69,7 @@ class RawTable:
     diagnose: Callable[[], None] | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
     locate: Callable[[int], tuple[Path | None, int | None]] | None = None
+    unwanted: frozenset[str] = frozenset()
 
     def schema(self) -> pl.Schema:
         """Return the columns and their types."""

@@ -9,13 +9,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import InputError, SpecError, nearest
+from rankbench.errors import InputError, SpecError, closest
 from rankbench.kinds.task_scores import TaskScores
 from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.simultaneous import FEW
 from rankbench.text import first_of, short_repr
 
-__all__ = ["LEVEL", "Kept", "completed", "tell_nothing", "turned"]
+__all__ = ["LEVEL", "Kept", "completed", "reduced", "tell_nothing", "turned"]
 
 Kept: TypeAlias = Literal["tasks", "systems"]
 """What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks."""
@@ -42,13 +42,54 @@ def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[s
     """
     for name in lower:
         if name not in scores.tasks:
-            raise SpecError(f"there is no task {name!r} of which less could be better{nearest(name, scores.tasks)}")
+            raise SpecError(f"there is no task {name!r} of which less could be better{_near(name, scores.tasks)}")
     less = np.isin(scores.tasks, list(lower))
     if not less.any():
         return scores, []
     names = [short_repr(task) for task, turn in zip(scores.tasks, less, strict=True) if turn]
     values = np.where(less[None, :, None], -scores.values, scores.values)
     return replace(scores, values=values), [f"less is better of {first_of(names, _NAMED)}: the sign is turned in means"]
+
+
+def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, list[str]]:
+    """Return the table without some tasks and systems, as an average that stands among the tasks.
+
+    Raises
+    ------
+    SpecError
+        There is none of such a name, or both; or nothing is left.
+    """
+    if not without:
+        return scores, []
+    for name in without:
+        if name not in scores.tasks and name not in scores.systems:
+            near = _near(name, [*scores.tasks, *scores.systems])
+            raise SpecError(f"there is no task and no system {name!r} to leave out{near}")
+        if name in scores.tasks and name in scores.systems:
+            raise SpecError(f"{name!r} is a task and a system: which of them to leave out is not clear; rename one")
+    tasks, systems = ~np.isin(scores.tasks, list(without)), ~np.isin(scores.systems, list(without))
+    if not (tasks.any() and systems.any()):
+        raise SpecError(f"without {first_of([short_repr(name) for name in without], _NAMED)} nothing is left")
+    notes = []
+    for what, names, kept in (("tasks", scores.tasks, tasks), ("systems", scores.systems, systems)):
+        left = [short_repr(name) for name, keep in zip(names, kept, strict=True) if not keep]
+        notes += [f"left out of the {what}: {first_of(left, _NAMED)}"] if left else []
+    return _part(scores, tasks, systems), notes
+
+
+def _near(name: str, names: Sequence[str]) -> str:
+    """Return the nearest name; if none is near the first ones, as there may be thousands."""
+    shown = first_of([short_repr(valid) for valid in names], _NAMED)
+    return closest(name, names) or f"; there are {shown}"
+
+
+def _part(scores: TaskScores, tasks: NDArray[np.bool_], systems: NDArray[np.bool_]) -> TaskScores:
+    return TaskScores(
+        [name for name, keep in zip(scores.systems, systems, strict=True) if keep],
+        [name for name, keep in zip(scores.tasks, tasks, strict=True) if keep],
+        scores.seeds,
+        np.ascontiguousarray(scores.values[:, tasks][:, :, systems]),
+    )
 
 
 def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]:
@@ -123,13 +164,7 @@ def _without_gaps(scores: TaskScores, missing: Kept) -> _Whole:
         raise InputError(
             f"{note}; fewer than two {of} are left: try --missing {other}, or leave those out that lack most"
         )
-    kept = TaskScores(
-        [name for name, keep in zip(scores.systems, systems, strict=True) if keep],
-        [name for name, keep in zip(scores.tasks, tasks, strict=True) if keep],
-        scores.seeds,
-        np.ascontiguousarray(scores.values[:, tasks][:, :, systems]),
-    )
-    return _Whole(kept, [note])
+    return _Whole(_part(scores, tasks, systems), [note])
 
 
 def _worst(names: Sequence[str], missing: NDArray[np.int64]) -> str:

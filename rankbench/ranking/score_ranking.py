@@ -17,15 +17,16 @@ from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.python_tables import frame_in_memory
 from rankbench.data.tables.checks import checked
-from rankbench.data.tables.measurements.layout import AS_SCORES
+from rankbench.data.tables.measurements.layout import AS_SCORES, WITHOUT
 from rankbench.data.tables.measurements.load import load_scores
 from rankbench.data.tables.recognize import table_of
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, SpecError, nearest
+from rankbench.kinds.column_readings import columns_text
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader
 from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.task_scores import TaskScores
-from rankbench.ranking.complete_scores import LEVEL, Kept, completed, turned
+from rankbench.ranking.complete_scores import LEVEL, Kept, completed, reduced, turned
 from rankbench.ranking.score_sample import SystemRanking, rank_systems
 from rankbench.seeds import LOG_SEED
 from rankbench.text import first_of, short_repr
@@ -75,6 +76,8 @@ class RankOptions(TypedDict, total=False):
     ----------
     lower : sequence of str
         Tasks of which less is better.
+    without : sequence of str
+        Tasks and systems that are left out, as the column of an average, whatever is in it.
     top : int
         k of P(top k), 3 by default.
     replicates, seed : int
@@ -88,6 +91,7 @@ class RankOptions(TypedDict, total=False):
     """
 
     lower: Sequence[str]
+    without: Sequence[str]
     top: int
     replicates: int
     seed: int
@@ -101,6 +105,10 @@ def rank_scores(scores: Log, methods: Sequence[str] = (), **options: Unpack[Rank
     from rankbench.runtime import settle_runtime
 
     settle_runtime()
+    for name in options:
+        if name not in RankOptions.__annotations__:
+            raise SpecError(f"there is no option {name!r} of ranks{nearest(name, RankOptions.__annotations__)}")
+    without = tuple(dict.fromkeys(options.get("without", ())))
     lower, missing = options.get("lower", ()), options.get("missing", "tasks")
     top, seed = options.get("top", 3), options.get("seed", LOG_SEED)
     replicates = options.get("replicates", RESAMPLES_OF_SCORES)
@@ -110,13 +118,19 @@ def rank_scores(scores: Log, methods: Sequence[str] = (), **options: Unpack[Rank
     if missing not in ("tasks", "systems"):
         raise SpecError(f"what is missing leaves out tasks or systems, not {missing!r}")
     asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
-    path, digest, read = _read(scores, columns, reader)
+    path, digest, table = _read(scores, columns, reader, without)
     with readable(path):
+        read, left = reduced(table, without)
         better, notes = turned(read, lower)
         whole, more = completed(better, missing)
     # Every column of numbers is taken for a task: a place or an average among them must not go unseen.
     named_tasks = first_of([short_repr(task) for task in whole.tasks], _NAMED)
-    notes += [*more, f"{len(whole.systems)} systems are ranked on {len(whole.tasks)} tasks: {named_tasks}"]
+    notes = [
+        *left,
+        *notes,
+        *more,
+        f"{len(whole.systems)} systems are ranked on {len(whole.tasks)} tasks: {named_tasks}",
+    ]
     k = min(top, len(whole.systems))
     tables = []
     for method in asked:
@@ -134,6 +148,7 @@ def rank_scores(scores: Log, methods: Sequence[str] = (), **options: Unpack[Rank
         "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
         "tasks": whole.tasks,
         "lower_is_better": [task for task in whole.tasks if task in lower],
+        "without": list(without),
         "missing": {
             "cells": int((~read.present).sum()),
             "of_cells": read.present.size,
@@ -173,13 +188,14 @@ def _method(text: str) -> ScoreAggregator:
     raise SpecError(f"{found.name!r} aggregates {found.judgments}, not score tables; methods: {', '.join(fitting)}")
 
 
-def _read(scores: Log, columns: str, reader: str) -> tuple[Path | None, str, TaskScores]:
-    """Return where a table is, its sha256 and what it holds."""
+def _read(scores: Log, columns: str, reader: str, without: Sequence[str]) -> tuple[Path | None, str, TaskScores]:
+    """Return where a table is, its sha256 and what it holds, with nothing read of columns that are left out."""
+    said = [columns_text({WITHOUT: name}) for name in without]
     held = None if isinstance(scores, str | os.PathLike) else frame_in_memory(scores)
     if held is not None:
         if reader:
             raise SpecError("a frame needs no reader")
-        read = _loaded(checked(held, columns=columns or AS_SCORES), None)
+        read = _loaded(checked(held, columns=",".join([columns or AS_SCORES, *said])), None)
         return None, _digest(read), read
     if isinstance(scores, str):
         found = named(scores, columns=columns, reader=reader)
@@ -189,16 +205,19 @@ def _read(scores: Log, columns: str, reader: str) -> tuple[Path | None, str, Tas
         return None, found.fingerprint(), _loaded(found.scan(), None)
     path, chosen = found
     with readable(path):
-        read = _loaded(_scanned(path, chosen), path)
+        read = _loaded(_scanned(path, chosen, said), path)
     return path, sha256_of(path) if path.is_file() else _digest(read), read
 
 
-def _scanned(path: Path, reader: Reader) -> pl.LazyFrame:
+def _scanned(path: Path, reader: Reader, said: Sequence[str]) -> pl.LazyFrame:
     """Return the table of a file, as scores where nobody said what its columns are."""
-    if path.is_dir() or "columns" not in reader.parameters() or reader.config()["columns"]:
+    if path.is_dir() or "columns" not in reader.parameters():
         return reader.scan(path)
+    columns = reader.config()["columns"]
+    if columns:
+        return reader.model_copy(update={"columns": ",".join([columns, *said])}).scan(path)
     try:
-        return reader.model_copy(update={"columns": AS_SCORES}).scan(path)
+        return reader.model_copy(update={"columns": ",".join([AS_SCORES, *said])}).scan(path)
     except InputError:
         # Votes, or the like: which is said where their kind is known.
         with suppress(InputError):

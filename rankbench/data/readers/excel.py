@@ -19,8 +19,8 @@ __all__ = ["ExcelReader"]
 class ExcelReader(Reader):
     """A sheet of an Excel workbook, with a header; needs ``rankbench[xlsx]``.
 
-    Cells of formulas are what Excel computed last; one that was never computed is refused, and so are merged cells. A workbook is held in memory, as its format is compressed as a
-    whole. Rows in errors are those of the sheet.
+    Cells of formulas are what Excel computed last; one that was never computed is refused, and so are merged cells. A
+    workbook is held in memory, as its format is compressed as a whole. Rows in errors are those of the sheet.
     """
 
     name: ClassVar[str] = "excel"

@@ -14,7 +14,7 @@ from polars.io.plugins import register_io_source
 
 from rankbench.data.readers.frame_source import io_source
 from rankbench.data.tables.recognize import clear, recognized, table_kinds, table_of
-from rankbench.data.tables.remarks import remark
+from rankbench.data.tables.remarks import remark, remark_columns
 from rankbench.errors import InputError
 from rankbench.kinds.column_readings import columns_text, proposed, said_columns
 from rankbench.kinds.table import TableKind
@@ -63,7 +63,10 @@ def checked(
         about rows, later.
     """
     table = _renamed(RawTable(raw, path, header, allow_single, diagnose, locate=locate), columns)
-    start = table_of(table.schema(), path).check(table)
+    kind = table_of(table.schema(), path)
+    start = kind.check(table)
+    if not kind.features:
+        _say_columns(raw.collect_schema().names(), table, kind)
 
     def batches() -> Iterator[pl.DataFrame]:
         check = start()
@@ -72,6 +75,14 @@ def checked(
         check.end()
 
     return register_io_source(io_source(batches), schema=start().schema)
+
+
+def _say_columns(names: Sequence[str], table: RawTable, kind: TableKind) -> None:
+    """Tell whoever keeps remarks which columns are read: under names of the file, or of the kind."""
+    schema = table.schema()
+    columns = dict(table.roles) or {name: name for name in (*kind.columns, *kind.optional) if name in schema}
+    several = any(isinstance(dtype, pl.Struct) for dtype in schema.values())
+    remark_columns(columns, [] if several else [name for name in names if name not in columns.values()])
 
 
 def judgments_of(kind: TableKind, table: pl.LazyFrame) -> tuple[TableKind, pl.LazyFrame]:

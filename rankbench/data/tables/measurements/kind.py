@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -56,14 +57,14 @@ class MeasurementTable(TableKind):
 
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return measurements under the names of the schema, a row of several cells as one; see `TableKind.renamed`."""
-        from rankbench.data.tables.measurements.layout import laid_out, roles_said
+        from rankbench.data.tables.measurements.layout import laid_out, roles_said, unwanted
 
         schema = raw.schema()
         if not columns and not self.known(schema):
             return None
         with raw.located():
             given = roles_said(columns) if columns else {}
-            return None if given is None else laid_out(raw, given)
+            return None if given is None else laid_out(replace(raw, unwanted=unwanted(columns)), given)
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""

@@ -13,7 +13,7 @@ from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading, proposed,
 from rankbench.kinds.table_check import RawTable
 from rankbench.text import cut, listed, short_repr
 
-__all__ = ["AS_SCORES", "MISSING", "ROLE_NAMES", "laid_out", "roles_said", "usual_roles"]
+__all__ = ["AS_SCORES", "MISSING", "ROLE_NAMES", "WITHOUT", "laid_out", "roles_said", "unwanted", "usual_roles"]
 
 AS_SCORES = "system="
 """What to say as ``columns`` of a table that is one of scores, whatever its columns are called: all is guessed."""
@@ -25,6 +25,9 @@ ROLE_NAMES: dict[str, tuple[str, ...]] = {
     "seed": ("seed", "iteration", "bootstrap_iteration", "run", "fold", "trial", "repetition"),
 }
 """What a column may be, and the names that it usually has, the likeliest first."""
+
+WITHOUT = "without"
+"""What is said, as a role, of a column beside the scores that is left out; it may be said of several."""
 
 MISSING = ("", "na", "n/a", "nan", "null")
 """Texts, in small letters, that say that a cell is missing."""
@@ -40,7 +43,7 @@ def roles_said(text: str) -> dict[str, str] | None:
     InputError
         A role that does not exist beside one that does, or one given twice; no equals sign.
     """
-    pairs = said_columns(text)
+    pairs = [pair for pair in said_columns(text) if pair[0] != WITHOUT]
     if not any(role in ROLE_NAMES for role, _ in pairs):
         return None
     found: dict[str, str] = {}
@@ -53,6 +56,11 @@ def roles_said(text: str) -> dict[str, str] | None:
     if not found.get("system"):
         found.pop("system", None)
     return found
+
+
+def unwanted(text: str) -> frozenset[str]:
+    """Return the columns that ``without=average`` leaves out."""
+    return frozenset(name for role, name in said_columns(text) if role == WITHOUT) if text else frozenset()
 
 
 def usual_roles(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -76,6 +84,7 @@ def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
     Parameters
     ----------
     raw : RawTable
+        Its unwanted columns are cells without scores.
     given : mapping of str to str
         Columns by role; others are guessed.
 
@@ -91,7 +100,13 @@ def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
     roles = _decided(raw, usual_roles(names, given), given)
     chosen = [pl.col(roles[role]).alias(column) for role, column in _COLUMN_OF.items() if role in roles]
     if "score" not in roles:
-        cells = _numeric(raw, [name for name in names if name and name not in roles.values()])
+        beside = [name for name in names if name and name not in roles.values()]
+        numbers = _numeric(raw, [name for name in beside if name not in raw.unwanted])
+        cells = [
+            pl.lit(None, pl.Float64).alias(name) if name in raw.unwanted else pl.col(name)
+            for name in beside
+            if name in raw.unwanted or name in numbers
+        ]
         if not cells:
             raise InputError(
                 f"no column has numbers beside {listed(sorted(roles.values()))}: where are the scores? "
@@ -113,7 +128,7 @@ def _decided(raw: RawTable, found: dict[str, str], given: Mapping[str, str]) -> 
     if "system" in found and "task" in found:
         if "score" in found:
             return found
-        numbers = _numeric(raw, [name for name in names if name not in found.values()])
+        numbers = _numeric(raw, [name for name in names if name not in {*found.values(), *raw.unwanted}])
         if len(numbers) == 1 and "score" not in given:
             return found | {"score": numbers[0]}
         if "score" in given or not numbers:

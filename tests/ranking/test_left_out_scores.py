@@ -1,0 +1,100 @@
+"""What is left out of a score table because the user says so, and names that are almost right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+import rankbench
+from rankbench.cli import main
+from rankbench.errors import InputError, SpecError
+
+WIDE = "model,t1,t2,t3,avg,params,licence\nA,1,2,3,2,7B*,x\nB,2,3,4,3,8,y\nC,0,1,1,.7,,z\n"
+
+
+@pytest.fixture
+def wide(tmp_path: Path) -> Path:
+    path = tmp_path / "scores.csv"
+    path.write_text(WIDE)
+    return path
+
+
+def test_a_column_is_left_out_whatever_is_in_it(wide: Path) -> None:
+    with pytest.raises(InputError, match=r"\[params\]: '7B\*' is not a number"):
+        rankbench.rank(wide, without=["avg"])
+    found = rankbench.rank(wide, without=["params", "avg"], replicates=50)
+    frame = pl.read_csv(wide).select("model", "t1", "t2", "t3")
+    assert found.table.equals(rankbench.rank(frame, replicates=50).table)
+    assert found.notes[0] == "left out of the tasks: 'avg', 'params'"
+    assert found.as_dict()["without"] == ["params", "avg"]
+    assert found.as_dict()["missing"]["cells"] == 0
+    held = rankbench.rank(pl.read_csv(wide), without=["params", "avg", "licence"], replicates=50)
+    assert held.table.equals(found.table)
+
+
+def test_of_a_long_table_rows_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    rows = [f"m{s},t{t},{s * t % 7},{s}" for s in range(4) for t in range(9)]
+    path.write_text("\n".join(["model,task,f1,n", *rows]) + "\n")
+    whole = pl.read_csv(path)
+    with pytest.raises(InputError, match="several columns may be the score"):
+        rankbench.rank(path)
+    found = rankbench.rank(path, without=["m3", "t8"], columns="score=f1", replicates=50)
+    part = whole.filter(pl.col("model") != "m3", pl.col("task") != "t8").drop("n")
+    assert found.table.equals(rankbench.rank(part, columns="score=f1", replicates=50).table)
+    assert found.notes[:2] == ("left out of the tasks: 't8'", "left out of the systems: 'm3'")
+
+
+def test_names_that_are_almost_right(tmp_path: Path) -> None:
+    """Of a long table with a thousand tasks, whose names must not all be printed."""
+    path = tmp_path / "scores.csv"
+    tasks = [f"task number {t}" for t in range(1000)] + ["latency"]
+    path.write_text("\n".join(["model,task,score", *(f"m{s},{task},{s}" for s in range(2) for task in tasks)]) + "\n")
+    for arguments, said in {
+        ("--lower", "latncy"): "there is no task 'latncy' of which less could be better; did you mean 'latency'?",
+        ("--without", "latncy"): "there is no task and no system 'latncy' to leave out; did you mean 'latency'?",
+        ("--lower", "qqqq"): "there is no task 'qqqq' of which less could be better; there are 'task number 0', ",
+    }.items():
+        found = CliRunner().invoke(main, ["rank", str(path), *arguments])
+        assert found.exit_code == 2
+        assert said in found.stderr
+        assert len(found.stderr) < 300
+    with pytest.raises(SpecError, match="there is no option 'lowr' of ranks; did you mean 'lower'"):
+        rankbench.rank(path, lowr=["latency"])  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [(["t1", "t2", "t3", "avg", "params"], "nothing is left"), (["A", "B", "C"], "nothing is left")],
+)
+def test_something_must_be_left(wide: Path, without: list[str], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        rankbench.rank(wide, without=["params", *without])
+
+
+def test_a_name_of_a_task_and_a_system(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"model": ["x", "y"], "x": [1, 2], "z": [2, 3]})
+    with pytest.raises(SpecError, match="'x' is a task and a system"):
+        rankbench.rank(frame, without=["x"])
+
+
+def test_describe_says_which_columns_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("prompt,chosen,rejected,tokens\np,a,b,1\nq,b,c,1\n")
+    found = json.loads(CliRunner().invoke(main, ["data", "describe", str(path), "--json"]).stdout)
+    assert found["columns"] == {"winner": "chosen", "loser": "rejected", "query": "prompt"}
+    assert found["columns_left_out"] == ["tokens"]
+    text = CliRunner().invoke(main, ["data", "describe", str(path)]).stdout
+    assert "columns read        winner=chosen, loser=rejected, query=prompt" in text
+    assert "left out            'tokens'" in text
+    path.write_text("a,b,who\nx,y,x\ny,z,z\nz,x,x\n")
+    text = CliRunner().invoke(main, ["data", "describe", str(path)]).stdout
+    assert "columns read        left=a, right=b, winner=who" in text
+    assert "note                columns are read as left=a,right=b,winner=who" in text
+    path.write_text("query_id,winner,loser\nq,a,b\n")
+    text = CliRunner().invoke(main, ["data", "describe", str(path)]).stdout
+    assert "columns read        winner, loser, query=query_id" in text
