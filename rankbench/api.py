@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankbench.counts.log_source import Log
+    from rankbench.ranking.judged_runs import RunFiles
     from rankbench.ranking.score_ranking import RankOptions, ScoreRanking
 
 __all__ = ["Results", "planned", "rank", "report", "run", "verify"]
@@ -353,13 +354,14 @@ def verify(
     return Verification(found.differences + again.differences, found.shown + again.shown)
 
 
-def rank(scores: Log, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
+def rank(scores: Log | RunFiles, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
     """Rank the systems of a score table, with simultaneous rank ranges.
 
     Parameters
     ----------
     scores : path, DataFrame or LazyFrame
-        A row a cell, a row a system or a row a task: docs/scores.md.
+        A row a cell, a row a system or a row a task: docs/scores.md. With the option ``qrels``, a TREC run or a list of
+        them.
     methods : sequence of str
         Aggregators of score tables; by default ``mean-score``, ``mean-rank`` and ``borda-count``.
     **options : RankOptions

@@ -16,7 +16,7 @@ __all__ = ["rank"]
 
 
 @click.command()
-@click.argument("scores", metavar="SCORES")
+@click.argument("scores", metavar="SCORES|RUN...", nargs=-1, required=True)
 @click.option(
     "--method",
     "methods",
@@ -42,6 +42,13 @@ __all__ = ["rank"]
     "all scores of it.",
 )
 @click.option("--reader", default="", help="Reader, as csv; chosen by ending by default.")
+@click.option("--qrels", default="", metavar="FILE", help="Judgments of TREC runs, which are then given: RUN RUN ...")
+@click.option(
+    "--loss",
+    default="",
+    metavar="NAME",
+    help="What judges runs; default: ndcg:gain=identity,cutoff=10 (nDCG@10).",
+)
 @click.option(
     "--missing",
     type=click.Choice(["tasks", "systems"]),
@@ -57,7 +64,7 @@ __all__ = ["rank"]
 )
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a file, whole or not at all.")
 def rank(
-    scores: str,
+    scores: tuple[str, ...],
     methods: tuple[str, ...],
     lower: tuple[str, ...],
     without: tuple[str, ...],
@@ -66,23 +73,30 @@ def rank(
     seed: int,
     columns: str,
     reader: str,
+    qrels: str,
+    loss: str,
     missing: Literal["tasks", "systems"],
     form: Shown | None,
     out: Path | None,
 ) -> None:
     """Rank the systems of a score table.
 
-    SCORES is a table of systems by tasks, with or without seeds: a row a cell, a row a system, or a row a task. Rank
-    ranges hold for all systems together at 95%; systems of tier 1 are not told apart from the first. P(first) is the
-    share of resamples of tasks (and seeds) in which a system is first.
+    SCORES is a table of systems by tasks, with or without seeds: a row a cell, a row a system, or a row a task. With
+    --qrels it is TREC runs, whose topics are the tasks. Rank ranges hold for all systems together at 95%; systems of
+    tier 1 are not told apart from the first. P(first) is the share of resamples of tasks (and seeds) in which a system
+    is first.
     """
     from rankbench.cli.score_formats import encoded_scores, side_by_side_cells
     from rankbench.cli.shown_rankings import chosen_form, show_encoded, show_notes, show_table
+    from rankbench.errors import SpecError
     from rankbench.ranking.score_ranking import rank_scores
 
-    chosen = chosen_form(form, out, scores)
+    for read in (*scores, *filter(None, [qrels])):
+        chosen = chosen_form(form, out, read)
+    if len(scores) > 1 and not qrels:
+        raise SpecError("one score table is ranked at a time; several TREC runs need their judgments: --qrels FILE")
     found = rank_scores(
-        scores,
+        scores if qrels else scores[0],
         methods,
         lower=lower,
         without=without,
@@ -91,6 +105,8 @@ def rank(
         seed=seed,
         columns=columns,
         reader=reader,
+        qrels=qrels,
+        loss=loss,
         missing=missing,
     )
     show_notes(found.notes)

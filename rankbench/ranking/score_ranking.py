@@ -16,6 +16,7 @@ from rankbench.counts.log_source import Log, named
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.python_tables import frame_in_memory
+from rankbench.data.readers.trec import TREC_LOSS
 from rankbench.data.tables.checks import checked
 from rankbench.data.tables.measurements.layout import AS_SCORES, WITHOUT
 from rankbench.data.tables.measurements.load import load_scores
@@ -27,6 +28,7 @@ from rankbench.kinds.reader import Reader
 from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.task_scores import TaskScores
 from rankbench.ranking.complete_scores import LEVEL, Kept, completed, reduced, turned
+from rankbench.ranking.judged_runs import RunFiles, judged_runs
 from rankbench.ranking.score_sample import SystemRanking, rank_systems
 from rankbench.seeds import LOG_SEED
 from rankbench.text import first_of, short_repr
@@ -86,6 +88,10 @@ class RankOptions(TypedDict, total=False):
         What columns mean, as ``system=model,task=dataset,score=accuracy,seed=run``; guessed by default.
     reader : str
         Reader of a file; chosen by its ending by default.
+    qrels : path
+        Judgments by which TREC runs are judged: `scores` is then a run, or a sequence of them.
+    loss : str
+        What runs are judged by; the score is one minus it. By default nDCG@10, as trec_eval has it.
     missing : {"tasks", "systems"}
         What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks.
     """
@@ -97,10 +103,12 @@ class RankOptions(TypedDict, total=False):
     seed: int
     columns: str
     reader: str
+    qrels: str | os.PathLike[str]
+    loss: str
     missing: Kept
 
 
-def rank_scores(scores: Log, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
+def rank_scores(scores: Log | RunFiles, methods: Sequence[str] = (), **options: Unpack[RankOptions]) -> ScoreRanking:
     """Rank the systems of a score table; see `rankbench.rank`."""
     from rankbench.runtime import settle_runtime
 
@@ -118,7 +126,16 @@ def rank_scores(scores: Log, methods: Sequence[str] = (), **options: Unpack[Rank
     if missing not in ("tasks", "systems"):
         raise SpecError(f"what is missing leaves out tasks or systems, not {missing!r}")
     asked = [_method(text) for text in dict.fromkeys(methods or METHODS)]
-    path, digest, table = _read(scores, columns, reader, without)
+    qrels, loss = options.get("qrels", ""), options.get("loss", "")
+    said: Sequence[str] = ()
+    if qrels:
+        if columns or reader:
+            raise SpecError("TREC runs have their own format; leave --columns and --reader out")
+        path, (digest, table, said) = None, judged_runs(scores, qrels, loss or TREC_LOSS)
+    elif loss:
+        raise SpecError("a loss judges TREC runs; say --qrels FILE, too")
+    else:
+        path, digest, table = _read(scores, columns, reader, without)  # type: ignore[arg-type]  # which refuses others
     with readable(path):
         read, left = reduced(table, without)
         better, notes = turned(read, lower)
@@ -126,6 +143,7 @@ def rank_scores(scores: Log, methods: Sequence[str] = (), **options: Unpack[Rank
     # Every column of numbers is taken for a task: a place or an average among them must not go unseen.
     named_tasks = first_of([short_repr(task) for task in whole.tasks], _NAMED)
     notes = [
+        *said,
         *left,
         *notes,
         *more,
@@ -145,6 +163,7 @@ def rank_scores(scores: Log, methods: Sequence[str] = (), **options: Unpack[Rank
         "schema_version": _SCHEMA,
         "methods": {str(method): {"unit": method.unit, "direction": method.direction} for method in asked},
         "sha256": digest,
+        "loss": (loss or TREC_LOSS) if qrels else None,
         "n": {"systems": len(whole.systems), "tasks": len(whole.tasks), "seeds": len(whole.seeds)},
         "tasks": whole.tasks,
         "lower_is_better": [task for task in whole.tasks if task in lower],

@@ -20,9 +20,10 @@ def rankbench_register() -> list[type[Reader]]:
     from rankbench.data.readers.parquet import ParquetReader
     from rankbench.data.readers.parts import PartsReader
     from rankbench.data.readers.preflib import PreflibReader
+    from rankbench.data.readers.trec import TrecReader
     from rankbench.data.readers.yandex import YandexReader
 
     return [
         *(LetorReader, ParquetReader, CsvReader, NdjsonReader, JsonReader, ExcelReader),
-        *(PreflibReader, YandexReader, MovieLensReader, PartsReader),
+        *(PreflibReader, YandexReader, MovieLensReader, PartsReader, TrecReader),
     ]

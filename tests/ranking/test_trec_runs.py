@@ -1,0 +1,207 @@
+"""TREC runs judged by qrels, held to a plain form of the measures and to what trec_eval says of a file of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import rankbench
+from rankbench.cli import main
+from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.trec import TrecReader
+from rankbench.errors import InputError, SpecError
+
+TOPICS = [f"t{number}" for number in range(12)]
+Qrels = dict[str, dict[str, int]]
+Run = dict[str, dict[str, float]]
+
+
+def drawn(seed: int = 5) -> tuple[Qrels, dict[str, Run]]:
+    """Return grades of 0 to 3 (and -2, spam), and three runs of different length and quality, without ties."""
+    random.seed(seed)
+    qrels = {topic: {f"d{doc}": random.choice([-2, 0, 0, 1, 2, 3]) for doc in range(25)} for topic in TOPICS}
+    qrels["t0"]["d0"] = 2
+    qrels["nothing"] = {"d1": 0, "d2": 0}
+    runs: dict[str, Run] = {}
+    for system, (length, noise) in {"bm25": (40, 1.0), "dense": (8, 2.0), "short": (3, 4.0)}.items():
+        runs[system] = {}
+        for topic in TOPICS:
+            docs = random.sample([f"d{doc}" for doc in range(60)], length)
+            found = {doc: qrels[topic].get(doc, 0) + random.gauss(0, noise) for doc in docs}
+            runs[system][topic] = found
+    del runs["short"]["t3"]
+    runs["dense"]["unjudged"] = {"d1": 1.0, "d2": 0.5}
+    return qrels, runs
+
+
+def written(folder: Path, qrels: Qrels, runs: dict[str, Run]) -> tuple[Path, list[Path]]:
+    (folder / "qrels.txt").write_text("".join(f"{t} 0 {d} {g}\n" for t, docs in qrels.items() for d, g in docs.items()))
+    paths = []
+    for system, topics in runs.items():
+        path = folder / f"{system}.txt"
+        lines = []
+        for topic, docs in topics.items():
+            order = sorted(docs, key=docs.__getitem__, reverse=True)
+            lines += [f"{topic}\tQ0 {doc}  {at} {docs[doc]!r} {system}\n" for at, doc in enumerate(order, 1)]
+        path.write_text("".join(lines))
+        paths.append(path)
+    return folder / "qrels.txt", paths
+
+
+def ndcg(grades: dict[str, int], docs: dict[str, float], k: int, *, burges: bool = False) -> float:
+    def gain(grade: int) -> float:
+        return 2.0 ** max(grade, 0) - 1 if burges else float(max(grade, 0))
+
+    order = sorted(docs, key=docs.__getitem__, reverse=True)[:k]
+    found = sum(gain(grades.get(doc, 0)) / math.log2(at + 2) for at, doc in enumerate(order))
+    best = sum(gain(g) / math.log2(at + 2) for at, g in enumerate(sorted(grades.values(), reverse=True)[:k]))
+    return found / best
+
+
+def err(grades: dict[str, int], docs: dict[str, float], k: int) -> float:
+    order, seen, found = sorted(docs, key=docs.__getitem__, reverse=True)[:k], 1.0, 0.0
+    for at, doc in enumerate(order, 1):
+        stops = (2.0 ** max(grades.get(doc, 0), 0) - 1) / 2**3
+        found += seen * stops / at
+        seen *= 1 - stops
+    return found
+
+
+def precision(grades: dict[str, int], docs: dict[str, float], k: int) -> float:
+    order = sorted(docs, key=docs.__getitem__, reverse=True)[:k]
+    best = sum(sorted((max(g, 0) for g in grades.values()), reverse=True)[:k])
+    return sum(max(grades.get(doc, 0), 0) for doc in order) / best
+
+
+MEASURES = {
+    "": lambda grades, docs: ndcg(grades, docs, 10),
+    "ndcg:gain=identity,cutoff=5": lambda grades, docs: ndcg(grades, docs, 5),
+    "ndcg:cutoff=20": lambda grades, docs: ndcg(grades, docs, 20, burges=True),
+    "err:top=3,cutoff=10": lambda grades, docs: err(grades, docs, 10),
+    "precision:k=4": lambda grades, docs: precision(grades, docs, 4),
+}
+
+
+@pytest.mark.parametrize("loss", MEASURES)
+def test_scores_are_the_measure_of_each_topic(tmp_path: Path, loss: str) -> None:
+    qrels, runs = drawn()
+    judged, paths = written(tmp_path, qrels, runs)
+    options = {"loss": loss} if loss else {}
+    for path in paths:
+        found = TrecReader(qrels=str(judged), **options).scan(path).collect()
+        assert found["query_id"].to_list() == TOPICS  # without the topic that has nothing relevant
+        expected = [MEASURES[loss](qrels[topic], runs[path.stem].get(topic, {})) for topic in TOPICS]
+        assert found["score"].to_list() == pytest.approx(expected, abs=1e-12)
+    means = {
+        path.stem: sum(MEASURES[loss](qrels[t], runs[path.stem].get(t, {})) for t in TOPICS) / 12 for path in paths
+    }
+    ranked = rankbench.rank(paths, ["mean-score"], qrels=judged, **options, replicates=50).table
+    assert dict(ranked.select("system", "score").iter_rows()) == pytest.approx(means, abs=1e-12)
+
+
+def test_trec_eval_says_the_same(tmp_path: Path) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, runs = drawn(seed=7)
+    judged, paths = written(tmp_path, qrels, runs)
+    expected = pytrec_eval.RelevanceEvaluator(
+        {topic: {doc: max(g, 0) for doc, g in docs.items()} for topic, docs in qrels.items()}, {"ndcg_cut.10"}
+    )
+    for path in paths:
+        said = expected.evaluate(runs[path.stem])
+        for topic, score in TrecReader(qrels=str(judged)).scan(path).collect().select("query_id", "score").iter_rows():
+            # What a run lacks trec_eval leaves out unless it is told otherwise (-c).
+            assert score == pytest.approx(said[topic]["ndcg_cut_10"] if topic in said else 0.0, abs=1e-6)
+
+
+def test_documents_of_one_score_share_their_places(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n1 0 b 0\n1 0 c 0\n")
+    (tmp_path / "r").write_text("1 Q0 b 1 3.0 s\n1 Q0 a 2 3.0 s\n")
+    found = TrecReader(qrels=str(tmp_path / "q"), loss="ndcg:gain=identity,cutoff=1").scan(tmp_path / "r").collect()
+    assert found["score"].to_list() == [0.5]
+
+
+def test_the_command_line_ranks_systems(tmp_path: Path) -> None:
+    qrels, runs = drawn()
+    judged, paths = written(tmp_path, qrels, runs)
+    arguments = ["rank", "--qrels", str(judged), *map(str, paths), "--replicates", "100"]
+    found = CliRunner().invoke(main, [*arguments, "--format", "json"])
+    assert found.exit_code == 0, found.output
+    said = json.loads(found.stdout)
+    assert said["n"] == {"systems": 3, "tasks": 12, "seeds": 1}
+    assert said["loss"] == "ndcg:gain=identity,cutoff=10"
+    whole = b"".join(path.read_bytes() for path in (judged, *paths))
+    assert said["sha256"] == hashlib.sha256(whole).hexdigest()
+    for note in (
+        "1 of 13 topics are left out: none of their documents is relevant",
+        "'short' has nothing for 1 of 12 topics, which counts as nothing found",
+        "1 topics of 'dense' are left out, as nothing relevant is known",
+        "scores are 1 - ndcg:gain=identity,cutoff=10 of each topic",
+    ):
+        assert note in said["notes"]
+    assert "bm25" in CliRunner().invoke(main, arguments).stdout
+
+
+def test_systems_of_one_name_are_called_as_their_files(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a 1\n2 0 a 1\n")
+    for name in ("x.run", "y.run"):
+        (tmp_path / name).write_text("1 Q0 a 1 3.0 STANDARD\n2 Q0 b 1 3.0 STANDARD\n")
+    found = rankbench.rank([tmp_path / "x.run", tmp_path / "y.run"], qrels=tmp_path / "q", replicates=50)
+    assert set(found.table["system"]) == {"x", "y"}
+    assert "systems are called as their files, as several runs say the same name" in found.notes
+    with pytest.raises(InputError, match="two runs have a system of the same name"):
+        rankbench.rank([tmp_path / "x.run", tmp_path / "x.run"], qrels=tmp_path / "q")
+
+
+RUN, QRELS = "1 Q0 a 1 3.0 s\n1 Q0 b 2 2.0 s\n", "1 0 a 1\n1 0 b 0\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "qrels", "said"),
+    [
+        (RUN + "1 Q0 c 3 1.0\n", QRELS, r"r:3: the line has 5 words, not 6: topic Q0 document rank score system"),
+        (RUN + "1 Q0 c 3 nan s\n", QRELS, r"r:3: the score 'nan' is not a finite number"),
+        (RUN + "\n1 Q0 a 3 1 s\n", QRELS, r"r:4: document 'a' of topic '1' is there twice"),
+        (RUN, QRELS + "1 0 a\n", r"q:3: the line has 3 words, not 4"),
+        (RUN, QRELS + "1 0 c high\n", r"q:3: the grade 'high' is not a finite number"),
+        (RUN, QRELS + "1 0 a 0\n", r"q:3: document 'a' of topic '1' is judged twice"),
+        (RUN, "1 0 a 0\n", r"q: no topic has a relevant document"),
+        (QRELS, QRELS, r"r: these are judgments \(qrels\), not a run: rankbench rank --qrels .*r RUN"),
+        ("", QRELS, "r: the file is empty"),
+    ],
+)
+def test_what_is_wrong_has_its_line(tmp_path: Path, run: str, qrels: str, said: str) -> None:
+    (tmp_path / "q").write_text(qrels)
+    (tmp_path / "r").write_text(run)
+    with pytest.raises(InputError, match=said):
+        rankbench.rank([tmp_path / "r"], qrels=tmp_path / "q")
+
+
+def test_files_of_trec_are_known_and_say_what_they_need(tmp_path: Path) -> None:
+    (tmp_path / "qrels.txt").write_text(QRELS)
+    (tmp_path / "run.txt").write_text(RUN)
+    for name in ("run.txt", "qrels.txt"):
+        assert isinstance(choose_reader(tmp_path / name), TrecReader)
+        for verb in ("rank", "aggregate"):
+            found = CliRunner().invoke(main, [verb, str(tmp_path / name)])
+            assert found.exit_code == 2
+            assert "rankbench rank --qrels " in found.stderr
+    for arguments, said in {
+        ("run.txt", "run.txt"): "several TREC runs need their judgments: --qrels FILE",
+        ("scores.txt", "--loss", "err"): "a loss judges TREC runs; say --qrels FILE, too",
+        ("run.txt", "--qrels", "qrels.txt", "--loss", "ndcg"): "ndcg looks at all places, and a run lists the first",
+        ("run.txt", "--qrels", "qrels.txt", "--loss", "pairwise-disagreement"): "judges orders by edges",
+        ("run.txt", "--qrels", "qrels.txt", "--columns", "system=x"): "leave --columns and --reader out",
+        ("run.txt", "--qrels", "none.txt"): "there is no such file",
+    }.items():
+        rest = [str(tmp_path / word) if word.endswith(".txt") else word for word in arguments]
+        found = CliRunner().invoke(main, ["rank", *rest])
+        assert found.exit_code == 2
+        assert said in found.stderr, found.stderr
+    with pytest.raises(SpecError, match="with qrels give runs"):
+        rankbench.rank({"system": ["a"], "score": [1]}, qrels=tmp_path / "qrels.txt")
