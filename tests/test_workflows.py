@@ -101,7 +101,7 @@ SHORT = {
     "tests": {"ARGS": "tests/stats/test_holm.py", "TESTS": "tests/stats/test_holm.py"},
     "gate": {"GITHUB_BASE_REF": "main", "BUDGET": "60s"},
     "release": {"ARGS": "tests/stats/test_holm.py", "GITHUB_REF_NAME": "v{version}"},
-    "weekly": {"ARGS": "tests/stats/test_holm.py"},
+    "weekly": {"ARGS": "tests/stats/test_change_points.py"},
 }
 """What a runner gives to the steps of a workflow, and fewer tests: those are run elsewhere."""
 

@@ -56,7 +56,9 @@ def test_the_steps_run_in_a_new_repository(kind: str, tmp_path: Path) -> None:
     # A .pth file of this environment is read too: rankbench may be installed editable.
     (site / "around.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
     command = venv / "bin" / "rankbench"
-    command.write_text(f"#!{venv / 'bin' / 'python'}\nfrom rankbench.cli import main\nmain(prog_name='rankbench')\n")
+    # As pip writes it: workers load this file too, and must not run it again.
+    started = "if __name__ == '__main__':\n    main(prog_name='rankbench')\n"
+    command.write_text(f"#!{venv / 'bin' / 'python'}\nfrom rankbench.cli import main\n{started}")
     command.chmod(0o755)
     git = "git -c user.name=a -c user.email=a@example.org"
     environment = os.environ | {
