@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from html import escape
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rankbench.digest import code_digest
 from rankbench.errors import SpecError
-from rankbench.kinds.cell import FAILURES, BlockResult
+from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import BlockTask
 from rankbench.kinds.suite import Suite
 from rankbench.reports.partial import partial
-from rankbench.reports.report import Report
 from rankbench.reports.report import report as make_report
-from rankbench.reports.run_notices import Notice
+from rankbench.reports.run_results import Results, results_of
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, make_plan
@@ -36,8 +34,6 @@ from rankbench.suites.suite_files import load_suite
 if TYPE_CHECKING:
     from typing import Unpack
 
-    import polars as pl
-
     from rankbench.counts.log_source import Log
     from rankbench.ranking.judged_runs import RunFiles
     from rankbench.ranking.score_ranking import RankOptions, ScoreRanking
@@ -48,47 +44,6 @@ DatasetChoice: TypeAlias = "str | Dataset | Sequence[str | Dataset]"
 
 _LONGEST_TIMEOUT = 1_000_000
 """Seconds; the system takes no more than 2^31 milliseconds."""
-
-
-@dataclass(frozen=True, repr=False)
-class Results:
-    """What a run left behind.
-
-    Attributes
-    ----------
-    directory : Path
-        Where the leaderboard, the figures and the rows are.
-    leaderboard : DataFrame
-        The rows of ``leaderboard.csv``.
-    rows : DataFrame
-        The rows of ``results.parquet``.
-    claims : DataFrame
-        The suite's declared claims and what became of them, a row for each contrast.
-    recommendation : list of str
-        Which method to use, a sentence each, in Markdown; empty where the suite does not ask.
-    failures : dict of str to int
-        Number of cells that ended in ``error`` or ``timeout``, by reason.
-    skipped : dict of str to int
-        Number of cells of contenders that could not take part, by reason.
-    notices : list of Notice
-        What was skipped, diverged, failed or left out of a figure, a sentence each.
-    """
-
-    directory: Path
-    leaderboard: pl.DataFrame
-    rows: pl.DataFrame
-    claims: pl.DataFrame
-    recommendation: list[str]
-    failures: dict[str, int]
-    skipped: dict[str, int]
-    notices: list[Notice]
-
-    def __repr__(self) -> str:
-        return f"<results of {self.rows.height} rows in {self.directory}>"
-
-    def _repr_html_(self) -> str:
-        """Return where the results are and the leaderboard's rows, for a notebook."""
-        return f"<p>{escape(str(self.directory))}</p>{self.leaderboard._repr_html_()}"
 
 
 def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None, extra: Sequence[str] = ()) -> Planned:
@@ -264,7 +219,7 @@ def run(
         finally:
             store.close()
         told.say("leaderboard and figures")
-        results = _results(directory, make_report(directory))
+        results = results_of(directory, make_report(directory))
     seconds = {
         "total": time.perf_counter() - started,
         "until_last_block": computed,
@@ -303,7 +258,7 @@ def report(directory: Path | str, out: Path | str | None = None) -> Results:
     StoreError
         The folder holds no results of a run.
     """
-    return _results(Path(out or directory), make_report(directory, out))
+    return results_of(Path(out or directory), make_report(directory, out))
 
 
 def verify(
@@ -376,24 +331,3 @@ def rank(scores: Log | RunFiles, methods: Sequence[str] = (), **options: Unpack[
     from rankbench.ranking.score_ranking import rank_scores
 
     return rank_scores(scores, methods, **options)
-
-
-def _results(directory: Path, made: Report) -> Results:
-    import polars as pl
-
-    found = made.frames
-
-    def reasons(statuses: Collection[str]) -> dict[str, int]:
-        cells = found["rows"].filter(pl.col("status").is_in(sorted(statuses))).unique("cell")
-        return dict(cells.group_by("reason").len().sort("reason").iter_rows())
-
-    return Results(
-        directory,
-        found["leaderboard"],
-        found["rows"],
-        found["claims"],
-        made.recommendation,
-        reasons(FAILURES),
-        reasons({"skipped"}),
-        made.notices,
-    )

@@ -18,6 +18,7 @@ __all__ = [
     "csv_cell",
     "cut",
     "distinct",
+    "duration_text",
     "exception_text",
     "first_of",
     "grouped_digits",
@@ -56,6 +57,14 @@ def listed(names: Sequence[str]) -> str:
     """Return quoted names with commas, the first 20 and how many more there are."""
     text = ", ".join(map(short_repr, names[:_MOST]))
     return text if len(names) <= _MOST else f"{text} and {len(names) - _MOST} more"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a duration to two digits at most, as in ``40 s``, ``12 min`` or ``3.5 h``."""
+    for unit, length in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= length:
+            return f"{seconds / length:.2g} {unit}"
+    return f"{max(seconds, 1):.2g} s"
 
 
 def exception_text(error: BaseException) -> str:

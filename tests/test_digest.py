@@ -189,7 +189,7 @@ def test_what_a_plugin_requires_is_part_of_it_by_version(taken):
 def test_the_sources_are_those_that_compute():
     found = {path.relative_to(PACKAGE).as_posix() for path in digest.sources(PACKAGE)}
     assert {"spec.py", "kernels/signatures.py", "methods/erm/erm.py", "kinds/cell.py", "models/linear.py"} <= found
-    after = ("cli/", "reports/figures/", "scaffold/", "testing/")
+    after = ("cli/", "drawing/", "reports/figures/", "scaffold/", "testing/")
     assert not [path for path in found if path.startswith(after)]
     shows = {
         "runner/environment.py",

@@ -30,7 +30,7 @@ FLOORS = (
     ("spec", "compiled", "scratch", "runtime", "dask", "component", "discounts", "satisfaction"),
     ("kernels", "kinds"),
     ("plugin",),
-    ("data", "counts", "store"),
+    ("data", "counts", "store", "drawing"),
     ("aggregators", "surrogates", "losses", "optimizers", "models"),
     ("methods", "theory", "certify"),
     ("describe", "ranking"),

@@ -7,19 +7,7 @@ from numpy.typing import NDArray
 
 from rankbench.kinds.counts import PairCounts
 
-__all__ = ["item_sums", "log_odds", "won_and_lost"]
-
-
-def won_and_lost(counts: PairCounts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weight that each item won, and that it lost, shapes (m,); ties are half of both."""
-    forward, backward = counts.wins()
-    low, high, m = counts.low, counts.high, counts.m
-    won: NDArray[np.float64] = np.zeros(m)
-    lost: NDArray[np.float64] = np.zeros(m)
-    for items, mine, other in ((low, forward, backward), (high, backward, forward)):
-        won += np.bincount(items, mine, m)
-        lost += np.bincount(items, other, m)
-    return won, lost
+__all__ = ["item_sums", "log_odds"]
 
 
 def item_sums(counts: PairCounts, of_pair: NDArray[np.float64]) -> NDArray[np.float64]:

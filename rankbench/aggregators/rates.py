@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.pair_sums import item_sums, won_and_lost
+from rankbench.aggregators.pair_sums import item_sums
 from rankbench.component import Property
 from rankbench.kinds.aggregator import Aggregator
 
@@ -49,7 +49,7 @@ class Borda(Aggregator):
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the Borda counts, shape (m,)."""
-        won, lost = won_and_lost(counts)
+        won, lost = counts.won_and_lost()
         scores: NDArray[np.float64] = (won - lost) / won.sum()
         return scores
 
@@ -85,7 +85,7 @@ class WinRate(Aggregator):
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the win rates less one half, shape (m,)."""
-        won, lost = won_and_lost(counts)
+        won, lost = counts.won_and_lost()
         played = won + lost
         rate = np.full(counts.m, 0.5)
         np.divide(won, played, out=rate, where=played > 0)
@@ -123,7 +123,7 @@ class NetWeights(Aggregator):
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the net weights, shape (m,)."""
-        won, lost = won_and_lost(counts)
+        won, lost = counts.won_and_lost()
         scores: NDArray[np.float64] = (won - lost) / counts.judgments
         return scores
 

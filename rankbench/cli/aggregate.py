@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from rankbench.cli.completion import complete_names
+from rankbench.cli.output import form_or_json, json_option
 from rankbench.seeds import LOG_SEED
 
 if TYPE_CHECKING:
@@ -16,11 +18,12 @@ __all__ = ["aggregate"]
 
 
 @click.command()
-@click.argument("log", metavar="LOG")
+@click.argument("log", metavar="LOG", shell_complete=complete_names("dataset", files=True))
 @click.option(
     "--method",
     default="",
     metavar="NAME",
+    shell_complete=complete_names("aggregator"),
     help="Aggregator, NAME:param=...; by default bradley-terry, of clicks coec:smoothing=1.",
 )
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
@@ -32,7 +35,12 @@ __all__ = ["aggregate"]
     help="95% intervals and rank ranges; alone, what suits the log.",
 )
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns mean, as left=model_x,right=model_y.")
-@click.option("--reader", default="", help="Reader, as csv or letor:zero-based=true; chosen by ending by default.")
+@click.option(
+    "--reader",
+    default="",
+    shell_complete=complete_names("reader"),
+    help="Reader, as csv or letor:zero-based=true; chosen by ending by default.",
+)
 @click.option("--replicates", default=1000, show_default=True, type=click.IntRange(2, 100_000), help="Resamples.")
 @click.option("--seed", default=LOG_SEED, show_default=True, type=click.IntRange(0), help="Of the resamples.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local", show_default=True)
@@ -43,6 +51,7 @@ __all__ = ["aggregate"]
     type=click.Choice(["table", "csv", "parquet", "json", "md"]),
     help="Default: what the ending of --out says, else table.",
 )
+@json_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -63,6 +72,7 @@ def aggregate(
     executor: Literal["local", "dask"],
     address: str,
     form: Shown | None,
+    as_json: bool,
     out: Path | None,
     top: int | None,
     points: str,
@@ -73,28 +83,29 @@ def aggregate(
     LOG is a file, a folder of shards or the name of a data set. Items that cannot be compared
     with one another stand on scales of their own.
     """
+    from rankbench.cli.beating import heartbeat
     from rankbench.cli.formats import encoded, said_of, score_cells
     from rankbench.cli.log_digest import log_sha256
-    from rankbench.cli.ranking_picture import picture
-    from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_table
+    from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_picture, show_table
     from rankbench.ranking import aggregate as engine
     from rankbench.ranking.aggregate import first_items
     from rankbench.ranking.point_scales import point_scale_of, rescaled
 
     scale = point_scale_of(points) if points else None
-    chosen = chosen_form(form, out, log, pictures=not matrix)
-    found = engine.aggregate(
-        log,
-        method,
-        by=by,
-        intervals=intervals,  # type: ignore[arg-type]  # click has checked it
-        columns=columns,
-        reader=reader,
-        replicates=replicates,
-        seed=seed,
-        executor=executor,
-        address=address,
-    )
+    chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not matrix)
+    with heartbeat(f"ranking {log}"):
+        found = engine.aggregate(
+            log,
+            method,
+            by=by,
+            intervals=intervals,  # type: ignore[arg-type]  # click has checked it
+            columns=columns,
+            reader=reader,
+            replicates=replicates,
+            seed=seed,
+            executor=executor,
+            address=address,
+        )
     found = rescaled(found, scale) if scale else found
     show_notes(found.notes)
     if matrix:
@@ -109,7 +120,7 @@ def aggregate(
         else:
             show_encoded(encoded_matrix(items, shares, chosen), out)
     elif out is not None and out.suffix.lower() in PICTURES and chosen == "table":
-        show_encoded(picture(found, out.suffix.lower().removeprefix("."), top), out)
+        show_picture(found.plot(top), out)
     else:
         found = first_items(found, top)
         if chosen == "table":

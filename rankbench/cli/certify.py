@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.output import print_json
+from rankbench.cli.completion import complete_names
+from rankbench.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from rankbench.certify.laws import NoiseClass
@@ -16,9 +19,13 @@ __all__ = ["certify"]
 
 
 @click.command()
-@click.argument("surrogate", required=False)
+@click.argument("surrogate", required=False, shell_complete=complete_names("surrogate"))
 @click.option(
-    "--loss", default="pairwise", show_default=True, help="pairwise, ndcg, err, precision, or a loss with parameters."
+    "--loss",
+    default="pairwise",
+    show_default=True,
+    shell_complete=complete_names("loss", also=("pairwise", "ndcg", "err", "precision")),
+    help="pairwise, ndcg, err, precision, or a loss with parameters.",
 )
 @click.option(
     "--noise",
@@ -28,7 +35,12 @@ __all__ = ["certify"]
     help="Low noise, mean preferences without cycles, or any.",
 )
 @click.option("--items", type=click.IntRange(2, 5), default=3, show_default=True, help="Items to order.")
-@click.option("--aggregator", metavar="NAME", help="The surrogate sees judgments after this aggregation.")
+@click.option(
+    "--aggregator",
+    metavar="NAME",
+    shell_complete=complete_names("aggregator"),
+    help="The surrogate sees judgments after this aggregation.",
+)
 @click.option("--k", default="inf", show_default=True, help="How many judgments are aggregated; inf: all.")
 @click.option("--budget", default="10s", show_default=True, help="Time for the search, as in 500ms, 10s or 2m.")
 @click.option(
@@ -49,7 +61,7 @@ __all__ = ["certify"]
     type=click.Path(path_type=Path, file_okay=False),
     help="Answer the suite consistency into this folder.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the certificate.")
+@json_option
 @click.pass_context
 def certify(
     ctx: click.Context,
@@ -82,41 +94,51 @@ def certify(
     With --verify it is 0 if the certificate is accepted, also where it claims nothing, and 1 if it
     is rejected.
     """
+    from rankbench.cli.beating import heartbeat
+
     if sum(given is not None for given in (surrogate, verify, folder)) != 1:
         raise click.UsageError("give a SURROGATE, a certificate with --verify, or a folder with --all", ctx)
     if verify is not None:
         from rankbench.certify.verifying import verify as check
 
         verified = check(verify)
-        click.echo("\n".join(verified.lines))
+        if as_json:
+            print_json({"accepted": verified.accepted, "said": list(verified.lines)})
+        else:
+            click.echo("\n".join(verified.lines))
         ctx.exit(0 if verified.accepted else 1)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", ctx, param_hint="--picture")
     if folder is not None:
         from rankbench.certify.suite import consistency
 
-        consistency(folder, click.echo)
+        answered = list[str]()
+        with heartbeat(f"answering the suite consistency into {folder}"):
+            consistency(folder, answered.append if as_json else click.echo)
+        if as_json:
+            print_json({"folder": str(folder), "answers": answered})
         return
     from rankbench.certify.verb import certify as find
 
-    found = find(
-        surrogate or "",
-        loss=loss,
-        noise=noise,
-        items=items,
-        aggregator=aggregator,
-        k=_order(ctx, k),
-        budget=budget,
-        laws=laws,
-        mu=mu,
-        seed=seed,
-    )
-    if as_json:
-        print_json(found.content)
+    with heartbeat(f"deciding {surrogate}"):
+        found = find(
+            surrogate or "",
+            loss=loss,
+            noise=noise,
+            items=items,
+            aggregator=aggregator,
+            k=_order(ctx, k),
+            budget=budget,
+            laws=laws,
+            mu=mu,
+            seed=seed,
+        )
+    if as_json:  # which has its own schema, and is what a file of it holds
+        click.echo(json.dumps(found.content, indent=2, allow_nan=False))
     else:
         click.echo(found.label)
         click.echo()
-        click.echo(click.wrap_text(found.words(), width=100))
+        click.echo(click.wrap_text(found.words(), width=min(shutil.get_terminal_size().columns, 100)))
     if out is not None:
         found.write(out)
         if not as_json:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.output import print_json, print_table
+from rankbench.cli.completion import complete_any, complete_kinds
+from rankbench.cli.output import json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
     from rankbench.testing import CheckResult
@@ -21,8 +22,12 @@ CLEAR = "\r\x1b[K"
 
 
 @click.command("check")
-@click.argument("name")
-@click.option("--kind", help="aggregator, surrogate, ..., suite; needed where two kinds share the name.")
+@click.argument("name", shell_complete=complete_any)
+@click.option(
+    "--kind",
+    shell_complete=complete_kinds,
+    help="aggregator, surrogate, ..., suite; needed where two kinds share the name.",
+)
 @click.option(
     "--timeout", default=120.0, show_default=True, type=click.FloatRange(min=1), help="Seconds for one check."
 )
@@ -30,7 +35,7 @@ CLEAR = "\r\x1b[K"
     "--wheel", is_flag=True, help="Check the wheel that is built from NAME, a plugin's folder or distribution."
 )
 @click.option("--verbose", "-v", is_flag=True, help="Show every check, also those that passed or were skipped.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.pass_context
 def check(
     ctx: click.Context, name: str, kind: str | None, timeout: float, wheel: bool, verbose: bool, as_json: bool
@@ -63,7 +68,7 @@ def check(
         print_json({"ok": ok, "results": [asdict(result) for result in results]})
     else:
         _show(results, verbose)
-        click.echo(f"\n{summary(results)}")
+        say(f"\n{summary(results)}")
     if not ok:
         ctx.exit(1)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
 import click
 
-from rankbench.cli.output import print_json, print_table, visible
+from rankbench.cli.completion import complete_names
+from rankbench.cli.output import form_or_json, json_option, print_json, print_table, say, visible
 
 if TYPE_CHECKING:
     from rankbench.reports.compare.change_estimates import Margin
@@ -27,13 +28,12 @@ F = TypeVar("F", bound=Callable[..., object])
 def comparison_options(command: F) -> F:
     """Give a command the options by which a comparison is judged and shown."""
     for option in (
+        json_option,
         click.option(
             "--format",
             "form",
             type=click.Choice(get_args(FORMATS)),
-            default="table",
-            show_default=True,
-            help="github: annotations on standard output, and the page into the job's summary.",
+            help="Default: table. github: annotations on standard output, and the page into the job's summary.",
         ),
         click.option(
             "--false-alarms",
@@ -59,12 +59,18 @@ def comparison_options(command: F) -> F:
 @comparison_options
 @click.option("--gate", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Test only this; * stands for anything.")
 @click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
-@click.option("--method", default="", metavar="NAME", help="Who ranks two logs of votes; default: bradley-terry.")
+@click.option(
+    "--method",
+    default="",
+    metavar="NAME",
+    shell_complete=complete_names("aggregator"),
+    help="Who ranks two logs of votes; default: bradley-terry.",
+)
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of two logs mean, as left=model_x.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")
 def compare(
     base: Path, head: Path, worse_by: str | None, gate: tuple[str, ...], reference: str, method: str, columns: str,
-    alpha: float, form: FORMATS, out: Path | None,
+    alpha: float, form: FORMATS | None, as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Compare two results and say what is worse.
 
@@ -73,34 +79,38 @@ def compare(
     votes, of which the second contains the first, the rankings are compared: what moved, and is it real? Exits with
     0 where nothing is worse, 1 where something is, 2 where the input cannot be used, 3 where nothing could be tested.
     """
+    from rankbench.cli.beating import heartbeat
     from rankbench.reports.compare.comparison_writers import comparison_markdown
     from rankbench.reports.compare.two_results import compare_results
     from rankbench.store.files import replace_file
 
-    found = compare_results(
-        base,
-        head,
-        margin=margin_of(worse_by),
-        gate=gate,
-        reference=reference,
-        method=method,
-        columns=columns,
-        alpha=alpha,
-    )
+    chosen: FORMATS = form_or_json(form, as_json, "table")
+    with heartbeat(f"comparing {base} and {head}"):
+        found = compare_results(
+            base,
+            head,
+            margin=margin_of(worse_by),
+            gate=gate,
+            reference=reference,
+            method=method,
+            columns=columns,
+            alpha=alpha,
+        )
     if out is not None:
         replace_file(out, comparison_markdown(found).encode())
-    show_comparison(found, form)
+    show_comparison(found, chosen)
     sys.exit(found.exit_code)
 
 
 def show_comparison(found: Comparison, form: FORMATS) -> None:
     """Print a comparison."""
     from rankbench.reports.compare.comparison_writers import (
-        COLUMNS,
         cells_of,
+        columns_of,
         comparison_annotations,
         comparison_json,
         comparison_markdown,
+        how_to_read,
         shown_first,
     )
 
@@ -118,10 +128,10 @@ def show_comparison(found: Comparison, form: FORMATS) -> None:
     else:
         shown = [one for one in shown_first(found) if one.verdict != "equal"]
         if shown:
-            print_table(COLUMNS, [cells_of(one) for one in shown])
+            print_table(columns_of(shown), [cells_of(one) for one in shown], title=how_to_read(shown))
         for note in found.notes:
-            click.echo(visible(note))
-        click.echo(visible(found.sentence()))
+            say(note)
+        say(found.sentence())
 
 
 def margin_of(text: str | None) -> Margin | None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankbench.cli.output import print_json, print_table
+from rankbench.cli.completion import complete_names
+from rankbench.cli.output import json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
     from rankbench.data.cards import Card
@@ -22,7 +23,7 @@ def data() -> None:
 
 
 @data.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def list_datasets(as_json: bool) -> None:
     """List the data sets and whether they are here."""
     from rankbench.kinds.dataset import Dataset
@@ -45,7 +46,7 @@ def list_datasets(as_json: bool) -> None:
             }
         )
     if as_json:
-        print_json(rows)
+        print_json({"datasets": rows})
         return
     shown = [(r["name"], r["here"], f"{r['queries']:,}" if r["queries"] else "any", r["title"]) for r in rows]
     print_table(("data set", "here", "queries", "what"), shown)
@@ -90,48 +91,65 @@ def _card(name: str) -> Card:
 
 
 @data.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_names("dataset"))
 @click.option("--accept-license", is_flag=True, help="You have read and accept the data's licence.")
-def get(name: str, accept_license: bool) -> None:
+@json_option
+def get(name: str, accept_license: bool, as_json: bool) -> None:
     """Download a data set into the user's cache, and check it."""
+    from rankbench.cli.beating import heartbeat
     from rankbench.data.fetch import fetch
 
     card = _card(name)
-    folder = fetch(card, accept_license=accept_license)
-    click.echo(f"{card.name} is in {_safe(str(folder))}; licence: {card.licence}; cite: {card.citation}")
+    with heartbeat(f"getting {card.name}"):
+        folder = fetch(card, accept_license=accept_license)
+    if as_json:
+        facts = {"licence": card.licence, "citation": card.citation}
+        print_json({"name": card.name, "folder": str(folder), **facts})
+        return
+    say(f"{card.name} is in {_safe(str(folder))}; licence: {card.licence}; cite: {card.citation}")
 
 
 @data.command()
-@click.argument("name", required=False)
-def verify(name: str | None) -> None:
+@click.argument("name", required=False, shell_complete=complete_names("dataset"))
+@json_option
+def verify(name: str | None, as_json: bool) -> None:
     """Check the sha256 of the files of one data set, or of all that are here."""
+    from rankbench.cli.beating import heartbeat
     from rankbench.data.fetch import card_folder, locate
 
-    if name is not None:
-        locate(_card(name))
-        click.echo(f"{name}: ok")
-        return
-    here = [card for card in _cards().values() if card_folder(card) is not None]
+    every = _cards().values()
+    here = [_card(name)] if name is not None else [card for card in every if card_folder(card) is not None]
     for card in here:
-        locate(card)
-        click.echo(f"{card.name}: ok")
-    if not here:
+        with heartbeat(f"verifying {card.name}"):
+            locate(card)
+        if not as_json:
+            click.echo(f"{card.name}: ok")
+    if as_json:
+        print_json({"ok": [card.name for card in here]})
+    elif not here:
         click.echo("no data set is here; see `rankbench data list`")
 
 
 @data.command()
-@click.argument("table", metavar="FILE|NAME")
-@click.option("--reader", default="", help="Reader, as letor:zero-based=true; chosen by ending by default.")
+@click.argument("table", metavar="FILE|NAME", shell_complete=complete_names("dataset", files=True))
+@click.option(
+    "--reader",
+    default="",
+    shell_complete=complete_names("reader"),
+    help="Reader, as letor:zero-based=true; chosen by ending by default.",
+)
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of votes mean, as left=model_x.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     """Tell what is in a file, a folder of shards, or a data set, and which columns are read as what."""
+    from rankbench.cli.beating import heartbeat
     from rankbench.counts.log_source import open_source
     from rankbench.describe.describe import describe as summarize
     from rankbench.text import listed
 
     source = open_source(table, columns=columns, reader=reader)
-    summary = source.counted(lambda frame: summarize(frame, path=source.path))
+    with heartbeat(f"describing {table}"):
+        summary = source.counted(lambda frame: summarize(frame, path=source.path))
     read = source.remarks
     if as_json:
         said = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
@@ -146,23 +164,41 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
 @click.argument("source", metavar="SRC", type=click.Path(path_type=Path))
 @click.argument("destination", metavar="DST", type=click.Path(path_type=Path))
 @click.option("--shards", default=16, show_default=True, type=click.IntRange(1, 99_999), help="Number of files.")
-@click.option("--reader", default=None, help="Reader, as letor:zero-based=true; chosen by ending by default.")
+@click.option(
+    "--reader",
+    default=None,
+    shell_complete=complete_names("reader"),
+    help="Reader, as letor:zero-based=true; chosen by ending by default.",
+)
 @click.option("--force", is_flag=True, help="Replace DST if it is a folder of shards.")
-def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool) -> None:
+@json_option
+def convert(source: Path, destination: Path, shards: int, reader: str | None, force: bool, as_json: bool) -> None:
     """Stream a file of any size to a folder of Parquet shards."""
     from rankbench.counts.log_source import reader_for
     from rankbench.data.convert import convert as run
+    from rankbench.runner.heartbeat import Heartbeat
 
     terminal = sys.stderr.isatty()
+    done = [0]
 
     def progress(rows: int) -> None:
+        done[0] = rows
         if terminal:
             click.echo(f"\r{rows:,} rows", nl=False, err=True)
 
+    def line(text: str) -> None:
+        if not terminal:  # which sees each batch
+            click.echo(text, err=True)
+
     chosen = reader_for(source, reader=reader) if reader else None
-    manifest = run(source, destination, shards=shards, force=force, reader=chosen, progress=progress)
+    with Heartbeat(line, lambda: f"{done[0]:,} rows"):
+        manifest = run(source, destination, shards=shards, force=force, reader=chosen, progress=progress)
     if terminal:
         click.echo("\r", nl=False, err=True)
+    if as_json:
+        counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}
+        print_json({"folder": str(destination), "table": manifest.table, **counts})
+        return
     click.echo(
         f"{manifest.rows:,} rows of {manifest.queries:,} queries in {len(manifest.shards)} shards: "
         f"{_safe(str(destination))}"

@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 import click
 
-from rankbench.cli.output import print_json, print_table
+from rankbench.cli.output import json_option, print_json, print_table
 
 __all__ = ["env"]
 
 
 @click.command("env")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def env(as_json: bool) -> None:
     """Show versions, CPU class and folders."""
     from rankbench.runner.environment import environment

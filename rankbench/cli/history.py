@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import print_json, print_table, visible
+from rankbench.cli.output import json_option, print_json, print_table, say, visible
 
 __all__ = ["history"]
 
@@ -24,7 +24,8 @@ def history() -> None:
 @click.option("--commit", help="Default: that of the working folder, by git.")
 @click.option("--date", help="With a time zone, as 2026-01-31T12:00:00+00:00; default: that of the commit.")
 @click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
-def add(result: Path, folder: Path, commit: str | None, date: str | None, reference: str) -> None:
+@json_option
+def add(result: Path, folder: Path, commit: str | None, date: str | None, reference: str, as_json: bool) -> None:
     """Append a run to a history.
 
     RESULT is the folder of a run, a published one, or JSON of pytest-benchmark. What is kept is a small
@@ -34,7 +35,13 @@ def add(result: Path, folder: Path, commit: str | None, date: str | None, refere
 
     commit = commit or _git("%H", "--commit")
     entry = entry_of(result, commit, _date(date or _git("%cI", "--date", commit)), reference)
-    click.echo(f"{add_entry(folder, entry)}: {len(entry.values):,} numbers of commit {visible(entry.commit[:12])}")
+    path = add_entry(folder, entry)
+    if as_json:
+        print_json(
+            {"path": str(path), "commit": entry.commit, "date": entry.date.isoformat(), "numbers": len(entry.values)}
+        )
+    else:
+        click.echo(f"{path}: {len(entry.values):,} numbers of commit {visible(entry.commit[:12])}")
 
 
 @history.command("show")
@@ -44,7 +51,7 @@ def add(result: Path, folder: Path, commit: str | None, date: str | None, refere
     "--false-changes", "alpha", type=float, default=0.05, show_default=True, help="Chance of any, over all series."
 )
 @click.option("--all", "everything", is_flag=True, help="Also series that did not change.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: a file, .png or .svg.")
 def show(
     folder: Path, patterns: tuple[str, ...], alpha: float, everything: bool, as_json: bool, out: Path | None
@@ -69,7 +76,6 @@ def show(
     if as_json:
         print_json(
             {
-                "schema_version": 1,
                 "alpha": found.alpha,
                 "series": [
                     {
@@ -102,9 +108,9 @@ def show(
     changed = sum(bool(one.changes) for one in found.series)
     short = sum(len(one.values) < FEWEST_RUNS for one in found.series)
     chance = f"chance of any false change {found.alpha:g}"
-    click.echo(f"{changed} of {len(found.series)} series changed ({found.entries} runs; {chance})")
+    say(f"{changed} of {len(found.series)} series changed ({found.entries} runs; {chance})")
     if short:
-        click.echo(f"{short} series have fewer than {FEWEST_RUNS} runs: nothing is said of them")
+        say(f"{short} series have fewer than {FEWEST_RUNS} runs: nothing is said of them")
 
 
 def _date(text: str) -> datetime:

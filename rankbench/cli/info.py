@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.output import print_json, print_table, visible
+from rankbench.cli.completion import complete_any, complete_kinds
+from rankbench.cli.output import json_option, print_json, print_table, visible
 
 if TYPE_CHECKING:
     from rankbench.plugin.component_description import Description
@@ -15,11 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["info"]
 
+LONGEST = 100
+"""Letters of a line of prose, however wide the terminal."""
+
 
 @click.command("info")
-@click.argument("name")
-@click.option("--kind", help="aggregator, surrogate, ..., suite; needed where two kinds share the name.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("name", shell_complete=complete_any)
+@click.option(
+    "--kind",
+    shell_complete=complete_kinds,
+    help="aggregator, surrogate, ..., suite; needed where two kinds share the name.",
+)
+@json_option
 def info(name: str, kind: str | None, as_json: bool) -> None:
     """Describe a component or a suite."""
     from rankbench.plugin.component_description import describe_component
@@ -60,9 +69,11 @@ def _kind(name: str, kind: str | None) -> str:
 
 
 def _show(description: Description) -> None:
+    from rankbench.cli.docstrings import plain_inline
+
     form = {True: "compiled", False: "interpreted", None: ""}[description.compiled]
     facts = [
-        ("source", description.source),
+        ("source", plain_inline(description.source)),
         ("properties", ", ".join(description.properties)),
         *((fact.replace("_", " "), _plainly(value)) for fact, value in description.declarations.items()),
         ("form", form),
@@ -106,7 +117,10 @@ def _show_suite(suite: SuiteDescription) -> None:
 
 
 def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> None:
-    click.echo(visible(f"{kind} {name}\n\n{text.strip()}\n"))
+    from rankbench.cli.docstrings import read_docstring
+
+    width = min(shutil.get_terminal_size().columns, LONGEST)
+    click.echo(visible(f"{kind} {name}\n\n{read_docstring(text, width)}\n"))
     print_table(("", ""), [(fact, value) for fact, value in facts if value])
 
 

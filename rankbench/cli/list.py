@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 import click
 
-from rankbench.cli.output import print_json, print_table
+from rankbench.cli.completion import complete_kinds
+from rankbench.cli.output import json_option, print_json, print_table
 
 __all__ = ["list_components"]
 
@@ -15,8 +16,8 @@ _COMPILED = {True: "compiled", False: "interpreted", None: ""}
 
 
 @click.command("list")
-@click.argument("kind", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.argument("kind", required=False, shell_complete=complete_kinds)
+@json_option
 def list_components(kind: str | None, as_json: bool) -> None:
     """List components and suites.
 

@@ -16,13 +16,15 @@ def log_sha256(log: str) -> str | None:
     log : str
         As on the command line; what was read from a pipe, or from elsewhere, has none.
     """
+    from rankbench.data.convert import sha256_of
+
     path = Path(log)
     if path.is_file():
-        return _of_file(path)
+        return sha256_of(path)
     if path.is_dir():
         whole = hashlib.sha256()
         for part in sorted(one for one in path.rglob("*") if one.is_file()):
-            whole.update(f"{part.relative_to(path).as_posix()} {_of_file(part)}\n".encode())
+            whole.update(f"{part.relative_to(path).as_posix()} {sha256_of(part)}\n".encode())
         return whole.hexdigest()
     from rankbench.errors import RankbenchError
     from rankbench.kinds.dataset import Dataset
@@ -32,8 +34,3 @@ def log_sha256(log: str) -> str | None:
         return manager.get(Dataset, log).fingerprint()
     except RankbenchError:
         return None
-
-
-def _of_file(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rankbench.cli.completion import complete_names
+
 if TYPE_CHECKING:
     from rankbench.kinds.dataset import Dataset
 
@@ -21,13 +23,19 @@ def log_options(command: F) -> F:
         click.option(
             "--log",
             metavar="FILE|NAME",
+            shell_complete=complete_names("dataset", files=True),
             help="Your own votes, ballots or clicks, judged by held-out ones: suite own-log or own-clicks on this file "
             "(or folder of shards, or data set).",
         ),
         click.option(
             "--columns", default="", metavar="ROLE=NAME,..", help="What the log's columns mean, as left=model_x."
         ),
-        click.option("--reader", default="", help="Reader of the log, as csv; chosen by its ending by default."),
+        click.option(
+            "--reader",
+            default="",
+            shell_complete=complete_names("reader"),
+            help="Reader of the log, as csv; chosen by its ending by default.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)

@@ -7,6 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+from rankbench.cli.formats import SCHEMA_VERSION
 from rankbench.text import csv_cell, distinct, markdown, one_line
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def encoded_matrix(items: list[str], shares: NDArray[np.float64], form: Format) 
     values = [[None if math.isnan(share) else share for share in row] for row in shares.tolist()]
     if form == "json":
         found = {item: dict(zip(items, row, strict=True)) for item, row in zip(items, values, strict=True)}
-        return f"{json.dumps({'share_of_wins': found}, indent=1, allow_nan=False)}\n".encode("ascii")
+        shown = {"schema_version": SCHEMA_VERSION, "share_of_wins": found}
+        return f"{json.dumps(shown, indent=1, allow_nan=False)}\n".encode("ascii")
     if form == "md":
         columns, rows = matrix_cells(items, shares)
         lines = [[markdown(cell) for cell in columns], [":--", *["--:"] * len(items)]]

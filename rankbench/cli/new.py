@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from rankbench.cli.output import json_option, print_json
+
 __all__ = ["new"]
 
 KINDS = (
@@ -23,7 +25,8 @@ def new() -> None:
 @click.argument("name")
 @click.option("--kind", required=True, type=click.Choice(KINDS), help="What the plugin brings.")
 @click.option("--compiled", is_flag=True, help="With kernels for numba; of a surrogate, aggregator, loss or optimizer.")
-def plugin(name: str, kind: str, compiled: bool) -> None:
+@json_option
+def plugin(name: str, kind: str, compiled: bool, as_json: bool) -> None:
     """Write an installable plugin with one component into the new folder NAME.
 
     It passes its own checks as it is; replace the formulas by yours.
@@ -31,6 +34,9 @@ def plugin(name: str, kind: str, compiled: bool) -> None:
     from rankbench.scaffold import of_this_python, write_plugin
 
     write_plugin(name, kind, Path(), compiled=compiled)
+    if as_json:
+        print_json({"path": name, "kind": kind})
+        return
     install, test = of_this_python("pip", "install", "-e", name), of_this_python("pytest", name)
     click.echo(
         f"{name}/ is written. Next:\n\n  {install}\n  rankbench check {name}\n  {test}\n"
@@ -40,9 +46,13 @@ def plugin(name: str, kind: str, compiled: bool) -> None:
 
 @new.command("suite")
 @click.argument("name")
-def suite(name: str) -> None:
+@json_option
+def suite(name: str, as_json: bool) -> None:
     """Write a commented suite into the new file NAME.toml."""
     from rankbench.scaffold import write_suite
 
     path = write_suite(name, Path())
+    if as_json:
+        print_json({"path": str(path), "kind": "suite"})
+        return
     click.echo(f"{path} is written. Next:\n\n  rankbench plan --suite {path}\n  rankbench run --suite {path}")

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import click
 
-__all__ = ["print_json", "print_table", "visible"]
+__all__ = ["JSON_SCHEMA", "form_or_json", "json_option", "print_json", "print_table", "say", "visible"]
+
+JSON_SCHEMA = 1
+"""Version of what ``--json`` prints, of each verb: docs/json.md."""
+
+F = TypeVar("F", bound=Callable[..., object])
 
 PIPE_WIDTH = 10_000
 """Columns of a pipe: nothing is wrapped there, so that a row stays one line."""
@@ -58,6 +66,39 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def print_json(value: object) -> None:
-    """Print plain values as JSON, in ASCII."""
-    click.echo(json.dumps(value, indent=2, allow_nan=False))
+def json_option(command: F) -> F:
+    """Give a command ``--json``, as `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON: docs/json.md.")(command)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print sentences with nothing hidden in them: folded between words on a terminal, as they are in a pipe."""
+    stream = sys.stderr if err else sys.stdout
+    width = shutil.get_terminal_size().columns if stream.isatty() else PIPE_WIDTH
+    for line in visible(text).split("\n"):
+        folded = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
+        click.echo("\n".join(folded) if len(line) > width else line, err=err)
+
+
+def form_or_json(form: str | None, as_json: bool, otherwise: str | None = None) -> Any:
+    """Return the format that was asked for, of which ``--json`` is a short form.
+
+    Parameters
+    ----------
+    form : str or None
+        Of ``--format``.
+    as_json : bool
+        Of ``--json``.
+    otherwise : str, optional
+        Without either.
+    """
+    if not as_json:
+        return form or otherwise
+    if form not in (None, "json"):
+        raise click.UsageError(f"--json is short for --format json, and --format {form} was given too: leave one out")
+    return "json"
+
+
+def print_json(value: Mapping[str, object]) -> None:
+    """Print plain values as JSON, in ASCII, with the version of its schema first."""
+    click.echo(json.dumps({"schema_version": JSON_SCHEMA, **value}, indent=2, allow_nan=False))

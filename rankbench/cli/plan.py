@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 
 import click
 
+from rankbench.cli.completion import complete_names
 from rankbench.cli.log_options import log_options, with_log
+from rankbench.cli.output import json_option, print_json, print_table, say
 
 __all__ = ["plan"]
 
 
 @click.command()
-@click.option("--suite", show_default="paper", help="A suite by name, or a TOML file.")
+@click.option(
+    "--suite",
+    show_default="paper",
+    shell_complete=complete_names("suite", files=True),
+    help="A suite by name, or a TOML file.",
+)
 @log_options
-@click.option("--dataset", multiple=True, metavar="NAME", help="Another data set, for every experiment that takes it.")
+@click.option(
+    "--dataset",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_names("dataset"),
+    help="Another data set, for every experiment that takes it.",
+)
 @click.option(
     "--reps",
     type=click.IntRange(min=1),
     help="At most so many repetitions, others in proportion (folds by time keep their five).",
 )
 @click.option(
-    "--with", "extra", multiple=True, metavar="CONTENDER", help="Add a contender, or kind=COMPONENT, wherever it fits."
+    "--with",
+    "extra",
+    multiple=True,
+    metavar="CONTENDER",
+    shell_complete=complete_names("method", "aggregator"),
+    help="Add a contender, or kind=COMPONENT, wherever it fits.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@json_option
 def plan(
     suite: str | None,
     log: str | None,
@@ -37,8 +54,8 @@ def plan(
 ) -> None:
     """Show what a run would do, without doing it."""
     from rankbench import api
-    from rankbench.cli.output import print_table, visible
-    from rankbench.runner.estimate import estimated_seconds, in_words, untried_cells
+    from rankbench.runner.estimate import estimated_seconds, untried_cells
+    from rankbench.text import duration_text
 
     chosen, data = with_log(suite, dataset, log, columns, reader)
     made = api.planned(chosen, dataset=data, reps=reps, extra=extra)
@@ -77,7 +94,7 @@ def plan(
                 for (e, n, label, spec), count in shown.items()
             ],
         }
-        click.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     rows: dict[tuple[str, str, str, int], list[str]] = {}
     times: dict[tuple[str, str, str, int], float] = {}
@@ -97,7 +114,7 @@ def plan(
                 *row[:2],
                 str(row[3]),
                 " ".join(ns),
-                *([in_words(times[row]) if row in times else "not tried" * (row in without)] * len(timed)),
+                *([duration_text(times[row]) if row in times else "not tried" * (row in without)] * len(timed)),
                 row[2],
             )
             for row, ns in rows.items()
@@ -110,16 +127,14 @@ def plan(
             for split, names in source.units.items()
             if source.test_share is None
         )
-        click.echo(visible(f"{experiments}: {source.dataset or source.protocol}{', ' if sizes else ''}{sizes}"))
+        say(f"{experiments}: {source.dataset or source.protocol}{', ' if sizes else ''}{sizes}")
         for note in source.notes:
-            click.echo(visible(f"  {note}"))
+            say(f"  {note}")
     for name, why in made.left_out.items():
-        click.echo(visible(f"{name} is left out: {why}"))
+        say(f"{name} is left out: {why}")
     click.echo(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")
     if taken:
-        whole = in_words(sum(taken.values()))
-        click.echo(f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each")
+        whole = duration_text(sum(taken.values()))
+        say(f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each")
     if untried:
-        click.echo(
-            "not tried: contenders of plugins, which run in processes of their own, and none is started for a plan"
-        )
+        say("not tried: contenders of plugins, which run in processes of their own, and none is started for a plan")

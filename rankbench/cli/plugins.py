@@ -8,14 +8,14 @@ from dataclasses import asdict
 
 import click
 
-from rankbench.cli.output import print_json, print_table
+from rankbench.cli.output import json_option, print_json, print_table
 from rankbench.cli.verbs import offered, verbs
 
 __all__ = ["plugins"]
 
 
 @click.command("plugins")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def plugins(as_json: bool) -> None:
     """List the plugins and what became of each.
 

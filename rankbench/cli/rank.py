@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from rankbench.cli.completion import complete_names
+from rankbench.cli.output import form_or_json, json_option
 from rankbench.seeds import LOG_SEED
 
 if TYPE_CHECKING:
@@ -16,12 +18,15 @@ __all__ = ["rank"]
 
 
 @click.command()
-@click.argument("scores", metavar="SCORES|RUN...", nargs=-1, required=True)
+@click.argument(
+    "scores", metavar="SCORES|RUN...", nargs=-1, required=True, shell_complete=complete_names("dataset", files=True)
+)
 @click.option(
     "--method",
     "methods",
     multiple=True,
     metavar="NAME",
+    shell_complete=complete_names("aggregator"),
     help="Aggregator of score tables, NAME:param=...; repeatable. Default: mean-score, mean-rank and borda-count.",
 )
 @click.option("--lower", multiple=True, metavar="TASK", help="A task of which less is better, as latency; repeatable.")
@@ -41,12 +46,18 @@ __all__ = ["rank"]
     help="What columns mean: system=model,task=dataset,score=accuracy,seed=run; system or task alone: its row holds "
     "all scores of it.",
 )
-@click.option("--reader", default="", help="Reader, as csv; chosen by ending by default.")
+@click.option(
+    "--reader",
+    default="",
+    shell_complete=complete_names("reader"),
+    help="Reader, as csv; chosen by ending by default.",
+)
 @click.option("--qrels", default="", metavar="FILE", help="Judgments of TREC runs, which are then given: RUN RUN ...")
 @click.option(
     "--loss",
     default="",
     metavar="NAME",
+    shell_complete=complete_names("loss"),
     help="What judges runs; default: ndcg:gain=identity,cutoff=10 (nDCG@10).",
 )
 @click.option(
@@ -62,7 +73,12 @@ __all__ = ["rank"]
     type=click.Choice(["table", "csv", "parquet", "json", "md"]),
     help="Default: what the ending of --out says, else table.",
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a file, whole or not at all.")
+@json_option
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a file, whole or not at all; .png and .svg: a picture of the first method's ranking.",
+)
 def rank(
     scores: tuple[str, ...],
     methods: tuple[str, ...],
@@ -77,6 +93,7 @@ def rank(
     loss: str,
     missing: Literal["tasks", "systems"],
     form: Shown | None,
+    as_json: bool,
     out: Path | None,
 ) -> None:
     """Rank the systems of a score table.
@@ -86,31 +103,35 @@ def rank(
     tier 1 are not told apart from the first. P(first) is the share of resamples of tasks (and seeds) in which a system
     is first.
     """
+    from rankbench.cli.beating import heartbeat
     from rankbench.cli.score_formats import encoded_scores, side_by_side_cells
-    from rankbench.cli.shown_rankings import chosen_form, show_encoded, show_notes, show_table
+    from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_picture, show_table
     from rankbench.errors import SpecError
     from rankbench.ranking.score_ranking import rank_scores
 
     for read in (*scores, *filter(None, [qrels])):
-        chosen = chosen_form(form, out, read)
+        chosen = chosen_form(form_or_json(form, as_json), out, read, pictures=True)
     if len(scores) > 1 and not qrels:
         raise SpecError("one score table is ranked at a time; several TREC runs need their judgments: --qrels FILE")
-    found = rank_scores(
-        scores if qrels else scores[0],
-        methods,
-        lower=lower,
-        without=without,
-        top=top,
-        replicates=replicates,
-        seed=seed,
-        columns=columns,
-        reader=reader,
-        qrels=qrels,
-        loss=loss,
-        missing=missing,
-    )
+    with heartbeat(f"ranking {' '.join(scores)}"):
+        found = rank_scores(
+            scores if qrels else scores[0],
+            methods,
+            lower=lower,
+            without=without,
+            top=top,
+            replicates=replicates,
+            seed=seed,
+            columns=columns,
+            reader=reader,
+            qrels=qrels,
+            loss=loss,
+            missing=missing,
+        )
     show_notes(found.notes)
-    if chosen == "table":
+    if out is not None and out.suffix.lower() in PICTURES and chosen == "table":
+        show_picture(found.plot(), out)
+    elif chosen == "table":
         show_table(*side_by_side_cells(found))
     else:
         show_encoded(encoded_scores(found, chosen), out)

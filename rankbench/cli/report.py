@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from rankbench.cli.output import json_option, print_json
+
 __all__ = ["report"]
 
 
@@ -16,7 +18,8 @@ __all__ = ["report"]
     type=click.Path(path_type=Path, file_okay=False),
     help="Publish it here: the report, the rows that it is made from, and the sha256 of every file.",
 )
-def report(directory: Path, out: Path | None) -> None:
+@json_option
+def report(directory: Path, out: Path | None, as_json: bool) -> None:
     """Make leaderboards and figures again from stored rows.
 
     Nothing is computed anew: everything comes from the journal of the run in DIRECTORY,
@@ -26,10 +29,16 @@ def report(directory: Path, out: Path | None) -> None:
     """
     from rich.console import Console
 
+    from rankbench.cli.beating import heartbeat
     from rankbench.cli.terminal_notices import print_notices
     from rankbench.reports.report import report as write
 
-    made = write(directory, out)
+    with heartbeat(f"report of {directory}"):
+        made = write(directory, out)
+    if as_json:
+        notices = [one._asdict() for one in made.notices]
+        print_json({"files": list(map(str, made.paths)), **made.headline.as_dict(), "notices": notices})
+        return
     for path in made.paths:
         click.echo(path)
     print_notices(Console(stderr=True), made.notices)

@@ -8,18 +8,26 @@ from typing import Literal
 
 import click
 
+from rankbench.cli.completion import complete_names
 from rankbench.cli.log_options import log_options, with_log
+from rankbench.cli.output import json_option, print_json
 
 __all__ = ["run"]
 
 
 @click.command()
-@click.option("--suite", show_default="paper", help="A suite by name, or a TOML file.")
+@click.option(
+    "--suite",
+    show_default="paper",
+    shell_complete=complete_names("suite", files=True),
+    help="A suite by name, or a TOML file.",
+)
 @log_options
 @click.option(
     "--dataset",
     multiple=True,
     metavar="NAME",
+    shell_complete=complete_names("dataset"),
     help="Another data set than the suite's, NAME or NAME:param=value,...; for every experiment that takes it.",
 )
 @click.option(
@@ -36,10 +44,12 @@ __all__ = ["run"]
     "extra",
     multiple=True,
     metavar="CONTENDER",
+    shell_complete=complete_names("method", "aggregator"),
     help="Add a contender; or, as in surrogate=NAME, a component in the place of the built-in ones, wherever it fits.",
 )
 @click.option("--strict", is_flag=True, help="A contender that was skipped is an error: exit with 1.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
+@json_option
 def run(
     suite: str | None,
     log: str | None,
@@ -54,20 +64,23 @@ def run(
     extra: tuple[str, ...],
     strict: bool,
     out: Path | None,
+    as_json: bool,
 ) -> None:
     """Run a suite: every contender on the same judgments.
 
     Ends in DIR/leaderboard.md, leaderboard.csv, figures, results.parquet and run.json. An
     interrupted run goes on where it stopped. What was skipped, diverged, failed or left out
-    of a figure is said at the end, on standard error. Exits with 1 if a contender failed,
+    of a figure is said at the end, on standard error, where a line every half minute tells how
+    far it is if that is no terminal. Exits with 1 if a contender failed,
     with --strict also if one was skipped.
     """
     from rich.console import Console
 
     from rankbench import api
     from rankbench.cli.terminal_notices import print_notices
+    from rankbench.reports.run_results import run_record
     from rankbench.reports.summary import run_summary
-    from rankbench.runner.progress import Bar, Warnings
+    from rankbench.runner.progress import Bar, Lines
     from rankbench.runtime import available_cores
 
     console = Console(stderr=True)
@@ -82,8 +95,12 @@ def run(
         address=address,
         extra=extra,
         out=out,
-        progress=Bar(console) if console.is_terminal else Warnings(console),
+        progress=Bar(console) if console.is_terminal else Lines(console),
     )
-    Console().print(run_summary(results.directory, results.claims, results.recommendation))
-    print_notices(console, results.notices)
-    sys.exit(1 if results.failures or (strict and results.skipped) else 0)
+    code = 1 if results.failures or (strict and results.skipped) else 0
+    if as_json:
+        print_json(run_record(results) | {"exit_code": code})
+    else:
+        Console().print(run_summary(results.directory, results.claims, results.recommendation, results.headline))
+        print_notices(console, results.notices)
+    sys.exit(code)

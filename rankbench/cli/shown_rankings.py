@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import click
-
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from rankbench.cli.formats import Format
 
     Shown: TypeAlias = Format | Literal["table"]
 
-__all__ = ["PICTURES", "chosen_form", "show_encoded", "show_notes", "show_table"]
+__all__ = ["PICTURES", "chosen_form", "show_encoded", "show_notes", "show_picture", "show_table"]
 
 _ENDINGS: dict[str, Shown] = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "json", ".md": "md"}
 
@@ -71,10 +71,10 @@ def _keep_what_is_ranked(out: Path | None, source: str) -> None:
 
 def show_notes(notes: Iterable[str]) -> None:
     """Print notes on standard error, so that what is piped on is the ranking alone."""
-    from rankbench.cli.output import visible
+    from rankbench.cli.output import say
 
     for note in notes:
-        click.echo(f"note: {visible(note)}", err=True)
+        say(f"note: {note}", err=True)
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str = "") -> None:
@@ -96,3 +96,10 @@ def show_encoded(data: bytes, out: Path | None) -> None:
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
+
+
+def show_picture(canvas: Figure, out: Path) -> None:
+    """Write a figure into a file that ends with .png or .svg."""
+    from rankbench.drawing.picture import picture_bytes
+
+    show_encoded(picture_bytes(canvas)[out.suffix.lower().removeprefix(".")], out)

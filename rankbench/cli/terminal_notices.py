@@ -1,4 +1,4 @@
-"""The notices of a run on a terminal: as they are, on one line each."""
+"""The notices of a run on a terminal: as they are; in a pipe on one line each."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ MOST = 20
 
 
 def print_notices(console: Console, notices: Sequence[Notice]) -> None:
-    """Print notices, failures first and in red; nothing in them is markup, and no line is broken."""
+    """Print notices, failures first and in red; nothing in them is markup; lines are folded on a terminal alone."""
     ordered = sorted(notices, key=lambda notice: notice.kind != "failed")
     for notice in ordered[:MOST]:
         shown = visible(notice.text)
         shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
-        console.print(
-            shown, style="red" if notice.kind == "failed" else "yellow", markup=False, soft_wrap=True, highlight=False
-        )
+        style = "red" if notice.kind == "failed" else "yellow"
+        console.print(shown, style=style, markup=False, soft_wrap=not console.is_terminal, highlight=False)
     if len(ordered) > MOST:
         console.print(f"and {len(ordered) - MOST} more such lines: see leaderboard.md", soft_wrap=True, highlight=False)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rankbench.cli.compare import FORMATS, comparison_options, margin_of, show_comparison
-from rankbench.cli.output import print_json, print_table, visible
+from rankbench.cli.completion import complete_names
+from rankbench.cli.output import form_or_json, print_json, print_table, say, visible
 
 if TYPE_CHECKING:
     from rankbench.reports.timing_report import TimedSuite
@@ -21,7 +22,7 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @click.command()
-@click.argument("suite")
+@click.argument("suite", shell_complete=complete_names("suite", files=True))
 @click.option(
     "--against",
     default="",
@@ -37,7 +38,13 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
     show_default=True,
     help="Enough once every interval is at most so much above and below its ratio.",
 )
-@click.option("--dataset", multiple=True, metavar="NAME", help="Another data set than the suite's, as of run.")
+@click.option(
+    "--dataset",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_names("dataset"),
+    help="Another data set than the suite's, as of run.",
+)
 @click.option("--only", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Time only this; * stands for anything.")
 @click.option("--n", type=click.IntRange(min=1), multiple=True, help="Which n; default: each experiment's smallest.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of the order of turns; default: a new one, which is kept.")
@@ -55,7 +62,8 @@ def time(
     seed: int | None,
     worse_by: str | None,
     alpha: float,
-    form: FORMATS,
+    form: FORMATS | None,
+    as_json: bool,
     out: Path | None,
 ) -> None:
     """Time contenders in turns, of one version or of two.
@@ -66,36 +74,45 @@ def time(
     where nothing could be timed.
     """
     from rankbench.reports.timing_report import time_suite, timed_json, timed_markdown
+    from rankbench.runner.heartbeat import Heartbeat
 
-    timed = time_suite(
-        suite,
-        against=against,
-        rounds=rounds,
-        budget=_seconds(budget),
-        precision=precision,
-        dataset=dataset,
-        only=only,
-        n=n,
-        seed=seed,
-        margin=margin_of(worse_by),
-        alpha=alpha,
-        out=out,
-        say=lambda text: click.echo(visible(text), err=True),
-    )
+    shown: FORMATS = form_or_json(form, as_json, "table")
+    doing = [f"timing {suite}"]
+
+    def say(text: str) -> None:
+        doing[:] = [text]
+        click.echo(visible(text), err=True)
+
+    with Heartbeat(lambda line: click.echo(visible(line), err=True), lambda: doing[0]):
+        timed = time_suite(
+            suite,
+            against=against,
+            rounds=rounds,
+            budget=_seconds(budget),
+            precision=precision,
+            dataset=dataset,
+            only=only,
+            n=n,
+            seed=seed,
+            margin=margin_of(worse_by),
+            alpha=alpha,
+            out=out,
+            say=say,
+        )
     if timed.comparison is None:
-        if form == "json":
+        if shown == "json":
             print_json(timed_json(timed))
-        elif form == "md":
+        elif shown == "md":
             click.echo(timed_markdown(timed), nl=False)
         else:
             _print(timed)
-    elif form == "json":
-        show_comparison(timed.comparison, form)
+    elif shown == "json":
+        show_comparison(timed.comparison, shown)
     else:
-        if form == "table":
+        if shown == "table":
             _print(timed)
             click.echo()
-        show_comparison(timed.comparison, form)
+        show_comparison(timed.comparison, shown)
     sys.exit(timed.exit_code)
 
 
@@ -105,8 +122,8 @@ def _print(timed: TimedSuite) -> None:
     print_table(TIME_COLUMNS, [row.cells() for row in timed.rows])
     # A comparison has them too.
     for note in timed.notes if timed.comparison is None else ():
-        click.echo(visible(note))
-    click.echo(visible(timed.sentence()))
+        say(note)
+    say(timed.sentence())
 
 
 def _seconds(text: str | None) -> float | None:

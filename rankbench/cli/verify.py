@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import print_json, visible
+from rankbench.cli.output import json_option, print_json, say
 
 __all__ = ["verify"]
 
@@ -22,7 +22,7 @@ __all__ = ["verify"]
 @click.option("--rerun", metavar="N|all", help="Compute so many blocks again, drawn at random, or all.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of the draw of blocks; default: a new one, which is printed.")
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Worker processes.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@json_option
 def verify(
     directory: Path, rows: Path | None, rerun: str | None, seed: int | None, workers: int, as_json: bool
 ) -> None:
@@ -35,7 +35,7 @@ def verify(
     from rich.console import Console
 
     from rankbench import api
-    from rankbench.runner.progress import Bar, Silent
+    from rankbench.runner.progress import Bar, Lines
 
     console = Console(stderr=True)
     found = api.verify(
@@ -44,15 +44,15 @@ def verify(
         rerun=_blocks(rerun),
         seed=seed,
         workers=workers,
-        progress=Bar(console) if console.is_terminal else Silent(),
+        progress=Bar(console) if console.is_terminal else Lines(console),
     )
     if as_json:
         print_json({"differences": [one._asdict() for one in found.differences], "shown": list(found.shown)})
     else:
         for one in found.differences:
-            click.echo(visible(str(one)))
+            say(str(one))
         for sentence in found.shown:
-            click.echo(visible(sentence), err=bool(found.differences))
+            say(sentence, err=bool(found.differences))
         if not found.differences:
             click.echo(f"{directory}: nothing differs")
     sys.exit(1 if found.differences else 0)

@@ -106,6 +106,17 @@ class PairCounts:
             return self.forward, self.backward
         return self.forward + self.ties / 2, self.backward + self.ties / 2
 
+    def won_and_lost(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weight that each item won, and that it lost, shapes (m,); ties are half of both."""
+        forward, backward = self.wins()
+        low, high, m = self.low, self.high, self.m
+        won: NDArray[np.float64] = np.zeros(m)
+        lost: NDArray[np.float64] = np.zeros(m)
+        for items, mine, other in ((low, forward, backward), (high, backward, forward)):
+            won += np.bincount(items, mine, m)
+            lost += np.bincount(items, other, m)
+        return won, lost
+
     def comparisons(self) -> Comparisons:
         """Return at most three comparisons a pair that have the same sums, ties as ties.
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,9 @@ from rankbench.ranking.logs import CountedVotes
 from rankbench.ranking.rank import RESAMPLES, rank
 from rankbench.ranking.ranking import ItemRanking
 from rankbench.seeds import LOG_SEED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["Aggregation", "aggregate", "first_items"]
 
@@ -67,6 +70,27 @@ class Aggregation:
     notes: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
     pairs: PairCounts | None = None
+
+    def plot(self, top: int | None = None) -> Figure:
+        """Draw the first items with their intervals, places and counts, as ``rankbench aggregate --out FILE.png``.
+
+        Parameters
+        ----------
+        top : int, optional
+            How many items; 21 by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        SpecError
+            There is a ranking for each query.
+        """
+        from rankbench.ranking.ranking_picture import items_canvas
+
+        return items_canvas(self.table, self.method, self.facts, top)
 
     def _repr_html_(self) -> str:
         """Return the method and the table, for a notebook."""

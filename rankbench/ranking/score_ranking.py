@@ -7,8 +7,9 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import polars as pl
 
@@ -32,6 +33,9 @@ from rankbench.ranking.judged_runs import RunFiles, judged_runs
 from rankbench.ranking.score_sample import SystemRanking, rank_systems
 from rankbench.seeds import LOG_SEED
 from rankbench.text import first_of, short_repr
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["METHODS", "RESAMPLES_OF_SCORES", "RankOptions", "ScoreRanking", "rank_scores"]
 
@@ -65,6 +69,36 @@ class ScoreRanking:
     table: pl.DataFrame
     facts: dict[str, Any]
     notes: tuple[str, ...]
+
+    def plot(self, method: str = "", top: int | None = None) -> Figure:
+        """Draw the first systems with their intervals and places, as ``rankbench rank --out FILE.png``.
+
+        Parameters
+        ----------
+        method : str
+            One of those that ranked; by default the first.
+        top : int, optional
+            How many systems; 21 by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        SpecError
+            The table was not ranked by such a method.
+        """
+        from rankbench.ranking.ranking_picture import systems_canvas
+
+        known = list(self.facts["methods"])
+        if method and method not in known:
+            raise SpecError(f"it was ranked by {', '.join(known)}, not by {method!r}")
+        return systems_canvas(self.table, method or known[0], self.facts, top)
+
+    def _repr_html_(self) -> str:
+        """Return the methods and the table, for a notebook."""
+        return f"<p>{escape(', '.join(self.facts['methods']))}</p>{self.table._repr_html_()}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return all of it as plain values for JSON."""

@@ -42,11 +42,8 @@ def _sums(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> N
 
 def tallies_of_counts(counts: PairCounts) -> ItemTallies:
     """Return the votes and wins of each item."""
-    low, high, m = counts.low, counts.high, counts.m
-    every = counts.forward + counts.backward + counts.ties
-    forward, backward = counts.wins()
-    judged = _sums(low, every, m) + _sums(high, every, m)
-    return ItemTallies(judged, _sums(low, forward, m) + _sums(high, backward, m), "votes", "wins", counts.judgments)
+    won, lost = counts.won_and_lost()
+    return ItemTallies(won + lost, won, "votes", "wins", counts.judgments)
 
 
 def tallies_of_orders(orders: Orders, m: int) -> ItemTallies:

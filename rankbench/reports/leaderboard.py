@@ -50,9 +50,9 @@ def leaderboard(analysis: Analysis, found: Sequence[Recommendation] = ()) -> lis
     beginning = [
         Heading(1, markdown(record.title)),
         *question_and_data(analysis, groups),
-        *_left_out(record),
         *_progress(analysis),
         *in_short(analysis, found),
+        *_left_out(record),
         *([Heading(2, "At a glance"), *glance] if glance else []),
         *([Heading(2, "First in the ranking"), *items] if items else []),
     ]
@@ -85,9 +85,10 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
     if not kinds:
         return []
     lines = [
-        "**rank**: the places that a contender may hold, *best ... worst*, all ranges of a table together at "
-        "95%. Contenders whose ranges do not overlap are told apart; those whose ranges overlap may or may not be: "
-        "see the differences. Bold: nothing is significantly better, where anything is told apart.",
+        "**rank**: the places that a contender may hold: *1 to 6* is any from the first to the sixth, all ranges "
+        "of a table together at 95%. Contenders whose ranges do not overlap are told apart; those whose ranges "
+        "overlap may or may not be: see the differences. Bold: nothing is significantly better, where anything is "
+        "told apart.",
     ]
     if any(source.test_share is None for source in kinds):
         lines += [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rankbench.kinds.cell import RANKING, SPLITS, Split
 from rankbench.reports.analysis import Analysis, Section
@@ -16,7 +16,16 @@ from rankbench.reports.standing_tables import item_table
 from rankbench.reports.verdicts import Verdict
 from rankbench.text import code, grouped_digits, markdown, number, sentence
 
-__all__ = ["at_a_glance", "headline_section", "in_short", "question_and_data", "split_words", "top_items"]
+__all__ = [
+    "at_a_glance",
+    "headline_section",
+    "in_short",
+    "items_said",
+    "question_and_data",
+    "split_words",
+    "top_items",
+    "who_is_best",
+]
 
 VERDICTS: dict[Verdict, str] = {
     "held": "held",
@@ -76,9 +85,9 @@ def _experiments(groups: Sequence[Group]) -> str:
 def in_short(analysis: Analysis, found: Sequence[Recommendation]) -> list[Node]:
     """Return who is best, what to use, how the claims fared, and the figure of the headline experiment."""
     section = headline_section(analysis)
-    lines = [line for one in found for line in one.answer[:1]]
-    if section is not None:
-        lines += _who(section)
+    lines = [f"**Who is best?** {' '.join(said)}" for said in [who_is_best(section) if section else []] if said]
+    lines += [f"**Which item is first?** {said}" for said in items_said(analysis)]
+    lines += [f"**What to use?** {line}" for one in found for line in one.answer[:1]]
     lines += _tally(analysis)
     parts: list[Node] = [Bullets(tuple(lines))] if lines else []
     figures = section.sampler.experiment.figures if section is not None else ()
@@ -88,14 +97,14 @@ def in_short(analysis: Analysis, found: Sequence[Recommendation]) -> list[Node]:
     return parts
 
 
-def _who(section: Section) -> list[str]:
-    """Say who is best in an experiment, on each split."""
+def who_is_best(section: Section) -> list[str]:
+    """Say who is best in an experiment, a sentence for each split."""
     sampler, lines = section.sampler, []
     for leaders in leaders_of(section):
         where = f"In {code(sampler.experiment.name)}, by {code(sampler.metrics[0])} on {leaders.split_title}"
         at = f" at n = {grouped_digits(leaders.n)}" if sampler.source.counts and len(sampler.races) > 1 else ""
         lines.append(f"{where}{at}, {said_of_leaders(leaders)}{_not_counted(leaders)}.")
-    return [f"**Who is best?** {' '.join(lines)}"] if lines else []
+    return lines
 
 
 def _not_counted(leaders: Leaders) -> str:
@@ -173,17 +182,30 @@ def _best(leaders: Leaders) -> tuple[str, str]:
 def top_items(analysis: Analysis) -> list[Node]:
     """Return the first items of each ranking of items, by the first contender that finished."""
     parts: list[Node] = []
-    for section in analysis.sections:
-        sampler = section.sampler
-        if sampler.source.layout != "ranking" or not sampler.races:
-            continue
-        arm = next((arm for arm in sampler.races[-1].arms if arm.done), None)
-        if arm is not None:
-            parts += [node for split in sampler.source.shown_splits() for node in _top(section, arm, split)]
+    for section, arm, split in _rankings(analysis):
+        count = len(section.sampler.source.units[split])
+        more = f" The first {MOST_ITEMS}:" if count > MOST_ITEMS else ""
+        parts += [
+            Paragraph(f"{_first_item(section, arm, split)}{more}"), item_table(section.sampler, arm, split, MOST_ITEMS)
+        ]  # fmt: skip
     return parts
 
 
-def _top(section: Section, arm: Arm, split: Split) -> list[Node]:
+def items_said(analysis: Analysis) -> list[str]:
+    """Return which item is first, a sentence for each ranking of items."""
+    return [_first_item(*ranking) for ranking in _rankings(analysis)]
+
+
+def _rankings(analysis: Analysis) -> Iterator[tuple[Section, Arm, Split]]:
+    for section in analysis.sections:
+        sampler = section.sampler
+        if sampler.source.layout == "ranking" and sampler.races:
+            arm = next((arm for arm in sampler.races[-1].arms if arm.done), None)
+            if arm is not None:
+                yield from ((section, arm, split) for split in sampler.source.shown_splits())
+
+
+def _first_item(section: Section, arm: Arm, split: Split) -> str:
     sampler = section.sampler
     units = sampler.source.units[split]
     score, _, _, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
@@ -193,8 +215,4 @@ def _top(section: Section, arm: Arm, split: Split) -> list[Node]:
         told = f"{who} of {grouped_digits(len(units))}, and it is shown to stand above each other one"
     else:
         told = f"{who}, but any of {int((low == 1).sum())} of {grouped_digits(len(units))} may be first"
-    more = f" The first {MOST_ITEMS}:" if len(units) > MOST_ITEMS else ""
-    return [
-        Paragraph(f"By {markdown(arm.label)}, {told} (95%, all places at once).{more}"),
-        item_table(sampler, arm, split, MOST_ITEMS),
-    ]
+    return f"By {markdown(arm.label)}, {told} (95%, all places at once)."

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from rankbench.errors import SpecError
 from rankbench.kinds.figure import Drawing
 from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.cases import together_level
 from rankbench.reports.document.markdown import markdown_of
-from rankbench.reports.figures import assign_looks, draw_figures, drawings_of
+from rankbench.reports.figures import assign_looks, draw_figures, drawings_of, figure_canvas
 from rankbench.reports.figures.data import figure_csv
 from rankbench.reports.leaderboard import leaderboard
 from rankbench.reports.leaderboard_csv import leaderboard_csv
+from rankbench.reports.opening import headline_section
 from rankbench.reports.recommendation import Recommendation, recommendations
 from rankbench.reports.units_csv import units_csv
 from rankbench.store.stored import StoredResults
 
-__all__ = ["FIGURES", "PICTURES", "Pages", "pages_of", "pictures_of"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+__all__ = ["FIGURES", "PICTURES", "Pages", "figure_of", "pages_of", "pictures_of"]
 
 FIGURES = "figures"
 """Folder of figures."""
@@ -43,6 +48,39 @@ class Pages(NamedTuple):
     recommended: list[Recommendation]
     drawings: list[list[Drawing]]
     files: dict[str, bytes]
+
+
+def figure_of(results: StoredResults, file: str = "") -> Canvas:
+    """Return one figure of stored results, as matplotlib has it: as `pictures_of` draws it.
+
+    Parameters
+    ----------
+    results : StoredResults
+    file : str
+        Without its ending; by default the figure that the leaderboard begins with, or else the first.
+
+    Raises
+    ------
+    SpecError
+        There is no such figure.
+    """
+    analysis = analyze(results)
+    figures = {
+        figure.file: (section, place)
+        for section in analysis.sections
+        for place, figure in enumerate(section.sampler.experiment.figures)
+    }
+    first = headline_section(analysis)
+    of_first = [figure.file for figure in first.sampler.experiment.figures] if first else []
+    chosen = file or next(iter([*of_first, *figures]), "")
+    if chosen not in figures:
+        known = ", ".join(figures) or "none"
+        raise SpecError(f"the suite has no figure {chosen!r}; figures: {known}")
+    section, place = figures[chosen]
+    drawings = drawings_of(section.sampler, section.casts, together_level(section, analysis))
+    looks = assign_looks([cast for one in analysis.sections for cast in one.casts])
+    figure = section.sampler.experiment.figures[place]
+    return figure_canvas(section.sampler, figure, section.casts[place], drawings[place], looks)
 
 
 def pages_of(results: StoredResults) -> Pages:

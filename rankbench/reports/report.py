@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rankbench.errors import StoreError
 from rankbench.reports.analysis import Analysis, analyze
+from rankbench.reports.headline import Headline, headline_of
 from rankbench.reports.pages import FIGURES, PICTURES, pages_of, pictures_of
 from rankbench.reports.publish import publish
 from rankbench.reports.run_notices import Notice, notices
@@ -37,12 +38,15 @@ class Report(NamedTuple):
         Which method to use, a sentence each, in Markdown; empty where the suite does not ask.
     notices : list of Notice
         What was skipped, diverged, failed or left out of a figure.
+    headline : Headline
+        Who is best.
     """
 
     paths: list[Path]
     frames: dict[str, pl.DataFrame]
     recommendation: list[str]
     notices: list[Notice]
+    headline: Headline
 
 
 def report(directory: Path | str, out: Path | str | None = None) -> Report:
@@ -82,7 +86,8 @@ def report(directory: Path | str, out: Path | str | None = None) -> Report:
             except OSError as error:
                 raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
     sentences = [line for one in pages.recommended for line in one.answer]
-    return Report(paths, _frames(pages.analysis, rows), sentences, notices(pages.analysis))
+    analysis = pages.analysis
+    return Report(paths, _frames(analysis, rows), sentences, notices(analysis), headline_of(analysis))
 
 
 def frames(directory: Path | str) -> dict[str, pl.DataFrame]:

@@ -1,4 +1,4 @@
-"""What a run says at its end: the claims, which method to use, and where to read on."""
+"""What a run says at its end: who is best, the claims, which method to use, and where to read on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rankbench.kinds.cell import SPLITS
 from rankbench.reports.document.terminal import terminal_of
 from rankbench.reports.document.tree import Column, Grid, Node, Paragraph
 from rankbench.reports.evidence import LATE
+from rankbench.reports.headline import Headline
 from rankbench.reports.pages import FIGURES, PICTURES
 from rankbench.store.store import REPORTED
 from rankbench.text import markdown, numbered, one_line
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["claims_of_a_run", "run_summary"]
 
 
-def run_summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[str] = ()) -> RenderableType:
-    """Return the verdicts on a run's claims, if it declared any, what it recommends, and its files.
+def run_summary(
+    directory: Path, claims: pl.DataFrame, recommendation: Sequence[str] = (), headline: Headline | None = None
+) -> RenderableType:
+    """Return who is best, the verdicts on a run's claims, if it declared any, what it recommends, and its files.
 
     Parameters
     ----------
@@ -32,11 +35,13 @@ def run_summary(directory: Path, claims: pl.DataFrame, recommendation: Sequence[
         As `rankbench.reports.report.frames` returns them.
     recommendation : sequence of str
         Sentences in Markdown, from `rankbench.reports.report.Report`.
+    headline : Headline, optional
     """
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[Node] = [*claims_of_a_run(claims), *map(Paragraph, recommendation)]
+    first = headline.nodes() if headline is not None else []
+    parts: list[Node] = [*first, *claims_of_a_run(claims), *map(Paragraph, recommendation)]
     files = [str(path) for path in (directory / name for name in REPORTED) if path.exists()]
     figures = directory / FIGURES
     drawn = sum(path.suffix in PICTURES for path in figures.glob("*"))

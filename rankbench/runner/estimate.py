@@ -8,7 +8,7 @@ from rankbench.protocols.ownership import own_cells
 from rankbench.runner.plan import Planned
 from rankbench.runtime import one_blas_thread
 
-__all__ = ["estimated_seconds", "in_words", "untried_cells"]
+__all__ = ["estimated_seconds", "untried_cells"]
 
 
 def estimated_seconds(made: Planned) -> dict[str, float]:
@@ -44,11 +44,3 @@ def untried_cells(made: Planned) -> set[str]:
         if type(protocol).seconds is not Protocol.seconds:
             found |= set(task.cells).difference(own_cells(task) if is_ours(protocol) else ())
     return found
-
-
-def in_words(seconds: float) -> str:
-    """Return a duration to two digits at most, as in ``40 s``, ``12 min`` or ``3.5 h``."""
-    for unit, length in (("h", 3600.0), ("min", 60.0)):
-        if seconds >= length:
-            return f"{seconds / length:.2g} {unit}"
-    return f"{max(seconds, 1):.2g} s"

@@ -1,14 +1,17 @@
-"""What a person at a terminal sees while a run goes on; silent in a pipe."""
+"""What a person sees while a run goes on: a bar on a terminal, a line every half minute in a pipe."""
 
 from __future__ import annotations
 
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
+from rankbench.runner.heartbeat import Heartbeat
+from rankbench.text import duration_text
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["Bar", "Progress", "Silent", "Warnings"]
+__all__ = ["Bar", "Lines", "Progress", "Silent"]
 
 
 class Progress(Protocol):
@@ -63,15 +66,56 @@ class Silent:
         """Ignore it."""
 
 
-class Warnings(Silent):
-    """Shows warnings alone: for pipes and logs."""
+class Lines(Silent):
+    """Shows warnings, and every half minute how far the run is: for pipes and logs.
+
+    Parameters
+    ----------
+    console : Console
+    """
 
     def __init__(self, console: Console) -> None:
         self.console = console
+        self._doing, self._blocks, self._done = "preparing", 0, 0
+        self._computing = 0.0
+        self._heartbeat = Heartbeat(self._print, self._said)
+
+    def __enter__(self) -> Self:
+        self._heartbeat.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._heartbeat.__exit__(kind, error, trace)
+
+    def start(self, blocks: int, reused: int) -> None:
+        """Count from here."""
+        self._doing, self._blocks, self._computing = "", blocks, self._heartbeat.elapsed
+
+    def advance(self) -> None:
+        """Count a block."""
+        self._done += 1
+
+    def say(self, text: str) -> None:
+        """Keep it for the next line."""
+        self._doing = text
 
     def warn(self, text: str) -> None:
         """Print a line."""
         _print_line(self.console, text)
+
+    def _print(self, text: str) -> None:
+        self.console.print(text, markup=False, soft_wrap=True, highlight=False)
+
+    def _said(self) -> str:
+        if self._doing:
+            return self._doing
+        left = ""
+        if self._done:
+            seconds = (self._heartbeat.elapsed - self._computing) / self._done * (self._blocks - self._done)
+            left = f", about {duration_text(seconds)} left"
+        return f"{self._done} of {self._blocks} blocks{left}"
 
 
 class Bar:
@@ -127,4 +171,4 @@ class Bar:
 
 
 def _print_line(console: Console, text: str) -> None:
-    console.print(text, style="yellow", markup=False, soft_wrap=True, highlight=False)
+    console.print(text, style="yellow", markup=False, soft_wrap=not console.is_terminal, highlight=False)

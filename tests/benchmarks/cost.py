@@ -77,7 +77,7 @@ def draw_costs(costs: list[Cost]) -> bytes:
     from matplotlib.figure import Figure
 
     from rankbench.digest import cpu_class
-    from rankbench.reports.figures.style import RC, look
+    from rankbench.drawing.style import RC, look
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()

@@ -33,7 +33,7 @@ def log(tmp_path):
 
 
 def test_list_names_every_data_set_and_whether_it_is_here():
-    rows = {row["name"]: row for row in json.loads(run("list", "--json"))}
+    rows = {row["name"]: row for row in json.loads(run("list", "--json"))["datasets"]}
     assert {"mslr-web10k", "mslr-web10k-sample", "mq2008", "web10k-like"} <= set(rows)
     assert (rows["web10k-like"]["here"], rows["web10k-like"]["simulated"]) == ("simulated", True)
     assert (rows["mq2008"]["here"], rows["mq2008"]["restricted"], rows["mq2008"]["queries"]) == ("no", True, 784)
@@ -45,7 +45,7 @@ def test_list_survives_incomplete_data(tmp_path, monkeypatch):
     (tmp_path / "data" / "mq2008").mkdir(parents=True)
     (tmp_path / "data" / "mq2008" / "mq2008.train").write_text("x")
     monkeypatch.setenv("RANKBENCH_DATA", str(tmp_path / "data"))
-    assert {row["name"]: row["here"] for row in json.loads(run("list", "--json"))}["mq2008"] == "incomplete"
+    assert {row["name"]: row["here"] for row in json.loads(run("list", "--json"))["datasets"]}["mq2008"] == "incomplete"
 
 
 def test_data_without_a_card_are_not_simulated_unless_they_say_so(monkeypatch):
@@ -58,7 +58,7 @@ def test_data_without_a_card_are_not_simulated_unless_they_say_so(monkeypatch):
     own = {"own": Own, "made": Made}
     monkeypatch.setattr(manager, "names", lambda kind: list(own))
     monkeypatch.setattr(manager, "component_class", lambda kind, name: own[name])
-    rows = json.loads(run("list", "--json"))
+    rows = json.loads(run("list", "--json"))["datasets"]
     assert [(row["name"], row["here"], row["simulated"]) for row in rows] == [
         ("own", "unknown", False),
         ("made", "simulated", True),

@@ -57,6 +57,7 @@ def test_a_component_with_its_docstring_parameters_and_origin(rankbench):
 def test_json_is_the_same_as_in_list(rankbench):
     listed = json.loads(rankbench("list", "method", "--json").stdout)["method"]
     described = json.loads(rankbench("info", "erm", "--json").stdout)
+    assert described.pop("schema_version") == 1
     assert described in listed
 
 

@@ -35,7 +35,7 @@ def test_a_row_is_one_line_in_a_pipe_with_all_that_matters(rankbench):
 @pytest.mark.parametrize("word", ["model", "models"])
 def test_one_kind_in_the_singular_or_the_plural(rankbench, word):
     listed = json.loads(rankbench("list", word, "--json").stdout)
-    assert list(listed) == ["model"]
+    assert list(listed) == ["schema_version", "model"]
     (linear,) = [model for model in listed["model"] if model["name"] == "linear"]
     assert linear["distribution"] == "rankbench"
     assert linear["compiled"] is None
@@ -44,7 +44,7 @@ def test_one_kind_in_the_singular_or_the_plural(rankbench, word):
 
 def test_json_has_all_kinds_and_parameters(rankbench):
     listed = json.loads(rankbench("list", "--json").stdout)
-    assert list(listed) == [*KINDS, "suite"]
+    assert list(listed) == ["schema_version", *KINDS, "suite"]
     (erm,) = [method for method in listed["method"] if method["name"] == "erm"]
     defaults = {p["name"]: p["default"] for p in erm["parameters"]}
     assert defaults["lambda"] == 1e-3

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from rankbench import api
+from rankbench.reports.headline import Headline
 from rankbench.reports.run_notices import Notice
 from rankbench.runner.plan import Planned
 
@@ -22,6 +23,7 @@ def results(*, failures=None, skipped=None, notices=()):
         failures=failures or {},
         skipped=skipped or {},
         notices=[Notice(kind, text) for kind, text in notices],
+        headline=Headline(()),
     )
 
 

@@ -12,6 +12,8 @@ import synthetic
 from matplotlib.figure import Figure as Canvas
 from synthetic import Contender, Plan
 
+from rankbench.drawing.canvas import _logarithmic
+from rankbench.drawing.style import COLORS
 from rankbench.kinds.figure import Cast
 from rankbench.plugin import manager
 from rankbench.plugin.suite_kinds import figure_kind
@@ -19,8 +21,6 @@ from rankbench.reports.analysis import Analysis, analyze
 from rankbench.reports.cases import ALPHA, case_of, together_level
 from rankbench.reports.curve_steps import in_windows
 from rankbench.reports.figures import assign_looks, series
-from rankbench.reports.figures.canvas import _logarithmic
-from rankbench.reports.figures.style import COLORS
 from rankbench.reports.history import Series
 from rankbench.reports.view import View
 from rankbench.store.journal import Journal

@@ -13,10 +13,10 @@ import pytest
 import synthetic
 from matplotlib.figure import Figure as Canvas
 
+from rankbench.drawing.cast import groups
+from rankbench.drawing.style import COLORS, GRAYS, gray, look
 from rankbench.kinds.figure import Cast
 from rankbench.reports.figures import assign_looks, casts_of, draw, draw_figures, drawings_of
-from rankbench.reports.figures.cast import groups
-from rankbench.reports.figures.style import COLORS, GRAYS, gray, look
 from rankbench.reports.sample import Sampler
 from rankbench.store.journal import Journal
 

@@ -15,14 +15,14 @@ import pytest
 import synthetic
 from matplotlib.figure import Figure as Canvas
 
+from rankbench.drawing.canvas import canvas_of
+from rankbench.drawing.scale import LogAxis
 from rankbench.kinds.figure import matches
 from rankbench.kinds.suite import Figure, Panel
 from rankbench.plugin import manager
 from rankbench.plugin.suite_kinds import figure_kind
 from rankbench.reports.figures import assign_looks, casts_of, draw_figures, drawings_of
-from rankbench.reports.figures.canvas import canvas_of
-from rankbench.reports.figures.scale import LogAxis
-from rankbench.reports.figures.style import subtitle
+from rankbench.reports.figures.subtitle import subtitle
 from rankbench.reports.sample import Sampler
 from rankbench.reports.view import View
 from rankbench.store.journal import Journal

@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["Change", "Comparison", "Verdict"]
+__all__ = ["Change", "Comparison", "Subject", "Verdict"]
 
 Verdict: TypeAlias = Literal["equal", "worse", "better", "not shown", "described"]
 """``equal``: every number, to the byte. ``described``: there is nothing that an interval could rest on."""
+
+Subject: TypeAlias = Literal["quality", "speed", "ranking"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Change:
         What the interval rests on, in words.
     detectable : float
         The change beyond the margin that such a comparison finds in 9 of 10; nan where nothing was tested.
+    about : {"quality", "speed", "ranking"}
+        Whether it is of a metric, of a time, or of an item's score.
     """
 
     where: str
@@ -49,6 +53,7 @@ class Change:
     upper: float = math.nan
     p: float = math.nan
     detectable: float = math.nan
+    about: Subject = "quality"
 
 
 @dataclass(frozen=True)

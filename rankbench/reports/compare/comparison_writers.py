@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rankbench.reports.compare.comparison import Change, Comparison
+from rankbench.reports.compare.comparison import Change, Comparison, Subject
 from rankbench.text import markdown
 
-__all__ = ["COLUMNS", "cells_of", "comparison_annotations", "comparison_json", "comparison_markdown", "shown_first"]
+__all__ = [
+    "cells_of",
+    "columns_of",
+    "comparison_annotations",
+    "comparison_json",
+    "comparison_markdown",
+    "how_to_read",
+    "shown_first",
+]
 
-COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")
+_COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")
+
+_PLUS: dict[Subject, tuple[str, str]] = {
+    "quality": ("worse", "of a metric it is a difference, and + is worse, whether more or less of the metric is good"),
+    "speed": ("slower", "of a time it is a share of base's, and + is slower"),
+    "ranking": ("fell", "of an item it is how far its score fell, so + is a fall"),
+}
+"""What a change above 0 is: in the head of its column, and in a clause."""
 
 MOST = 50
 """Rows that a table shows; all are in the JSON."""
@@ -26,10 +42,32 @@ def shown_first(comparison: Comparison) -> list[Change]:
 
 def cells_of(change: Change) -> tuple[str, ...]:
     """Return a row of a table."""
-    interval = "" if math.isnan(change.lower) else f"[{change.lower:+.4g}, {change.upper:+.4g}]"
+    said = _share if change.about == "speed" else _difference
+    interval = "" if math.isnan(change.lower) else f"[{said(change.lower)}, {said(change.upper)}]"
     p = "" if math.isnan(change.p) else f"{change.p:.2g}"
-    numbers = f"{change.base:.6g}", f"{change.head:.6g}", f"{change.change:+.4g}"
+    numbers = f"{change.base:.6g}", f"{change.head:.6g}", said(change.change)
     return change.verdict, change.where, change.what, *numbers, interval, p
+
+
+def _difference(change: float) -> str:
+    return f"{change:+.4g}"
+
+
+def _share(log_ratio: float) -> str:
+    """Return a logarithm of a ratio as the share by which the ratio is above 1."""
+    return f"{100 * math.expm1(log_ratio):+.3g}%"
+
+
+def columns_of(changes: Sequence[Change]) -> tuple[str, ...]:
+    """Return the heads of a table's columns; that of changes says which way they go."""
+    which = " or ".join(_PLUS[about][0] for about in _PLUS if any(one.about == about for one in changes))
+    return tuple(f"change (+ {which})" if name == "change" else name for name in _COLUMNS)
+
+
+def how_to_read(changes: Sequence[Change]) -> str:
+    """Return which way changes go, in a sentence."""
+    said = [clause for about, (_, clause) in _PLUS.items() if any(one.about == about for one in changes)]
+    return f"A change is head against base: {'; '.join(said)}."
 
 
 def comparison_markdown(comparison: Comparison) -> str:
@@ -38,13 +76,14 @@ def comparison_markdown(comparison: Comparison) -> str:
     lines = [title, "", f"**{comparison.sentence()}**", ""]
     shown = [one for one in shown_first(comparison) if one.verdict != "equal"]
     if shown:
-        lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+        columns = columns_of(shown)
+        lines += [how_to_read(shown), "", f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
         lines += [f"| {' | '.join(markdown(cell) for cell in cells_of(one))} |" for one in shown[:MOST]]
         if len(shown) > MOST:
             lines += ["", f"{len(shown) - MOST:,} more rows are in the JSON."]
         lines += [
             "",
-            "More is worse in a change, whatever the metric; its interval is for this cell alone, p for all of them.",
+            "The interval of a change is for this cell alone, p for all of them.",
         ]
         found = [one.detectable for one in shown if not math.isnan(one.detectable)]
         if found:

@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -278,11 +278,10 @@ def _estimates(
         if gate and not any(fnmatchcase(item, pattern) for pattern in gate):
             continue
         where = f"{aggregator}, place {ranks[0][i]} then {ranks[1][i]} of {len(items)}"
-        told = Change(where, item, float(level[i]), float(level[i] + moved[i]), float(-moved[i]), "described", rests)
+        now = float(level[i] + moved[i])
+        told = Change(where, item, float(level[i]), now, float(-moved[i]), "described", rests, about="ranking")
         if same:
-            told = Change(
-                where, item, float(level[i]), float(level[i]), 0.0, "equal", "every vote", lower=0.0, upper=0.0
-            )
+            told = replace(told, head=told.base, change=0.0, verdict="equal", rests="every vote", lower=0.0, upper=0.0)
             found.append(ChangeEstimate(told))
             continue
         if not (known[i] and se[i] > 0):

@@ -84,11 +84,13 @@ def speed_changes(
             continue
         sides = [(job.rounds[name], job.rounds[reference] if reference else None) for job in (before, after)]
         ratios = [float(np.median(one)) / (1.0 if other is None else float(np.median(other))) for one, other in sides]
-        change = math.log(ratios[1] / ratios[0])
+        was, now = ratios
+        change = math.log(now / was)
         rounds = [len(times) for side in sides for times in side if times is not None]
         unit = f"ratio to {reference}" if reference else "seconds, of two jobs"
         if not reference or not same or min(rounds) < FEWEST:
-            changes.append(Change(unit, name, ratios[0], ratios[1], change, "described", f"{min(rounds)} rounds"))
+            rests = f"{min(rounds)} rounds"
+            changes.append(Change(unit, name, was, now, change, "described", rests, about="speed"))
             p_worse.append(math.nan)
             p_better.append(math.nan)
             continue
@@ -96,7 +98,7 @@ def speed_changes(
         se = float(resampled.std(ddof=1))
         lower, upper = (float(edge) for edge in np.quantile(resampled, [0.025, 0.975]))
         rests = f"{min(rounds)} rounds or more"
-        told = Change(unit, name, ratios[0], ratios[1], change, "not shown", rests, lower=lower, upper=upper)
+        told = Change(unit, name, was, now, change, "not shown", rests, lower=lower, upper=upper, about="speed")
         changes.append(told)
         p_worse.append(_p(change - math.log1p(slower_by), se))
         p_better.append(_p(-change - math.log1p(slower_by), se))

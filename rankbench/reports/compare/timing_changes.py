@@ -130,7 +130,9 @@ def _judged(found: Sequence[_Estimate], slower_by: float, alpha: float, share: f
     for place, one in enumerate(found):
         unit = "seconds" if "in turns" in one.rests else "ratio to the reference"
         where = f"{one.cell.experiment}, n = {one.cell.n:,}, {unit}"
-        change = Change(where, one.cell.contender, one.base, one.head, one.change, "described", one.rests)
+        change = Change(
+            where, one.cell.contender, one.base, one.head, one.change, "described", one.rests, about="speed"
+        )
         if not math.isnan(adjusted[0][place]):
             worse, better = (min(1.0, float(side[place]) / share) for side in adjusted)
             verdict: Verdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING
 from rankbench.reports.document.tree import Bullets, Details, Grid, Heading, Image, Node, Paragraph, Quote
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.text import Text
 
 __all__ = ["terminal_of"]
+
+GAP = 2
+"""Spaces between columns of a table, one of which is that of its lines."""
+
+EDGES = 2
+"""Spaces at the edges of a table."""
+
+LEAST = 8
+"""Letters that are left of the words of a table, however narrow the terminal."""
 
 
 def terminal_of(blocks: Sequence[Node]) -> RenderableType:
@@ -70,20 +79,37 @@ def _inline(text: str) -> Text:
 
 
 def _grid(grid: Grid) -> RenderableType:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    return _Fitted(grid)
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-    titles = [_inline(column.title) for column in grid.columns]
-    rows = [[_inline(cell) for cell in row] for row in grid.rows]
-    for i, (column, title) in enumerate(zip(grid.columns, titles, strict=True)):
-        if i == len(titles) - 1:
-            table.add_column(title, justify=column.align, no_wrap=True, overflow="ellipsis", ratio=1)
-            continue
-        # As wide as its cells, so that they are never cut; its title is folded.
-        words = [len(word) for word in title.plain.split()]
-        width = max([*words, *(row[i].cell_len for row in rows)], default=1)
-        table.add_column(title, justify=column.align, width=width)
-    for row in rows:
-        table.add_row(*row)
-    return table
+
+class _Fitted:
+    """A table as wide as its cells, or as the terminal: the widest column of words is cut where room is short."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        columns = self.grid.columns
+        titles = [_inline(column.title) for column in columns]
+        rows = [[_inline(cell) for cell in row] for row in self.grid.rows]
+        # As wide as its cells; its title is folded.
+        widths = [
+            max([1, *(len(word) for word in title.plain.split()), *(row[i].cell_len for row in rows)])
+            for i, title in enumerate(titles)
+        ]
+        words = [i for i, column in enumerate(columns) if column.align == "left"]
+        cut = max(words, key=lambda i: widths[i], default=None)
+        if cut is not None:
+            room = options.max_width - EDGES - GAP * (len(columns) - 1) - sum(widths) + widths[cut]
+            widths[cut] = max(LEAST, min(widths[cut], room))
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+        for column, title, width in zip(columns, titles, widths, strict=True):
+            table.add_column(title, justify=column.align, width=width, no_wrap=False, overflow="ellipsis")
+        for row in rows:
+            for i, cell in enumerate(row):
+                cell.truncate(widths[i], overflow="ellipsis")
+            table.add_row(*row)
+        yield table

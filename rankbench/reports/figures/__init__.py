@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rankbench.reports.figures.cast import assign_looks
-from rankbench.reports.figures.draw import casts_of, draw_figures, drawings_of
+from rankbench.drawing.cast import assign_looks
+from rankbench.reports.figures.draw import casts_of, draw_figures, drawings_of, figure_canvas
 
-__all__ = ["assign_looks", "casts_of", "draw_figures", "drawings_of"]
+__all__ = ["assign_looks", "casts_of", "draw_figures", "drawings_of", "figure_canvas"]

@@ -10,8 +10,8 @@ import numpy as np
 from rankbench.certify.certificate import Certificate
 from rankbench.certify.outcome import OrderRisks, order_risks
 from rankbench.certify.words import difference_edges, noise_words, preferred_order, right_orders, shown
+from rankbench.drawing.style import COLORS, render, safe, styled
 from rankbench.errors import InputError
-from rankbench.reports.figures.style import COLORS, RC, render, safe
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,14 +38,11 @@ def draw_counterexample(certificate: Certificate) -> dict[str, bytes]:
     law = certificate.law
     if law is None or not certificate.alpha:
         raise InputError(f"{certificate.label} is not about one distribution: there is nothing to draw")
-    import matplotlib
     from matplotlib.figure import Figure
 
     risks = order_risks(certificate.content)
     rows = sorted(risks, key=lambda row: (row.surrogate, row.true))[:MOST_ORDERS]
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(RC)
+    with styled():
         height = max(3.4, 1.7 + 0.2 * len(rows))
         figure = Figure(figsize=(9.0, height), layout="constrained")
         left, middle, last = figure.subplots(1, 3, width_ratios=(1.15, 1, 1))
@@ -148,7 +145,7 @@ def _draw_risks(axes: Axes, rows: list[OrderRisks], which: str, title: str, name
     else:
         axes.set_xlim(-0.04 * top, (1.25 if which == "surrogate" else 1.08) * top)
         axes.locator_params(axis="x", nbins=4)
-    axes.set_xlabel("above the smallest")
+    axes.set_xlabel("above the smallest (less is better)")
     axes.set_title(safe(title))
     for right, word in ((True, "right"), (False, "wrong")):
         if any(row.right == right for row in rows):

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from rankbench.drawing.canvas import canvas_of
+from rankbench.drawing.picture import picture_bytes
+from rankbench.drawing.style import Look, styled
 from rankbench.kinds.figure import Cast, Drawing
+from rankbench.kinds.suite import Figure
 from rankbench.plugin.suite_kinds import figure_kind
-from rankbench.reports.figures.canvas import canvas_of
-from rankbench.reports.figures.style import RC, Look, render, subtitle
+from rankbench.reports.figures.subtitle import subtitle
 from rankbench.reports.sample import Sampler
 from rankbench.reports.view import View
 
-__all__ = ["casts_of", "draw_figures", "drawings_of"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+__all__ = ["casts_of", "draw_figures", "drawings_of", "figure_canvas"]
 
 
 def casts_of(sampler: Sampler) -> tuple[Cast, ...]:
@@ -52,19 +59,21 @@ def draw_figures(
     drawings : sequence of Drawing
         From `drawings_of`.
     looks : dict of str to Look
-        From `rankbench.reports.figures.cast.assign_looks`, for all figures of the suite.
+        From `rankbench.drawing.cast.assign_looks`, for all figures of the suite.
     """
     if not sampler.experiment.figures:
         return {}  # without an import of a fifth of a second
-    import matplotlib
-
     found: dict[str, bytes] = {}
     for figure, cast, drawing in zip(sampler.experiment.figures, casts, drawings, strict=True):
-        races = [race for race in sampler.races if drawing.n is None or race.n in drawing.n]
-        with matplotlib.rc_context():
-            matplotlib.rcdefaults()
-            matplotlib.rcParams.update(RC)
-            canvas = canvas_of(drawing, cast, looks)
-            canvas.suptitle(subtitle(sampler, figure, races, drawing), fontsize=10)
-            found |= {f"{figure.file}.{suffix}": data for suffix, data in render(canvas).items()}
+        canvas = figure_canvas(sampler, figure, cast, drawing, looks)
+        found |= {f"{figure.file}.{suffix}": data for suffix, data in picture_bytes(canvas).items()}
     return found
+
+
+def figure_canvas(sampler: Sampler, figure: Figure, cast: Cast, drawing: Drawing, looks: Mapping[str, Look]) -> Canvas:
+    """Return one figure of an experiment as matplotlib has it; arguments as those of `draw_figures`."""
+    races = [race for race in sampler.races if drawing.n is None or race.n in drawing.n]
+    with styled():
+        canvas = canvas_of(drawing, cast, looks)
+        canvas.suptitle(subtitle(sampler, figure, races, drawing), fontsize=10)
+    return canvas

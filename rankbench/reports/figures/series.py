@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankbench.reports.figures.style import COLORS, RC, render, safe
+from rankbench.drawing.style import COLORS, render, safe, styled
 from rankbench.reports.history import Series
 
 if TYPE_CHECKING:
@@ -22,15 +22,12 @@ MOST_SHOWN = 24
 
 def draw_history(series: Sequence[Series]) -> dict[str, bytes]:
     """Return the picture of a history as SVG and as PNG, by suffix: one panel a series, shaded where a change lies."""
-    import matplotlib
     from matplotlib.figure import Figure
 
     shown = sorted(series, key=lambda one: not one.changes)[:MOST_SHOWN]
     columns = min(3, len(shown))
     rows = -(-len(shown) // columns)
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(RC)
+    with styled():
         figure = Figure(figsize=(max(6.4, 4.2 * columns), 2.3 * rows + 0.8), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False)
         for axes, one in zip(grid.flat, shown, strict=False):

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypeVar
 
+from rankbench.drawing.style import COLORS, GRAYS, Look, gray, look
 from rankbench.kinds.figure import Cast
-from rankbench.reports.figures.style import COLORS, GRAYS, Look, gray, look
 
 __all__ = ["assign_looks", "groups"]
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.drawing.cast import groups
+from rankbench.drawing.scale import LogAxis
+from rankbench.drawing.style import COLORS, Look, equal_limits, legend, legend_entries, pages, safe, titles
 from rankbench.kinds.figure import Cast, Drawing, Level, Line, Plot
-from rankbench.reports.figures.cast import groups
-from rankbench.reports.figures.scale import LogAxis
-from rankbench.reports.figures.style import COLORS, Look, equal_limits, legend, legend_entries, pages, safe, titles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankbench.reports.sample import Race, Sampler
-from rankbench.stats.contrasts import FEWEST, too_few
 from rankbench.text import distinct, one_line
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
     from matplotlib.figure import SubFigure
-
-    from rankbench.kinds.figure import Drawing
-    from rankbench.kinds.suite import Figure
 
 __all__ = [
     "COLORS",
@@ -37,7 +33,7 @@ __all__ = [
     "pages",
     "render",
     "safe",
-    "subtitle",
+    "styled",
     "titles",
 ]
 
@@ -110,31 +106,6 @@ def safe(text: str) -> str:
     return f" {words}" if words.startswith("_") else words
 
 
-def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: Drawing) -> str:
-    """Return the figure's title, and under it which data, n if there is one, and what its bands are."""
-    title = safe(figure.title or sampler.experiment.title)
-    counts = sorted({len(race.repetitions) for race in races})
-    words = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "0"
-    source = sampler.source
-    if drawing.bands and not (counts and too_few(counts[-1])):
-        bands = drawing.bands
-    elif source.layout != "race":
-        bands = "95% intervals" if source.layout == "ranking" else "exact"
-    elif not counts or counts[-1] < 2:
-        bands = f"no bands: {words} repetition"
-    elif too_few(counts[-1]):
-        times = "runs" if source.test_share is not None else "repetitions"
-        bands = f"no intervals: {words} {times}, fewer than {FEWEST}"
-    elif source.test_share is not None:
-        bands = f"{figure.level:.0%} intervals of the corrected resampled t ({words} runs)"
-    else:
-        bands = f"{figure.level:.0%} bands over draws ({words} repetitions)"
-    data = "simulated data" if source.simulated else safe((source.dataset or source.protocol).partition(":")[0])
-    n = f"; n = {races[0].n:,}" if len(races) == 1 and source.counts and source.layout == "race" else ""
-    note = f"\n{safe(drawing.note)}" if drawing.note else ""
-    return f"{title}\n{data}{n}; {bands}{note}"
-
-
 def titles(names: Iterable[str]) -> dict[str, str]:
     """Return what a figure calls each name: different names differently."""
     return {name: safe(shown) for name, shown in distinct(names, one_line).items()}
@@ -185,6 +156,17 @@ def equal_limits(panels: Sequence[Axes]) -> None:
         limits = [getattr(axes, f"get_{axis}lim")() for axes in panels]
         for axes in panels:
             getattr(axes, f"set_{axis}lim")(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw with our settings, whatever the user's are; theirs are put back."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        yield
 
 
 def render(figure: Canvas) -> dict[str, bytes]:

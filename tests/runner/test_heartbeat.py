@@ -1,0 +1,79 @@
+"""A line every half minute, in a pipe: that a run goes on, and how far it is."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+
+import pytest
+from rich.console import Console
+
+from rankbench.runner import heartbeat
+from rankbench.runner.heartbeat import Heartbeat
+from rankbench.runner.progress import Lines
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    monkeypatch.setattr(heartbeat, "EVERY", 0.02)
+
+
+def test_half_a_minute_is_the_pace() -> None:
+    assert heartbeat.EVERY == 30
+
+
+def test_a_line_comes_again_and_again_and_then_no_more(quick) -> None:
+    lines: list[str] = []
+    with Heartbeat(lines.append, lambda: "at it"):
+        until = time.monotonic() + 10
+        while len(lines) < 3 and time.monotonic() < until:
+            time.sleep(0.01)
+    count = len(lines)
+    assert count >= 3
+    assert all(line == "1 s: at it" for line in lines)
+    time.sleep(0.1)
+    assert len(lines) == count
+
+
+def test_what_is_short_prints_nothing() -> None:
+    lines: list[str] = []
+    started = time.monotonic()
+    with Heartbeat(lines.append, lambda: "at it"):
+        pass
+    assert lines == []
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(), ValueError("I/O operation on closed file")])
+def test_nobody_who_reads_is_no_reason_to_fail(quick, error: Exception) -> None:
+    tried = []
+
+    def write(line: str) -> None:
+        tried.append(line)
+        raise error
+
+    with Heartbeat(write, lambda: "at it"):
+        until = time.monotonic() + 10
+        while not tried and time.monotonic() < until:
+            time.sleep(0.01)
+        time.sleep(0.1)
+    assert len(tried) == 1
+
+
+def test_a_run_in_a_pipe_says_how_many_blocks_are_done(quick) -> None:
+    out = io.StringIO()
+    with Lines(Console(file=out, width=200)) as told:
+        time.sleep(0.1)
+        told.start(4, 2)
+        told.advance()
+        time.sleep(0.1)
+        told.say("leaderboard and figures")
+        time.sleep(0.1)
+        told.warn("mind [this]")
+    text = out.getvalue()
+    assert "1 s: preparing\n" in text
+    assert re.search(r"^1 s: 1 of 4 blocks, about 1 s left$", text, re.M)
+    assert "1 s: leaderboard and figures\n" in text
+    assert text.endswith("mind [this]\n")
+    assert "\x1b" not in text
