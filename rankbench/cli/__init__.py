@@ -14,8 +14,7 @@ from typing import Any
 import click
 
 from rankbench.cli.exits import EPILOG, INTERRUPTED, with_exit_codes
-from rankbench.cli.verbs import SHORT_HELPS, Verb, find_verb
-from rankbench.cli.verbs import verbs as known_verbs
+from rankbench.cli.verbs import SHORT_HELPS, Verb, find_verb, verbs
 
 __all__ = ["Commands", "main"]
 
@@ -32,7 +31,7 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return all verbs, the built-in ones first."""
-        return list(known_verbs())
+        return [*verbs()]  # `list` is a verb's module here, once that is imported
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import the verb's command; None if there is no such verb."""
@@ -55,15 +54,15 @@ class Commands(click.Group):
         if not args[0].startswith("-") and find_verb(args[0]) is None and not ctx.resilient_parsing:
             from rankbench.errors import nearest
 
-            raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], known_verbs())}", ctx)
+            raise click.UsageError(f"there is no command {args[0]!r}{nearest(args[0], verbs())}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs without importing them."""
-        rows = [(name, SHORT_HELPS.get(name, "")) for name, verb in known_verbs().items() if verb.built_in]
+        rows = [(name, SHORT_HELPS.get(name, "")) for name, verb in verbs().items() if verb.built_in]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-        plugins = [(name, f"from {verb.distribution}") for name, verb in known_verbs().items() if not verb.built_in]
+        plugins = [(name, f"from {verb.distribution}") for name, verb in verbs().items() if not verb.built_in]
         if plugins:
             with formatter.section("Commands of plugins"):
                 formatter.write_dl(plugins)

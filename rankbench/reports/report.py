@@ -76,6 +76,7 @@ def report(directory: Path | str, out: Path | str | None = None) -> Report:
     folder = Path(directory)
     with open_results(folder) as results:
         pages, rows = pages_of(results), results_frame(results)
+        headline = headline_of(pages.analysis)
         if out is not None or not (folder / FILE).exists():
             paths = publish(pages, results, folder, folder if out is None else Path(out))
         else:
@@ -87,7 +88,7 @@ def report(directory: Path | str, out: Path | str | None = None) -> Report:
                 raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
     sentences = [line for one in pages.recommended for line in one.answer]
     analysis = pages.analysis
-    return Report(paths, _frames(analysis, rows), sentences, notices(analysis), headline_of(analysis))
+    return Report(paths, _frames(analysis, rows), sentences, notices(analysis), headline)
 
 
 def frames(directory: Path | str) -> dict[str, pl.DataFrame]:

@@ -23,12 +23,12 @@ class Heartbeat:
     ----------
     write : callable
         Prints a line; that it cannot is nobody's concern.
-    said : callable
+    doing : callable
         Returns what is going on, in a few words.
     """
 
-    def __init__(self, write: Callable[[str], None], said: Callable[[], str]) -> None:
-        self._write, self._said = write, said
+    def __init__(self, write: Callable[[str], None], doing: Callable[[], str]) -> None:
+        self._write, self._doing = write, doing
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
         self._started = time.monotonic()
@@ -54,6 +54,6 @@ class Heartbeat:
         while not self._over.wait(max(0.0, self._started + (beats + 1) * EVERY - time.monotonic())):
             beats += 1
             try:
-                self._write(f"{duration_text(self.elapsed)}: {self._said()}")
+                self._write(f"{duration_text(self.elapsed)}: {self._doing()}")
             except (OSError, ValueError):  # whoever read it is gone
                 return

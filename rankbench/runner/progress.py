@@ -78,7 +78,7 @@ class Lines(Silent):
         self.console = console
         self._doing, self._blocks, self._done = "preparing", 0, 0
         self._computing = 0.0
-        self._heartbeat = Heartbeat(self._print, self._said)
+        self._heartbeat = Heartbeat(self._print, self._how_far)
 
     def __enter__(self) -> Self:
         self._heartbeat.__enter__()
@@ -108,7 +108,7 @@ class Lines(Silent):
     def _print(self, text: str) -> None:
         self.console.print(text, markup=False, soft_wrap=True, highlight=False)
 
-    def _said(self) -> str:
+    def _how_far(self) -> str:
         if self._doing:
             return self._doing
         left = ""

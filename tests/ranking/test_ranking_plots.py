@@ -59,8 +59,9 @@ def test_only_the_first(votes: Path) -> None:
 
 
 def test_a_ranking_of_each_query_is_no_picture(votes: Path) -> None:
+    votes.write_text("query,winner,loser\n" + "q,a,b\nr,b,a\n" * 5)
     with pytest.raises(SpecError, match="one for each query"):
-        rankbench.aggregate(votes, by="winner").plot()
+        rankbench.aggregate(votes, by="query").plot()
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
