@@ -124,4 +124,5 @@ def said_of_leaders(found: Leaders) -> str:
     names = [markdown(one.row.contender) for one in first]
     kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
     listed = ", ".join(kept) + (f" and {len(names) - len(kept)} more" if len(kept) < len(names) else "")
-    return f"{len(first)} of {grouped_digits(len(runners))} may be best ({listed}), {best} has the best mean; {behind}"
+    several = f"{len(first)} of {grouped_digits(len(runners))} may be ({listed})"
+    return f"nobody is shown to be best: {several}, {best} has the best mean; {behind}"

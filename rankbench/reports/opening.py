@@ -64,7 +64,7 @@ def question_and_data(analysis: Analysis, groups: Sequence[Group]) -> list[Node]
         which = "All data are" if len(simulated) == len(drawn) else f"The data of {_experiments(simulated)} are"
         parts.append(f"**{which} *simulated***: no person judged anything ([what is assumed](#the-data)).")
     if real:
-        names = ", ".join(dict.fromkeys(code(group.first.dataset) for group in real))
+        names = ", ".join(dict.fromkeys(f"{code(group.first.dataset)}{_judgments(group)}" for group in real))
         whose = f" of {_experiments(real)}" if simulated else ""
         what = "are" if any(group.first.assumptions for group in real) else "are real:"
         parts.append(f"The data{whose} {what} {names}.")
@@ -76,6 +76,14 @@ def question_and_data(analysis: Analysis, groups: Sequence[Group]) -> list[Node]
     ]
     found: list[Node] = [Paragraph(" ".join(parts))] if parts else []
     return [*found, *([Quote(tuple(said))] if said else [])]
+
+
+def _judgments(group: Group) -> str:
+    """Return how many judgments a real log has; nothing where judgments are simulated, or of subsets."""
+    whole = [source.pool for source in group.sources if source.pool is not None] or list(group.n)
+    if group.first.assumptions or len(set(whole)) != 1 or not group.first.counts:
+        return ""
+    return f" ({grouped_digits(whole[0])} {markdown(group.first.counts)})"
 
 
 def _experiments(groups: Sequence[Group]) -> str:
@@ -163,7 +171,16 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
         "*Real*: shown at 95% to be better than every other contender of the table, by tests of all pairs at once, "
         "for other queries or splits too and not only for other draws."
     )
-    return [Grid.from_rows(columns, rows), Paragraph(note)]
+    return [Grid.from_rows(columns, rows), Paragraph(note), *_judged_by(analysis)]
+
+
+def _judged_by(analysis: Analysis) -> list[Node]:
+    """Say what the metrics of the table are; of losses, where it is said."""
+    metrics = dict.fromkeys(
+        section.sampler.source.metric(section.sampler.metrics[0]) for section in analysis.sections if section.rows
+    )
+    said = {one.name: one.sentence or f"a loss; {code(f'rankbench info {one.name}')} says which." for one in metrics}
+    return [Bullets(tuple(f"{code(name)}: {text[:1].lower()}{text[1:]}" for name, text in said.items()))]
 
 
 def _best(leaders: Leaders) -> tuple[str, str]:

@@ -32,7 +32,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Drawn:
 
     def draw_all(folder: Path) -> dict[str, Canvas]:
         canvases: list[Canvas] = []
-        monkeypatch.setattr(draw, "render", lambda canvas: canvases.append(canvas) or {})
+        monkeypatch.setattr(draw, "picture_bytes", lambda canvas: canvases.append(canvas) or {})
         with Journal(folder) as journal:
             record, members, cells = journal.record(), journal.members(), journal.cells()
             samplers = [Sampler(journal, record, experiment, members, cells) for experiment in record.experiments]

@@ -45,7 +45,7 @@ def found(*runners: Runner, oracles: tuple[str, ...] = ()) -> Leaders:
         (found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 2)), "nobody is shown to be best: none of the 2 is shown"),
         (
             found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 3), runner("c", 0.3, 2, 3)),
-            "2 of 3 may be best (a, b), **a** has the best mean; 1 other is shown to be worse than somebody",
+            "nobody is shown to be best: 2 of 3 may be (a, b), **a** has the best mean; 1 other is shown to be",
         ),
         (
             found(runner("a", 0.1, 1, 2), runner("b", 0.2, 2, 3), runner("c", 0.3, 2, 3)),

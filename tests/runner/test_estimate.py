@@ -13,7 +13,8 @@ from rankbench import api
 from rankbench.cli import main
 from rankbench.protocols import ownership
 from rankbench.runner.blocks import run_block
-from rankbench.runner.estimate import estimated_seconds, in_words, untried_cells
+from rankbench.runner.estimate import estimated_seconds, untried_cells
+from rankbench.text import duration_text
 
 
 @pytest.mark.parametrize(
@@ -21,7 +22,7 @@ from rankbench.runner.estimate import estimated_seconds, in_words, untried_cells
     [(0.01, "1 s"), (1.24, "1.2 s"), (39.7, "40 s"), (60, "1 min"), (754, "13 min"), (3600, "1 h"), (12600, "3.5 h")],
 )
 def test_durations_are_rounded(seconds: float, said: str) -> None:
-    assert in_words(seconds) == said
+    assert duration_text(seconds) == said
 
 
 def test_contenders_on_a_log_are_timed_and_populations_are_not() -> None:
