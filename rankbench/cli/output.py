@@ -21,6 +21,8 @@ F = TypeVar("F", bound=Callable[..., object])
 PIPE_WIDTH = 10_000
 """Columns of a pipe: nothing is wrapped there, so that a row stays one line."""
 
+WORD = 20
+"""Letters of a word that is not broken as long as there is room."""
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 # What changes the direction of writing, or is not seen at all.
@@ -45,17 +47,22 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
 
     terminal = sys.stdout.isatty()
     console = Console(width=None if terminal else PIPE_WIDTH, highlight=False)
+    cells = [[visible(cell) for cell in row] for row in rows]
+    gap, widths = _fitted(columns, cells, console.width)
     table = Table(
         box=None,
+        padding=(0, gap, 0, 0),
         pad_edge=False,
         title_justify="left",
         title=Text(visible(title)) if title and terminal else None,
         show_header=any(columns),
     )
-    for column in columns:
-        table.add_column(Text(column), overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(visible(cell)) for cell in row))
+    for column, width in zip(columns, widths, strict=True):
+        # Words with a hyphen are folded there.
+        shown = column if len(column) <= width else column.replace("-", "-\n")
+        table.add_column(Text(shown), overflow="fold", width=width)
+    for row in cells:
+        table.add_row(*map(Text, row))
     if terminal:
         console.print(table)
         return
@@ -64,6 +71,29 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
     if title:
         click.echo(visible(title))
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _fitted(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> tuple[int, list[int]]:
+    """Return the space between columns and their widths: the widest are folded first, and numbers never.
+
+    Words are broken only where there is no room otherwise, and long ones.
+    """
+    from rich.cells import cell_len
+
+    whole, least = [], []
+    for place, name in enumerate(columns):
+        cells = [row[place] for row in rows]
+        whole.append(max([1, *(cell_len(line) for cell in (name, *cells) for line in cell.split("\n"))]))
+        words = [word for cell in (*cells, name.replace("-", "- ")) for word in cell.split()]
+        least.append(min(WORD, max([1, *map(cell_len, words)])))
+    for gap, lowest in ((2, least), (1, least), (1, [1] * len(columns))):
+        widths, room = list(whole), width - gap * (len(columns) - 1)
+        while sum(widths) > room and widths != lowest:
+            place = max((i for i in range(len(widths)) if widths[i] > lowest[i]), key=lambda i: widths[i])
+            widths[place] -= 1
+        if sum(widths) <= room:
+            break
+    return gap, widths
 
 
 def json_option(command: F) -> F:
