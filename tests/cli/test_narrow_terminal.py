@@ -1,0 +1,109 @@
+"""Nothing is wider than a terminal of 80 columns, no number is folded, and a pipe has one line a row."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rankbench.cli.output import _fitted
+
+pty = pytest.importorskip("pty")
+
+LONG = "a-model-with-quite-a-long-name-of-some-kind"
+VOTES = "winner,loser\n" + f"{LONG},b\nb,c\nc,d\nd,{LONG}\n" * 6
+SCORES = "model,t1,t2,t3,t4\na,1,2,3,4\nb,2,3,5,4\nc,0,1,1,2\n"
+COLUMNS = "experiment,dataset,n,contender,metric,direction,split,mean\n"
+
+COMMANDS = [
+    ["--help"],
+    ["list", "losses"],
+    ["data", "list"],
+    ["plugins"],
+    ["info", "u-statistics", "--kind", "protocol"],
+    ["info", "bradley-terry"],
+    ["plan", "--suite", "demo"],
+    ["aggregate", "votes.csv", "--intervals"],
+    ["aggregate", "votes.csv", "--matrix"],
+    ["rank", "scores.csv", "--replicates", "50"],
+    ["data", "describe", "votes.csv"],
+    ["compare", "base.csv", "head.csv"],
+    ["aggregate", "votes.csv", "--method", "a-method-that-there-is-not-and-whose-name-is-long"],
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    made = tmp_path_factory.mktemp("narrow")
+    (made / "votes.csv").write_text(VOTES)
+    (made / "scores.csv").write_text(SCORES)
+    for name, mean in (("base", 0.123456789), ("head", 0.2)):
+        row = f"an-experiment-of-some-length,data,500000,a contender with words,ndcg,minimize,design,{mean}\n"
+        (made / f"{name}.csv").write_text(COLUMNS + row)
+    return made
+
+
+def printed(folder: Path, words: list[str], width: int) -> str:
+    """Return what a terminal of a width shows."""
+    program = Path(sys.executable).with_name("rankbench")
+    ours, theirs = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    environment |= {"NO_COLOR": "1", "TERM": "xterm"}
+    set_size = (
+        f"import fcntl, struct, termios; fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('4H', 40, {width}, 0, 0))"
+    )
+    start = f"{set_size}; import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
+    process = subprocess.Popen(
+        [sys.executable, "-c", start, str(program), *words],
+        stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment,
+    )  # fmt: skip
+    os.close(theirs)
+    found = b""
+    try:
+        while part := os.read(ours, 65536):
+            found += part
+    except OSError:  # the other side is closed
+        pass
+    process.wait(60)
+    os.close(ours)
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", found.decode()).replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_terminal_of_80_columns(folder: Path, words: list[str]) -> None:
+    shown = printed(folder, words, 80)
+    assert shown.strip()
+    assert "Traceback" not in shown
+    wide = [line for line in shown.splitlines() if len(line.rstrip()) > 80]
+    assert not wide
+    # A number that was folded would leave digits on a line of their own at its column.
+    assert not re.search(r"\d\.\d+\n\s*\d+\s*$", shown)
+
+
+def test_numbers_and_places_are_whole(folder: Path) -> None:
+    shown = printed(folder, ["rank", "scores.csv", "--replicates", "50"], 80)
+    for number in ("3.5000", "2.5000", "1.0000", "1 to 3", "1.1250", "1.8750"):
+        assert number in shown
+
+
+def test_widths_fit_and_words_are_whole_while_there_is_room() -> None:
+    columns, rows = ("name", "what it is"), [("mean-log-odds", "a score that is a mean of many words " * 3)]
+    gap, widths = _fitted(columns, rows, 60)
+    assert (gap, sum(widths) + gap) == (2, 60)
+    assert widths[0] == len("mean-log-odds")
+    # Everything, where there is room.
+    assert _fitted(("a", "b"), [("x", "yy zz")], 80) == (2, [1, 5])
+    # Nothing is left of words where there is none.
+    gap, widths = _fitted(("aaaa", "bbbb"), [("xxxxxxxx", "yyyyyyyy")], 9)
+    assert gap + sum(widths) <= 9
+
+
+def test_a_pipe_has_one_line_a_row(folder: Path) -> None:
+    program = Path(sys.executable).with_name("rankbench")
+    done = subprocess.run([program, "list", "losses"], cwd=folder, capture_output=True, text=True, check=True)
+    rows = [line for line in done.stdout.splitlines() if line and not line.startswith(("losses", "name "))]
+    assert [row.split()[0] for row in rows] == ["err", "ndcg", "pairwise-disagreement", "precision"]
