@@ -67,7 +67,7 @@ def systems_canvas(table: pl.DataFrame, method: str, facts: dict[str, Any], top:
     known = facts["methods"][method]
     better = "more is better" if known["direction"] == "maximize" else "less is better"
     dots = tuple(_dot(method, row["system"], row) for row in rows.iter_rows(named=True))
-    unit = f" in {known['unit']}" if known["unit"] else ""
+    unit = f", unit: {known['unit']}" if known["unit"] else ""
     plot = Plot(x_label=f"score{unit} ({better})", dots=dots, notes="places")
     words = (
         f"{one_line(method)}: {_shown(len(dots), own.height, 'systems')}\n{grouped_digits(facts['n']['tasks'])} tasks; "

@@ -93,7 +93,8 @@ def _experiments(groups: Sequence[Group]) -> str:
 def in_short(analysis: Analysis, found: Sequence[Recommendation]) -> list[Node]:
     """Return who is best, what to use, how the claims fared, and the figure of the headline experiment."""
     section = headline_section(analysis)
-    lines = [f"**Who is best?** {' '.join(said)}" for said in [who_is_best(section) if section else []] if said]
+    lines = who_is_best(section) if section is not None else []
+    lines = [f"**Who is best?** {lines[0]}", *lines[1:]] if lines else []
     lines += [f"**Which item is first?** {said}" for said in items_said(analysis)]
     lines += [f"**What to use?** {line}" for one in found for line in one.answer[:1]]
     lines += _tally(analysis)
@@ -109,9 +110,9 @@ def who_is_best(section: Section) -> list[str]:
     """Say who is best in an experiment, a sentence for each split."""
     sampler, lines = section.sampler, []
     for leaders in leaders_of(section):
-        where = f"In {code(sampler.experiment.name)}, by {code(sampler.metrics[0])} on {leaders.split_title}"
-        at = f" at n = {grouped_digits(leaders.n)}" if sampler.source.counts and len(sampler.races) > 1 else ""
-        lines.append(f"{where}{at}, {said_of_leaders(leaders)}{_not_counted(leaders)}.")
+        at = f", n = {grouped_digits(leaders.n)}" if sampler.source.counts and len(sampler.races) > 1 else ""
+        how = f"by {code(sampler.metrics[0])} in {code(sampler.experiment.name)}{at}{_not_counted(leaders)}"
+        lines.append(f"On {leaders.split_title} {said_of_leaders(leaders)} ({how}).")
     return lines
 
 
@@ -119,7 +120,7 @@ def _not_counted(leaders: Leaders) -> str:
     if not leaders.oracles:
         return ""
     names, several = ", ".join(map(markdown, leaders.oracles)), len(leaders.oracles) > 1
-    return f" (not counted: {names}, which know{'' if several else 's'} what the others have to learn)"
+    return f"; not counted: {names}, which know{'' if several else 's'} what the others have to learn"
 
 
 def split_words(analysis: Analysis) -> dict[Split, str]:

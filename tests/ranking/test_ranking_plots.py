@@ -72,7 +72,7 @@ def test_systems_are_drawn_as_their_file(scores: Path, tmp_path: Path, ending: s
     figure = rankbench.rank(scores, replicates=50).plot()
     assert picture_bytes(figure)[ending] == out.read_bytes()
     assert labels(figure)[1] == ["b", "a", "c"]
-    assert labels(figure)[0].endswith("(more is better)")
+    assert labels(figure)[0] == "score, unit: the tasks' own (more is better)"
 
 
 def test_less_is_better_of_a_mean_rank(scores: Path) -> None:

@@ -79,21 +79,32 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     assert [one.oracles for one in known] == [("truth",)] * 2
     report(tmp_path / "known")
     text = (tmp_path / "known" / "leaderboard.md").read_text()
-    assert "**good** is best: it is shown to be better than the other one (not counted: truth, which knows what" in text
+    assert (
+        "**good** is best: it is shown to be better than the other one (by `ndcg` in `e`; not counted: truth, which"
+        in text
+    )
 
 
 def test_a_page_begins_with_what_is_asked(tmp_path: Path) -> None:
     plan = synthetic.small()
-    record = synthetic.record([plan], {"design": 40, "heldout": 30}) | {"asks": "Who ranks best?"}
+    record = synthetic.record([plan], {"design": 40, "heldout": 30})
+    record |= {"asks": "Who ranks best?", "left_out": {"by-time": "the log does not say when"}}
     members, blocks = synthetic.blocks_of(plan, {"design": 40, "heldout": 30})
     with synthetic.Store.open(tmp_path) as store:
         store.begin(record, members)
         for block in blocks:
             store.commit(block)
     report(tmp_path)
-    lines = (tmp_path / "leaderboard.md").read_text().splitlines()
+    page = (tmp_path / "leaderboard.md").read_text()
+    lines = page.splitlines()
     assert lines[2].startswith("Who ranks best? **All data are *simulated***: no person judged anything")
-    assert lines[4].startswith("- **Who is best?** In `figure-3`, by `ndcg` on design queries at n = 400,000, ")
+    assert lines[4].startswith("- **Who is best?** On design queries ")
+    assert lines[4].endswith("(by `ndcg` in `figure-3`, n = 400,000).")
+    assert lines[5].startswith("- On held-out queries ")
+    # What is not there comes after what is, and what the words of a table mean is said.
+    assert page.index("- by-time is left out: the log does not say when.") > page.index("- On held-out queries ")
+    assert "- `ndcg`: a loss; `rankbench info ndcg` says which." in page
+    assert "*1 to 6* is any from the first to the sixth" in page
 
 
 @pytest.mark.parametrize("name", sorted(manager.suites()))

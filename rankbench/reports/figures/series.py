@@ -36,7 +36,10 @@ def draw_history(series: Sequence[Series]) -> dict[str, bytes]:
             axes.set_visible(False)
         changed = sum(bool(one.changes) for one in series)
         more = f", {len(shown)} of them shown" if len(shown) < len(series) else ""
-        figure.suptitle(f"{changed} of {len(series)} series changed{more}", fontsize=10)
+        words = f"{changed} of {len(series)} series changed{more}"
+        if changed:
+            words += "\nshaded: where a change may lie (95%), orange to the worse, green to the better"
+        figure.suptitle(words, fontsize=10)
         return render(figure)
 
 
