@@ -27,7 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-__all__ = ["INSTALLED", "installed_code", "is_sealed", "private", "prune", "seal", "sealed_cache"]
+__all__ = ["INSTALLED", "installed_code", "is_sealed", "private", "prune", "seal", "sealed_cache", "untrusted"]
 
 PACKAGE = Path(os.path.abspath(__file__)).parent
 
@@ -71,31 +71,46 @@ def private(root: Path, folder: Path) -> str:
     if trouble := _above(root):
         return trouble
     for place in (folder, *(p for p in folder.parents if p.is_relative_to(root))):
-        found = place.stat()
-        if found.st_uid != os.geteuid():
-            return f"{place} belongs to another user (number {found.st_uid})"
-        if found.st_mode & 0o022:
-            return _writable(place, found.st_mode)
+        if trouble := _shared(place, {os.geteuid()}):
+            return trouble
     folder.chmod(0o700)
     return ""
+
+
+def untrusted(folder: Path) -> str:
+    """Say who else can change what is in a folder that somebody has named; empty if nobody can, or it is not there.
+
+    Nothing is made and no mode is changed. A folder of root is as good as one's own: root's code runs anyway.
+    """
+    if not hasattr(os, "geteuid"):
+        return ""
+    folder = folder.resolve()
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if there == folder:
+        return _above(folder) or _shared(folder, {0, os.geteuid()})
+    return _above(there / "not there yet")
 
 
 def _above(root: Path) -> str:
     """Say who else can put another folder in the place of `root`; nobody gets below a folder that is closed."""
     for place in reversed(root.parents):
         found = place.stat()
-        if found.st_uid not in (0, os.geteuid()):
-            return f"{place} belongs to another user (number {found.st_uid})"
         # A sticky folder, as /tmp: others add to it and change nothing of ours.
-        if found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX:
-            return _writable(place, found.st_mode)
+        if trouble := _shared(place, {0, os.geteuid()}, may_add=bool(found.st_mode & stat.S_ISVTX)):
+            return trouble
         if found.st_uid == os.geteuid() and not found.st_mode & 0o033:
             break
     return ""
 
 
-def _writable(place: Path, mode: int) -> str:
-    return f"others may write to {place} (mode {stat.S_IMODE(mode):04o})"
+def _shared(place: Path, owners: set[int], may_add: bool = False) -> str:
+    """Say who but its owners may change a folder."""
+    found = place.stat()
+    if found.st_uid not in owners:
+        return f"{place} belongs to another user (number {found.st_uid})"
+    if found.st_mode & 0o022 and not may_add:
+        return f"others may write to {place} (mode {stat.S_IMODE(found.st_mode):04o})"
+    return ""
 
 
 def prune(root: Path, keep: Path, days: float) -> None:
@@ -276,7 +291,7 @@ def _checked(base: Any, came_with_us: Callable[[], Path | None]) -> Any:
             return super().load(key)
 
         def is_whole(self, path: str) -> bool:
-            """Return whether a file is as it was written; throw it away if not."""
+            """Return whether a file is as we wrote it; throw it away if not."""
             try:
                 data = _contents(path)
             except FileNotFoundError:
@@ -305,6 +320,8 @@ def _checked(base: Any, came_with_us: Callable[[], Path | None]) -> Any:
                 yield held
                 data = held.getvalue()
                 file.write(data + seal(os.path.basename(filepath), data))
+                if hasattr(os, "fchmod"):  # whatever the umask: nobody else changes what is loaded
+                    os.fchmod(file.fileno(), os.fstat(file.fileno()).st_mode & ~0o022)
 
     return Checked
 
@@ -313,11 +330,14 @@ _BINARY = getattr(os, "O_BINARY", 0)
 
 
 def _contents(path: str) -> bytes:
-    """Return what is in a file that is one, and not a pipe or a device, which may have no end."""
+    """Return what is in a file that nobody else can write to: no pipe or device, which may have no end."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(f"{path} is not a file")
+        if hasattr(os, "geteuid") and (found.st_uid not in (0, os.geteuid()) or found.st_mode & 0o022):
+            raise OSError(f"{path} could be another's")
         return file.read()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 import sys
 import tempfile
@@ -10,9 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from rankbench.compiled import private, prune, sealed_cache
+from rankbench.compiled import private, prune, sealed_cache, untrusted
 from rankbench.digest import cpu_class, machine_code_name, plugins_digest
 from rankbench.scratch import scratch
+from rankbench.text import one_line
 
 __all__ = [
     "available_cores",
@@ -33,19 +35,36 @@ STALE_DAYS = 14
 
 
 def settle_runtime() -> None:
-    """Settle BLAS threads and numba's cache folder; what the user has set stays.
+    """Settle BLAS threads and numba's cache folder; what the user has set stays, but for a folder that is not safe.
 
     Call it before numba is imported; calling it again changes nothing. If numba is
     already there, its configuration is told. `NUMBA_CACHE_DIR` is inherited by worker
     processes, so that all of a run's processes share one folder.
     """
     settle_blas()
-    if "NUMBA_CACHE_DIR" not in os.environ:
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if not chosen or _is_refused(chosen):
         os.environ["NUMBA_CACHE_DIR"] = str(numba_cache())
     sealed_cache(plugins_digest, machine_code_name)
     config = getattr(sys.modules.get("numba"), "config", None)
-    if config is not None and not config.CACHE_DIR:
+    if config is not None and config.CACHE_DIR in ("", chosen):
         config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
+
+
+@functools.cache
+def _is_refused(chosen: str) -> bool:
+    """Return whether the folder that ``NUMBA_CACHE_DIR`` names is not used, and say so: once for each."""
+    try:
+        trouble = untrusted(Path(chosen))
+    except OSError as error:
+        trouble = f"it cannot be looked at ({error.strerror})"
+    if trouble:
+        print(
+            f"warning: NUMBA_CACHE_DIR={one_line(chosen)} is not used, as what is compiled there could be another's: "
+            f"{trouble}",
+            file=sys.stderr,
+        )
+    return bool(trouble)
 
 
 def settle_blas() -> None:

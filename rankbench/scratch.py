@@ -1,12 +1,14 @@
-"""Temporary folders that are removed even when the process that made them is killed: by the next one that looks.
+"""Temporary folders and files that are removed even when the process that made them is killed: by the next that looks.
 
 A folder holds a file that its process has locked for as long as it lives: the system gives the lock up with the
-process. Only folders with such a file are ever removed.
+process. Only folders with such a file are ever removed. A new file that is to take another one's place is locked itself.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import shutil
 import stat
 import tempfile
@@ -15,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-__all__ = ["scratch", "sweep"]
+__all__ = ["replacement", "scratch", "sweep", "sweep_beside"]
 
 PREFIX = "rankbench-"
 
@@ -79,15 +81,90 @@ def _is_left(folder: Path) -> bool:
     return True
 
 
-def _lock(file: IO[bytes]) -> None:
+@contextmanager
+def replacement(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file beside `path`, which takes its place at the end: whole, or not at all.
+
+    Its name is one that nobody can guess, and is opened only if it does not exist. It is locked until it is in its
+    place, and those that killed processes have left for the same place are removed first.
+
+    Parameters
+    ----------
+    path : Path
+        In a folder that is there.
+
+    Raises
+    ------
+    OSError
+        It cannot be written; what was there before is untouched.
+    """
+    sweep_beside(path)
+    stream = _beside(path)
+    temporary, held = Path(stream.name), os.dup(stream.fileno()) if os.name == "posix" else None
+    try:
+        with stream:
+            yield stream
+        os.replace(temporary, path)
+    except BaseException as error:
+        with suppress(OSError):
+            stream.close()
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.strerror:
+            raise OSError(error.errno, error.strerror, str(path)) from error  # by the name that was asked for
+        raise
+    finally:
+        if held is not None:
+            os.close(held)
+
+
+def sweep_beside(path: Path) -> int:
+    """Remove this user's files that were to take the place of `path`, of processes that are gone; return their number."""
+    if not hasattr(os, "geteuid"):
+        return 0
+    ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}")
+    gone = 0
+    with suppress(OSError):
+        for entry in os.scandir(path.parent):
+            if ours.fullmatch(entry.name) and _is_left_alone(entry.path):
+                gone += 1
+    return gone
+
+
+def _beside(path: Path) -> IO[bytes]:
+    """Open a new file beside `path`, and lock it: another process may have taken it for one that was left."""
+    while True:
+        stream = path.with_name(f".{path.name}.{secrets.token_hex(8)}").open("xb")
+        with suppress(OSError):  # of a system without locks, where nothing is swept
+            _lock(stream, wait=True)
+        if os.path.exists(stream.name):
+            return stream
+        stream.close()
+
+
+def _is_left_alone(name: str) -> bool:
+    """Remove a file that is this user's and that no living process has; return whether it was one."""
+    try:
+        with open(os.open(name, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            held = os.fstat(file.fileno())
+            if not stat.S_ISREG(held.st_mode) or held.st_uid != os.geteuid():
+                return False
+            _lock(file)
+            os.unlink(name)
+    except OSError:
+        return False
+    return True
+
+
+def _lock(file: IO[bytes], wait: bool = False) -> None:
     """Lock a file for as long as this process has it open.
 
     Raises
     ------
     OSError
-        Another process has.
+        Another process has, and this one does not wait.
     """
     if os.name == "posix":
         import fcntl
 
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -185,6 +186,67 @@ def test_another_users_folder_is_not_used(module: Path, tmp_path: Path) -> None:
     assert (found, hits) == ([3.0, 4.5], [0, 0])
     assert "belongs to another user (number 1234)" in said
     assert str(cache) not in used
+
+
+@root_alone
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_a_named_folder_of_another_user_is_not_used(module: Path, tmp_path: Path, what: str) -> None:
+    """What is there was code, and ran; a file of somebody else in a folder of one's own, too."""
+    named = tmp_path / "named"
+    called(module, tmp_path / "cache", NUMBA_CACHE_DIR=str(named))
+    assert called(module, tmp_path / "cache", NUMBA_CACHE_DIR=str(named))[1:] == ([1, 1], str(named), "")
+    for path in (named, *named.rglob("*")) if what == "folder" else kept(named):
+        os.chown(path, 1234, 1234)
+    found, hits, used, said = called(module, tmp_path / "cache", NUMBA_CACHE_DIR=str(named))
+    assert (found, hits) == ([3.0, 4.5], [0, 0])
+    if what == "folder":
+        assert said == (
+            f"warning: NUMBA_CACHE_DIR={named} is not used, as what is compiled there could be another's: "
+            f"{named} belongs to another user (number 1234)\n"
+        )
+        assert used.startswith(str(tmp_path / "cache" / "numba"))
+        assert {path.stat().st_uid for path in kept(named)} == {1234}  # not touched
+
+
+@posix
+@pytest.mark.parametrize("open_to_others", ["named", "above", "in between", "not there yet"])
+def test_a_named_folder_that_others_may_change_is_not_used(module: Path, tmp_path: Path, open_to_others: str) -> None:
+    """They put another one in its place where they may write above it; no mode is changed, and nothing made."""
+    with tempfile.TemporaryDirectory() as place:  # tmp_path is below a closed folder, where nobody gets at it
+        above, between = Path(place), Path(place) / "between"
+        named = between / "named"
+        above.chmod(0o755)
+        between.mkdir(mode=0o755)
+        if open_to_others != "not there yet":
+            called(module, tmp_path / "cache", NUMBA_CACHE_DIR=str(named))
+            named.chmod(0o755)
+            assert called(module, tmp_path / "cache", NUMBA_CACHE_DIR=str(named))[1] == [1, 1]
+        shared = {"named": named, "above": above, "in between": between, "not there yet": between}[open_to_others]
+        shared.chmod(0o777)
+        found, hits, used, said = called(module, tmp_path / "cache", NUMBA_CACHE_DIR=str(named))
+        assert (found, hits) == ([3.0, 4.5], [0, 0])
+        assert said.count("\n") == 1
+        assert f"others may write to {shared} (mode 0777)" in said
+        assert used.startswith(str(tmp_path / "cache" / "numba"))
+        assert shared.stat().st_mode & 0o777 == 0o777
+        assert named.exists() == (open_to_others != "not there yet")
+
+
+@posix
+def test_a_file_that_others_may_write_to_is_made_anew(module: Path, tmp_path: Path) -> None:
+    """Whatever the umask, none is made that is."""
+    cache = tmp_path / "cache"
+    before = os.umask(0)
+    try:
+        called(module, cache)
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o022 for path in kept(cache)} == {0}
+    assert called(module, cache)[1] == [1, 1]
+    for path in kept(cache):
+        path.chmod(0o666)
+    assert called(module, cache)[1] == [0, 0]
+    assert called(module, cache)[1] == [1, 1]
 
 
 def test_without_any_folder_functions_are_compiled_all_the_same(module: Path, tmp_path: Path) -> None:

@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from rankbench.scratch import ALIVE, scratch, sweep
+from rankbench.scratch import ALIVE, replacement, scratch, sweep, sweep_beside
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and signals as POSIX has them")
 
@@ -59,3 +60,54 @@ def test_what_is_not_ours_stays(empty: Path) -> None:
     before = sorted(empty.iterdir())
     sweep()
     assert sorted(path for path in before if path.exists()) == [p for p in before if p.name != "rankbench-pipe"]
+
+
+WRITES = """
+import os, signal, sys, time
+from pathlib import Path
+from rankbench.scratch import replacement
+with replacement(Path(sys.argv[1])) as file:
+    file.write(b"half")
+    print(file.name, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_file_that_a_killed_process_was_to_replace(tmp_path: Path) -> None:
+    """It is there as long as its process lives, and goes with the next write to the same place."""
+    path = tmp_path / "ranking.csv"
+    path.write_bytes(b"old")
+    writer = subprocess.Popen([sys.executable, "-c", WRITES, str(path)], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    left = Path(writer.stdout.readline().strip())
+    others = [tmp_path / name for name in (".ranking.csv.notes", ".other.csv.0123456789abcdef", ".ranking.csv.0")]
+    for other in others:
+        other.touch()
+    (tmp_path / ".ranking.csv.0123456789abcdef").symlink_to(others[0])
+    assert sweep_beside(path) == 0
+    with replacement(path) as file:
+        file.write(b"new")
+    assert left.exists()
+    writer.kill()
+    writer.wait()
+    writer.stdout.close()
+    assert left.read_bytes() in (b"", b"half")
+    with replacement(path) as file:
+        file.write(b"newer")
+    assert path.read_bytes() == b"newer"
+    assert sorted(tmp_path.iterdir()) == sorted([path, *others, tmp_path / ".ranking.csv.0123456789abcdef"])
+
+
+def test_many_that_write_to_one_place_at_once(tmp_path: Path) -> None:
+    """Nobody takes the file of another one for one that was left."""
+    path = tmp_path / "ranking.csv"
+
+    def write(number: int) -> None:
+        for _ in range(100):
+            with replacement(path) as file:
+                file.write(b"%d" % number * 1000)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(4)))
+    assert len(set(path.read_bytes())) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["ranking.csv"]

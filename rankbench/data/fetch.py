@@ -11,12 +11,12 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
 from rankbench.data.cards import Card, CardFile, card_folders
 from rankbench.errors import ChecksumError, InputError, LicenseError
+from rankbench.scratch import replacement
 
 __all__ = ["cache_folder", "card_folder", "fetch", "locate", "verify_file"]
 
@@ -177,25 +177,21 @@ def _extract(archive: Path, file: CardFile, folder: Path) -> None:
     """Extract one member, by its exact name, to the card's path; nothing else is written."""
     target = folder / file.path
     target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     digest = hashlib.sha256()
     try:
         with (
-            os.fdopen(descriptor, "wb") as out,
+            replacement(target) as out,
             zipfile.ZipFile(archive) as opened,
             opened.open(file.member or file.path) as member,
         ):
             while block := member.read(_BLOCK):
                 digest.update(block)
                 out.write(block)
-        if digest.hexdigest() != file.sha256:
-            raise ChecksumError(
-                f"{file.member} is not the file that the data card describes: sha256 should be {file.sha256}, but is "
-                f"{digest.hexdigest()}",
-                path=archive,
-            )
-        os.replace(name, target)
+            if digest.hexdigest() != file.sha256:
+                raise ChecksumError(
+                    f"{file.member} is not the file that the data card describes: sha256 should be {file.sha256}, but "
+                    f"is {digest.hexdigest()}",
+                    path=archive,
+                )
     except (KeyError, zipfile.BadZipFile) as error:
         raise InputError(f"cannot extract {file.member!r}: {error}", path=archive) from error
-    finally:
-        Path(name).unlink(missing_ok=True)

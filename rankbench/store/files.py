@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import secrets
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rankbench.errors import StoreError
+from rankbench.scratch import replacement
 
 __all__ = ["replace_file", "write_facts"]
 
@@ -22,8 +20,9 @@ def replace_file(path: Path, data: bytes) -> Path:
 
     The new file has a name that nobody can guess and is opened only if it does not exist,
     so that no link that somebody planted is followed; its permissions are those that the
-    process's umask leaves. A link to a file at `path` itself is replaced, not followed. What is
-    there and is no file (a device or a pipe, as ``/dev/stdout``, also by a link) is written to.
+    process's umask leaves. Those that a killed process left there are removed. A link to a
+    file at `path` itself is replaced, not followed. What is there and is no file (a device or a
+    pipe, as ``/dev/stdout``, also by a link) is written to.
 
     Parameters
     ----------
@@ -46,19 +45,8 @@ def replace_file(path: Path, data: bytes) -> Path:
             stream.write(data)
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as stream:
-            stream.write(data)
-        os.replace(temporary, path)
-    except FileExistsError:
-        raise
-    except BaseException as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.strerror:
-            raise OSError(error.errno, error.strerror, str(path)) from error  # by the name that was asked for
-        raise
+    with replacement(path) as stream:
+        stream.write(data)
     return path
 
 

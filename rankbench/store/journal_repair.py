@@ -6,13 +6,12 @@ writes, or looks a row up; so a run takes up such a journal in a new file, and a
 
 from __future__ import annotations
 
-import os
-import secrets
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from rankbench.store.file import FILE, TABLES, make_tables
+from rankbench.scratch import replacement
+from rankbench.store.file import TABLES, make_tables
 
 __all__ = ["copied_journal", "is_sound", "repaired"]
 
@@ -53,14 +52,9 @@ def repaired(connection: sqlite3.Connection, path: Path) -> None:
     path : Path
         Of the journal, whose folder is locked by this process.
     """
-    temporary = path.with_name(f".{FILE}.{secrets.token_hex(8)}")
-    try:
-        with closing(sqlite3.connect(temporary, isolation_level=None)) as new:
-            _filled(new, connection)
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with replacement(path) as file, closing(sqlite3.connect(file.name, isolation_level=None)) as new:
+        new.execute("PRAGMA journal_mode = MEMORY")  # no second file: this one is in its place whole or not at all
+        _filled(new, connection)
 
 
 def _filled(new: sqlite3.Connection, old: sqlite3.Connection) -> sqlite3.Connection:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from disturbed import SUITE, contents, killed_after, reported
+from disturbed import SUITE, contents, killed_after, nothing_is_hidden, reported
 from sessions import ended, nothing_is_left, session_of, start, stopped, wait_until
 
 from rankbench.store.file import FILE
@@ -147,6 +147,42 @@ def test_a_hundred_kills(tmp_path: Path, whole: Undisturbed, name: str, cases: C
     kills(whole, tmp_path, name, cases(51))
 
 
+BEFORE_REPLACING = """
+import os, signal
+replace, left = os.replace, [int(os.environ["REPLACED"])]
+def replaced(*files):
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left[0] -= 1
+    replace(*files)
+os.replace = replaced
+from rankbench.cli import main
+main()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["run", "aggregate", "report"])
+def test_kills_before_each_file_is_put_in_its_place(tmp_path: Path, whole: Undisturbed, name: str) -> None:
+    """Where random moments hardly ever fall: the new file is whole, and not in its place yet."""
+    for case in range(100):
+        place = tmp_path / str(case)
+        whole.prepare(name, place)
+        program = start(place, *whole.command(name, place), code=BEFORE_REPLACING, REPLACED=str(case))
+        code, said = ended(program)
+        if not code:
+            break
+        assert "ended by SIGKILL" in said
+        with pytest.raises(AssertionError):
+            nothing_is_hidden(place)
+        if name == "run":
+            goes_on(whole, place, blocks_in(place / "out"))
+        else:
+            goes_well(whole, place, name)
+        print({"command": name, "kills before a file was put in its place": case + 1}, flush=True)
+    assert 0 < case < 99
+
+
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
     compiler = shutil.which("cc") or shutil.which("gcc")
@@ -179,6 +215,7 @@ def goes_well(whole: Undisturbed, place: Path, name: str) -> None:
     assert code == 0, said
     assert written(place) == whole.made(name)
     nothing_is_left(place, program.pid)
+    nothing_is_hidden(place)
 
 
 def goes_on(whole: Undisturbed, place: Path, before: int) -> None:
@@ -190,6 +227,7 @@ def goes_on(whole: Undisturbed, place: Path, before: int) -> None:
     facts = json.loads((place / "out" / "run.json").read_text())
     assert facts["blocks"] == {"computed": BLOCKS - before, "reused": before}
     nothing_is_left(place, program.pid)
+    nothing_is_hidden(place)
 
 
 def fault(whole: Undisturbed, place: Path, shim: str, name: str, kind: str, after: int, of: str = "") -> str:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from rankbench import scratch
 from rankbench.errors import StoreError
 from rankbench.runner.plan import Planned
 from rankbench.runner.record import run_facts
@@ -74,7 +75,7 @@ def test_a_device_that_leads_to_a_file_is_not_replaced(tmp_path: Path, monkeypat
 def test_even_a_guessed_name_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
-    monkeypatch.setattr(files.secrets, "token_hex", lambda size: "0")
+    monkeypatch.setattr(scratch.secrets, "token_hex", lambda size: "0")
     (tmp_path / ".a.0").symlink_to(victim)
     with pytest.raises(FileExistsError):
         replace_file(tmp_path / "a", b"new")
