@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -13,12 +14,14 @@ from pathlib import Path
 
 from rankbench.compiled import private, prune, sealed_cache, untrusted
 from rankbench.digest import cpu_class, machine_code_name, plugins_digest
+from rankbench.errors import InputError
 from rankbench.scratch import scratch
 from rankbench.text import one_line
 
 __all__ = [
     "available_cores",
     "cache_root",
+    "check_variables",
     "cpu_class",
     "in_halves",
     "numba_cache",
@@ -40,7 +43,13 @@ def settle_runtime() -> None:
     Call it before numba is imported; calling it again changes nothing. If numba is
     already there, its configuration is told. `NUMBA_CACHE_DIR` is inherited by worker
     processes, so that all of a run's processes share one folder.
+
+    Raises
+    ------
+    InputError
+        What an environment variable says is no setting.
     """
+    check_variables()
     settle_blas()
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if not chosen or _is_refused(chosen):
@@ -49,6 +58,7 @@ def settle_runtime() -> None:
     config = getattr(sys.modules.get("numba"), "config", None)
     if config is not None and config.CACHE_DIR in ("", chosen):
         config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
+    _check_numba()
 
 
 @functools.cache
@@ -65,6 +75,58 @@ def _is_refused(chosen: str) -> bool:
             file=sys.stderr,
         )
     return bool(trouble)
+
+
+def check_variables() -> None:
+    """Refuse what environment variables say that numba, Polars or BLAS would end at, or go on with otherwise.
+
+    Raises
+    ------
+    InputError
+        With the variable, what it says, and what it may say.
+    """
+    for name, value in os.environ.items():
+        if not name.startswith(("MKL_", "NUMBA_", "OMP_", "OPENBLAS_", "POLARS_")):
+            continue
+        for names, pattern, words in _VARIABLES:
+            if re.fullmatch(names, name) and not re.fullmatch(pattern, value, re.ASCII):
+                raise InputError(f"{name}={one_line(value)}: it must be {words}; or unset it")
+
+
+_VARIABLES = (
+    ("POLARS_MAX_THREADS|NUMBA_NUM_THREADS", r"0*[1-9]\d{0,3}", "a whole number from 1 to 9,999"),
+    # Nothing and 0 are as good as not set; OpenMP takes one for each level.
+    ("|".join(BLAS_THREADS), r"(\d{1,4}(,\d{1,4})*)?", "a whole number, at most 9,999"),
+    # Polars panics at others in threads of its own, and may then take a table for an empty one.
+    (r"POLARS_\w+_(COUNT|SIZE|SIZE_BYTES|SIZE_ROWS|LIMIT|BUDGET)", r"0*[1-9]\d{0,17}", "a whole number, 1 or more"),
+    ("NUMBA_CPU_FEATURES", r"([+-][\w.-]+(,[+-][\w.-]+)*)?", "features with + or - before each and commas between"),
+    ("NUMBA_CACHE_LOCATOR_CLASSES", "", "empty: NUMBA_CACHE_DIR names where compiled code is kept"),
+)
+"""Names, what they may say, and that in words."""
+
+
+def _check_numba() -> None:
+    """Import numba if it has variables that are seldom set: it warns, with a traceback, of those that it cannot read.
+
+    Raises
+    ------
+    InputError
+        With the variable.
+    """
+    usual = {"NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS"}
+    if "numba" in sys.modules or all(name in usual for name in os.environ if name.startswith("NUMBA_")):
+        return
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Environment variable 'NUMBA_", RuntimeWarning)
+        try:
+            import numba  # noqa: F401
+        except RuntimeWarning as warning:
+            name = str(warning).split("'")[1]
+            raise InputError(
+                f"{name}={one_line(os.environ[name])}: numba cannot read it; correct or unset it"
+            ) from warning
 
 
 def settle_blas() -> None:

@@ -1,7 +1,8 @@
 """Temporary folders and files that are removed even when the process that made them is killed: by the next that looks.
 
 A folder holds a file that its process has locked for as long as it lives: the system gives the lock up with the
-process. Only folders with such a file are ever removed. A new file that is to take another one's place is locked itself.
+process. Only folders with such a file are ever removed. A new file that is to take another one's place is locked
+itself.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def replacement(path: Path) -> Iterator[IO[bytes]]:
 
 
 def sweep_beside(path: Path) -> int:
-    """Remove this user's files that were to take the place of `path`, of processes that are gone; return their number."""
+    """Remove files that processes of this user were to put at `path`, and are gone; return their number."""
     if not hasattr(os, "geteuid"):
         return 0
     ours = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}")

@@ -71,19 +71,13 @@ class Commands(click.Group):
         """Run the verb; turn what goes wrong on purpose into a message and an exit code."""
         from rankbench.cli.output import say, visible
         from rankbench.errors import RankbenchError
-        from rankbench.runtime import settle_blas
+        from rankbench.runtime import check_variables, settle_blas
 
-        settle_blas()  # before a verb imports NumPy
-        threads = os.environ.get("POLARS_MAX_THREADS")
-        if threads is not None and not (threads.isascii() and threads.isdigit() and int(threads)):
-            click.echo(
-                f"error: POLARS_MAX_THREADS={visible(threads)}: it must be a whole number, 1 or more; or unset it",
-                err=True,
-            )
-            ctx.exit(2)
         if os.environ.get("NO_COLOR"):
             ctx.color = False
         try:
+            check_variables()
+            settle_blas()  # before a verb imports NumPy
             return super().invoke(ctx)
         except RankbenchError as error:
             say(f"error: {error}", err=True)

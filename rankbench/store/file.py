@@ -66,6 +66,13 @@ class JournalFile:
     create : bool
         Make the file where there is none.
 
+    Attributes
+    ----------
+    directory, path : Path
+        The folder, and the file in it.
+    kept : int or None
+        Blocks that are known to be committed; None before they are read.
+
     Raises
     ------
     StoreError
@@ -75,6 +82,7 @@ class JournalFile:
     def __init__(self, directory: Path, *, create: bool = False) -> None:
         self.directory = Path(directory)
         self.path = self.directory / FILE
+        self.kept: int | None = None if self.path.exists() and self.path.stat().st_size else 0
         if not create and not self.path.exists():
             raise StoreError(f"{self.path}: there is no journal here; give the folder of a run (its --out)")
         uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
@@ -109,11 +117,17 @@ class JournalFile:
                         "run again"
                     ) from error
                 raise StoreError(
-                    f"{self.path}: {error}; check the disk and the folder's permissions and run again "
-                    "(every committed block is kept)"
+                    f"{self.path}: {error}; check the disk and the folder's permissions and run again ({self._kept()})"
                 ) from error
             place = f"table {table}" if table else "the file's header"
             raise StoreError(f"{self.path}: {place}: {error}; {MOVE}") from error
+
+    def _kept(self) -> str:
+        if self.kept is None:
+            return "what was committed is kept"
+        if not self.kept:
+            return "no block was committed yet"
+        return "the block that was committed is kept" if self.kept == 1 else f"{self.kept:,} committed blocks are kept"
 
     def damaged(self, table: str, what: str) -> NoReturn:
         """Raise what is said of contents that are not those that were stored."""

@@ -143,6 +143,8 @@ class Journal(JournalFile):
         """Return all but the numbers, as of one moment, every digest checked."""
         self.connection.execute("BEGIN")
         try:
-            return read_contents(self)
+            found = read_contents(self)
+            self.kept = found.blocks
+            return found
         finally:
             self.connection.rollback()

@@ -157,7 +157,8 @@ class Store(Journal):
             self.connection.execute("UPDATE head SET blocks = ?, digest = ?", (number, digest))
         for one in stored:
             self.contents.add(*one)
-        self.contents.blocks, self.contents.digest = number, digest
+        self.kept = self.contents.blocks = number
+        self.contents.digest = digest
 
     def _insert(self, table: str, values: tuple[StoredValue, ...]) -> tuple[int, tuple[StoredValue, ...], str]:
         """Store a row under its digest; return its place, its values and the digest."""

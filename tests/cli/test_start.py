@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from rankbench.cli import main
+from rankbench.runtime import check_variables
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the program is watched over on Linux alone")
 
@@ -243,14 +248,54 @@ def test_closed_standard_files(closed: str) -> None:
     assert ended.stderr == expected
 
 
-@pytest.mark.parametrize("threads", ["0", "-1", "many", ""])
-def test_a_number_of_threads_that_polars_would_panic_at(threads: str) -> None:
+NO_SETTINGS = [
+    *(
+        (name, value)
+        for name in ("POLARS_MAX_THREADS", "NUMBA_NUM_THREADS")
+        for value in ("0", "-1", "many", "", "1e9")
+    ),
+    ("NUMBA_NUM_THREADS", "1000000"),
+    ("OMP_NUM_THREADS", "-1"),
+    ("OPENBLAS_NUM_THREADS", "many"),
+    ("MKL_NUM_THREADS", "1.5"),
+    ("NUMBA_CPU_FEATURES", "avx"),
+    ("NUMBA_CACHE_LOCATOR_CLASSES", "x"),
+    ("POLARS_CSV_CHUNK_SIZE", "many"),
+    ("POLARS_ASYNC_THREAD_COUNT", "-1"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), NO_SETTINGS)
+def test_a_variable_that_a_library_would_end_at_is_named(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    ended = CliRunner().invoke(main, ["list"])
+    assert ended.exit_code == 2
+    assert re.fullmatch(rf"error: {name}={re.escape(value)}: it must be .*; or unset it\n", ended.stderr)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("OMP_NUM_THREADS", "4,2"), ("OPENBLAS_NUM_THREADS", "0"), ("MKL_NUM_THREADS", ""), ("NUMBA_NUM_THREADS", "3")],
+)
+def test_variables_that_say_something_stay(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, value)
+    check_variables()
+
+
+@pytest.mark.parametrize(
+    "said", ["NUMBA_NUM_THREADS=0", "NUMBA_OPT=7", "NUMBA_BOUNDSCHECK=x", "NUMBA_CPU_FEATURES=x", "NUMBA_OPT=3"]
+)
+def test_variables_that_numba_cannot_read(tmp_path: Path, said: str) -> None:
+    (tmp_path / "votes.csv").write_text("winner,loser\na,b\nb,c\nc,a\n")
     ended = subprocess.run(
-        [sys.executable, "-c", "from rankbench.cli import main; main()", "list"],
-        env=os.environ | {"POLARS_MAX_THREADS": threads},
+        [sys.executable, "-c", "from rankbench.cli import main; main()", "aggregate", str(tmp_path / "votes.csv")],
+        env=os.environ | dict([said.split("=")]),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ended.returncode == 2
-    assert ended.stderr == f"error: POLARS_MAX_THREADS={threads}: it must be a whole number, 1 or more; or unset it\n"
+    assert ended.returncode == (0 if said == "NUMBA_OPT=3" else 2), ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert said == "NUMBA_OPT=3" or ended.stderr.startswith(f"error: {said}: ")

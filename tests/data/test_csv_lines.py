@@ -90,6 +90,37 @@ def test_a_blank_line_is_said_to_be_one_and_does_no_harm_at_the_end(tmp_path: Pa
     assert read(path).height == 3
 
 
+def test_a_line_of_spaces_is_blank(tmp_path: Path) -> None:
+    path = tmp_path / "spaces.csv"
+    path.write_text("winner,loser,judge\na,b,x\n")
+    expected = read(path)
+    for end in ("   \n", "  ", "\n  \n \r\n"):
+        path.write_bytes(b"winner,loser,judge\na,b,x\n" + end.encode())
+        assert read(path).equals(expected)
+    for text, line in (("winner,loser,judge\n  \na,b,x\n", 2), ("  \nwinner,loser,judge\na,b,x\n", 1)):
+        path.write_text(text)
+        with pytest.raises(InputError, match=rf"spaces\.csv:{line}: the line is blank; remove it"):
+            read(path)
+    path.write_text("winner\tloser\na\tb\n\t\n")  # of two values, which are not there
+    with pytest.raises(InputError, match=r"spaces\.csv:3 .*the value is missing"):
+        read(path)
+
+
+@pytest.mark.parametrize(("data", "line"), [(b"\0" * 5000, 1), (b"\0" * 200_000, 1), (b"winner,loser\na,b\n\0,c\n", 3)])
+def test_bytes_that_are_0_are_no_text(tmp_path: Path, data: bytes, line: int) -> None:
+    path = tmp_path / "null.csv"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=rf"null\.csv:{line}:1: a byte that is 0: this is no text"):
+        read(path)
+
+
+def test_a_header_that_is_too_long_is_not_said_to_be_of_an_old_mac(tmp_path: Path) -> None:
+    path = tmp_path / "long.csv"
+    path.write_bytes(b"a" * 200_000 + b"\n")
+    with pytest.raises(InputError, match=r"long\.csv:1: the header has a name of more than 131,072 characters"):
+        read(path)
+
+
 def test_blank_lines_where_chunks_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "blank.csv"
     path.write_text("winner,loser\na,b\n\nb,c\n")

@@ -263,4 +263,23 @@ def test_a_folder_that_is_removed_while_a_run_writes(tmp_path: Path) -> None:
         shutil.rmtree(folder)
         with pytest.raises(StoreError, match=r"it is gone: its folder was removed or moved") as said:
             store.commit(BlockResult(KEY, [done("c")], 1.0))
-        assert "is kept" not in str(said.value)
+        assert "kept" not in str(said.value)
+
+
+def test_a_disk_that_gets_full_is_told_with_the_blocks_that_are_kept(tmp_path: Path) -> None:
+    def full(store: Store) -> str:
+        pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
+        store.connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(StoreError, match="database or disk is full; check the disk") as said:
+            for number in range(1, 1000):
+                begin(store, member("c" * 1000 * number))
+        return str(said.value)
+
+    with Store.open(tmp_path) as store:
+        assert full(store).endswith("run again (no block was committed yet)")
+    with Store.open(tmp_path) as store:
+        begin(store, member("c"))
+        store.commit(BlockResult(KEY, [done("c")], 1.0))
+        assert full(store).endswith("run again (the block that was committed is kept)")
+    with Store.open(tmp_path) as store:
+        assert full(store).endswith("run again (the block that was committed is kept)")

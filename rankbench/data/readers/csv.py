@@ -95,7 +95,9 @@ class CsvReader(Reader):
             glob=False,
         )
         if blank:
-            raw = raw.filter(~pl.all_horizontal(pl.all().is_null()))
+            spaces = pl.nth(0).str.strip_chars(" ").fill_null("") == ""
+            others = [pl.nth(at).is_null() for at in range(1, len(names))]
+            raw = raw.filter(~pl.all_horizontal(spaces, *others))
         # Everything is read as text and converted by the checks, which know the row.
         return checked(
             _with_points(raw, form),
@@ -201,12 +203,13 @@ def _names(header: str, separator: str, path: Path, row: int) -> list[str]:
     try:
         return next(csv.reader([header], delimiter=separator), [])
     except csv.Error as error:
-        raise InputError(
+        what = (
             "the header has a carriage return in it: lines end with one alone, as on an old Mac, or it is a stray one; "
-            "write the file anew with line feeds",
-            path=path,
-            row=row,
-        ) from error
+            "write the file anew with line feeds"
+            if "\r" in header
+            else f"the header has a name of more than {csv.field_size_limit():,} characters; is this a table?"
+        )
+        raise InputError(what, path=path, row=row) from error
 
 
 def distinct_header(names: list[str], path: Path, row: int = 1) -> None:

@@ -11,8 +11,8 @@ from rankbench.errors import InputError
 __all__ = ["blank_end", "check_lines"]
 
 
-_BLANK = re.compile(rb"(?:\A|\n)(?:\r*\n|\r+\Z)")
-"""A blank line of a chunk, which holds whole lines."""
+_BLANK = re.compile(rb"(?:\A|\n)(?:[ \r]*\n|[ \r]+\Z)")
+"""A line of a chunk, which holds whole lines, with nothing in it but spaces: no separator is one."""
 
 
 def check_lines(path: Path, separator: str, skipped: int = 0) -> None:
@@ -54,7 +54,7 @@ def blank_end(path: Path) -> bool:
         return False
     quoted, blank = False, 0
     for number, line in numbered_lines(path):
-        if not quoted and not line.strip("\r"):
+        if not quoted and not line.strip(" \r"):
             blank = blank or number
         elif blank:
             raise InputError("the line is blank; remove it", path=path, row=blank)

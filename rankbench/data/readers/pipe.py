@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import atexit
-import shutil
 import sys
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+from typing import IO
 
 from rankbench.errors import InputError
+from rankbench.resources import GB, free_disk
 from rankbench.scratch import scratch
 
 __all__ = ["piped"]
+
+_BLOCK = 1 << 20
+
+_SHARE = 2
+"""One part in so many of what is free may be taken: others need room there, too."""
 
 
 @cache
@@ -24,19 +30,44 @@ def piped() -> Path:
     Raises
     ------
     InputError
-        Nothing is piped in.
+        Nothing is piped in; it is no text and of no format that is known; or more comes than there is room for.
     """
-    from rankbench.data.readers.choose import choose_reader
-
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("- is what is piped in, as in `cat votes.csv | rankbench aggregate -`, and nothing is")
-    kept = ExitStack()
-    atexit.register(kept.close)
-    path = kept.enter_context(scratch()) / "stdin"
-    with path.open("wb") as file:
-        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    with ExitStack() as kept:
+        path = _filled(kept.enter_context(scratch()) / "stdin", sys.stdin.buffer)
+        atexit.register(kept.pop_all().close)
+    return path
+
+
+def _filled(path: Path, source: IO[bytes]) -> Path:
+    """Write all that comes to a file; return it under the name that says its format."""
+    from rankbench.data.readers.choose import choose_reader
+    from rankbench.data.readers.text_lines import NULLS
+
+    room = free_disk(path.parent)
+    size = 0
     try:
-        choose_reader(path)
-    except InputError:
-        return path.rename(path.with_suffix(".csv")) if path.stat().st_size else path
+        with path.open("wb") as file:
+            while block := source.read(_BLOCK):
+                size += len(block)
+                if room is not None and size > room // _SHARE:
+                    raise InputError(
+                        f"-: more than {room / _SHARE / GB:,.3f} GB were piped in, and {room / GB:,.3f} GB are free in "
+                        f"{path.parent.parent}, of which half is taken; give a file, or set TMPDIR to where there is room"
+                    )
+                file.write(block)
+                if size == len(block):
+                    file.flush()
+                    try:
+                        choose_reader(path)
+                    except InputError as error:
+                        if 0 in block:
+                            raise InputError(f"-: {NULLS}") from error
+                        path = path.rename(path.with_suffix(".csv"))
+    except OSError as error:
+        raise InputError(
+            f"-: what is piped in cannot be kept in {path.parent.parent} ({error.strerror}, after {size / GB:,.3f} GB); "
+            "give a file, or set TMPDIR to where there is room"
+        ) from error
     return path

@@ -15,10 +15,11 @@ from typing import IO
 from rankbench.data.readers.encodings import BOM, foreign_byte, in_utf8, is_recoded
 from rankbench.errors import InputError
 
-__all__ = ["Chunk", "chunks", "head", "marked", "numbered_lines", "pieces"]
+__all__ = ["NULLS", "Chunk", "chunks", "head", "marked", "numbered_lines", "pieces"]
 
 _CHUNK = 8 << 20
 _LONGEST_LINE = 64 << 20
+NULLS = "a byte that is 0: this is no text, or not in UTF-8; convert the file to UTF-8, or fetch it again"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def chunks(path: Path, size: int = _CHUNK) -> Iterator[Chunk]:
     Raises
     ------
     InputError
-        Bytes that are not UTF-8, damaged gzip, a line of more than 64 MB, an empty file.
+        Bytes that are not UTF-8 or are 0, damaged gzip, a line of more than 64 MB, an empty file.
     """
     line, rest, empty = 1, b"", True
     with _open(path) as file:
@@ -164,7 +165,10 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _check_utf8(chunk: Chunk) -> None:
-    """Raise an `InputError` that points at the first byte that is not UTF-8."""
+    """Raise an `InputError` that points at the first byte that is not UTF-8, or is no character."""
+    null = chunk.data.find(0)
+    if null >= 0:
+        raise chunk.error(NULLS, null)
     if chunk.data.isascii():
         return
     try:
