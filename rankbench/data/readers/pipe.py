@@ -20,6 +20,8 @@ _BLOCK = 1 << 20
 _SHARE = 2
 """One part in so many of what is free may be taken: others need room there, too."""
 
+_ELSEWHERE = "give a file, or set TMPDIR to where there is room"
+
 
 @cache
 def piped() -> Path:
@@ -54,7 +56,7 @@ def _filled(path: Path, source: IO[bytes]) -> Path:
                 if room is not None and size > room // _SHARE:
                     raise InputError(
                         f"-: more than {room / _SHARE / GB:,.3f} GB were piped in, and {room / GB:,.3f} GB are free in "
-                        f"{path.parent.parent}, of which half is taken; give a file, or set TMPDIR to where there is room"
+                        f"{path.parent.parent}, of which half is taken; {_ELSEWHERE}"
                     )
                 file.write(block)
                 if size == len(block):
@@ -67,7 +69,7 @@ def _filled(path: Path, source: IO[bytes]) -> Path:
                         path = path.rename(path.with_suffix(".csv"))
     except OSError as error:
         raise InputError(
-            f"-: what is piped in cannot be kept in {path.parent.parent} ({error.strerror}, after {size / GB:,.3f} GB); "
-            "give a file, or set TMPDIR to where there is room"
+            f"-: what is piped in cannot be kept in {path.parent.parent} ({error.strerror}, after "
+            f"{size / GB:,.3f} GB); {_ELSEWHERE}"
         ) from error
     return path
