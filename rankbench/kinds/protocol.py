@@ -23,7 +23,10 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.metric import BUDGET, COLUMN_FACTS, Budget, Fact, Metric
 
-__all__ = ["BlockTask", "Prepared", "Protocol", "pack"]
+__all__ = ["JUDGMENT", "BlockTask", "Prepared", "Protocol", "pack"]
+
+JUDGMENT = 12
+"""Bytes of a judgment of which nothing is known: query, winner and loser."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +238,14 @@ class Protocol(Component):
         It may compute a little to find out: less than the block. Cells of which it cannot say are left out.
         """
         return {}
+
+    def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
+        """Return the bytes of memory that a block's judgments take at once while it is computed, at least.
+
+        Blocks that need more than there is are refused before the first one begins. Where it is not
+        said, a judgment takes `JUDGMENT` bytes, and a sample of observations (`Prepared.pool`) nothing.
+        """
+        return 0 if not self.counts or prepared.pool is not None else task.key.n * JUDGMENT
 
     def assumptions(self) -> list[str]:
         """Return what a reader must know about the protocol's own populations."""

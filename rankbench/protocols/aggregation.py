@@ -28,6 +28,12 @@ from rankbench.seeds import JUDGMENTS
 
 __all__ = ["AggregationTrial"]
 
+VOTE = 17
+"""Bytes of a vote: two items, a weight, and whether it is a tie."""
+
+IMPLIED = 48
+"""Bytes of a comparison that a ballot implies, while it is found: two rows, each three times."""
+
 
 class AggregationTrial(Protocol):
     """Aggregators on populations whose true scores and law of judgments are known.
@@ -191,6 +197,12 @@ class AggregationTrial(Protocol):
         if contender.judgments not in wanted:
             return f"it works on {contender.judgments}, and under law {self.law} there are {wanted[-1]}"
         return ""
+
+    def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
+        """Return what the judgments of one population take, and of ballots the comparisons that they imply."""
+        if self.law != "plackett-luce":
+            return task.key.n * VOTE
+        return task.key.n * (8 * self.length + 16 + self.length * (self.length - 1) // 2 * IMPLIED)
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block on one population, without foreign contenders: they could take the process down."""

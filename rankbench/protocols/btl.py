@@ -21,8 +21,8 @@ from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.contender import Contender
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.method import Block, Method
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
-from rankbench.kinds.queries import Queries
+from rankbench.kinds.protocol import JUDGMENT, BlockTask, Prepared, Protocol, pack
+from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.losses.evaluate import Structures
 from rankbench.methods.erm.erm import ERM
 from rankbench.protocols.isolation import is_ours
@@ -102,9 +102,9 @@ class BTL(Protocol):
         key = task.key
         queries = {split: _queries(prepared, split) for split in self.splits}
         design = queries["design"]
-        judgments = draw_comparisons(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
         entropy = block_entropy(key.seed, prepared.fingerprint, key.n, key.repetition)
-        block = Block(design, prefix(judgments, key.n), key.n, key.repetition, entropy)
+        judgments = _drawn(design, key.n, draw_entropy(key.seed, prepared.fingerprint, key.repetition))
+        block = Block(design, judgments, key.n, key.repetition, entropy)
         outcomes = fit(block, {cell: found.component(Method) for cell, found in task.cells.items()})
         judged = {
             split: judge(outcomes, some, task.losses, partial(_truth, some))
@@ -115,6 +115,12 @@ class BTL(Protocol):
             answer(cell, outcomes[cell], {split: rows.get(cell, {}) for split, rows in judged.items()})
             for cell in task.cells
         ]
+
+    def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
+        """Return what judgments take in drawing order and by query, or by query while they are fitted."""
+        from rankbench.protocols.judging import COMPARISON, comparison_bytes
+
+        return task.key.n * max(JUDGMENT + COMPARISON, comparison_bytes(task))
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block on three of its queries, without foreign contenders and losses.
@@ -129,6 +135,11 @@ class BTL(Protocol):
         small = _prepared(self, prepared.dataset, {"design": few, "heldout": few}, 1.0, ())
         cells = {cell: _shortened(contender) for cell, contender in cells.items()}
         return small, replace(task, key=replace(task.key, n=50 * len(few)), cells=cells)
+
+
+def _drawn(design: Queries, n: int, entropy: tuple[int, ...]) -> Comparisons:
+    """Return judgments by query; those in drawing order are gone then."""
+    return prefix(draw_comparisons(design, n, entropy), n)
 
 
 def _prepared(

@@ -15,6 +15,7 @@ from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.guard import ContenderFailed, failed, guarded, reason
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.protocol import BlockTask
 from rankbench.kinds.queries import Queries
 from rankbench.losses.evaluate import Structures, evaluate, evaluate_all
 from rankbench.methods.erm.erm import ERM
@@ -22,9 +23,12 @@ from rankbench.methods.erm.feature_matrix import feature_matrix
 from rankbench.protocols.isolation import disposable_block, disposable_queries, fitted_problem, is_ours
 from rankbench.returned import returned_numbers
 
-__all__ = ["answer", "fit", "judge", "losses_of"]
+__all__ = ["COMPARISON", "answer", "comparison_bytes", "fit", "judge", "losses_of"]
 
 _TILE = 16
+
+COMPARISON = 16
+"""Bytes of a comparison of `Comparisons`: winner, loser and weight."""
 
 
 def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:
@@ -60,6 +64,12 @@ def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Excep
         if not isinstance(outcome, Exception) and (trouble := fitted_problem(outcome)):
             outcomes[cell] = ContenderFailed(trouble)
     return outcomes
+
+
+def comparison_bytes(task: BlockTask) -> int:
+    """Return what a comparison of a block that is being fitted takes: items and weight, twice where one gets a copy."""
+    composed = all(isinstance(found.component(Method), ERM) for found in task.cells.values())
+    return COMPARISON if composed else 2 * COMPARISON
 
 
 def _scores(outcomes: Mapping[str, Fitted | Exception], queries: Queries) -> dict[str, NDArray[np.float64] | Exception]:

@@ -18,7 +18,7 @@ from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
-from rankbench.protocols.judging import answer, fit, judge
+from rankbench.protocols.judging import answer, comparison_bytes, fit, judge
 from rankbench.protocols.ownership import own_cells
 from rankbench.seeds import JUDGMENTS, block_entropy
 from rankbench.theory.noise_populations import Noise, Population, draw_populations, paper_populations
@@ -99,6 +99,10 @@ class Repair(Protocol):
         bayes = prepared.arrays["populations.bayes"]
         rows = {cell: {"excess": _above(found[str(loss)], bayes)} for cell, found in judged.items() if found}
         return [answer(cell, outcomes[cell], {"design": rows.get(cell, {})}) for cell in task.cells]
+
+    def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
+        """Return what the votes of all populations take while they are fitted."""
+        return task.key.n * len(prepared.units["design"]) * comparison_bytes(task)
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with 20 votes a population, without foreign contenders: they could take the process down."""

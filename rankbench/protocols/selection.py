@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Selection"]
 
+SOME = 1000
+"""Sessions that tell how much memory more of them take."""
+
 
 class Selection(Protocol):
     """Click sessions drawn from a known population, aggregators judged by ranking losses.
@@ -87,6 +90,14 @@ class Selection(Protocol):
             else:
                 results.append(CellResult(cell, "done", losses={(loss, "design"): v for loss, v in losses.items()}))
         return results
+
+    def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
+        """Return what sessions take, as long as some that are drawn, and the copy that a contender gets."""
+        dataset = prepared.dataset
+        if not isinstance(dataset, ClickPopulation) or task.key.n <= SOME:
+            return 0
+        some = dataset.draw(SOME, draw_entropy(task.key.seed, prepared.fingerprint, task.key.repetition))
+        return 2 * task.key.n * sum(part.nbytes for part in (some.starts, some.items, some.clicked)) // SOME
 
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with a few sessions, without foreign contenders and losses."""

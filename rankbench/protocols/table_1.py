@@ -33,6 +33,9 @@ from rankbench.seeds import block_entropy, draw_entropy
 __all__ = ["Table1"]
 
 FOLDS = 5
+
+PAIR = 64
+"""Bytes of a training pair: two rows and a weight as they are drawn, and what sorts them."""
 MOST_PAIRS = 1_000_000
 METRIC = "disagreement"
 PARTS = ("train", "validation", "test")
@@ -178,6 +181,10 @@ class Table1(Protocol):
             )
             for cell, found in task.cells.items()
         ]
+
+    def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
+        """Return what training pairs take while they are sorted by user, or are fitted."""
+        return task.key.n * PAIR
 
     def _pairs(self, part: _Part, n: int, entropy: tuple[int, ...]) -> RatedPairs:
         return draw_pairs(part.queries.labels, part.queries.offsets, part.users, n, self.sampling == "user", entropy)

@@ -136,6 +136,11 @@ class UStatistics(Protocol):
             for cell in task.cells
         ]
 
+    def draw_bytes(self, prepared: Prepared, task: BlockTask) -> int:
+        """Return what the votes of one world take: a byte in each draw, and in each order of the first."""
+        draws = self.draws if set(task.metrics) - {"instability"} else 1
+        return task.key.n * (draws + (ORDERS if "instability" in task.metrics else 0))
+
     def smaller(self, prepared: Prepared, task: BlockTask) -> tuple[Prepared, BlockTask] | None:
         """Return the block with 20 votes a world, without foreign contenders: they could take the process down."""
         cells = own_cells(task)

@@ -6,14 +6,13 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from rankbench.errors import PluginError
 from rankbench.kinds.protocol import BlockTask
 from rankbench.resources import check_disk, check_memory
 from rankbench.runner.plan import Planned
+from rankbench.text import short_repr
 
 __all__ = ["check_room"]
-
-JUDGMENT = 12
-"""Bytes of a drawn judgment, at least: query, winner and loser."""
 
 NUMBER = 8
 """Bytes of a loss."""
@@ -36,14 +35,10 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
     SpecError
         What is needed, and what there is.
     """
-    drawn = [task.key.n for task in tasks if made.sources[task.source].pool is None]
-    if drawn and max(drawn) * JUDGMENT > 1 << 20:
-        at_once = sum(sorted(drawn)[-workers:])
-        check_memory(
-            at_once * JUDGMENT,
-            f"the draws of {min(workers, len(drawn))} blocks at once, n = {max(drawn):,},",
-            "fewer n",
-        )
+    drawn = sorted((_draw_bytes(made, task), task.key.n) for task in tasks)[-workers:]
+    at_once = sum(needed for needed, _ in drawn)
+    if at_once > 1 << 20:
+        check_memory(at_once, f"the draws of {len(drawn)} blocks at once, n = {max(n for _, n in drawn):,},", "fewer n")
     losses = sum(
         len(task.cells) * len(task.metrics) * sum(map(len, made.sources[task.source].units.values())) for task in tasks
     )
@@ -54,3 +49,13 @@ def check_room(made: Planned, tasks: Sequence[BlockTask], folder: Path, workers:
         arrays = {id(array): array.nbytes for source in made.sources for array in source.arrays.values()}
         shared = Path(tempfile.gettempdir())
         check_disk(sum(arrays.values()), shared, "what workers share", "one worker (--workers 1), or set TMPDIR")
+
+
+def _draw_bytes(made: Planned, task: BlockTask) -> int:
+    prepared = made.sources[task.source]
+    needed: object = prepared.protocol.draw_bytes(prepared, task)
+    if isinstance(needed, bool) or not isinstance(needed, int) or needed < 0:
+        raise PluginError(
+            f"draw_bytes of protocol {prepared.protocol!s} returned {short_repr(needed)}, no number of bytes"
+        )
+    return needed

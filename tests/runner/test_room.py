@@ -9,7 +9,8 @@ import pytest
 
 import rankbench
 from rankbench import resources
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError, PluginError, SpecError
+from rankbench.protocols.btl import BTL
 
 SUITE = """
 name = "tiny"
@@ -45,7 +46,21 @@ def test_data_that_do_not_fit_into_memory(suite: Path, data: str) -> None:
 
 def test_draws_that_do_not_fit_into_memory(suite: Path) -> None:
     suite.write_text(SUITE.format(n=10**12))
-    with pytest.raises(SpecError, match=r"n = 1,000,000,000,000, takes 12,000\.0 GB of memory or more, and"):
+    with pytest.raises(SpecError, match=r"of 2 blocks at once, n = 1,000,000,000,000, takes 64,000\.0 GB of memory or"):
+        rankbench.run(str(suite), out=suite.parent / "out", workers=2)
+
+
+def test_a_draw_takes_what_it_needs_while_it_is_made(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """200,000,000 judgments do not fit into 3 GB, as 32 bytes of each are held at once (`test_draw_memory`)."""
+    monkeypatch.setattr(resources, "free_memory", lambda: 3_000_000_000)
+    suite.write_text(SUITE.format(n=200_000_000))
+    with pytest.raises(SpecError, match=r"n = 200,000,000, takes 6\.4 GB of memory or more, and 3\.0 GB are free"):
+        rankbench.run(str(suite), out=suite.parent / "out", workers=1)
+
+
+def test_a_protocol_that_says_no_number(suite: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BTL, "draw_bytes", lambda self, prepared, task: "much")
+    with pytest.raises(PluginError, match=r"draw_bytes of protocol btl:.* returned 'much', no number of bytes"):
         rankbench.run(str(suite), out=suite.parent / "out")
 
 
