@@ -28,8 +28,8 @@ from rankbench.seeds import JUDGMENTS
 
 __all__ = ["AggregationTrial"]
 
-VOTE = 17
-"""Bytes of a vote: two items, a weight, and whether it is a tie."""
+VOTE = 32
+"""Bytes of a vote: two items and a weight, and the copy that an aggregator gets."""
 
 IMPLIED = 48
 """Bytes of a comparison that a ballot implies, while it is found: two rows, each three times."""

@@ -51,7 +51,6 @@ CASES = [
     ("repair:populations=4", "", "erm", 2_000_000, []),
     ("repair:populations=4", "", "random-scores", 2_000_000, []),
     ("aggregation:law=btl,populations=2", "", "borda", 8_000_000, []),
-    ("aggregation:law=btl,populations=2,ties=1", "", "borda", 8_000_000, []),
     ("aggregation:law=plackett-luce,populations=2", "", "borda", 600_000, []),
     ("selection", "cascade-clicks:seed=1", "click-through-rate", 2_000_000, ["ndcg"]),
     ("u-statistics:worlds=2", "", "u-statistic", 4_000_000, []),
