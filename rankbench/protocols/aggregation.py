@@ -31,8 +31,8 @@ __all__ = ["AggregationTrial"]
 VOTE = 32
 """Bytes of a vote: two items and a weight, and the copy that an aggregator gets."""
 
-IMPLIED = 48
-"""Bytes of a comparison that a ballot implies, while it is found: two rows, each three times."""
+IMPLIED = 64
+"""Bytes of a comparison that a ballot implies, while it is found: eight numbers of 8."""
 
 
 class AggregationTrial(Protocol):
