@@ -219,7 +219,7 @@ def run(
         finally:
             store.close()
         told.say("leaderboard and figures")
-        results = results_of(directory, make_report(directory))
+        results = results_of(directory, make_report(directory, ended=False))
     seconds = {
         "total": time.perf_counter() - started,
         "until_last_block": computed,

@@ -7,62 +7,17 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from rankbench.errors import StoreError
 from rankbench.reports.pages import Pages, pictures_of
-from rankbench.store.files import replace_file
-from rankbench.store.published import MANIFEST, ROWS, SCHEMA, published_rows, rows_apart, sha256
+from rankbench.store.files import FACTS, replace_file
+from rankbench.store.published import MANIFEST, ROWS, published_rows, rows_apart, sha256
+from rankbench.store.published_files import DIGESTS, Digests, read_digests
 from rankbench.store.stored import StoredResults
 
-__all__ = ["DIGESTS", "FACTS", "LARGEST", "Digests", "publish", "read_digests"]
-
-DIGESTS = "digests.json"
-
-FACTS = "run.json"
+__all__ = ["LARGEST", "publish"]
 
 LARGEST = 5_000_000
 """Bytes of rows that a published folder holds; more are kept beside it, as an asset of a release."""
-
-
-class Digests(BaseModel):
-    """What a published folder consists of.
-
-    Attributes
-    ----------
-    schema_version : int
-        Of this list.
-    rows : str
-        sha256 of the manifest of the rows, and so of all of them.
-    files : dict of str to str
-        sha256 by file, but for those of the rows.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    schema_version: int = SCHEMA
-    rows: str
-    files: dict[str, str]
-
-
-def read_digests(directory: Path) -> Digests | None:
-    """Return what a folder consists of; None if nobody published it.
-
-    Raises
-    ------
-    StoreError
-        The list cannot be read.
-    """
-    path = directory / DIGESTS
-    if not path.exists():
-        return None
-    try:
-        found = Digests.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise StoreError(f"{path}: it is no list of published files: {error}") from error
-    if found.schema_version > SCHEMA:
-        raise StoreError(f"{path}: it has version {found.schema_version}, and this rankbench reads up to {SCHEMA}")
-    return found
 
 
 def publish(pages: Pages, results: StoredResults, source: Path, out: Path) -> list[Path]:

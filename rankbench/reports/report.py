@@ -15,7 +15,7 @@ from rankbench.reports.run_notices import Notice, notices
 from rankbench.reports.standings import Standing
 from rankbench.store.export import parquet_bytes, results_frame
 from rankbench.store.file import FILE
-from rankbench.store.files import replace_file
+from rankbench.store.files import damaged_facts, replace_file
 from rankbench.store.open import open_results
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Report(NamedTuple):
     headline: Headline
 
 
-def report(directory: Path | str, out: Path | str | None = None) -> Report:
+def report(directory: Path | str, out: Path | str | None = None, *, ended: bool = True) -> Report:
     """Write everything that a run ends in; the same results give the same bytes.
 
     Each file is replaced whole or not at all. Figures (``*.svg``, ``*.png`` and ``*.csv``) in the
@@ -62,6 +62,8 @@ def report(directory: Path | str, out: Path | str | None = None) -> Report:
     out : Path or str, optional
         Publish it: the report, the rows that it is made from, ``run.json`` and ``digests.json`` go to this folder.
         A published folder is published again where it stands.
+    ended : bool
+        Say what is wrong with the ``run.json`` of a run's folder, which a run writes last.
 
     Returns
     -------
@@ -74,6 +76,7 @@ def report(directory: Path | str, out: Path | str | None = None) -> Report:
         files cannot be written.
     """
     folder = Path(directory)
+    said = damaged_facts(folder) if ended and (folder / FILE).exists() else ""
     with open_results(folder) as results:
         pages, rows = pages_of(results), results_frame(results)
         headline = headline_of(pages.analysis)
@@ -88,7 +91,8 @@ def report(directory: Path | str, out: Path | str | None = None) -> Report:
                 raise StoreError(f"{folder}: cannot write the report ({error}); the journal is untouched") from error
     sentences = [line for one in pages.recommended for line in one.answer]
     analysis = pages.analysis
-    return Report(paths, _frames(analysis, rows), sentences, notices(analysis), headline)
+    noticed = [*([Notice("damaged", said)] if said else []), *notices(analysis)]
+    return Report(paths, _frames(analysis, rows), sentences, noticed, headline)
 
 
 def frames(directory: Path | str) -> dict[str, pl.DataFrame]:

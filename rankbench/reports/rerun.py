@@ -84,7 +84,7 @@ def rerun(
         The data, or the contenders, are not here.
     """
     settle_runtime()
-    with open_results(directory, rows) as results:
+    with open_results(directory, rows, listed=False) as results:
         record = results.record()
         suite = _suite(record)
         found = prepare_sources(suite)

@@ -14,16 +14,16 @@ MOST_NAMED = 5
 
 
 class Notice(NamedTuple):
-    """A sentence about contenders that are not where a reader may look for them.
+    """A sentence about contenders that are not where a reader may look for them, or about a file that is damaged.
 
     Attributes
     ----------
-    kind : {"skipped", "diverged", "failed", "left out"}
+    kind : {"skipped", "diverged", "failed", "left out", "damaged"}
     text : str
         Who, where and why, in one line, the reason as it was given.
     """
 
-    kind: Literal["skipped", "diverged", "failed", "left out"]
+    kind: Literal["skipped", "diverged", "failed", "left out", "damaged"]
     text: str
 
 

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from rankbench.errors import RankbenchError, StoreError
 from rankbench.reports.pages import PICTURES, pages_of
-from rankbench.reports.publish import DIGESTS, FACTS, Digests, read_digests
+from rankbench.store.files import FACTS
 from rankbench.store.open import open_results
 from rankbench.store.published import ROWS, PublishedRows, sha256
+from rankbench.store.published_files import DIGESTS, Digests, read_digests
 from rankbench.store.stored import StoredResults
 
 __all__ = ["Difference", "Verification", "verify_files"]
@@ -83,7 +84,7 @@ def verify_files(directory: Path, rows: Path | None = None) -> Verification:
         digests, listed = None, Difference(DIGESTS, "", str(error))
     found = [listed] if listed else []
     found += _by_digests(directory, digests) if digests else []
-    with open_results(directory, rows) as results:
+    with open_results(directory, rows, listed=False) as results:
         if digests and isinstance(results, PublishedRows) and results.digest != digests.rows:
             found.append(Difference(ROWS, "", "these are not the rows that the folder was made from (sha256)"))
         try:

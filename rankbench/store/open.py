@@ -10,6 +10,7 @@ from rankbench.errors import StoreError
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
 from rankbench.store.published import PublishedRows, rows_folder
+from rankbench.store.published_files import check_listed
 from rankbench.store.stored import StoredResults
 
 __all__ = ["holds_results", "open_results"]
@@ -21,7 +22,7 @@ def holds_results(directory: Path) -> bool:
 
 
 @contextmanager
-def open_results(directory: Path, rows: Path | None = None) -> Iterator[StoredResults]:
+def open_results(directory: Path, rows: Path | None = None, *, listed: bool = True) -> Iterator[StoredResults]:
     """Open the results of a run's folder, or of a published one.
 
     Parameters
@@ -30,11 +31,13 @@ def open_results(directory: Path, rows: Path | None = None) -> Iterator[StoredRe
         A folder with a journal, which then counts, or with published rows in it or beside it.
     rows : Path, optional
         Folder of published rows that are kept elsewhere.
+    listed : bool
+        Refuse rows in the folder, or beside it, that are not those that it says it was published with.
 
     Raises
     ------
     StoreError
-        There are neither, or they are damaged.
+        There are neither, or they are damaged, or others.
     """
     if rows is None and (directory / FILE).exists():
         with Journal(directory) as journal:
@@ -46,4 +49,7 @@ def open_results(directory: Path, rows: Path | None = None) -> Iterator[StoredRe
             f"{directory}: there are no results here: neither {FILE} (a run's folder, its --out) nor rows (a published "
             "one)"
         )
-    yield PublishedRows(found)
+    opened = PublishedRows(found)
+    if listed and rows is None:
+        check_listed(directory, opened)
+    yield opened

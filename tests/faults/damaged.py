@@ -207,7 +207,7 @@ def read_written(path: Path) -> None:
     from rankbench.reports.compare.speed_changes import read_job
     from rankbench.reports.compare.summary_changes import summary_changes
     from rankbench.reports.history import read_history
-    from rankbench.reports.publish import read_digests
+    from rankbench.store.published_files import read_digests
     from rankbench.store.timings import read_timings
 
     if path.parent.name in ("history", "timings"):

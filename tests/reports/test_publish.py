@@ -13,15 +13,16 @@ import published
 import pytest
 import synthetic
 
-from rankbench.errors import StoreError
+from rankbench.errors import RankbenchError, StoreError
 from rankbench.kinds.figure import Dot, Drawing, Level, Line, Plot
 from rankbench.reports import publish as publishing
+from rankbench.reports.compare.two_results import compare_results
 from rankbench.reports.figures.data import FIGURE_COLUMNS, figure_csv
 from rankbench.reports.pages import pages_of
-from rankbench.reports.publish import read_digests
-from rankbench.reports.report import report
+from rankbench.reports.report import frames, report
 from rankbench.store.journal import Journal
 from rankbench.store.published import PublishedRows, published_rows, sha256
+from rankbench.store.published_files import read_digests
 
 FACTS = '{"suite": "paper"}\n'
 DOCS = Path(__file__).parents[2] / "docs" / "leaderboard.md"
@@ -155,3 +156,19 @@ def test_the_numbers_behind_a_figure() -> None:
 def test_columns_are_described() -> None:
     text = DOCS.read_text()
     assert all(f"`{name}`" in text for name in FIGURE_COLUMNS)
+
+
+def test_rows_that_are_not_those_that_were_published_are_refused(tmp_path: Path) -> None:
+    """By whoever reads them, as long as the list of digests is there; only `verify` tells what differs."""
+    out = tmp_path / "out"
+    report(ended(tmp_path / "run"), out)
+    path = out / "rows" / "rows.json"
+    manifest = json.loads(path.read_bytes())
+    manifest["suite"]["title"] += ", altered"
+    path.write_text(json.dumps(manifest))
+    said = r"rows\.json: these are not the rows that were published: .*digests\.json has another sha256 of them"
+    for read in (report, frames, lambda folder: compare_results(folder, folder)):
+        with pytest.raises(RankbenchError, match=said):
+            read(out)
+    (out / "digests.json").unlink()
+    assert frames(out)

@@ -21,10 +21,10 @@ from click.testing import CliRunner
 from rankbench import api
 from rankbench.cli.verify import verify
 from rankbench.errors import RankbenchError, StoreError
-from rankbench.reports.publish import Digests, read_digests
 from rankbench.reports.rerun import rerun
 from rankbench.reports.verify import verify_files
 from rankbench.store.published import MANIFEST, PublishedRows, sha256
+from rankbench.store.published_files import Digests, read_digests
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ journal and its table and says what to do.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import shutil
@@ -26,6 +27,7 @@ from rankbench.errors import StoreError
 from rankbench.kinds.cell import BlockResult
 from rankbench.reports.report import report
 from rankbench.store.file import FILE, TABLES
+from rankbench.store.files import FACTS, damaged_facts, write_facts
 from rankbench.store.journal import Journal
 from rankbench.store.store import LOCK, Store
 
@@ -117,14 +119,14 @@ def places(folder: Path) -> dict[str, list[tuple[int, int]]]:
     return found
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Return a run's files, but for what says how long it took and the journal itself."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in files
-        if not path.name.startswith("journal.") and path.name != "run.json"
-    }
+def contents(folder: Path) -> dict[str, object]:
+    """Return a run's files, but for the journal itself, and of what a run says of itself all but times and blocks."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("journal."))
+    found: dict[str, object] = {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    if not damaged_facts(folder) and FACTS in found:
+        facts = json.loads((folder / FACTS).read_bytes())
+        found[FACTS] = {name: value for name, value in facts.items() if name not in ("seconds", "blocks", "sha256")}
+    return found
 
 
 def rows(journal: Path) -> list[object] | None:
@@ -164,12 +166,17 @@ class Campaign:
         harmless = rows(self.scratch / FILE) == self.rows
         said = ""
         try:
-            self.again(self.scratch)
+            made = self.again(self.scratch)
         except StoreError as error:
             said = str(error)
         if said:
             assert name.name in (FILE, ROLLBACK)
             assert NAMED.search(said) or FOREIGN.search(said), said
+        elif damaged_facts(self.scratch):  # which a report leaves as they are, and says so
+            assert name.name == FACTS
+            assert any(notice.text == damaged_facts(self.scratch) for notice in made.notices)  # type: ignore[attr-defined]
+            assert contents(self.scratch) | {FACTS: ""} == self.expected | {FACTS: ""}
+            self.came["facts told to be damaged"] += 1
         else:
             assert contents(self.scratch) == self.expected
         self.came["error" if said else "equal"] += 1
@@ -217,6 +224,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     failing = synthetic.Contender("failing", {"k": 3}, fails={1: ("diverged", "left the finite numbers")})
     plan = synthetic.Plan("e", [curved, failing, synthetic.Contender("logistic", {})], n=(200,), repetitions=3)
     synthetic.write(folder, [plan], {"design": 3, "heldout": 2})
+    write_facts(folder, {"suite": "synthetic", "n": {"e": [200]}, "seed": 1, "seconds": {"total": 1.25}})
     report(folder)
     return folder
 
@@ -340,3 +348,25 @@ def test_the_bit_that_changed_a_mean_for_good(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(StoreError, match="table losses"):
         Journal(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b'"total": 1.25', b'"total": 1.26', "its sha256 is another one"),
+        (b'"sha256"', b'"sha255"', "it has no sha256: it is damaged, or an older rankbench wrote it"),
+        (b"  ", b"   ", "its sha256 is another one"),
+        (b"{", b"[", "it cannot be read"),
+    ],
+)
+def test_what_a_run_says_of_itself_is_told_to_be_damaged(
+    written: Path, tmp_path: Path, old: bytes, new: bytes, said: str
+) -> None:
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
+    assert report(tmp_path).notices == [found for found in report(tmp_path).notices if found.kind != "damaged"]
+    before = (tmp_path / FACTS).read_bytes()
+    (tmp_path / FACTS).write_bytes(before.replace(old, new, 1))
+    told = [found.text for found in report(tmp_path).notices if found.kind == "damaged"]
+    assert len(told) == 1
+    assert told[0].startswith(f"{tmp_path / FACTS}: ")
+    assert said in told[0]
