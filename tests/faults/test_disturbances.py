@@ -230,25 +230,36 @@ def goes_on(whole: Undisturbed, place: Path, before: int) -> None:
     nothing_is_hidden(place)
 
 
-def fault(whole: Undisturbed, place: Path, shim: str, name: str, kind: str, after: int, of: str = "") -> str:
-    """Let a command work on a machine that fails where its results go, or in a folder given; return what came of it."""
+def fault(
+    whole: Undisturbed, place: Path, shim: str, name: str, kind: str, after: int, of: str = "", calls: str = ""
+) -> str:
+    """Let a command work on a machine that fails where its results go, or in a folder given; return what came of it.
+
+    It is said whether any call failed: a command may have made fewer of them.
+    """
     whole.prepare(name, place)
-    of = str(place / (of or ("out" if name == "run" else "made")))
-    environment = {"LD_PRELOAD": shim, "FAULT": kind, "FAULT_UNDER": of, "FAULT_AFTER": str(after)}
+    under = str(place / (of or ("out" if name == "run" else "made")))
+    environment = {"LD_PRELOAD": shim, "FAULT": kind, "FAULT_UNDER": under, "FAULT_AFTER": str(after)}
+    environment |= {"FAULT_CALLS": calls, "FAULT_FIRED": str(place / "fired")}
     program = start(place, *whole.command(name, place), **environment)
     with stopped(program):
         code, said = ended(program)
     assert "Traceback" not in said, said
     assert code in (0, 1, 2, 3), said
     assert code == 0 or said.strip(), "a failure without a word"
-    nothing_is_left(place, program.pid)
+    if of:  # what cannot be removed there is left to the next one
+        wait_until(lambda: not session_of(program.pid), 20)
+    else:
+        nothing_is_left(place, program.pid)
     if kind == "clock":
         assert code == 0, said
+    fired = (place / "fired").exists()
+    assert fired or code == 0, said
     if name == "run":
         goes_on(whole, place, blocks_in(place / "out"))
     else:
         goes_well(whole, place, name)
-    return "ended well" if code == 0 else "failed in words"
+    return ("ended well" if code == 0 else "failed in words") if fired else "not reached"
 
 
 def test_a_disk_that_gets_full(tmp_path: Path, quick: Undisturbed, shim: str) -> None:
@@ -278,11 +289,27 @@ def test_machines_that_fail(
 ) -> None:
     came = Counter[str]()
     for case in cases(1 if kind == "readonly" else len(AFTER)):
-        found = fault(whole, tmp_path / str(case), shim, name, kind, AFTER[case])
+        calls = "write,read,sync" if kind == "broken" else ""
+        found = fault(whole, tmp_path / str(case), shim, name, kind, AFTER[case], calls=calls)
         assert found == "failed in words" or kind == "clock" or AFTER[case] > 0
         came[found] += 1
         shutil.rmtree(tmp_path / str(case))
         print({"command": name, "fault": kind} | came, flush=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("calls", ["open", "rename", "unlink", "mkdir", "close", "truncate", "map"])
+@pytest.mark.parametrize("name", ["run", "aggregate", "convert", "report"])
+def test_calls_that_fail(
+    tmp_path: Path, whole: Undisturbed, shim: str, name: str, calls: str, cases: Callable[[int], range]
+) -> None:
+    """One kind of call, after some of them went well."""
+    came = Counter[str]()
+    for case in cases(4):
+        place = tmp_path / str(case)
+        came[fault(whole, place, shim, name, "broken", AFTER[case], calls=calls)] += 1
+        shutil.rmtree(place)
+        print({"command": name, "calls that fail": calls} | came, flush=True)
 
 
 def removed_while_running(whole: Undisturbed, place: Path, wait: float) -> None:

@@ -1,4 +1,4 @@
-"""The same log told otherwise: shuffled, split, converted, renamed, or twice with half the weight."""
+"""The same log told otherwise: shuffled, in several files, converted, renamed, or twice with half the weight."""
 
 from __future__ import annotations
 
@@ -73,6 +73,15 @@ def twice(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([frame, frame.with_columns(pl.col("session_id") + "-again")])
 
 
+def parts(frame: pl.DataFrame, folder: Path, ending: str) -> Path:
+    """Write a log in three files of one folder."""
+    folder.mkdir()
+    for at, rows in enumerate((frame[:40], frame[40:41], frame[41:])):
+        path = folder / f"part-{at}.{ending}"
+        {"csv": rows.write_csv, "ndjson": rows.write_ndjson, "parquet": rows.write_parquet}[ending](path)
+    return folder
+
+
 def scores(log: object, method: str) -> dict[str, float]:
     table = rankbench.aggregate(log, method).table  # type: ignore[arg-type]
     assert table["scale"].n_unique() == 1
@@ -95,6 +104,8 @@ def told_otherwise(folder: Path, kind: str, seed: int) -> Counter[str]:
     for ending, write in files.items():
         written[f"as {ending}"] = folder / f"{kind}-{seed}.{ending}"
         write(written[f"as {ending}"])
+        folder_of = parts(frame, folder / f"{kind}-{seed}-{ending}", ending)
+        written[f"split, {ending}"] = folder_of if ending == "parquet" else folder_of / f"part-*.{ending}"
     shards = folder / f"{kind}-{seed}"
     convert(written["as ndjson"], shards, shards=3)
     names = dict(zip(ITEMS, rng.sample([f"name {at}" for at in range(90)], len(ITEMS)), strict=True))
@@ -106,7 +117,6 @@ def told_otherwise(folder: Path, kind: str, seed: int) -> Counter[str]:
         found["renamed"] = {back[name]: score for name, score in scores(renamed(frame, names), method).items()}
         if method != "elo":
             found["shuffled"] = scores(frame.sample(fraction=1, shuffle=True, seed=seed), method)
-            found["split"] = scores(pl.concat([frame[60:], frame[:60]]), method)
             if kind != "clicks" or doubled(method) != method:
                 found["twice"] = scores(twice(frame), doubled(method) if kind == "clicks" else method)
                 if method == "net-weights":  # a mean over judgments, of which there are twice as many

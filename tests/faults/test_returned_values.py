@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 from functools import cache
 from typing import Any, ClassVar
@@ -10,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
+from any_values import anything
 from hypothesis import HealthCheck, given, seed, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from rankbench.counts.log_source import open_source
 from rankbench.errors import RankbenchError
@@ -33,43 +31,6 @@ class Anything(Aggregator):
 
     def aggregate(self, winners: Any, losers: Any, weights: Any, m: int) -> Any:
         return RETURNED[0]
-
-
-class Converts:
-    """Converts itself to something, or fails to."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __array__(self, *arguments: Any, **named: Any) -> Any:
-        if self.value is None:
-            raise RuntimeError("not today")
-        return np.asarray(self.value)
-
-    def __repr__(self) -> str:
-        raise RuntimeError("no name either")
-
-
-plain = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.complex_numbers(), st.text(), st.binary(),
-    st.dates(), st.just(datetime.timedelta(1)), st.just(object()), st.just(np.ma.masked),
-)  # fmt: skip
-dtypes = st.one_of(
-    arrays.floating_dtypes(), arrays.integer_dtypes(), arrays.boolean_dtypes(), arrays.complex_number_dtypes(),
-    arrays.datetime64_dtypes(), arrays.timedelta64_dtypes(), arrays.unicode_string_dtypes(),
-    arrays.byte_string_dtypes(),
-)  # fmt: skip
-shapes = st.sampled_from([(), (0,), (2,), (3,), (3,), (3,), (4,), (3, 1), (1, 3), (3, 3)])
-made = st.one_of(
-    plain,
-    dtypes.flatmap(lambda dtype: arrays.arrays(dtype, shapes)),
-    st.lists(st.one_of(st.floats(-1e3, 1e3), st.integers(-9, 9)), min_size=3, max_size=3),
-    st.recursive(plain, lambda inner: st.one_of(st.lists(inner, max_size=4), st.tuples(inner, inner)), max_leaves=6),
-    st.dictionaries(st.text(max_size=3), plain, max_size=3),
-    arrays.arrays(np.float64, 3).map(lambda values: np.ma.array(values, mask=[True, False, False])),
-    st.one_of(plain, st.lists(st.floats(-9, 9), min_size=3, max_size=3)).map(Converts),
-    st.just(np.array([None, object(), 1], dtype=object)),
-)
 
 
 @cache
@@ -94,7 +55,7 @@ def ranked(value: object) -> None:
 def campaign(examples: int) -> Callable[[], None]:
     @seed(20130501)
     @settings(max_examples=examples, deadline=20_000, database=None, suppress_health_check=list(HealthCheck))
-    @given(made)
+    @given(anything)
     def cases(value: object) -> None:
         ranked(value)
 

@@ -1,0 +1,292 @@
+"""Whatever components of a plugin return: results of what was returned, or failures in words."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from any_values import anything
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from small_blocks import make_block
+
+from rankbench.data.simulators.cascade_clicks import CascadeClicks
+from rankbench.errors import RankbenchError
+from rankbench.kinds.cell import BlockKey, CellResult
+from rankbench.kinds.contender import Contender
+from rankbench.kinds.loss import Loss
+from rankbench.kinds.method import Block, Fitted, Method
+from rankbench.kinds.metric import Metric
+from rankbench.kinds.optimizer import Fit, Solver, StepOptimizer
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.kinds.score_aggregator import ScoreAggregator
+from rankbench.kinds.selection_aggregator import SelectionAggregator
+from rankbench.kinds.surrogate import ScoreSurrogate
+from rankbench.losses import NDCG
+from rankbench.methods.erm.erm import ERM
+from rankbench.protocols.judging import fit, judge, losses_of
+from rankbench.protocols.selection import Selection
+from rankbench.ranking.score_sample import rank_systems
+from rankbench.runner.blocks import run_block
+
+RETURNED: list[Any] = [None]
+"""What the components below return: numbers of three items, three features or three systems, or anything else."""
+
+
+class Scored(Method):
+    name: ClassVar[str] = "scored"
+    source: ClassVar[str] = "test"
+
+    def fit(self, block: Any) -> Fitted:
+        return Fitted(lambda queries: RETURNED[0])
+
+
+class Linear(Scored):
+    name: ClassVar[str] = "linear-scores"
+
+    def fit(self, block: Any) -> Fitted:
+        return Fitted(lambda queries: queries.labels, ERM().model, RETURNED[0])
+
+
+class Target(ScoreSurrogate):
+    name: ClassVar[str] = "any-target"
+    source: ClassVar[str] = "test"
+    properties: ClassVar[frozenset[Any]] = frozenset({"quadratic"})
+
+    def target(self, scores: Any) -> Any:
+        return RETURNED[0]
+
+    def value_and_gradient(self, alpha: Any, target: Any) -> Any:
+        return float((alpha - target) @ (alpha - target)) / 6, (alpha - target) / 3
+
+
+class Gradient(ScoreSurrogate):
+    name: ClassVar[str] = "any-gradient"
+    source: ClassVar[str] = "test"
+    properties: ClassVar[frozenset[Any]] = frozenset({"convex"})
+
+    def target(self, scores: Any) -> Any:
+        return scores
+
+    def value_and_gradient(self, alpha: Any, target: Any) -> Any:
+        return 1.0, RETURNED[0]
+
+
+class Value(Gradient):
+    name: ClassVar[str] = "any-value"
+
+    def value_and_gradient(self, alpha: Any, target: Any) -> Any:
+        return RETURNED[0], alpha - target
+
+
+class Pair(Gradient):
+    name: ClassVar[str] = "any-pair"
+
+    def value_and_gradient(self, alpha: Any, target: Any) -> Any:
+        return RETURNED[0]
+
+
+class Steps(StepOptimizer):
+    name: ClassVar[str] = "any-steps"
+    source: ClassVar[str] = "test"
+
+    def step(self, theta: Any, gradient: Any, t: int, penalty: Any, state: Any) -> Any:
+        return RETURNED[0]
+
+
+class Little(StepOptimizer):
+    name: ClassVar[str] = "little-steps"
+    source: ClassVar[str] = "test"
+
+    def step(self, theta: Any, gradient: Any, t: int, penalty: Any, state: Any) -> Any:
+        return theta - 0.01 * gradient
+
+
+class Solves(Solver):
+    name: ClassVar[str] = "any-point"
+    source: ClassVar[str] = "test"
+
+    def solve(self, problem: Any) -> Fit:
+        return Fit(RETURNED[0], 0.0, 1, True)
+
+
+class Judged(Loss):
+    name: ClassVar[str] = "any-loss"
+    source: ClassVar[str] = "test"
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    def value(self, alpha: Any, structure: Any) -> Any:
+        return RETURNED[0]
+
+
+class Clicked(SelectionAggregator):
+    name: ClassVar[str] = "any-clicks"
+    source: ClassVar[str] = "test"
+
+    def estimate(self, selections: Any, item_offsets: Any) -> Any:
+        return RETURNED[0], np.ones(3)
+
+
+class Systems(ScoreAggregator):
+    name: ClassVar[str] = "any-systems"
+    source: ClassVar[str] = "test"
+
+    def from_scores(self, values: Any, weights: Any) -> Any:
+        return RETURNED[0]
+
+
+class Cells(ScoreAggregator):
+    name: ClassVar[str] = "any-cells"
+    source: ClassVar[str] = "test"
+
+    def cells(self, values: Any) -> Any:
+        return RETURNED[0]
+
+
+class Drawn(Protocol):
+    name: ClassVar[str] = "any-results"
+    source: ClassVar[str] = "test"
+    table: ClassVar[str | None] = None
+    metrics: ClassVar[tuple[Metric, ...]] = (Metric("m"),)
+    splits: ClassVar[dict[Any, str]] = {"design": "One"}
+
+    def prepare(self, dataset: Any, seed: int) -> Prepared:
+        return Prepared(self, None, "", {"design": ("a", "b", "c")})
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> Any:
+        return [CellResult("c", "done", losses={("m", "design"): RETURNED[0]})]
+
+
+class Whole(Drawn):
+    name: ClassVar[str] = "any-answer"
+
+    def execute(self, prepared: Prepared, task: BlockTask) -> Any:
+        return RETURNED[0]
+
+
+@cache
+def block() -> Block:
+    return make_block([3], 30, d=3)
+
+
+def fitted(method: Method) -> Any:
+    """Return a method's scores, or what went wrong."""
+    design = block().design
+    outcomes = fit(block(), {"c": method})
+    rows = judge(outcomes, design, [NDCG()], lambda kind: design.labels)
+    if isinstance(outcomes["c"], Exception):
+        return outcomes["c"]
+    theta = outcomes["c"].theta
+    return rows["c"]["ndcg"] if theta is None else (rows["c"]["ndcg"], np.array(theta))
+
+
+def loss() -> Any:
+    return losses_of([Judged()], np.zeros((1, 3)), lambda kind: np.arange(3.0), np.array([0, 3]))["any-loss"]
+
+
+def block_of(protocol: Protocol, dataset: Any, contender: Any, loss: tuple[Loss, ...] = ()) -> Any:
+    prepared = protocol.prepare(dataset, 1)
+    cell = {"c": Contender.single(contender)}
+    names = tuple(map(str, loss)) or protocol.metric_names()
+    (found,) = run_block(prepared, BlockTask(BlockKey(protocol.name, "", 30, 0, 1), 0, names, cell, loss)).cells
+    return found.losses if found.status == "done" else RuntimeError(found.reason)
+
+
+def systems(aggregator: ScoreAggregator) -> Any:
+    values = np.random.default_rng(1).normal(size=(1, 4, 3))
+    try:
+        return np.array(rank_systems(values, aggregator, k=1, replicates=2, seed=0).scores)
+    except RankbenchError as error:
+        return error
+
+
+WAYS: dict[str, Callable[[], Any]] = {
+    "a method's scores": lambda: fitted(Scored()),
+    "a method's theta": lambda: fitted(Linear()),
+    "a surrogate's target": lambda: fitted(ERM(surrogate=Target(), draws=5)),
+    "a surrogate's gradient": lambda: fitted(ERM(surrogate=Gradient(), draws=5, optimizer=Little())),
+    "a surrogate's value": lambda: fitted(ERM(surrogate=Value(), draws=5, optimizer=Little())),
+    "a surrogate's value and gradient": lambda: fitted(ERM(surrogate=Pair(), draws=5, optimizer=Little())),
+    "an optimizer's step": lambda: fitted(ERM(draws=5, optimizer=Steps())),
+    "an optimizer's point": lambda: fitted(ERM(draws=5, optimizer=Solves())),
+    "a loss's value": loss,
+    "an aggregator of selections' scores": lambda: block_of(
+        Selection(), CascadeClicks(queries=1, items=3, shown=3), Clicked(), (NDCG(),)
+    ),
+    "an aggregator of score tables' scores": lambda: systems(Systems()),
+    "an aggregator of score tables' cells": lambda: systems(Cells()),
+    "a protocol's losses": lambda: block_of(Drawn(), None, ERM()),
+    "a protocol's answer": lambda: block_of(Whole(), None, ERM()),
+}
+
+
+def plain(value: Any) -> Any:
+    """Return the same numbers as floats: of what comes out of a component they are all that may count."""
+    return tuple(map(plain, value)) if isinstance(value, tuple) else np.array(value, np.float64)[()]
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(np.array_equal(np.asarray(one, float), np.asarray(other, float), equal_nan=True))
+
+
+def tried(way: Callable[[], Any], value: Any) -> str:
+    """Return what came of a value; of one that is taken the same must come as of its numbers."""
+    RETURNED[0] = value
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy warns where numbers overflow
+        found = way()
+        if isinstance(found, Exception):
+            assert str(found).strip()
+            return "refused"
+        RETURNED[0] = plain(value)
+        assert same(found, way()), value
+    return "taken"
+
+
+numbers = st.one_of(st.floats(-9, 9), st.integers(-9, 9))
+
+
+def campaign(what: str, examples: int) -> dict[str, int]:
+    came: dict[str, int] = {"refused": 0, "taken": 0}
+    fine = st.lists(numbers, min_size=3, max_size=3)
+    some = {
+        "a loss's value": numbers,
+        "a surrogate's value": numbers,
+        "a surrogate's value and gradient": st.tuples(st.one_of(numbers, anything), st.one_of(fine, anything)),
+        "an aggregator of score tables' cells": st.tuples(st.tuples(fine, fine, fine, fine)),
+        "a protocol's answer": st.lists(st.builds(CellResult, st.just("c"), st.just("done")), max_size=2),
+    }.get(what, fine)
+
+    as_array = some.map(lambda value: value if what == "a protocol's answer" else np.array(value))
+
+    @seed(20130501)
+    @settings(max_examples=examples, deadline=20_000, database=None, suppress_health_check=list(HealthCheck))
+    @given(st.one_of(some, as_array, anything))
+    def cases(value: object) -> None:
+        came[tried(WAYS[what], value)] += 1
+
+    cases()
+    return came
+
+
+@pytest.mark.parametrize("what", WAYS)
+def test_what_components_return(what: str) -> None:
+    came = campaign(what, 12)
+    assert came["refused"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("what", WAYS)
+def test_what_components_return_many_times(what: str) -> None:
+    came = campaign(what, 2000)
+    print({"what": what} | came)
+    assert came["refused"] > 200
+    assert came["taken"] > 20 or what == "a protocol's answer"
