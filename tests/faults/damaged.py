@@ -8,6 +8,7 @@ import random
 import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 TOKENS = (
@@ -77,7 +78,8 @@ def originals(kind: str) -> dict[str, bytes]:
     kind : str
         ``tables``: every reader's own example, some of them compressed too, MovieLens' two files, and a folder of
         shards; ``described``: those of Parquet among them; ``suites``: every built-in suite; ``cards``: every card;
-        ``rows``: what a run publishes; ``written``: what else rankbench writes and reads again.
+        ``rows``: what a run publishes; ``journal``: that of a run; ``written``: what else rankbench writes and reads
+        again.
     """
     from rankbench.data.cards import cards_folder
     from rankbench.plugin import manager
@@ -86,8 +88,8 @@ def originals(kind: str) -> dict[str, bytes]:
         return {path.name: path.read_bytes() for name, path in sorted(manager.suites().items())}
     if kind == "cards":
         return {path.name: path.read_bytes() for path in sorted(cards_folder().glob("*.toml"))}
-    if kind in ("rows", "written"):
-        return rows() if kind == "rows" else written()
+    if kind in ("rows", "written", "journal"):
+        return {"rows": rows, "written": written, "journal": journal}[kind]()
     found = tables()
     return {name: data for name, data in found.items() if "parquet" in name} if kind == "described" else found
 
@@ -113,18 +115,52 @@ def tables() -> dict[str, bytes]:
     return found | {"u.data": RATINGS, "u.item": MOVIES}
 
 
-def rows() -> dict[str, bytes]:
+def run(folder: Path) -> Path:
+    """Write a small run's journal; return its folder."""
     from synthetic import Contender, Plan, write
 
+    return write(folder, [Plan("e", [Contender("one", {"k": 1}, curves=True)], n=(200,), repetitions=2)], {"design": 3})
+
+
+def rows() -> dict[str, bytes]:
     from rankbench.store.journal import Journal
     from rankbench.store.published import published_rows
 
+    with tempfile.TemporaryDirectory() as folder, Journal(run(Path(folder))) as journal:
+        return published_rows(journal)
+
+
+def journal() -> dict[str, bytes]:
+    from rankbench.store.file import FILE
+
     with tempfile.TemporaryDirectory() as folder:
-        write(
-            Path(folder), [Plan("e", [Contender("one", {"k": 1}, curves=True)], n=(200,), repetitions=2)], {"design": 3}
-        )
-        with Journal(Path(folder)) as journal:
-            return published_rows(journal)
+        return {FILE: (run(Path(folder)) / FILE).read_bytes()}
+
+
+@cache
+def in_whole_journal() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        return in_journal(run(Path(folder)))
+
+
+def in_journal(folder: Path) -> str:
+    """Return all that a journal says, as text; what stands in its blocks, too."""
+    from rankbench.store.journal import Journal
+
+    with Journal(folder) as held:
+        record = held.record()
+        losses = [name for experiment in record.experiments for name in experiment.losses]
+        splits = [split for source in record.sources for split in source.shown_splits()]
+        told = [
+            (cell, one, held.curves(cell), [held.losses(cell, name, split) for name in losses for split in splits])
+            for cell, one in held.cells().items()
+        ]
+        return repr((held.suite_text(), held.members(), held.progress(), told))
+
+
+def read_journal(folder: Path) -> None:
+    """Read a journal, which must say what it said when it was whole, or not be read."""
+    assert in_journal(folder) == in_whole_journal(), "another journal was read without a word"
 
 
 def written() -> dict[str, bytes]:
@@ -173,6 +209,8 @@ def read(kind: str, path: Path) -> None:
         read_rows(path.parent)
     elif kind == "written":
         read_written(path)
+    elif kind == "journal":
+        read_journal(path.parent)
     elif kind == "described":
         described(path.parent if path.parent.name == SHARDS else path)
     elif path.name in ("u.data", "u.item"):

@@ -31,13 +31,26 @@ FILES = {
     "movielens": "u.data",
     "shards": "shards/manifest.json",
     "rows": "rows.json",
+    "journal": "journal.sqlite",
+    "leaderboard": "out/leaderboard.csv",
+    "digests": "out/digests.json",
+    "history": "history/",
+    "timings": "timings/timings.json",
     "suites": "",
     "cards": "",
 }
-"""What is made up, by the name that it has in `damaged.originals`; empty: whichever of many."""
+"""What is made up, by what its name in `damaged.originals` begins with; the first of many is written to."""
 
 RUNS = dict.fromkeys(FILES, 10_000) | dict.fromkeys(("csv", "ndjson", "letor", "preflib"), 20_000) | {"suites": 5_000}
 """Cases of each kind."""
+
+OF = {kind: kind for kind in ("suites", "cards", "rows", "journal")} | dict.fromkeys(
+    ("leaderboard", "digests", "history", "timings"), "written"
+)
+"""Which of `damaged.originals` they are among, if not of the tables."""
+
+LONGEST = {"journal": 1 << 17}
+"""Most bytes of an input, where they are not 4,096."""
 
 SPLIT = b"\0"
 """Between the two files of MovieLens in one input."""
@@ -62,13 +75,13 @@ def fuzz(kind: str, corpus: Path, *options: str) -> None:
 
         from rankbench.errors import InputError, SpecError, StoreError
 
-        of = kind if kind in ("suites", "cards", "rows") else "tables"
+        of = OF.get(kind, "tables")
         whole = originals(of)
         place = corpus.parent / "files"
         for name, data in whole.items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_bytes(data)
-        names = [FILES[kind]] if FILES[kind] else sorted(whole)
+        names = sorted(name for name in whole if name.startswith(FILES[kind]))
         if not corpus.exists():
             corpus.mkdir()
             for name in names:
@@ -89,7 +102,7 @@ def fuzz(kind: str, corpus: Path, *options: str) -> None:
             if not names_it(str(error), of, path) and "u.item" not in str(error):
                 raise AssertionError(f"the file is not named: {error}") from error
 
-    common = ["-max_len=4096", f"-timeout={SECONDS}", f"-rss_limit_mb={MEGABYTES}"]
+    common = [f"-max_len={LONGEST.get(kind, 4096)}", f"-timeout={SECONDS}", f"-rss_limit_mb={MEGABYTES}"]
     atheris.Setup([sys.argv[0], *common, *options, f"-artifact_prefix={corpus.parent}/", str(corpus)], case)
     atheris.Fuzz()
 
