@@ -34,7 +34,7 @@ __all__ = ["Table1"]
 
 FOLDS = 5
 
-PAIR = 64
+PAIR = 60
 """Bytes of a training pair: two rows and a weight as they are drawn, and what sorts them."""
 MOST_PAIRS = 1_000_000
 METRIC = "disagreement"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import sys
 import tempfile
 from pathlib import Path
@@ -67,3 +68,8 @@ def test_a_disk_that_gets_full_meanwhile(empty: Path, monkeypatch: pytest.Monkey
     with pytest.raises(InputError, match=r"cannot be kept in .* \(No space left on device, after 0\.003 GB\)"):
         piped_in(Full(b"winner,loser\na,b\n"), monkeypatch)
     assert not list(empty.iterdir())
+
+
+def test_utf_16_of_columns_that_nobody_knows_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "one,other\r\na,b\r\n".encode("utf-16")
+    assert piped_in(io.BytesIO(text), monkeypatch).read_bytes() == text

@@ -45,7 +45,6 @@ def piped() -> Path:
 def _filled(path: Path, source: IO[bytes]) -> Path:
     """Write all that comes to a file; return it under the name that says its format."""
     from rankbench.data.readers.choose import choose_reader
-    from rankbench.data.readers.text_lines import NULLS
 
     room = free_disk(path.parent)
     size = 0
@@ -63,13 +62,24 @@ def _filled(path: Path, source: IO[bytes]) -> Path:
                     file.flush()
                     try:
                         choose_reader(path)
-                    except InputError as error:
-                        if 0 in block:
-                            raise InputError(f"-: {NULLS}") from error
+                    except InputError:
                         path = path.rename(path.with_suffix(".csv"))
+                        _check_text(path)
     except OSError as error:
         raise InputError(
             f"-: what is piped in cannot be kept in {path.parent.parent} ({error.strerror}, after "
             f"{size / GB:,.3f} GB); {_ELSEWHERE}"
         ) from error
     return path
+
+
+def _check_text(path: Path) -> None:
+    """Refuse what is no text, as it may have no end; what else is wrong with it is said by who reads it."""
+    from rankbench.data.readers.text_lines import NULLS, head
+
+    try:
+        first = head(path, _BLOCK)
+    except InputError:
+        return
+    if 0 in first:
+        raise InputError(f"-: {NULLS}")
