@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -23,6 +24,7 @@ from rankbench.reports.verify import verify_files
 from rankbench.store.file import FILE, VERSION
 from rankbench.store.open import open_results
 from rankbench.store.published import MANIFEST, OLDEST, SCHEMA, PublishedRows, sha256
+from rankbench.store.published_files import DIGESTS
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +41,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(made: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made, tmp_path / "made"))
+
+
+def recorded(folder: Path, manifest: dict[str, Any]) -> None:
+    """Put another record into published rows, and take away the list of digests that it is not in."""
+    (folder / "out" / "rows" / MANIFEST).write_text(json.dumps(manifest))
+    (folder / "out" / DIGESTS).unlink(missing_ok=True)
 
 
 def journal_version(folder: Path, version: int) -> None:
@@ -66,11 +74,11 @@ def test_rows_of_every_published_version_are_read_and_later_ones_refused(folder:
     record = PublishedRows(folder / "out" / "rows").record()
     later = manifest | {"suite": json.loads(record.model_dump_json())}
     assert all("metrics" in source for source in later["suite"]["sources"])
-    (folder / "out" / "rows" / MANIFEST).write_text(json.dumps(later))
+    recorded(folder, later)
     assert compare_results(folder / "run", folder / "out").changes == before.changes
     assert {one.verdict for one in before.changes} == {"equal"}
     for version, advice in ((SCHEMA + 1, "use a newer rankbench"), (0, "there is no such version")):
-        (folder / "out" / "rows" / MANIFEST).write_text(json.dumps(manifest | {"schema_version": version}))
+        recorded(folder, manifest | {"schema_version": version})
         with pytest.raises(InputError, match=f"version {version}, and this rankbench reads version 1; {advice}"):
             compare_results(folder / "run", folder / "out")
 
@@ -83,7 +91,7 @@ def test_a_corrupt_table_is_refused_by_name(name: str, signed: bool, folder: Pat
     if signed:
         manifest = json.loads((rows / MANIFEST).read_text())
         manifest["sha256"][name] = sha256((rows / name).read_bytes())
-        (rows / MANIFEST).write_text(json.dumps(manifest))
+        recorded(folder, manifest)
     with pytest.raises(InputError, match=name.replace(".", r"\.")):
         compare_results(folder / "run", folder / "out")
 
@@ -96,7 +104,7 @@ def test_a_cell_that_is_no_json_is_refused_by_name(name: str, column: str, text:
     frame.with_columns(pl.lit(text, pl.String).alias(column)).write_parquet(rows / f"{name}.parquet")
     manifest = json.loads((rows / MANIFEST).read_text())
     manifest["sha256"][f"{name}.parquet"] = sha256((rows / f"{name}.parquet").read_bytes())
-    (rows / MANIFEST).write_text(json.dumps(manifest))
+    recorded(folder, manifest)
     with pytest.raises(InputError, match=rf"{name}\.parquet: column {column} holds"):
         compare_results(folder / "run", folder / "out")
 
@@ -127,7 +135,7 @@ def test_folders_of_different_suites_or_data_are_not_compared(folder: Path, tmp_
     assert found.sentence() == "Nothing could be compared."
     manifest = json.loads((folder / "out" / "rows" / MANIFEST).read_text())
     manifest["suite"]["sources"][0]["fingerprint"] = "cd" * 32
-    (folder / "out" / "rows" / MANIFEST).write_text(json.dumps(manifest))
+    recorded(folder, manifest)
     found = compare_results(folder / "run", folder / "out")
     assert found.exit_code == 3
     assert any("not compared: the data were" in note for note in found.notes)
