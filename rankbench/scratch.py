@@ -100,7 +100,12 @@ def replacement(path: Path) -> Iterator[IO[bytes]]:
         It cannot be written; what was there before is untouched.
     """
     sweep_beside(path)
-    stream = _beside(path)
+    try:
+        stream = _beside(path)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error  # by the name that was asked for
     temporary, held = Path(stream.name), os.dup(stream.fileno()) if os.name == "posix" else None
     try:
         with stream:
@@ -112,11 +117,12 @@ def replacement(path: Path) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.strerror:
-            raise OSError(error.errno, error.strerror, str(path)) from error  # by the name that was asked for
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     finally:
         if held is not None:
-            os.close(held)
+            with suppress(OSError):  # what was written was said to be, or not, when it was closed for the first time
+                os.close(held)
 
 
 def sweep_beside(path: Path) -> int:
