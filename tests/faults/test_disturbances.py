@@ -150,11 +150,12 @@ def test_a_hundred_kills(tmp_path: Path, whole: Undisturbed, name: str, cases: C
 BEFORE_REPLACING = """
 import os, signal
 replace, left = os.replace, [int(os.environ["REPLACED"])]
-def replaced(*files):
-    if not left[0]:
-        os.kill(os.getpid(), signal.SIGKILL)
-    left[0] -= 1
-    replace(*files)
+def replaced(new, old):
+    if os.path.basename(new).startswith("."):  # numba replaces its own files
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left[0] -= 1
+    replace(new, old)
 os.replace = replaced
 from rankbench.cli import main
 main()
