@@ -114,8 +114,8 @@ def said_of_leaders(found: Leaders) -> str:
         return f"{best} is best: it is shown to be better than {each}"
     if len(first) == len(runners):
         return (
-            f"nobody is shown to be best: none of the {grouped_digits(len(runners))} is shown to be worse than "
-            f"another; {best} has the best mean"
+            f"nobody is shown to be best: none of the {grouped_digits(len(runners))} contenders is shown to be worse "
+            f"than another; {best} has the best mean"
         )
     rest = len(runners) - len(first)
     behind = f"{grouped_digits(rest)} other{'s are' if rest > 1 else ' is'} shown to be worse than somebody"
@@ -123,6 +123,7 @@ def said_of_leaders(found: Leaders) -> str:
         return f"nobody is shown to be better than **{markdown(first[0].row.contender)}**, and {behind}"
     names = [markdown(one.row.contender) for one in first]
     kept = names if len(names) <= MOST_NAMED else names[: MOST_NAMED - 1]
-    listed = ", ".join(kept) + (f" and {len(names) - len(kept)} more" if len(kept) < len(names) else "")
-    several = f"{len(first)} of {grouped_digits(len(runners))} may be ({listed})"
+    between = "; " if any("," in name for name in kept) else ", "
+    listed = between.join(kept) + (f" and {len(names) - len(kept)} more" if len(kept) < len(names) else "")
+    several = f"{len(first)} of {grouped_digits(len(runners))} contenders may be ({listed})"
     return f"nobody is shown to be best: {several}, {best} has the best mean; {behind}"

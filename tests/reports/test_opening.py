@@ -42,14 +42,21 @@ def found(*runners: Runner, oracles: tuple[str, ...] = ()) -> Leaders:
             found(runner("a", 0.1, 1, 1), runner("b", 0.2, 2, 2)),
             "**a** is best: it is shown to be better than the other",
         ),
-        (found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 2)), "nobody is shown to be best: none of the 2 is shown"),
+        (
+            found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 2)),
+            "nobody is shown to be best: none of the 2 contenders is shown",
+        ),
         (
             found(runner("a", 0.1, 1, 2), runner("b", 0.2, 1, 3), runner("c", 0.3, 2, 3)),
-            "nobody is shown to be best: 2 of 3 may be (a, b), **a** has the best mean; 1 other is shown to be",
+            "nobody is shown to be best: 2 of 3 contenders may be (a, b), **a** has the best mean; 1 other is",
         ),
         (
             found(runner("a", 0.1, 1, 2), runner("b", 0.2, 2, 3), runner("c", 0.3, 2, 3)),
             "nobody is shown to be better than **a**, and 2 others are shown to be worse than somebody",
+        ),
+        (
+            found(runner("a, b", 0.1, 1, 2), runner("c", 0.2, 1, 3), runner("d", 0.3, 2, 3)),
+            "nobody is shown to be best: 2 of 3 contenders may be (a, b; c), **a, b** has the best mean",
         ),
         (found(), "nobody is ranked: there are no intervals"),
         (found(runner("a", 0.1, 1, 1)), "**a** is alone"),
