@@ -83,6 +83,15 @@ def suite(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture
+def plain(tmp_path: Path) -> str:
+    """The suite without its figure, for tests of rows: drawing one takes longer than the run."""
+    start, end = SUITE.index("[[experiments.figures]]"), SUITE.index("[[experiments.claims]]")
+    path = tmp_path / "plain.toml"
+    path.write_text(SUITE[:start] + SUITE[end:])
+    return str(path)
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in REPORTS}
 
@@ -157,8 +166,8 @@ def test_report_makes_everything_again(suite: str, tmp_path: Path, reference: Pa
     assert results.leaderboard.height == pl.read_csv(reference / "leaderboard.csv").height
 
 
-def test_an_added_contender_changes_nobody_else(suite: str, tmp_path: Path, reference: Path) -> None:
-    results = rankbench.run(suite, out=tmp_path / "out", extra=["erm:k=3,draws=400", "erm:aggregator=borda,draws=400"])
+def test_an_added_contender_changes_nobody_else(plain: str, tmp_path: Path, reference: Path) -> None:
+    results = rankbench.run(plain, out=tmp_path / "out", extra=["erm:k=3,draws=400", "erm:aggregator=borda,draws=400"])
     rows = results.rows.filter(~pl.col("spec").is_in(["erm:k=3,draws=400", "erm:aggregator=borda,draws=400"]))
     assert results.rows.height > rows.height
     before = pl.read_parquet(reference / "results.parquet")
@@ -191,10 +200,10 @@ def test_a_failing_contender_becomes_a_row_and_is_tried_again(
     ],
 )
 def test_unusable_scores_become_rows(
-    suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores, status
+    plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores, status
 ) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(RandomScores, "fit", lambda self, block: Fitted(lambda q: scores(len(q.labels))))
-    rows = rankbench.run(suite, out=tmp_path / "out", reps=1).rows
+    rows = rankbench.run(plain, out=tmp_path / "out", reps=1).rows
     assert set(rows.filter(contender="random")["status"]) == {status}
     assert set(rows.filter(pl.col("contender") != "random")["status"]) == {"done"}
 
@@ -252,10 +261,10 @@ def zeros(queries: Queries) -> np.ndarray:
     ],
 )
 def test_whatever_a_contender_does_the_others_are_the_same_bytes(
-    suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch, fit: object, status: str
+    plain: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch, fit: object, status: str
 ) -> None:
     monkeypatch.setattr(RandomScores, "fit", fit)
-    rows = rankbench.run(suite, out=tmp_path / "out", reps=1).rows
+    rows = rankbench.run(plain, out=tmp_path / "out", reps=1).rows
     assert set(rows.filter(contender="random")["status"]) == {status}
     before = pl.read_parquet(reference / "results.parquet").filter(repetition=0)
     others = pl.col("contender") != "random"
@@ -263,17 +272,17 @@ def test_whatever_a_contender_does_the_others_are_the_same_bytes(
     assert len(rows.filter(others)) > 0
 
 
-def test_an_aggregator_that_gives_nan_diverges(suite: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_aggregator_that_gives_nan_diverges(plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rankbench.aggregators.rates import WinRate
 
     monkeypatch.setattr(WinRate, "kernel", lambda self: None)
     monkeypatch.setattr(WinRate, "aggregate", lambda self, w, x, y, m: np.full(m, np.nan))
-    rows = rankbench.run(suite, out=tmp_path / "out", reps=1, extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
+    rows = rankbench.run(plain, out=tmp_path / "out", reps=1, extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
     assert set(rows.filter(pl.col("contender").str.contains("win-rate"))["status"]) == {"diverged"}
 
 
 def test_an_aggregator_that_raises_takes_nobody_with_it(
-    suite: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
+    plain: str, tmp_path: Path, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rankbench.aggregators.rates import WinRate
 
@@ -283,7 +292,7 @@ def test_an_aggregator_that_raises_takes_nobody_with_it(
 
     monkeypatch.setattr(WinRate, "kernel", lambda self: None)
     monkeypatch.setattr(WinRate, "aggregate", aggregate)
-    rows = rankbench.run(suite, out=tmp_path / "out", extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
+    rows = rankbench.run(plain, out=tmp_path / "out", extra=["erm:aggregator=win-rate,k=3,draws=50"]).rows
     bad = rows.filter(pl.col("contender").str.contains("win-rate"))
     assert set(bad["status"]) == {"error"}
     before = pl.read_parquet(reference / "results.parquet")
@@ -291,10 +300,10 @@ def test_an_aggregator_that_raises_takes_nobody_with_it(
     assert others.sort(others.columns).equals(before.sort(before.columns))
 
 
-def test_a_folder_belongs_to_one_suite_and_data_set(suite: str, tmp_path: Path) -> None:
-    rankbench.run(suite, out=tmp_path / "out", reps=1)
+def test_a_folder_belongs_to_one_suite_and_data_set(plain: str, tmp_path: Path) -> None:
+    rankbench.run(plain, out=tmp_path / "out", reps=1)
     with pytest.raises(StoreError, match="give another folder"):
-        rankbench.run(suite, out=tmp_path / "out", reps=1, dataset="web10k-like:queries=30,features=12")
+        rankbench.run(plain, out=tmp_path / "out", reps=1, dataset="web10k-like:queries=30,features=12")
 
 
 def test_two_runs_cannot_share_a_folder(suite: str, tmp_path: Path) -> None:

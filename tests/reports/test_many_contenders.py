@@ -39,8 +39,8 @@ def peak(folder: Path, contenders: int) -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
 def test_memory_does_not_hold_the_pairs(tmp_path: Path) -> None:
-    """The replicates of 600 contenders' differences would take 2.9 GB, the matrix that makes them .9 GB."""
-    assert peak(tmp_path, 600) < 500e6
+    """The replicates of 400 contenders' differences would take 1.3 GB, the matrix that makes them .4 GB."""
+    assert peak(tmp_path, 400) < 400e6
 
 
 @pytest.mark.long

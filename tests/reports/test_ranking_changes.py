@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from amounts import trials
 from arenas import votes, written
 from click.testing import CliRunner
 from scipy import stats
@@ -62,11 +63,14 @@ def test_of_two_items_the_interval_is_that_of_a_share(tmp_path: Path) -> None:
     assert notes[0] == "300 of 1,200 votes are new"
 
 
+TIMES = [trials(16), pytest.param(400, marks=pytest.mark.long)]
+"""Simulated weeks."""
+
 SETTINGS = [(10, 2000, 500, 0), (10, 2000, 500, 60), (20, 3000, 3000, 40), (6, 300, 100, 0), (8, 1500, 1500, 25)]
 """Items, votes, later votes, judges (0: votes are independent)."""
 
 
-@pytest.mark.parametrize("times", [8, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize(("m", "first", "later", "judges"), SETTINGS)
 def test_no_false_alarms(m: int, first: int, later: int, judges: int, times: int, tmp_path: Path) -> None:
     """Nothing moved: whole rankings in which any item is called worse, or any better."""
@@ -90,7 +94,7 @@ FAR_APART = [(10, 300, 6000, 0), (10, 300, 6000, 60), (10, 2000, 40, 0)]
 """Items, votes, later votes, judges: a ridge shrinks the first log more; few later votes on an item say the same."""
 
 
-@pytest.mark.parametrize("times", [8, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize(("m", "first", "later", "judges"), FAR_APART)
 def test_no_false_alarms_of_items_that_are_far_apart(
     m: int, first: int, later: int, judges: int, times: int, tmp_path: Path

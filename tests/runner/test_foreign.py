@@ -12,15 +12,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-PLUGIN = """
-import glob
-import mmap
+SPOILS = """
 import os
 import sys
-import time
-from pathlib import Path
 
-import numpy as np
 import rankbench
 
 
@@ -38,6 +33,65 @@ class Lies(Leaves):
 
 
 Lies.__module__ = "rankbench.methods.lies"
+
+
+class Rubbish(rankbench.Method):
+    \"\"\"Writes a result of its own.\"\"\"
+    name = "rubbish"
+    source = "test"
+    way: str = "text"
+    def fit(self, block):
+        descriptor = int(sys.argv[-1]) if sys.argv[-1].isdigit() else os.open(sys.argv[-1], os.O_CREAT | os.O_WRONLY)
+        if self.way == "close":
+            os.close(descriptor)
+            return rankbench.Fitted(lambda queries: queries.labels)
+        if self.way == "huge":
+            os.ftruncate(descriptor, 50 * 10**9)
+        if self.way == "text":
+            os.write(descriptor, b"rubbish" * 100)
+        if self.way in FORGED:
+            import json
+            from rankbench.runner import wire
+            frame = sys._getframe()
+            while frame.f_code.co_name != "main":
+                frame = frame.f_back
+            task = json.loads(wire.task_to_json(frame.f_locals["read"]))
+            cells = [
+                {"cell": cell, "status": "done", "reason": "", "facts": [], "numbers": [0, 1], "curves": [],
+                 "losses": [[loss, split, [0, 10]] for loss in task["metrics"] for split in ("design", "heldout")]}
+                for cell in task["cells"]
+            ]
+            head = {"key": task["key"], "seconds": 0.0, "cells": cells}
+            FORGED[self.way](head)
+            os.write(descriptor, json.dumps(head).encode() + b"\\n" + bytes(80))
+        os._exit(0)
+
+
+FORGED = {
+    "status": lambda head: head["cells"][0].update(status="splendid"),
+    "reason": lambda head: head["cells"][0].update(status="error", reason=7),
+    "short": lambda head: head["cells"][0]["losses"][0].__setitem__(2, [0, 3]),
+    "lacking": lambda head: head["cells"][0]["losses"].pop(),
+    "unhashable": lambda head: head["cells"][0].update(cell=[]),
+    "twice": lambda head: head["cells"].append(head["cells"][0]),
+    "seconds": lambda head: head.update(seconds=float("nan")),
+    "list": lambda head: head.update(cells=3),
+}
+
+
+@rankbench.hookimpl
+def rankbench_register():
+    return [Leaves, Lies, Rubbish]
+"""
+
+ALTERS = """
+import glob
+import mmap
+import os
+import time
+from pathlib import Path
+
+import rankbench
 
 
 class Alters(rankbench.Method):
@@ -145,53 +199,9 @@ class Attack:
             time.sleep(0.001)
 
 
-class Rubbish(rankbench.Method):
-    \"\"\"Writes a result of its own.\"\"\"
-    name = "rubbish"
-    source = "test"
-    way: str = "text"
-    def fit(self, block):
-        descriptor = int(sys.argv[-1]) if sys.argv[-1].isdigit() else os.open(sys.argv[-1], os.O_CREAT | os.O_WRONLY)
-        if self.way == "close":
-            os.close(descriptor)
-            return rankbench.Fitted(lambda queries: queries.labels)
-        if self.way == "huge":
-            os.ftruncate(descriptor, 50 * 10**9)
-        if self.way == "text":
-            os.write(descriptor, b"rubbish" * 100)
-        if self.way in FORGED:
-            import json
-            from rankbench.runner import wire
-            frame = sys._getframe()
-            while frame.f_code.co_name != "main":
-                frame = frame.f_back
-            task = json.loads(wire.task_to_json(frame.f_locals["read"]))
-            cells = [
-                {"cell": cell, "status": "done", "reason": "", "facts": [], "numbers": [0, 1], "curves": [],
-                 "losses": [[loss, split, [0, 10]] for loss in task["metrics"] for split in ("design", "heldout")]}
-                for cell in task["cells"]
-            ]
-            head = {"key": task["key"], "seconds": 0.0, "cells": cells}
-            FORGED[self.way](head)
-            os.write(descriptor, json.dumps(head).encode() + b"\\n" + bytes(80))
-        os._exit(0)
-
-
-FORGED = {
-    "status": lambda head: head["cells"][0].update(status="splendid"),
-    "reason": lambda head: head["cells"][0].update(status="error", reason=7),
-    "short": lambda head: head["cells"][0]["losses"][0].__setitem__(2, [0, 3]),
-    "lacking": lambda head: head["cells"][0]["losses"].pop(),
-    "unhashable": lambda head: head["cells"][0].update(cell=[]),
-    "twice": lambda head: head["cells"].append(head["cells"][0]),
-    "seconds": lambda head: head.update(seconds=float("nan")),
-    "list": lambda head: head.update(cells=3),
-}
-
-
 @rankbench.hookimpl
 def rankbench_register():
-    return [Leaves, Lies, Alters, Rubbish]
+    return [Alters]
 """
 
 GOOD = """
@@ -229,7 +239,7 @@ contenders = [{ use = "erm" }, { use = "first-feature" }BAD]
 def environment_in(folder: Path) -> dict[str, str]:
     site = folder / "site"
     site.mkdir()
-    for name, code in (("hostile", PLUGIN), ("harmless", GOOD)):
+    for name, code in (("spoiling", SPOILS), ("altering", ALTERS), ("harmless", GOOD)):
         (site / f"{name}_plugin.py").write_text(textwrap.dedent(code))
         info = site / f"{name}-1.0.dist-info"
         info.mkdir()
