@@ -59,6 +59,13 @@ __all__ = ["aggregate"]
 )
 @click.option("--top", type=click.IntRange(1), help="Only the first so many items; their places are among all.")
 @click.option("--scale", "points", default="", metavar="elo[:anchor=NAME@1000]", help="Log-odds as Elo points.")
+@click.option(
+    "--across",
+    is_flag=False,
+    flag_value="ranks",
+    type=click.Choice(["ranks", "scores"]),
+    help="With --by: a row for each item, a column for each category; alone, ranks.",
+)
 @click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
 def aggregate(
     log: str,
@@ -76,6 +83,7 @@ def aggregate(
     out: Path | None,
     top: int | None,
     points: str,
+    across: Literal["ranks", "scores"] | None,
     matrix: bool,
 ) -> None:
     """Rank the items of a log of votes, ballots or clicks.
@@ -87,12 +95,15 @@ def aggregate(
     from rankbench.cli.formats import encoded, said_of, score_cells
     from rankbench.cli.log_digest import log_sha256
     from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_picture, show_table
+    from rankbench.errors import SpecError
     from rankbench.ranking import aggregate as engine
     from rankbench.ranking.aggregate import first_items
     from rankbench.ranking.point_scales import point_scale_of, rescaled
 
     scale = point_scale_of(points) if points else None
-    chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not matrix)
+    chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across))
+    if across and (by is None or matrix):
+        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and leave --matrix out")
     with heartbeat(f"ranking {log}"):
         found = engine.aggregate(
             log,
@@ -108,7 +119,18 @@ def aggregate(
         )
     found = rescaled(found, scale) if scale else found
     show_notes(found.notes)
-    if matrix:
+    if across:
+        from rankbench.cli.across_formats import encoded_across, shown_across
+        from rankbench.ranking.across import rankings_across
+
+        side_by_side = rankings_across(found, top)
+        if chosen == "table":
+            names, rows, note = shown_across(side_by_side, across)
+            show_notes(filter(None, [note]))
+            show_table(names, rows, title=said_of(found))
+        else:
+            show_encoded(encoded_across(found, side_by_side, across, chosen), out)
+    elif matrix:
         from rankbench.cli.matrix_formats import encoded_matrix, matrix_cells
         from rankbench.ranking.pair_shares import pair_shares
 
