@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
+from rankbench.counts.log_address import log_address
 from rankbench.counts.log_source import named, named_file, reader_for
 from rankbench.data.manifest import MANIFEST
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.parts import is_pattern, part_files
+from rankbench.data.readers.remote import is_address
 from rankbench.data.tables.recognize import default_of, not_judged, table_kind, table_of
 from rankbench.data.tables.remarks import remarks_kept
 from rankbench.errors import InputError
@@ -123,23 +125,27 @@ def _chosen(path: Path) -> Reader | None:
 
 
 def own_log(log: str, *, columns: str = "", reader: str = "") -> Dataset:
-    """Return what a user means by a log: a file (see `log_file`), or the data set of that name.
+    """Return what a user means by a log: a file (see `log_file`), an address, or the data set of that name.
 
     Raises
     ------
     InputError, SpecError
         See `log_file` and `rankbench.counts.log_source.named`.
     """
-    found = named(log, columns=columns, reader=reader)
+    found: Dataset | tuple[Path, Reader]
+    if is_address(log):
+        found = log_address(log, columns=columns, reader=reader)
+    else:
+        found = named(log, columns=columns, reader=reader)
     if not isinstance(found, Dataset):
         return _judged(*found)
     if not suite_of(found):
-        raise not_judged(f"data set {found!s}", table_kind(found.table), "suite")
+        raise not_judged(f"{'' if is_address(log) else 'data set '}{found!s}", table_kind(found.table), "suite")
     return found
 
 
-def own_table(text: str) -> LogFile | None:
-    """Return the file, the folder of files or the pattern that a text names, whatever table is in it; None: no file.
+def own_table(text: str) -> Dataset | None:
+    """Return the file, folder of files, pattern or address that a text names, whatever is in it; None: none of these.
 
     Parameters
     ----------
@@ -151,6 +157,8 @@ def own_table(text: str) -> LogFile | None:
     InputError
         No reader knows it; or the text is a path, and there is nothing.
     """
+    if is_address(text):
+        return log_address(text)
     found = named_file(text)
     if found is None:
         if Path(text).name != text or (Path(text).suffix and ":" not in text):

@@ -55,7 +55,7 @@ class RawTable:
     diagnose : callable, optional
         Called when Polars cannot read the file; raises an error that knows the place.
     locate : callable, optional
-        Returns the file, and the row there, of a row of a table that is several files.
+        Returns the file, or the address, and the row there, of a row of a table that is several files, or is elsewhere.
     roles : mapping of str to str
         What columns are called in the file, by what they mean, where they have not the usual names.
     unwanted : set of str
@@ -68,7 +68,7 @@ class RawTable:
     allow_single: bool = False
     diagnose: Callable[[], None] | None = None
     roles: Mapping[str, str] = field(default_factory=dict)
-    locate: Callable[[int], tuple[Path | None, int | None]] | None = None
+    locate: Callable[[int], tuple[Path | str | None, int | None]] | None = None
     unwanted: frozenset[str] = frozenset()
 
     def schema(self) -> pl.Schema:
@@ -103,7 +103,7 @@ class RawTable:
                 path, row = self.place(error.row)
                 raise InputError(error.message, path=path, row=row, column=column or error.column) from error
 
-    def place(self, row: int | None) -> tuple[Path | None, int | None]:
+    def place(self, row: int | None) -> tuple[Path | str | None, int | None]:
         """Return the file and the row there, as errors name them, of a row of the table from 1."""
         if row is None or self.locate is None:
             return self.path, None if row is None else self.header + row

@@ -112,7 +112,7 @@ def test_what_is_stored_is_ranked_as_a_file_is(key: str) -> None:
     ("address", "said"),
     [
         ("s3://bucket/none.parquet", "s3://bucket/none.parquet: "),
-        ("s3://bucket/bad.csv", "row 3"),
+        ("s3://bucket/bad.csv", r"s3://bucket/bad.csv:3 \[winner\]"),
         ("s3://bucket/votes.xlsx", "its ending says no format"),
         (f"s3://AKIAIOSFODNN7:{SECRET}@bucket/votes.parquet", "leave user and password out"),
     ],

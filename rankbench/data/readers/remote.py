@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import re
-from pathlib import PurePosixPath
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.table_check import UNREADABLE
+from rankbench.scratch import scratch
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["is_address", "scan_address", "shown_address"]
+__all__ = ["fetched", "is_address", "scan_address", "scan_fetched", "shown_address"]
 
 SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https", "hf")
 """What an address may begin with, before ``://``."""
 
-_SECRET = re.compile(r"((?:key|secret|token|signature|credential|password)[\w-]*\s*[=:]\s*)[^\s,;&\"']+", re.IGNORECASE)
+_SECRET = re.compile(r"(?i)((?:key|secret|token|signature|credential|password)[\w-]*\s*[=:>]\s*)[^\s,;&<\"']+")
+_CREDENTIAL = re.compile(r"(?i)key|secret|token|credential|password")
+_SHORTEST_SECRET = 6
 
 _PARQUET, _LINES, _TABLES = (".parquet", ".pq"), (".ndjson", ".jsonl"), (".csv", ".tsv")
 
@@ -52,38 +60,103 @@ def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
     SpecError
         The ending says no format; the address has a password in it.
     """
+    from rankbench.data.tables.checks import checked
+
+    raw, header = _raw(text)
+    with _named(text):
+        rows = _harmless_frame(raw, text)
+        return checked(rows, columns=columns, locate=lambda row: (shown_address(text), row + header))
+
+
+@cache
+def fetched(text: str) -> Path:
+    """Return a file with all that is at an address, as Parquet; it is there until the program ends.
+
+    For what reads a table more than once. Raises what `scan_address` raises.
+    """
+    raw, _ = _raw(text)
+    kept = ExitStack()
+    atexit.register(kept.close)
+    path = kept.enter_context(scratch()) / "fetched.parquet"
+    with _named(text):
+        raw.sink_parquet(path, maintain_order=True)
+    return path
+
+
+def scan_fetched(text: str, columns: str = "") -> pl.LazyFrame:
+    """Return what `scan_address` returns, of the copy that is `fetched`."""
     import polars as pl
 
     from rankbench.data.tables.checks import checked
 
+    copy, header = fetched(text), _raw(text)[1]
+    with _named(text):
+        rows = pl.scan_parquet(copy, glob=False)
+        return checked(rows, columns=columns, locate=lambda row: (shown_address(text), row + header))
+
+
+def _raw(text: str) -> tuple[pl.LazyFrame, int]:
+    """Return what is at an address as it is, and the number of lines before its first row.
+
+    Raises
+    ------
+    InputError, SpecError
+        See `scan_address`.
+    """
+    import polars as pl
+
     shown = shown_address(text)
     if "@" in urlsplit(text).netloc and not text.startswith("abfs"):
         raise SpecError(f"{shown}: leave user and password out of the address; credentials come from the environment")
-    name = PurePosixPath(urlsplit(text).path.lower())
-    ending = name.suffix
-    header = 0
-    if ending in _LINES:
-        raw = pl.scan_ndjson(text, infer_schema_length=None)
-    elif ending in _TABLES:
-        raw, header = pl.scan_csv(text, separator="\t" if ending == ".tsv" else ",", infer_schema=False), 1
-    elif ending in _PARQUET or text.endswith("/"):
-        raw = pl.scan_parquet(text)
-    else:
-        raise SpecError(
-            f"{shown}: its ending says no format; read are .parquet, .csv, .tsv, .ndjson, and folders of Parquet, with "
-            "a / at the end"
-        )
+    ending = PurePosixPath(urlsplit(text).path.lower()).suffix
+    with _named(text):
+        if ending in _LINES:
+            return pl.scan_ndjson(text, infer_schema_length=None), 0
+        if ending in _TABLES:
+            return pl.scan_csv(text, separator="\t" if ending == ".tsv" else ",", infer_schema=False), 1
+        if ending in _PARQUET or text.endswith("/"):
+            return pl.scan_parquet(text), 0
+    raise SpecError(
+        f"{shown}: its ending says no format; read are .parquet, .csv, .tsv, .ndjson, and folders of Parquet, with "
+        "a / at the end"
+    )
+
+
+@contextmanager
+def _named(text: str) -> Iterator[None]:
+    """Name the address in what is raised, and say no secrets."""
     try:
-        return checked(raw, header=header, columns=columns)
+        yield
     except UNREADABLE as error:
-        raise InputError(_harmless(str(error)), path=shown) from error
+        raise InputError(_harmless(str(error)), path=shown_address(text)) from None
     except InputError as error:
-        raise type(error)(_harmless(error.message), path=shown, row=error.row, column=error.column) from error
+        if error.path is not None:
+            raise
+        said = _harmless(error.message)
+        raise type(error)(said, path=shown_address(text), row=error.row, column=error.column) from None
+
+
+def _harmless_frame(raw: pl.LazyFrame, text: str) -> pl.LazyFrame:
+    """Return a frame that raises, while it is read, what may be printed."""
+    from polars.io.plugins import register_io_source
+
+    def source(
+        with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        frame = raw if n_rows is None else raw.head(n_rows)
+        frame = frame if predicate is None else frame.filter(predicate)
+        frame = frame if with_columns is None else frame.select(with_columns)
+        with _named(text):
+            yield from frame.collect_batches(maintain_order=True, engine="streaming")
+
+    with _named(text):
+        return register_io_source(source, schema=raw.collect_schema())
 
 
 def _harmless(message: str) -> str:
     """Return the first line of what storage says, without keys and signatures."""
-    line = message.strip().split("\n", 1)[0][:300]
-    return re.sub(
-        r"(?i)((?:key|secret|token|signature|credential|password)[\w-]*\s*[=:]\s*)[^\s,;&\"']+", r"\1...", line
-    )
+    line = _SECRET.sub(r"\1...", message.strip().split("\n", 1)[0])
+    for name, value in os.environ.items():
+        if _CREDENTIAL.search(name) and len(value) >= _SHORTEST_SECRET:
+            line = line.replace(value, "...")
+    return line[:300]

@@ -34,7 +34,7 @@ def checked(
     allow_single: bool = False,
     diagnose: Callable[[], None] | None = None,
     columns: str = "",
-    locate: Callable[[int], tuple[Path | None, int | None]] | None = None,
+    locate: Callable[[int], tuple[Path | str | None, int | None]] | None = None,
 ) -> pl.LazyFrame:
     """Return `raw` in the schema of its kind of table; what is wrong with it is raised when it is collected.
 
