@@ -4,7 +4,7 @@
 #   PYTHON=python3.12 make install    another Python than the first fitting one
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint pins clean fuzz
+.PHONY: help install paper demo arena leaderboards verify consistency test long faults bench bench-peers peers lint pins clean fuzz elsewhere
 
 # Another environment's packages must not shadow the pinned ones.
 unexport PYTHONHOME PYTHONPATH
@@ -54,6 +54,11 @@ faults: install ## kills, failing machines, damaged folders and files by the tho
 fuzz: install ## coverage-guided fuzzing of readers, suites and cards by atheris, in build/fuzz (Linux)
 	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/fuzz -r requirements/fuzz.txt
 	PYTHONPATH=build/fuzz $(PYTEST) --benchmark-skip -n 0 -s -m long tests/faults/test_coverage_guided.py $(ARGS)
+
+elsewhere: install ## logs from elsewhere: frames of pandas and PyArrow, object storage (moto), in build/elsewhere
+	.venv/bin/python -m pip install --quiet --upgrade --no-deps --require-hashes --only-binary :all: --target build/elsewhere -r requirements/elsewhere.txt
+	PYTHONPATH=build/elsewhere $(PYTEST) --benchmark-skip -n 0 tests/data/test_object_storage.py tests/data/test_foreign_frames.py \
+		tests/data/test_tables_in_memory.py $(ARGS)
 
 bench: install ## the benchmarks, as ratios to peers, against a baseline of former jobs (REBASE=--rebase: add this job to it)
 	@mkdir -p build/bench

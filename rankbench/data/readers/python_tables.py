@@ -46,10 +46,20 @@ def frame_in_memory(table: object) -> pl.LazyFrame | None:
 
 
 def _of_pandas(table: Any) -> pl.LazyFrame:
-    """Return a pandas frame: without its index, and what is missing as nothing, without PyArrow."""
+    """Return a pandas frame, what is missing as nothing, without PyArrow.
+
+    An index with a name, or of texts, is a column as ``to_csv`` writes it; rows that are only numbered are not.
+    """
+    index = table.index
+    named = index.nlevels > 1 or index.name is not None or index.dtype.kind not in "iu"
+    whole = table.reset_index(names=[str(name or "") for name in index.names]) if named else table
+    names = [str(name) for name in whole.columns]
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise InputError(f"the frame has two columns called {twice!r}; rename or drop one", column=twice)
     columns = {}
-    for at, name in enumerate(table.columns):
-        column = table.iloc[:, at]
-        whole = column.astype(object)
-        columns[str(name)] = pl.Series(str(name), whole.where(column.notna(), None).tolist(), strict=False)
+    for at, name in enumerate(names):
+        column = whole.iloc[:, at]
+        objects = column.astype(object)
+        columns[name] = pl.Series(name, objects.where(column.notna(), None).tolist(), strict=False)
     return pl.DataFrame(columns).lazy()
