@@ -18,11 +18,12 @@ from rankbench.data.readers.parts import is_pattern, part_files
 from rankbench.data.readers.remote import is_address
 from rankbench.data.tables.recognize import default_of, not_judged, table_kind, table_of
 from rankbench.data.tables.remarks import remarks_kept
-from rankbench.errors import InputError
+from rankbench.errors import InputError, SpecError
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader, existing
+from rankbench.plugin.manager import names
 from rankbench.plugin.resolve import reference
-from rankbench.spec import Spec
+from rankbench.spec import Spec, parse
 
 if TYPE_CHECKING:
     import polars as pl
@@ -163,6 +164,12 @@ def own_table(text: str) -> Dataset | None:
     if found is None:
         if Path(text).name != text or (Path(text).suffix and ":" not in text):
             existing(Path(text))
+        try:
+            parse(text)
+        except SpecError:
+            # No data set can be called so: a path with a colon was meant.
+            existing(Path(text), names(Dataset.kind))
+            raise
         return None
     path, reader = found
     return LogFile(path=path, reader=None if reader == _chosen(path) else reader)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.alone
 VOTES, ITEMS, JUDGES, TURNS = 1_000_000, 200, 500, 3
 
 MOST_TIME, MOST_MEMORY = 4.0, 1.6
-"""Of what the log of winners and losers takes. Before sides were decided while votes are counted it was seven times."""
+"""Of what the log of winners and losers takes."""
 
 COUNTED = """
 import json, resource, sys, time

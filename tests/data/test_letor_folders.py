@@ -45,6 +45,18 @@ def test_a_fold_is_its_parts(tmp_path: Path) -> None:
                              for query in (1, 2, 3)]  # fmt: skip
 
 
+def test_paths_with_spaces_colons_and_other_letters_are_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    fold(tmp_path / "Fold: 1 é", 1)
+    for text in ("Fold: 1 é", "Fold: 1 é/t*.txt", "Fold: 1 é/train.txt:reader=letor(d=5)"):
+        log = own_table(text)
+        assert log is not None, text
+        assert load_dataset(log).x.shape[1] == (5 if "d=5" in text else 3)
+    # What is not there is a file that is not there, not a spec that cannot be read.
+    with pytest.raises(InputError, match=r"Fold: 2: there is no such file or data set; did you mean 'Fold: 1 é'"):
+        own_table("Fold: 2")
+
+
 def test_folds_side_by_side_are_refused_with_what_to_say(tmp_path: Path) -> None:
     root = tmp_path / "my MQ2008"
     for number in (1, 2):
