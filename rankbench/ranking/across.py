@@ -71,7 +71,7 @@ def rankings_across(found: Aggregation, top: int | None = None) -> RankingsAcros
     ranks, scores = np.zeros((len(items), len(names), 2), np.int64), np.full((len(items), len(names)), np.nan)
     ranks[row, column] = table.select("rank_low", "rank_high").to_numpy()
     scores[row, column] = table["score"].to_numpy()
-    judged = np.bincount(column, table["votes"].to_numpy(), len(names))
+    judged = np.bincount(column, table["votes"].to_numpy(), len(names)).astype(np.float64)
     order = np.argsort(-judged, kind="stable")
     place = ranks.mean(axis=2)
     last = (ranks > 0).any(axis=2).sum(axis=0)
