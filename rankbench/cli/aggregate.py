@@ -95,6 +95,7 @@ def aggregate(
     from rankbench.cli.formats import encoded, said_of, score_cells
     from rankbench.cli.log_digest import log_sha256
     from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_picture, show_table
+    from rankbench.data.readers.remote import shown_log
     from rankbench.errors import SpecError
     from rankbench.ranking import aggregate as engine
     from rankbench.ranking.aggregate import first_items
@@ -104,7 +105,7 @@ def aggregate(
     chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across))
     if across and (by is None or matrix):
         raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and leave --matrix out")
-    with heartbeat(f"ranking {log}"):
+    with heartbeat(f"ranking {shown_log(log)}"):
         found = engine.aggregate(
             log,
             method,

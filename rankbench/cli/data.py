@@ -144,11 +144,12 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     """Tell what is in a file, a folder of shards, or a data set, and which columns are read as what."""
     from rankbench.cli.beating import heartbeat
     from rankbench.counts.log_source import open_source
+    from rankbench.data.readers.remote import shown_log
     from rankbench.describe.describe import describe as summarize
     from rankbench.text import listed
 
     source = open_source(table, columns=columns, reader=reader)
-    with heartbeat(f"describing {table}"):
+    with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
     read = source.remarks
     if as_json:
@@ -157,7 +158,7 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
         return
     columns_read = ", ".join(_reading(role, name) for role, name in read.columns.items())
     lines = [("columns read", columns_read), ("left out", listed(read.left)), *(("note", note) for note in read)]
-    print_table(("", ""), [*summary.lines(), *(line for line in lines if line[1])], title=_safe(table))
+    print_table(("", ""), [*summary.lines(), *(line for line in lines if line[1])], title=_safe(shown_log(table)))
 
 
 @data.command()

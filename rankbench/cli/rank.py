@@ -106,6 +106,7 @@ def rank(
     from rankbench.cli.beating import heartbeat
     from rankbench.cli.score_formats import encoded_scores, side_by_side_cells
     from rankbench.cli.shown_rankings import PICTURES, chosen_form, show_encoded, show_notes, show_picture, show_table
+    from rankbench.data.readers.remote import shown_log
     from rankbench.errors import SpecError
     from rankbench.ranking.score_ranking import rank_scores
 
@@ -113,7 +114,7 @@ def rank(
         chosen = chosen_form(form_or_json(form, as_json), out, read, pictures=True)
     if len(scores) > 1 and not qrels:
         raise SpecError("one score table is ranked at a time; several TREC runs need their judgments: --qrels FILE")
-    with heartbeat(f"ranking {' '.join(scores)}"):
+    with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):
         found = rank_scores(
             scores if qrels else scores[0],
             methods,

@@ -17,6 +17,7 @@ from rankbench.counts.log_source import Log, named
 from rankbench.data.convert import sha256_of
 from rankbench.data.readers.frame_source import readable
 from rankbench.data.readers.python_tables import frame_in_memory
+from rankbench.data.readers.remote import is_address, scan_address
 from rankbench.data.readers.trec import TREC_LOSS
 from rankbench.data.tables.checks import checked
 from rankbench.data.tables.measurements.layout import AS_SCORES, WITHOUT
@@ -249,6 +250,11 @@ def _read(scores: Log, columns: str, reader: str, without: Sequence[str]) -> tup
         if reader:
             raise SpecError("a frame needs no reader")
         read = _loaded(checked(held, columns=",".join([columns or AS_SCORES, *said])), None)
+        return None, _digest(read), read
+    if isinstance(scores, str) and is_address(scores):
+        if reader:
+            raise SpecError("what is at an address is read by its ending; leave --reader out")
+        read = _loaded(scan_address(scores, ",".join([columns or AS_SCORES, *said])), None)
         return None, _digest(read), read
     if isinstance(scores, str):
         found = named(scores, columns=columns, reader=reader)

@@ -10,8 +10,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import rankbench
+from rankbench.cli import main
 from rankbench.counts.log_source import open_source
 from rankbench.errors import InputError, RankbenchError, SpecError
 
@@ -31,6 +33,7 @@ OBJECTS = {
     "votes.ndjson": stored(VOTES, "ndjson"),
     "parts/part-0.parquet": stored(VOTES[:2], "parquet"),
     "parts/part-1.parquet": stored(VOTES[2:], "parquet"),
+    "scores.csv": b"model,t1,t2,t3\na,1,2,3\nb,2,3,5\n",
     "bad.csv": b"winner,loser\na,b\nc,c\n",
 }
 
@@ -106,6 +109,19 @@ def credentials(storage: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_stored_is_ranked_as_a_file_is(key: str) -> None:
     expected = rankbench.aggregate(VOTES).table
     assert rankbench.aggregate(f"s3://bucket/{key}").table.equals(expected)
+
+
+def test_score_tables_are_ranked_from_there() -> None:
+    found = rankbench.rank("s3://bucket/scores.csv", without=["t3"], replicates=50)
+    expected = rankbench.rank(pl.read_csv(OBJECTS["scores.csv"]), without=["t3"], replicates=50)
+    assert found.table.equals(expected.table)
+
+
+@pytest.mark.parametrize("verb", [("data", "describe"), ("aggregate",)])
+def test_what_signs_an_address_is_not_printed(storage: str, verb: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(main, [*verb, f"{storage}/bucket/votes.csv?X-Amz-Signature={SECRET}"])
+    assert done.exit_code == 0, done.output
+    assert SECRET not in done.output
 
 
 @pytest.mark.parametrize(

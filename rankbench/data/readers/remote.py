@@ -19,7 +19,7 @@ from rankbench.scratch import scratch
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["fetched", "is_address", "scan_address", "scan_fetched", "shown_address"]
+__all__ = ["fetched", "is_address", "scan_address", "scan_fetched", "shown_address", "shown_log"]
 
 SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https", "hf")
 """What an address may begin with, before ``://``."""
@@ -40,6 +40,11 @@ def shown_address(text: str) -> str:
     """Return an address as it may be printed: without a user's name and password, and without what is signed."""
     parts = urlsplit(text)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+def shown_log(text: str) -> str:
+    """Return what a user calls a log as it may be printed: of an address, `shown_address`."""
+    return shown_address(text) if is_address(text) else text
 
 
 def scan_address(text: str, columns: str = "") -> pl.LazyFrame:
