@@ -41,6 +41,7 @@ MADE = {
     "run": ["run", "--suite", "small.toml", "--workers", "1", "--out", "again"],
     "aggregate": ["aggregate", "votes.csv"],
     "aggregate --matrix": ["aggregate", "votes.csv", "--matrix"],
+    "aggregate --across": ["aggregate", "votes.csv", "--by", "query", "--across"],
     "rank": ["rank", "scores.csv", "--replicates", "50"],
     "certify": ["certify", "regression", "--loss", "ndcg", "--laws", "1", "--noise", "any"],
     "certify --verify": ["certify", "--verify", "certificate.json"],
