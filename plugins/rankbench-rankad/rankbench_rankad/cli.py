@@ -38,9 +38,8 @@ __all__ = ["detect"]
 @click.option("--label", default="y", show_default=True, help="Column of labels; it is not looked at.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="A column that is no feature; may be repeated.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Of everything random.")
-@click.option(
-    "--format", "form", default="csv", show_default=True, type=click.Choice(["csv", "json"]), help="Of the output."
-)
+@click.option("--format", "form", type=click.Choice(["csv", "json"]), help="Of the output; default: csv.")
+@click.option("--json", "as_json", is_flag=True, help="Short for --format json.")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write; standard output by default.")
 def detect(
     table: Path,
@@ -51,7 +50,8 @@ def detect(
     label: str,
     ignore: tuple[str, ...],
     seed: int,
-    form: str,
+    form: str | None,
+    as_json: bool,
     out: Path | None,
 ) -> None:
     """Say which points of TABLE (CSV, Parquet or npz) are anomalies.
@@ -59,6 +59,8 @@ def detect(
     Every row gets a score (higher is more usual), a p-value (how many nominal points
     score no higher) and a verdict: an anomaly if the p-value is at most alpha.
     """
+    if as_json and form == "csv":
+        raise click.UsageError("--json is short for --format json, and --format csv was given too: leave one out")
     import numpy as np
 
     from rankbench.errors import InputError
@@ -78,7 +80,7 @@ def detect(
                 path=nominal,
             )
         found = detector.train(known.x, generator).detect(points.x, alpha)
-    text = _csv(found) if form == "csv" else _json(found, detector, alpha)
+    text = _json(found, detector, alpha) if as_json or form == "json" else _csv(found)
     if out is None:
         click.echo(text, nl=False)
     else:
@@ -110,6 +112,7 @@ def _json(found: Detection, detector: Detector, alpha: float) -> str:
         for row, (score, p, anomaly) in enumerate(_rows(found), start=1)
     ]
     whole = {
+        "schema_version": 1,
         "method": str(detector),
         "alpha": alpha,
         "anomalies": int(found.anomalies.sum()),

@@ -77,12 +77,19 @@ def test_detect_as_json_with_calibration_into_a_file(run, tables, tmp_path):
     )  # fmt: skip
     assert (shown.exit_code, shown.stdout) == (0, "")
     found = json.loads(out.read_text())
+    assert found["schema_version"] == 1
     assert found["method"] == "rank-ad:calibration=0.25,anchored=true,sigma=0.5,lambda=0.001"
     assert found["anomalies"] == sum(point["anomaly"] for point in found["points"])
     p = np.array([point["p_value"] for point in found["points"]])
     own, others = np.isclose(p * 80 % 1, 0) | np.isclose(p * 80 % 1, 1), np.isclose(p * 81, np.round(p * 81))
     assert (own | others).all(), "shares of 80 calibration points, and of 81 with a new one"
     assert np.sum(own & ~others) >= 70
+
+
+def test_json_is_a_format(run, tables):
+    arguments = ("detect", tables["all"], "--method", "knn-distance")
+    assert run(*arguments, "--json").stdout == run(*arguments, "--format", "json").stdout
+    assert run(*arguments, "--json", "--format", "csv").exit_code == 2
 
 
 def test_detect_is_the_same_every_time_and_its_seed_matters(run, tables):
