@@ -75,8 +75,8 @@ def test_an_edit_of_a_plugin_compiles_the_plugin_again_and_nothing_of_ours(modul
     cache = tmp_path / "cache"
     (module / "factor.py").write_text("FACTOR = 2\n")
     compiled_here = module / "compiled_here.py"
-    text = MODULE.replace("from numba", "import factor\nfrom rankbench.kernels.random import uniform\nfrom numba", 1)
-    compiled_here.write_text(text.replace("return 2 * x", "return factor.FACTOR * x"))
+    text = MODULE.replace("from numba", "import factor\nfrom rankbench.kernels import random\nfrom numba", 1)
+    compiled_here.write_text(text.replace("return 2 * x", "return factor.FACTOR * x") + "random.uniform.load()\n")
     info = module / "some_plugin-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-plugin\nVersion: 1.0\n")
@@ -301,6 +301,7 @@ def test_every_kernel_that_was_compiled_is_loaded_without_numbas_registries() ->
         "for path in compiled_sources(PACKAGE):\n"
         "    name = '.'.join(path.relative_to(PACKAGE.parent).with_suffix('').parts)\n"
         "    importlib.import_module(name.removesuffix('.__init__'))\n"
+        "importlib.import_module('rankbench.kernels.declared').load_declared()\n"
     )
     # What numba imports for its registries, and nobody else.
     loaded = program + "import sys\nprint(len(compiled.buffer), 'numba.misc.gdb_hook' in sys.modules)\n"

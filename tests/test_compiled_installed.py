@@ -17,7 +17,8 @@ from rankbench import compiled
 
 OURS = """
 import json
-from rankbench.kernels import random
+from rankbench.kernels import declared, random
+declared.load_declared()
 functions = [one for one in vars(random).values() if hasattr(one, "stats")]
 print(json.dumps([sum(sum(f.stats.cache_hits.values()) for f in functions), len(functions), random.__file__]))
 """

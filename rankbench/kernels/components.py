@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.laplacian import join
 
 __all__ = ["components"]
@@ -15,7 +16,7 @@ _INDEX = types.Array(types.int32, 1, "C", readonly=True)
 _READ = types.Array(types.float64, 1, "C", readonly=True)
 
 
-@njit(types.int64(_ROWS, _INDEX, _READ, _READ, types.bool_, types.int64[::1]), cache=True, nogil=True)
+@declared(types.int64(_ROWS, _INDEX, _READ, _READ, types.bool_, types.int64[::1]))
 def components(
     starts: NDArray[np.int64],
     high: NDArray[np.int32],

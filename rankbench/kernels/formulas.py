@@ -14,10 +14,10 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import PHI
 
 __all__ = ["Formula", "elementwise", "jitable", "looped"]
@@ -51,7 +51,7 @@ def looped(loop: Formula, signature: Any, **formulas: Formula) -> Any:
     names = loop.__globals__ | {name: jitable(formula) for name, formula in formulas.items()}
     made = FunctionType(code, names, name)
     made.__qualname__ = name
-    return njit(signature, cache=True, nogil=True)(made)
+    return declared(signature)(made)
 
 
 @cache

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
@@ -24,6 +24,7 @@ from rankbench.discounts import (
     discounts,
     power_of_two,
 )
+from rankbench.kernels.declared import declared
 from rankbench.kernels.formulas import jitable
 from rankbench.kernels.sorting import padding, sort_descending
 
@@ -59,7 +60,7 @@ def gain_params(gain: GainName, discount: DiscountName | None, cutoff: float = m
 _log, _log2, _reciprocal = (jitable(DISCOUNTS[name]) for name in ("log", "log2", "reciprocal"))
 
 
-@njit(types.float64(Vector, types.int64), cache=True, nogil=True)
+@declared(types.float64(Vector, types.int64))
 def discount(params: NDArray[np.float64], position: int) -> float:
     """Return 1 / F(position + 1), zero after the cutoff; `position` counts from 0."""
     if position < int(params[3]):
@@ -76,7 +77,7 @@ def discount(params: NDArray[np.float64], position: int) -> float:
     return 1.0
 
 
-@njit(types.float64(types.float64), cache=True, nogil=True)
+@declared(types.float64(types.float64))
 def _power_of_two(x: float) -> float:
     """Return 2^x; exactly, and sooner than by `exp2`, for the integers that grades are."""
     if -LARGEST_POWER <= x <= LARGEST_POWER and x == math.floor(x):
@@ -95,7 +96,7 @@ def _looked_up(x: Any) -> Any:
 _exp2, _identity, _exp = (jitable(GAINS[name]) for name in ("exp2", "identity", "exp"))
 
 
-@njit(types.float64(types.float64, types.float64, types.float64, types.int64), cache=True, nogil=True)
+@declared(types.float64(types.float64, types.float64, types.float64, types.int64))
 def gain_at(score: float, shift: float, unit: float, code: int) -> float:
     """Return ``G(score)`` times `unit` = 2^-shift (for exp times e^-shift)."""
     if code == EXP2:
@@ -105,7 +106,7 @@ def gain_at(score: float, shift: float, unit: float, code: int) -> float:
     return float(_identity(score, shift, unit))
 
 
-@njit(types.float64(Vector, types.int64, types.int64, Vector), cache=True, nogil=True)
+@declared(types.float64(Vector, types.int64, types.int64, Vector))
 def _discounted(values: NDArray[np.float64], count: int, first: int, params: NDArray[np.float64]) -> float:
     """Return ``sum_j values[j] / F(first + j + 1)``, four partial sums at a time."""
     inside = min(count, max(int(params[3]) - first, 0))
@@ -125,7 +126,7 @@ def _discounted(values: NDArray[np.float64], count: int, first: int, params: NDA
     return (a + b) + (c + d)
 
 
-@njit(types.float64(Vector, types.float64, Vector, Vector, Vector, types.int64, Vector, Vector), cache=True, nogil=True)
+@declared(types.float64(Vector, types.float64, Vector, Vector, Vector, types.int64, Vector, Vector))
 def _ideal(
     scores: NDArray[np.float64],
     shift: float,
@@ -167,7 +168,7 @@ def _ideal(
     return 0.0 if abs(total) <= TINY * size < np.inf else total
 
 
-@njit(types.float64(Vector, Vector, Vector, Vector), cache=True, nogil=True)
+@declared(types.float64(Vector, Vector, Vector, Vector))
 def gains_and_ideal(
     scores: NDArray[np.float64],
     params: NDArray[np.float64],

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["WORK", "conjugate_gradients", "consecutive", "join", "sum_in_eights", "sum_pairs"]
 
@@ -23,11 +25,7 @@ WORK = 5
 """Vectors of length m that `conjugate_gradients` needs."""
 
 
-@njit(
-    types.void(types.int32[::1], types.int32[::1], _VECTOR, types.int64[::1], types.int32[::1], _VECTOR, _VECTOR),
-    cache=True,
-    nogil=True,
-)
+@declared(types.void(types.int32[::1], types.int32[::1], _VECTOR, types.int64[::1], types.int32[::1], _VECTOR, _VECTOR))
 def sum_pairs(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -91,7 +89,7 @@ def sum_pairs(
     starts[m] = count
 
 
-@njit(types.void(types.int64[::1], types.int64, types.int64), cache=True, nogil=True)
+@declared(types.void(types.int64[::1], types.int64, types.int64))
 def join(parent: NDArray[np.int64], a: int, b: int) -> None:
     """Merge the sets of a and b in the union-find forest `parent`, shape (m,), ``arange(m)`` at first.
 
@@ -107,7 +105,7 @@ def join(parent: NDArray[np.int64], a: int, b: int) -> None:
     parent[max(a, b)] = min(a, b)
 
 
-@njit(types.float64(_READ), cache=True, nogil=True)
+@declared(types.float64(_READ))
 def sum_in_eights(values: NDArray[np.float64]) -> float:
     """Return the sum of some values: eight sums side by side, in an order that is the same on every processor."""
     a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
@@ -126,17 +124,13 @@ def sum_in_eights(values: NDArray[np.float64]) -> float:
     return ((a + b) + (c + d)) + ((e + f) + (g + h))
 
 
-@njit(types.bool_(_INDEX, types.int64, types.int64), cache=True, nogil=True, inline="always")
+@declared(types.bool_(_INDEX, types.int64, types.int64), inline="always")
 def consecutive(high: NDArray[np.int32], begin: int, end: int) -> bool:
     """Return whether a sorted row is that of items one after the other, and long enough for that to be of use."""
     return end - begin >= 8 and high[end - 1] - high[begin] == end - begin - 1
 
 
-@njit(
-    types.int64(_ROWS, _INDEX, _READ, types.float64, _READ, types.float64, types.int64, _VECTOR, _VECTOR),
-    cache=True,
-    nogil=True,
-)
+@declared(types.int64(_ROWS, _INDEX, _READ, types.float64, _READ, types.float64, types.int64, _VECTOR, _VECTOR))
 def conjugate_gradients(
     starts: NDArray[np.int64],
     high: NDArray[np.int32],

@@ -19,8 +19,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["STATE", "below", "next_u64", "seed_state", "uniform"]
 
@@ -52,7 +54,7 @@ def seed_state(entropy: Sequence[int]) -> NDArray[np.uint64]:
     return np.random.SeedSequence(list(entropy)).generate_state(4, np.uint64).astype(np.uint64, copy=False)
 
 
-@njit(types.uint64(STATE), cache=True, nogil=True)
+@declared(types.uint64(STATE))
 def next_u64(state: NDArray[np.uint64]) -> np.uint64:
     """Return 64 random bits and advance `state`, xoshiro256++ [BV21]_."""
     s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
@@ -69,13 +71,13 @@ def next_u64(state: NDArray[np.uint64]) -> np.uint64:
     return result
 
 
-@njit(types.float64(STATE), cache=True, nogil=True)
+@declared(types.float64(STATE))
 def uniform(state: NDArray[np.uint64]) -> float:
     """Return a uniform multiple of 2^-53 in [0, 1) and advance `state`."""
     return np.float64(next_u64(state) >> _U11) * _ULP
 
 
-@njit(types.int64(STATE, types.int64), cache=True, nogil=True)
+@declared(types.int64(STATE, types.int64))
 def below(state: NDArray[np.uint64], bound: int) -> int:
     """Return a uniform integer in [0, bound) and advance `state`, without bias.
 

@@ -6,9 +6,10 @@ This module imports numba; import it only from kernel modules and inside functio
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.random import STATE, below
 
 __all__ = ["LANES", "draw_cells", "draw_lanes", "draw_units", "sum_lanes"]
@@ -23,14 +24,14 @@ LANES = 4
 """Resamples that are summed at once: their sums of a cell stand side by side."""
 
 
-@njit(types.void(STATE, types.int64[::1]), cache=True, nogil=True)
+@declared(types.void(STATE, types.int64[::1]))
 def draw_units(state: NDArray[np.uint64], times: NDArray[np.int64]) -> None:
     """Draw as many units as there are; add to `times`, (G,), how often each was drawn."""
     for _ in range(len(times)):
         times[below(state, len(times))] += 1
 
 
-@njit(types.void(_STATES, types.int64, _ROWS, _INDEX, _READ, types.float64[::1], _SUMS), cache=True, nogil=True)
+@declared(types.void(_STATES, types.int64, _ROWS, _INDEX, _READ, types.float64[::1], _SUMS))
 def draw_cells(
     states: NDArray[np.uint64],
     units: int,
@@ -76,7 +77,7 @@ def draw_cells(
             )
 
 
-@njit(types.void(_STATES, types.int64, types.float32[::1]), cache=True, nogil=True)
+@declared(types.void(_STATES, types.int64, types.float32[::1]))
 def draw_lanes(states: NDArray[np.uint64], units: int, times: NDArray[np.float32]) -> None:
     """Add to `times` how often each unit is drawn: of resample ``LANES g + l`` at ``(g units + u) LANES + l``."""
     for r in range(len(states)):
@@ -85,12 +86,10 @@ def draw_lanes(states: NDArray[np.uint64], units: int, times: NDArray[np.float32
             times[first + LANES * below(state, units)] += np.float32(1.0)
 
 
-@njit(
+@declared(
     types.void(
         types.int64, types.int64, types.float32[::1], _ROWS, _INDEX, _READ, types.int64[::1], types.float64[::1], _SUMS
     ),
-    cache=True,
-    nogil=True,
 )
 def sum_lanes(
     begin: int,

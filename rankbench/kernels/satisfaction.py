@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit, types
+from numba import types
 
 from rankbench.kernels import gains  # noqa: F401  # with the compiled power of two
+from rankbench.kernels.declared import declared
 from rankbench.kernels.formulas import jitable
 from rankbench.satisfaction import SATISFACTIONS, SatisfactionName
 
@@ -16,7 +17,7 @@ SATISFACTION_CODES: dict[SatisfactionName, int] = {"exp2": EXP2, "logistic": LOG
 _exp2, _logistic = jitable(SATISFACTIONS["exp2"]), jitable(SATISFACTIONS["logistic"])
 
 
-@njit(types.float64(types.float64, types.float64, types.float64), cache=True, nogil=True)
+@declared(types.float64(types.float64, types.float64, types.float64))
 def satisfied(score: float, code: float, top: float) -> float:
     """Return G(score) in [0, 1]."""
     return float(_logistic(score, top) if int(code) == LOGISTIC else _exp2(score, top))

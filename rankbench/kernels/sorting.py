@@ -9,15 +9,17 @@ floats, against 2.2 for a merge sort.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["padding", "sort_descending"]
 
 Vector = types.float64[::1]
 
 
-@njit(types.int64(types.int64), cache=True, nogil=True)
+@declared(types.int64(types.int64))
 def padding(m: int) -> int:
     """Return how many floats `sort_descending` needs for m values: a power of two, at least 8."""
     n = 8
@@ -26,17 +28,17 @@ def padding(m: int) -> int:
     return n
 
 
-@njit(types.float64(types.float64, types.float64), cache=True, nogil=True, inline="always")
+@declared(types.float64(types.float64, types.float64), inline="always")
 def _high(a: float, b: float) -> float:
     return a if a > b else b
 
 
-@njit(types.float64(types.float64, types.float64), cache=True, nogil=True, inline="always")
+@declared(types.float64(types.float64, types.float64), inline="always")
 def _low(a: float, b: float) -> float:
     return b if a > b else a
 
 
-@njit(types.void(Vector, types.int64), cache=True, nogil=True)
+@declared(types.void(Vector, types.int64))
 def _sort_eights(v: NDArray[np.float64], n: int) -> None:
     """Sort every eight values on their own, in registers."""
     for c in range(0, n, 8):
@@ -55,7 +57,7 @@ def _sort_eights(v: NDArray[np.float64], n: int) -> None:
         v[c + 4], v[c + 5], v[c + 6], v[c + 7] = _high(b4, b5), _low(b4, b5), _high(b6, b7), _low(b6, b7)
 
 
-@njit(types.void(Vector, types.int64), cache=True, nogil=True)
+@declared(types.void(Vector, types.int64))
 def _merge_eights(v: NDArray[np.float64], n: int) -> None:
     """Take the last three steps of a merge, distances 4, 2 and 1, in registers."""
     for c in range(0, n, 8):
@@ -68,7 +70,7 @@ def _merge_eights(v: NDArray[np.float64], n: int) -> None:
         v[c + 4], v[c + 5], v[c + 6], v[c + 7] = _high(b4, b5), _low(b4, b5), _high(b6, b7), _low(b6, b7)
 
 
-@njit(types.void(Vector, types.int64), cache=True, nogil=True)
+@declared(types.void(Vector, types.int64))
 def sort_descending(v: NDArray[np.float64], count: int) -> None:
     """Sort ``v[:count]`` in descending order, in place.
 

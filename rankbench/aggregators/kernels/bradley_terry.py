@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEWTON_WORK, item_sums, newton
+from rankbench.kernels.declared import declared
 from rankbench.kernels.laplacian import sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
@@ -15,7 +15,7 @@ __all__ = ["bradley_terry"]
 _TOLERANCE = 1e-6
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def bradley_terry(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

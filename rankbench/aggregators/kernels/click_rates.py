@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import SELECT
 
 __all__ = ["cascade", "click_through_rate", "coec", "ratios"]
@@ -14,7 +15,7 @@ _ROWS = types.int64[::1]
 _VECTOR = types.float64[::1]
 
 
-@njit(types.void(_VECTOR, _VECTOR, _ROWS, types.float64), cache=True, nogil=True)
+@declared(types.void(_VECTOR, _VECTOR, _ROWS, types.float64))
 def ratios(
     clicks: NDArray[np.float64], exposure: NDArray[np.float64], item_offsets: NDArray[np.int64], smoothing: float
 ) -> None:
@@ -36,7 +37,7 @@ def ratios(
             clicks[item] = (clicks[item] + smoothing * average) / weight if weight > 0.0 else average
 
 
-@njit(SELECT, cache=True, nogil=True)
+@declared(SELECT)
 def cascade(
     offsets: NDArray[np.int64],
     starts: NDArray[np.int64],
@@ -62,7 +63,7 @@ def cascade(
     out[n:] = 1.0
 
 
-@njit(SELECT, cache=True, nogil=True)
+@declared(SELECT)
 def click_through_rate(
     offsets: NDArray[np.int64],
     starts: NDArray[np.int64],
@@ -86,7 +87,7 @@ def click_through_rate(
     out[n:] = 1.0
 
 
-@njit(SELECT, cache=True, nogil=True)
+@declared(SELECT)
 def coec(
     offsets: NDArray[np.int64],
     starts: NDArray[np.int64],

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.pair_table import add_up, take_entries
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import EDGES
 
 __all__ = ["average_adjacency", "difference_graph", "identity"]
 
 
-@njit(EDGES, cache=True, nogil=True)
+@declared(EDGES)
 def average_adjacency(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -45,7 +45,7 @@ def average_adjacency(
     return count
 
 
-@njit(EDGES, cache=True, nogil=True)
+@declared(EDGES)
 def difference_graph(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -78,7 +78,7 @@ def difference_graph(
     return count
 
 
-@njit(EDGES, cache=True, nogil=True)
+@declared(EDGES)
 def identity(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

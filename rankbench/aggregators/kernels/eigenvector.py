@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.mean_log_odds import mean_log_odds
 from rankbench.aggregators.kernels.pair_table import add_up
 from rankbench.aggregators.kernels.priorities import on_scale
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["eigenvector", "geometric_mean"]
@@ -20,7 +20,7 @@ _PLAIN_STEPS = 100
 _MAX_STEPS = 200_000
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def geometric_mean(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -38,7 +38,7 @@ def geometric_mean(
         on_scale(out, np.zeros(m, dtype=np.int64), False)
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def eigenvector(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from rankbench.aggregators import elo_rows
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["elo", "elo_with_ties"]
@@ -16,11 +17,11 @@ __all__ = ["elo", "elo_with_ties"]
 SLOW, FEW, EVEN = elo_rows.SLOW, elo_rows.FEW, elo_rows.EVEN
 _COUNTED = types.float64(types.float64, types.float64, types.float64)
 
-after_wins = njit(_COUNTED, cache=True, nogil=True)(elo_rows.after_wins)
-after_ties = njit(_COUNTED, cache=True, nogil=True)(elo_rows.after_ties)
+after_wins = declared(_COUNTED)(elo_rows.after_wins)
+after_ties = declared(_COUNTED)(elo_rows.after_ties)
 
 
-@njit(types.float64(types.float64, types.float64, types.float64), cache=True, nogil=True)
+@declared(types.float64(types.float64, types.float64, types.float64))
 def gain_by_win(gap: float, weight: float, eta: float) -> float:
     """Return what the winner gains, `gap` above the loser, as `Elo.aggregate` says it."""
     gained, left = 0.0, float(np.floor(weight))
@@ -37,7 +38,7 @@ def gain_by_win(gap: float, weight: float, eta: float) -> float:
     return gained + eta * part * (0.5 - 0.5 * math.tanh(0.5 * gap))
 
 
-@njit(types.float64(types.float64, types.float64, types.float64), cache=True, nogil=True)
+@declared(types.float64(types.float64, types.float64, types.float64))
 def gain_by_tie(gap: float, weight: float, eta: float) -> float:
     """Return what the first one gains by a tie, `gap` above the second one, as `Elo.from_comparisons` says it."""
     gained, left = 0.0, float(np.floor(weight))
@@ -55,7 +56,7 @@ def gain_by_tie(gap: float, weight: float, eta: float) -> float:
     return gained - 0.5 * eta * part * math.tanh(0.5 * gap)
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def elo(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -75,12 +76,10 @@ def elo(
         out[j] -= move
 
 
-@njit(
+@declared(
     types.void(
         types.int32[::1], types.int32[::1], types.float64[::1], types.boolean[::1], types.float64, types.float64[::1]
     ),
-    cache=True,
-    nogil=True,
 )
 def elo_with_ties(
     winners: NDArray[np.int32],

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.laplacian import join, sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
@@ -21,7 +22,7 @@ _SQUARE = types.float64[:, ::1]
 _VECTOR = types.float64[::1]
 
 
-@njit(_SQUARE(_SQUARE, types.int64, types.int64), cache=True, nogil=True)
+@declared(_SQUARE(_SQUARE, types.int64, types.int64))
 def _halves(lead: NDArray[np.float64], first: int, last: int) -> NDArray[np.float64]:
     """Return what placing each item after a set of the items first..last-1 contradicts."""
     n = lead.shape[0]
@@ -35,7 +36,7 @@ def _halves(lead: NDArray[np.float64], first: int, last: int) -> NDArray[np.floa
     return table
 
 
-@njit(types.void(_SQUARE, types.float64, types.boolean, _VECTOR), cache=True, nogil=True)
+@declared(types.void(_SQUARE, types.float64, types.boolean, _VECTOR))
 def _program(lead: NDArray[np.float64], tied: float, one: bool, positions: NDArray[np.float64]) -> None:
     """Write the positions 1..n of the first optimal order, or averaged over all of them.
 
@@ -108,7 +109,7 @@ def _program(lead: NDArray[np.float64], tied: float, one: bool, positions: NDArr
                         positions[i] += place * flow
 
 
-@njit(types.void(_SQUARE, types.float64, _VECTOR), cache=True, nogil=True)
+@declared(types.void(_SQUARE, types.float64, _VECTOR))
 def _search(lead: NDArray[np.float64], tied: float, positions: NDArray[np.float64]) -> None:
     """Write the positions 1..n that no move of a single item improves, from Borda's order."""
     n = lead.shape[0]
@@ -141,7 +142,7 @@ def _search(lead: NDArray[np.float64], tied: float, positions: NDArray[np.float6
         positions[order[p]] = p + 1
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def kemeny(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

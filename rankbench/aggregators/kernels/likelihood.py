@@ -20,9 +20,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.laplacian import WORK, conjugate_gradients, consecutive, sum_in_eights
 
 __all__ = [
@@ -54,7 +55,7 @@ _WIDE = 300.0
 """Scores beyond this are not raised to powers of e: e^600 is still a number."""
 
 
-@njit(types.void(_ROWS, _INDEX, _READ, _READ, _VECTOR, _VECTOR), cache=True, nogil=True)
+@declared(types.void(_ROWS, _INDEX, _READ, _READ, _VECTOR, _VECTOR))
 def item_sums(
     starts: NDArray[np.int64],
     high: NDArray[np.int32],
@@ -76,12 +77,7 @@ def item_sums(
         lost[i] += other
 
 
-@njit(
-    types.void(_ROWS, _INDEX, _READ, _READ, types.float64, _VECTOR, _VECTOR, _VECTOR),
-    cache=True,
-    nogil=True,
-    error_model="numpy",
-)
+@declared(types.void(_ROWS, _INDEX, _READ, _READ, types.float64, _VECTOR, _VECTOR, _VECTOR), error_model="numpy")
 def gradient_and_curvature(
     starts: NDArray[np.int64],
     high: NDArray[np.int32],
@@ -137,7 +133,7 @@ def gradient_and_curvature(
         gradient[i] += mine
 
 
-@njit(types.void(_VECTOR, _INDEX, _READ), cache=True, nogil=True)
+@declared(types.void(_VECTOR, _INDEX, _READ))
 def centered(vector: NDArray[np.float64], scale: NDArray[np.int32], sizes: NDArray[np.float64]) -> None:
     """Make a vector sum to zero on every scale, in place."""
     means = np.zeros(len(sizes))
@@ -149,7 +145,7 @@ def centered(vector: NDArray[np.float64], scale: NDArray[np.int32], sizes: NDArr
         vector[i] -= means[scale[i]]
 
 
-@njit(
+@declared(
     types.Tuple((types.int64, types.float64, types.int64))(  # type: ignore[no-untyped-call]
         _ROWS,
         _INDEX,
@@ -168,8 +164,6 @@ def centered(vector: NDArray[np.float64], scale: NDArray[np.int32], sizes: NDArr
         _VECTOR,
         _VECTOR,
     ),
-    cache=True,
-    nogil=True,
 )
 def newton(
     starts: NDArray[np.int64],

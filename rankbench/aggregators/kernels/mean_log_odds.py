@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.pair_table import add_up, take_entries
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["mean_log_odds", "parameters"]
@@ -28,7 +28,7 @@ def parameters(smoothing: float, *, joint: bool) -> NDArray[np.float64]:
     return np.concatenate([[smoothing, float(joint)], logs])
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def mean_log_odds(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

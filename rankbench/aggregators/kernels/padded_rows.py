@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["complete", "spread"]
 
@@ -13,7 +15,7 @@ _READ_INDEX = types.Array(types.int32, 1, "C", readonly=True)
 _READ = types.Array(types.float64, 1, "C", readonly=True)
 
 
-@njit(types.void(types.int64[::1], types.int32[::1]), cache=True, nogil=True)
+@declared(types.void(types.int64[::1], types.int32[::1]))
 def complete(starts: NDArray[np.int64], high: NDArray[np.int32]) -> None:
     """Write the rows of all pairs of m items: `starts`, (m + 1,), and `high`, (m (m - 1) / 2,)."""
     m = len(starts) - 1
@@ -26,7 +28,7 @@ def complete(starts: NDArray[np.int64], high: NDArray[np.int32]) -> None:
     starts[m] = begin
 
 
-@njit(types.void(_READ_ROWS, _READ_INDEX, _READ, _READ, types.float64[::1]), cache=True, nogil=True)
+@declared(types.void(_READ_ROWS, _READ_INDEX, _READ, _READ, types.float64[::1]))
 def spread(
     starts: NDArray[np.int64],
     high: NDArray[np.int32],

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.laplacian import sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
@@ -27,7 +27,7 @@ def parameters(damping: float) -> NDArray[np.float64]:
     return np.array([damping, float(steps)])
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def pagerank(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

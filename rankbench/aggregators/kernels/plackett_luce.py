@@ -18,10 +18,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 import rankbench.kernels.signatures  # noqa: F401  numba reads the cache folder when it is first imported
+from rankbench.kernels.declared import declared
 
 __all__ = ["plackett_luce"]
 
@@ -34,7 +35,7 @@ _ROUNDING = 1e-14
 _MAX_STEPS = 200
 
 
-@njit(types.void(_ROWS, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR), cache=True, nogil=True)
+@declared(types.void(_ROWS, _INDEX, _INDEX, _VECTOR, _VECTOR, _VECTOR))
 def _shares(
     starts: NDArray[np.int64],
     items: NDArray[np.int32],
@@ -67,10 +68,8 @@ def _shares(
             end = first
 
 
-@njit(
+@declared(
     types.float64(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR),
-    cache=True,
-    nogil=True,
 )
 def _gradient(
     starts: NDArray[np.int64],
@@ -120,11 +119,7 @@ def _gradient(
     return norm
 
 
-@njit(
-    types.void(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR),
-    cache=True,
-    nogil=True,
-)
+@declared(types.void(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, _VECTOR))
 def _product(
     starts: NDArray[np.int64],
     ranked: NDArray[np.int64],
@@ -183,7 +178,7 @@ def _product(
             first = last
 
 
-@njit(types.void(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR), cache=True, nogil=True)
+@declared(types.void(_ROWS, _ROWS, _INDEX, _INDEX, _VECTOR, types.float64, _VECTOR))
 def plackett_luce(
     starts: NDArray[np.int64],
     ranked: NDArray[np.int64],

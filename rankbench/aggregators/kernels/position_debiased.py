@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.click_rates import ratios
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import SELECT
 
 __all__ = ["position_debiased"]
@@ -14,7 +14,7 @@ __all__ = ["position_debiased"]
 _TINY = 1e-12
 
 
-@njit(SELECT, cache=True, nogil=True)
+@declared(SELECT)
 def position_debiased(
     offsets: NDArray[np.int64],
     starts: NDArray[np.int64],

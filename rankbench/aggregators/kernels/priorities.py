@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["on_scale"]
 
 
-@njit(types.void(types.float64[::1], types.int64[::1], types.boolean), cache=True, nogil=True)
+@declared(types.void(types.float64[::1], types.int64[::1], types.boolean))
 def on_scale(scores: NDArray[np.float64], component: NDArray[np.int64], log: bool) -> None:
     """Turn logarithms known up to a constant a component into scores, in place.
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.pair_table import add_up
 from rankbench.aggregators.kernels.priorities import on_scale
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["rank_centrality"]
@@ -29,7 +29,7 @@ _LEAST = 1e-300
 """Rates do not fall below this: an underflow to 0 would cut a component in two."""
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def rank_centrality(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

@@ -7,6 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.pair_table import add_up, take_entries
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["borda", "budgeted", "net_weights", "played_size", "win_rate"]
@@ -26,7 +27,7 @@ def _net(
     return total
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def borda(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -42,7 +43,7 @@ def borda(
         out[i] /= total
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def net_weights(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -63,7 +64,7 @@ def played_size(m: int) -> int:
     return m
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def win_rate(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -86,7 +87,7 @@ def win_rate(
             work[i] = 0.0
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def budgeted(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

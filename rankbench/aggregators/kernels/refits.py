@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.likelihood import AT_MAXIMUM, NEWTON_WORK, item_sums, newton
+from rankbench.kernels.declared import declared
 
 __all__ = ["refit"]
 
@@ -16,7 +17,7 @@ _READ = types.Array(types.float64, 1, "C", readonly=True)
 _VECTOR = types.float64[::1]
 
 
-@njit(types.bool_(_ROWS, _INDEX, _READ, _READ, _INDEX, types.int64), cache=True, nogil=True)
+@declared(types.bool_(_ROWS, _INDEX, _READ, _READ, _INDEX, types.int64))
 def _one_scale_each(
     starts: NDArray[np.int64],
     high: NDArray[np.int32],
@@ -54,7 +55,7 @@ def _one_scale_each(
     return True
 
 
-@njit(
+@declared(
     types.void(
         types.Array(types.float64, 3, "C", readonly=True),
         _ROWS,
@@ -68,8 +69,6 @@ def _one_scale_each(
         types.float64,
         types.float64[:, ::1],
     ),
-    cache=True,
-    nogil=True,
 )
 def refit(
     sums: NDArray[np.float64],

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from rankbench.aggregators.kernels.priorities import on_scale
+from rankbench.kernels.declared import declared
 from rankbench.kernels.laplacian import WORK, conjugate_gradients, join, sum_pairs
 from rankbench.kernels.signatures import AGGREGATE
 
 __all__ = ["thurstone_mosteller"]
 
 
-@njit(types.void(types.int64[::1], types.int32[::1], types.float64[::1]), cache=True, nogil=True)
+@declared(types.void(types.int64[::1], types.int32[::1], types.float64[::1]))
 def _center(starts: NDArray[np.int64], high: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
     """Subtract its mean from the scores of each connected component."""
     m = len(scores)
@@ -28,7 +29,7 @@ def _center(starts: NDArray[np.int64], high: NDArray[np.int32], scores: NDArray[
     on_scale(scores, parent, True)
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def thurstone_mosteller(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["renumber"]
 
 
-@njit(
+@declared(
     types.int64(types.Array(types.uint32, 2, "A", readonly=True), types.int32[::1], types.int64, types.int32[:, ::1]),
-    cache=True,
-    nogil=True,
 )
 def renumber(given: NDArray[np.uint32], number: NDArray[np.int32], count: int, codes: NDArray[np.int32]) -> int:
     """Write the new number of every old one, and return how many there are now.

@@ -13,8 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["count_tied", "count_weighted", "count_wins", "gather"]
 
@@ -32,7 +34,7 @@ _STRIP = 16
 """Columns of the table read at a time: what a cache line holds, at least."""
 
 
-@njit(types.int64(_READ, _READ, types.int64, _COUNTS, _CARRY), cache=True, nogil=True)
+@declared(types.int64(_READ, _READ, types.int64, _COUNTS, _CARRY))
 def count_wins(
     winners: NDArray[np.int32], losers: NDArray[np.int32], m: int, table: NDArray[np.uint16], carry: NDArray[np.uint32]
 ) -> int:
@@ -52,7 +54,7 @@ def count_wins(
     return -1
 
 
-@njit(types.int64(_READ, _READ, _FLAGS, types.int64, _COUNTS, _CARRY), cache=True, nogil=True)
+@declared(types.int64(_READ, _READ, _FLAGS, types.int64, _COUNTS, _CARRY))
 def count_tied(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -76,7 +78,7 @@ def count_tied(
     return -1
 
 
-@njit(types.int64(_READ, _READ, _FLAGS, _FLOATS, types.int64, _SUMS), cache=True, nogil=True)
+@declared(types.int64(_READ, _READ, _FLAGS, _FLOATS, types.int64, _SUMS))
 def count_weighted(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -95,13 +97,11 @@ def count_weighted(
     return -1
 
 
-@njit(
-    [
+@declared(
+    *[
         types.void(table, table, types.int64, types.bool_, _STARTS, _INDEX, _TABLE)
         for table in (types.Array(types.uint16, 1, "C", readonly=True), _FLOATS)
     ],
-    cache=True,
-    nogil=True,
 )
 def gather(
     first: NDArray[Any],

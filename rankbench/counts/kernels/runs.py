@@ -8,8 +8,10 @@ what was tied.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["merge_runs", "pack_judgments", "relabel", "sort_pairs", "sum_cells"]
 
@@ -26,7 +28,7 @@ _32, _2 = np.uint64(32), np.uint64(2)
 _LOW_WORD, _CODE = np.uint64(0xFFFFFFFF), np.uint64(3)
 
 
-@njit(types.int64(_READ, _READ, _FLAGS, _FLOATS, types.int64, _KEYS), cache=True, nogil=True)
+@declared(types.int64(_READ, _READ, _FLAGS, _FLOATS, types.int64, _KEYS))
 def pack_judgments(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
@@ -54,11 +56,7 @@ def pack_judgments(
     return -1
 
 
-@njit(
-    types.void(_KEYS, _FLOATS, types.int64, types.bool_, _KEYS, _SUMS),
-    cache=True,
-    nogil=True,
-)
+@declared(types.void(_KEYS, _FLOATS, types.int64, types.bool_, _KEYS, _SUMS))
 def _scatter(
     keys: NDArray[np.uint64],
     weights: NDArray[np.float64],
@@ -83,7 +81,7 @@ def _scatter(
             to_weights[at] = weights[t]
 
 
-@njit(types.int64(_KEYS, _SUMS, types.int64, _KEYS, _SUMS, _STARTS), cache=True, nogil=True)
+@declared(types.int64(_KEYS, _SUMS, types.int64, _KEYS, _SUMS, _STARTS))
 def sort_pairs(
     keys: NDArray[np.uint64],
     weights: NDArray[np.float64],
@@ -114,7 +112,7 @@ def sort_pairs(
     return pairs
 
 
-@njit(types.void(_KEYS, _FLOATS, _INDEX, _CELLS), cache=True, nogil=True)
+@declared(types.void(_KEYS, _FLOATS, _INDEX, _CELLS))
 def sum_cells(
     keys: NDArray[np.uint64], weights: NDArray[np.float64], high: NDArray[np.int32], cells: NDArray[np.float64]
 ) -> None:
@@ -130,7 +128,7 @@ def sum_cells(
         cells[e, np.int64(keys[t] & _CODE)] += weights[t] if len(weights) else 1.0
 
 
-@njit(types.void(_STARTS, _INDEX, _CELLS, _STARTS, _INDEX, _CELLS, _STARTS, _INDEX, _CELLS), cache=True, nogil=True)
+@declared(types.void(_STARTS, _INDEX, _CELLS, _STARTS, _INDEX, _CELLS, _STARTS, _INDEX, _CELLS))
 def merge_runs(
     a_starts: NDArray[np.int64],
     a_high: NDArray[np.int32],
@@ -173,7 +171,7 @@ def merge_runs(
     starts[len(a_starts) - 1] = at
 
 
-@njit(types.void(_STARTS, _INDEX, _CELLS, _INDEX, _STARTS, _INDEX, _CELLS), cache=True, nogil=True)
+@declared(types.void(_STARTS, _INDEX, _CELLS, _INDEX, _STARTS, _INDEX, _CELLS))
 def relabel(
     starts: NDArray[np.int64],
     high: NDArray[np.int32],

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import MATRIX_LOSS
 
 __all__ = ["disagreement", "work"]
@@ -16,7 +16,7 @@ def work(m: int) -> int:
     return 2 * m
 
 
-@njit(MATRIX_LOSS, cache=True, nogil=True)
+@declared(MATRIX_LOSS)
 def disagreement(
     alpha: NDArray[np.float64],
     adjacency: NDArray[np.float64],

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.discounts import DiscountName
+from rankbench.kernels.declared import declared
 from rankbench.kernels.gains import HEADER, discount, gain_params
 from rankbench.kernels.satisfaction import SATISFACTION_CODES, satisfied
 from rankbench.kernels.signatures import LOSS, RANKED
@@ -28,7 +28,7 @@ def work(m: int) -> int:
     return 4 * int(padding(m)) + 1
 
 
-@njit(LOSS, cache=True, nogil=True)
+@declared(LOSS)
 def err(
     alpha: NDArray[np.float64],
     scores: NDArray[np.float64],
@@ -85,7 +85,7 @@ def ranked_work(m: int) -> int:
     return m + 1
 
 
-@njit(RANKED, cache=True, nogil=True)
+@declared(RANKED)
 def ranked_err(
     ranked: NDArray[np.float64],
     ends: NDArray[np.int64],

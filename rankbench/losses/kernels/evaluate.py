@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import LOSS, MATRIX_LOSS
 
 __all__ = ["matrix_pass", "scores_pass"]
@@ -17,11 +18,7 @@ Matrix = types.float64[:, ::1]
 Offsets = types.Array(types.int64, 1, "C", readonly=True)
 
 
-@njit(
-    types.void(types.FunctionType(LOSS), Matrix, Vector, Offsets, Vector, Vector, Matrix),
-    cache=True,
-    nogil=True,
-)
+@declared(types.void(types.FunctionType(LOSS), Matrix, Vector, Offsets, Vector, Vector, Matrix))
 def scores_pass(
     loss: Any,
     alpha: NDArray[np.float64],
@@ -41,11 +38,7 @@ def scores_pass(
             out[c, q] = loss(alpha[c, start:stop], structures[start:stop], params, work)
 
 
-@njit(
-    types.void(types.FunctionType(MATRIX_LOSS), Matrix, types.int64, Matrix, Vector, Vector, Vector),
-    cache=True,
-    nogil=True,
-)
+@declared(types.void(types.FunctionType(MATRIX_LOSS), Matrix, types.int64, Matrix, Vector, Vector, Vector))
 def matrix_pass(
     loss: Any,
     alpha: NDArray[np.float64],

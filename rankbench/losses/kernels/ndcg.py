@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.discounts import SAFE_EXPONENT, TINY
+from rankbench.kernels.declared import declared
 from rankbench.kernels.gains import HEADER, IDENTITY, IDENTITY_SHIFT, discount, gain_at, gains_and_ideal
 from rankbench.kernels.signatures import LOSS, RANKED
 from rankbench.kernels.sorting import padding, sort_descending
@@ -19,7 +19,7 @@ def work(m: int) -> int:
     return 5 * int(padding(m))
 
 
-@njit(LOSS, cache=True, nogil=True)
+@declared(LOSS)
 def ndcg(
     alpha: NDArray[np.float64],
     scores: NDArray[np.float64],
@@ -66,7 +66,7 @@ def ndcg(
     return 1.0 - gained / ideal
 
 
-@njit(RANKED, cache=True, nogil=True)
+@declared(RANKED)
 def ranked_ndcg(
     ranked: NDArray[np.float64],
     ends: NDArray[np.int64],

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import RANKED
 from rankbench.losses.kernels.top import MOST, above, above_only, place, threshold
 
@@ -21,7 +22,7 @@ BLOCK = 32
 """Queries that are put in order before the losses look at them."""
 
 
-@njit(
+@declared(
     types.void(
         types.ListType(types.FunctionType(RANKED)),  # type: ignore[no-untyped-call]
         types.ListType(types.float64[::1]),  # type: ignore[no-untyped-call]
@@ -33,8 +34,6 @@ BLOCK = 32
         types.int64,
         types.float64[:, :, ::1],
     ),
-    cache=True,
-    nogil=True,
 )
 def ranked_pass(
     losses: Any,

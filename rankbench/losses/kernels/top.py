@@ -8,8 +8,10 @@ branch to mispredict.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["FEW", "MOST", "above", "above_only", "above_or_equal", "place", "threshold"]
 
@@ -24,7 +26,7 @@ FEW = 64
 """Values that are placed by counting; more are sorted."""
 
 
-@njit(types.float64(_READ, types.int64, _VECTOR), cache=True, nogil=True, inline="always")
+@declared(types.float64(_READ, types.int64, _VECTOR), inline="always")
 def threshold(values: NDArray[np.float64], k: int, maxima: NDArray[np.float64]) -> float:
     """Return a value that at least min(k, m) of the m values reach, and few more, if k <= `MOST`.
 
@@ -55,7 +57,7 @@ def threshold(values: NDArray[np.float64], k: int, maxima: NDArray[np.float64]) 
     return best
 
 
-@njit(types.int64(_READ, types.float64, _INDEX), cache=True, nogil=True, inline="always")
+@declared(types.int64(_READ, types.float64, _INDEX), inline="always")
 def above_or_equal(values: NDArray[np.float64], least: float, chosen: NDArray[np.int64]) -> int:
     """Write the indices of the values that reach `least` to `chosen`, (m + 1,), and return how many."""
     count = 0
@@ -65,7 +67,7 @@ def above_or_equal(values: NDArray[np.float64], least: float, chosen: NDArray[np
     return count
 
 
-@njit(types.int64(_READ, types.float64, _INDEX), cache=True, nogil=True, inline="always")
+@declared(types.int64(_READ, types.float64, _INDEX), inline="always")
 def above_only(values: NDArray[np.float64], least: float, chosen: NDArray[np.int64]) -> int:
     """Write the indices of the values above `least` to `chosen`, (m + 1,), and return how many."""
     count = 0
@@ -75,7 +77,7 @@ def above_only(values: NDArray[np.float64], least: float, chosen: NDArray[np.int
     return count
 
 
-@njit(types.int64(_READ, types.float64, types.int64, _INDEX), cache=True, nogil=True, inline="always")
+@declared(types.int64(_READ, types.float64, types.int64, _INDEX), inline="always")
 def above(values: NDArray[np.float64], least: float, k: int, chosen: NDArray[np.int64]) -> int:
     """Write the indices of the values that reach `least`; without those equal to it where k are above it.
 
@@ -88,7 +90,7 @@ def above(values: NDArray[np.float64], least: float, k: int, chosen: NDArray[np.
     return count if count >= k else above_or_equal(values, least, chosen)
 
 
-@njit(types.void(_VECTOR, types.int64, _INDEX), cache=True, nogil=True, inline="always")
+@declared(types.void(_VECTOR, types.int64, _INDEX), inline="always")
 def place(values: NDArray[np.float64], count: int, places: NDArray[np.int64]) -> None:
     """Write the place of each of ``values[:count]`` in descending order, ties in their order, (count,)."""
     if count > FEW:

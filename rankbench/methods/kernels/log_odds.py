@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
+from rankbench.kernels.declared import declared
 from rankbench.runtime import settle_runtime
 
 settle_runtime()
 
 import numpy as np  # noqa: E402
-from numba import njit, types  # noqa: E402
+from numba import types  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 __all__ = ["batch_moments", "smoothed", "subset_moments"]
@@ -22,14 +23,14 @@ NEGLIGIBLE = 1e-18
 """Probability, relative to the likeliest number of wins, from which on the others do not count."""
 
 
-@njit(types.float64(types.float64, types.float64, types.float64), cache=True, nogil=True)
+@declared(types.float64(types.float64, types.float64, types.float64))
 def smoothed(wins: float, votes: float, c: float) -> float:
     """Return ``log((P + c) / (1 - P + c))`` of the share P = wins / votes ([DMJ13]_ section 5.1)."""
     share = wins / votes
     return math.log((share + c) / (1.0 - share + c))
 
 
-@njit(types.void(_FLAGS, _ROWS, types.int64, types.float64, _VECTOR, _VECTOR), cache=True, nogil=True)
+@declared(types.void(_FLAGS, _ROWS, types.int64, types.float64, _VECTOR, _VECTOR))
 def subset_moments(
     won: NDArray[np.bool_],
     starts: NDArray[np.int64],
@@ -89,7 +90,7 @@ def subset_moments(
         mean[p], square[p] = first / total, second / total
 
 
-@njit(types.void(_FLAGS, _ROWS, types.int64, types.float64, _VECTOR, _VECTOR), cache=True, nogil=True)
+@declared(types.void(_FLAGS, _ROWS, types.int64, types.float64, _VECTOR, _VECTOR))
 def batch_moments(
     won: NDArray[np.bool_],
     starts: NDArray[np.int64],

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import STEP
 
 __all__ = ["INVERSE_SQRT", "INVERSE_T", "step"]
@@ -17,7 +18,7 @@ INVERSE_T, INVERSE_SQRT = 0.0, 1.0
 Vector = types.float64[::1]
 
 
-@njit(types.void(Vector, types.float64), cache=True, nogil=True)
+@declared(types.void(Vector, types.float64))
 def soften(theta: NDArray[np.float64], threshold: float) -> None:
     """Move every entry towards 0 by `threshold`, at most to 0; nan stays nan."""
     for i in range(theta.shape[0]):
@@ -29,7 +30,7 @@ def soften(theta: NDArray[np.float64], threshold: float) -> None:
             theta[i] = 0.0
 
 
-@njit(types.void(Vector, types.float64), cache=True, nogil=True)
+@declared(types.void(Vector, types.float64))
 def clip(theta: NDArray[np.float64], box: float) -> None:
     """Project onto the box; nan stays nan."""
     for i in range(theta.shape[0]):
@@ -39,7 +40,7 @@ def clip(theta: NDArray[np.float64], box: float) -> None:
             theta[i] = -box
 
 
-@njit(types.void(Vector, types.float64), cache=True, nogil=True)
+@declared(types.void(Vector, types.float64))
 def shorten(theta: NDArray[np.float64], radius: float) -> None:
     """Project onto the ball, however large the entries are; nan stays nan."""
     top = 0.0
@@ -56,7 +57,7 @@ def shorten(theta: NDArray[np.float64], radius: float) -> None:
             theta[i] *= radius / length
 
 
-@njit(STEP, cache=True, nogil=True)
+@declared(STEP)
 def step(
     theta: NDArray[np.float64],
     gradient: NDArray[np.float64],

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["dual_point", "slope_along"]
 
 Vector = types.float64[::1]
 
 
-@njit(types.float64(Vector, Vector, types.float64, Vector), cache=True, nogil=True)
+@declared(types.float64(Vector, Vector, types.float64, Vector))
 def dual_point(
     shortfall: NDArray[np.float64], shares: NDArray[np.float64], width: float, beta: NDArray[np.float64]
 ) -> float:
@@ -29,7 +31,7 @@ def dual_point(
     return rest
 
 
-@njit(types.void(Vector, Vector, Vector, types.float64, types.float64, Vector), cache=True, nogil=True)
+@declared(types.void(Vector, Vector, Vector, types.float64, types.float64, Vector))
 def slope_along(
     shortfall: NDArray[np.float64],
     gain: NDArray[np.float64],

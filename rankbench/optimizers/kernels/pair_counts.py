@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["laplacian", "margins", "merge_comparisons", "scatter"]
 
@@ -17,11 +19,7 @@ FrozenOffsets = types.Array(types.int64, 1, "C", readonly=True)
 Matrix = types.float64[:, ::1]
 
 
-@njit(
-    types.int64(FrozenOffsets, FrozenOffsets, FrozenRows, FrozenRows, FrozenVector, Offsets, Rows, Rows, Vector),
-    cache=True,
-    nogil=True,
-)
+@declared(types.int64(FrozenOffsets, FrozenOffsets, FrozenRows, FrozenRows, FrozenVector, Offsets, Rows, Rows, Vector))
 def merge_comparisons(
     items: NDArray[np.int64],
     offsets: NDArray[np.int64],
@@ -94,7 +92,7 @@ def merge_comparisons(
     return -1
 
 
-@njit(types.void(Vector, Rows, Rows, Vector), cache=True, nogil=True)
+@declared(types.void(Vector, Rows, Rows, Vector))
 def margins(
     alpha: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], out: NDArray[np.float64]
 ) -> None:
@@ -103,7 +101,7 @@ def margins(
         out[e] = alpha[tails[e]] - alpha[heads[e]]
 
 
-@njit(types.void(Vector, Rows, Rows, Vector), cache=True, nogil=True)
+@declared(types.void(Vector, Rows, Rows, Vector))
 def scatter(
     values: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], out: NDArray[np.float64]
 ) -> None:
@@ -113,7 +111,7 @@ def scatter(
         out[heads[e]] -= values[e]
 
 
-@njit(types.void(Vector, Rows, Rows, types.int64, Matrix), cache=True, nogil=True)
+@declared(types.void(Vector, Rows, Rows, types.int64, Matrix))
 def laplacian(
     values: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], base: int, out: NDArray[np.float64]
 ) -> None:

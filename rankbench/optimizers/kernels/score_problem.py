@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import GRADIENT
 
 __all__ = ["risk"]
@@ -17,11 +18,7 @@ FrozenVector = types.Array(types.float64, 1, "C", readonly=True)
 Offsets = types.Array(types.int64, 1, "C", readonly=True)
 
 
-@njit(
-    types.float64(types.FunctionType(GRADIENT), Vector, Vector, Offsets, FrozenVector, Vector, Vector),
-    cache=True,
-    nogil=True,
-)
+@declared(types.float64(types.FunctionType(GRADIENT), Vector, Vector, Offsets, FrozenVector, Vector, Vector))
 def risk(
     surrogate: Any,
     alpha: NDArray[np.float64],

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["assign_folds", "sum_parts"]
 
@@ -15,7 +17,7 @@ _PARTS = types.Array(types.int8, 1, "C", readonly=True)
 _FLOATS = types.Array(types.float64, 1, "C", readonly=True)
 
 
-@njit(types.void(_NUMBERS, _NUMBERS, _NUMBERS, types.int64, types.int64[::1]), cache=True, nogil=True)
+@declared(types.void(_NUMBERS, _NUMBERS, _NUMBERS, types.int64, types.int64[::1]))
 def assign_folds(
     order: NDArray[np.int64],
     total: NDArray[np.int64],
@@ -44,11 +46,7 @@ def assign_folds(
         size[best] += total[group]
 
 
-@njit(
-    [types.void(_NUMBERS, _INDEX, of, _PARTS, types.float64[:, ::1]) for of in (_BYTES, _INDEX, _FLOATS)],
-    cache=True,
-    nogil=True,
-)
+@declared(*[types.void(_NUMBERS, _INDEX, of, _PARTS, types.float64[:, ::1]) for of in (_BYTES, _INDEX, _FLOATS)])
 def sum_parts(
     starts: NDArray[np.int64],
     slot: NDArray[np.int32],

@@ -10,9 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.formulas import looped
 
 __all__ = ["davidson", "logistic", "middle", "probit"]
@@ -27,7 +28,7 @@ _FAR = 30.0
 """Beyond, tails of Phi come from their asymptotic series: its first term that is left out is below 1e-11 of them."""
 
 
-@njit("UniTuple(float64, 3)(float64)", cache=True, nogil=True)
+@declared("UniTuple(float64, 3)(float64)")
 def normal_tails(x: float) -> tuple[float, float, float]:
     """Return, of x >= 0, Phi(-x), and the density over Phi(x) and over Phi(-x)."""
     density = _DENSITY * math.exp(-0.5 * x * x)
@@ -92,7 +93,7 @@ _LOSS = types.void(_FLOATS, _FLOATS, _FLOATS, types.float64, types.boolean, _OUT
 logistic, probit = (looped(_summed, _LOSS, of=link) for link in (_of_logistic, _of_probit))
 
 
-@njit(types.void(_FLOATS, _FLOATS, _FLOATS, _FLOATS, types.float64, types.float64, _OUT), cache=True, nogil=True)
+@declared(types.void(_FLOATS, _FLOATS, _FLOATS, _FLOATS, types.float64, types.float64, _OUT))
 def davidson(
     margins: NDArray[np.float64],
     won: NDArray[np.float64],
@@ -130,7 +131,7 @@ def davidson(
         out[5] += ee
 
 
-@njit(types.float64(_FLOATS, _FLOATS), cache=True, nogil=True)
+@declared(types.float64(_FLOATS, _FLOATS))
 def middle(margins: NDArray[np.float64], numbers: NDArray[np.float64]) -> float:
     """Return the median of the sizes of margins that are not 0, each so many times; 0 if there are none.
 

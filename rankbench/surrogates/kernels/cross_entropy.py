@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import GRADIENT, TARGET
 
 __all__ = ["softmax", "value_and_gradient"]
 
 
-@njit(TARGET, cache=True, nogil=True)
+@declared(TARGET)
 def softmax(
     scores: NDArray[np.float64],
     params: NDArray[np.float64],
@@ -30,7 +30,7 @@ def softmax(
         target[i] /= total
 
 
-@njit(GRADIENT, cache=True, nogil=True)
+@declared(GRADIENT)
 def value_and_gradient(
     alpha: NDArray[np.float64],
     target: NDArray[np.float64],

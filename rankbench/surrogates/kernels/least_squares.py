@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import GRADIENT
 
 __all__ = ["value_and_gradient"]
 
 
-@njit(GRADIENT, cache=True, nogil=True)
+@declared(GRADIENT)
 def value_and_gradient(
     alpha: NDArray[np.float64],
     target: NDArray[np.float64],

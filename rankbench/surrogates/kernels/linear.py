@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import GRADIENT, TARGET
 
 __all__ = ["target", "value_and_gradient"]
 
 
-@njit(types.float64(types.float64, types.float64), cache=True, nogil=True)
+@declared(types.float64(types.float64, types.float64))
 def _signed(base: float, power: float) -> float:
     """Return ``sign(base) |base|^power``."""
     return float(abs(base) ** power if base >= 0.0 else -(abs(base) ** power))
 
 
-@njit(TARGET, cache=True, nogil=True)
+@declared(TARGET)
 def target(
     scores: NDArray[np.float64],
     params: NDArray[np.float64],
@@ -29,7 +30,7 @@ def target(
         target[i] = scores[i] / params[0]
 
 
-@njit(GRADIENT, cache=True, nogil=True)
+@declared(GRADIENT)
 def value_and_gradient(
     alpha: NDArray[np.float64],
     target: NDArray[np.float64],

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from rankbench.discounts import TINY
+from rankbench.kernels.declared import declared
 from rankbench.kernels.gains import gain_at, gains_and_ideal
 from rankbench.kernels.signatures import TARGET
 from rankbench.kernels.sorting import padding
@@ -19,7 +19,7 @@ def work(m: int) -> int:
     return 3 * int(padding(m))
 
 
-@njit(TARGET, cache=True, nogil=True)
+@declared(TARGET)
 def target(
     scores: NDArray[np.float64],
     params: NDArray[np.float64],
@@ -46,7 +46,7 @@ def target(
     work[: 3 * padding(scores.shape[0])] = 0.0
 
 
-@njit(TARGET, cache=True, nogil=True)
+@declared(TARGET)
 def raised_target(
     scores: NDArray[np.float64],
     params: NDArray[np.float64],
@@ -62,7 +62,7 @@ def raised_target(
         out[i] -= least
 
 
-@njit(TARGET, cache=True, nogil=True)
+@declared(TARGET)
 def plain_target(
     scores: NDArray[np.float64],
     params: NDArray[np.float64],

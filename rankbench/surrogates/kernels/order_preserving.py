@@ -6,9 +6,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.formulas import looped
 from rankbench.kernels.satisfaction import satisfied
 from rankbench.kernels.signatures import GRADIENT, TARGET
@@ -17,7 +17,7 @@ from rankbench.surrogates.phi import PhiFormula
 __all__ = ["satisfaction_target", "value_and_gradient"]
 
 
-@njit(TARGET, cache=True, nogil=True)
+@declared(TARGET)
 def satisfaction_target(
     scores: NDArray[np.float64],
     params: NDArray[np.float64],

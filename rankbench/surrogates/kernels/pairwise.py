@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import WEIGH
 
 __all__ = ["weigh"]
 
 
-@njit(WEIGH, cache=True, nogil=True)
+@declared(WEIGH)
 def weigh(weights: NDArray[np.float64], params: NDArray[np.float64], offsets: NDArray[np.float64]) -> None:
     """Write factors and offsets; `params` are whether h(Y) is a margin, its power and its scale."""
     margin, power, scale = params[0] != 0.0, params[1], params[2]

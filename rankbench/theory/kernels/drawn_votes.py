@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from rankbench.kernels.declared import declared
 from rankbench.runtime import settle_runtime
 
 settle_runtime()
 
 import numpy as np  # noqa: E402
-from numba import njit, types  # noqa: E402
+from numba import types  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from rankbench.kernels.random import STATE, uniform  # noqa: E402
@@ -15,7 +16,7 @@ from rankbench.kernels.random import STATE, uniform  # noqa: E402
 __all__ = ["draw_votes"]
 
 
-@njit(types.void(types.float64[::1], types.int64, STATE, types.int32[::1], types.int32[::1]), cache=True, nogil=True)
+@declared(types.void(types.float64[::1], types.int64, STATE, types.int32[::1], types.int32[::1]))
 def draw_votes(
     upto: NDArray[np.float64], m: int, state: NDArray[np.uint64], winners: NDArray[np.int32], losers: NDArray[np.int32]
 ) -> None:

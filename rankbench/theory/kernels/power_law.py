@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from rankbench.kernels.declared import declared
 from rankbench.runtime import settle_runtime
 
 settle_runtime()
 
 import numpy as np  # noqa: E402
-from numba import njit, types  # noqa: E402
+from numba import types  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from rankbench.kernels.random import STATE, below, uniform  # noqa: E402
@@ -19,7 +20,7 @@ _ROWS = types.int64[::1]
 _FLAGS = types.boolean[::1]
 
 
-@njit(types.void(_VECTOR, _VECTOR, STATE, _FLAGS, _ROWS), cache=True, nogil=True)
+@declared(types.void(_VECTOR, _VECTOR, STATE, _FLAGS, _ROWS))
 def draw_outcomes(
     upto: NDArray[np.float64],
     chance: NDArray[np.float64],
@@ -58,7 +59,7 @@ def draw_outcomes(
         place[query[t]] += 1
 
 
-@njit(types.void(_FLAGS, _ROWS, STATE), cache=True, nogil=True)
+@declared(types.void(_FLAGS, _ROWS, STATE))
 def shuffle(won: NDArray[np.bool_], starts: NDArray[np.int64], state: NDArray[np.uint64]) -> None:
     """Put the votes of every query in a uniformly random order (Fisher and Yates), in place."""
     for q in range(len(starts) - 1):
@@ -67,7 +68,7 @@ def shuffle(won: NDArray[np.bool_], starts: NDArray[np.int64], state: NDArray[np
             won[t], won[other] = won[other], won[t]
 
 
-@njit(types.void(STATE, _VECTOR), cache=True, nogil=True)
+@declared(types.void(STATE, _VECTOR))
 def normal(state: NDArray[np.uint64], out: NDArray[np.float64]) -> None:
     """Fill `out` with standard normal variables (Box and Muller)."""
     for i in range(len(out)):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = ["rating_features"]
 
@@ -25,7 +27,7 @@ SMALLEST = 1e-9
 """Sums of squared deviations below it are rounding: ratings are whole numbers."""
 
 
-@njit(types.float64(_Work, types.float64, types.float64, types.float64, types.float64), cache=True, nogil=True)
+@declared(types.float64(_Work, types.float64, types.float64, types.float64, types.float64))
 def _similarity(moments: NDArray[np.float64], mean: float, other: float, least: float, shrink: float) -> float:
     """Return the Pearson correlation of two users' deviations from their means, shrunk.
 
@@ -43,7 +45,7 @@ def _similarity(moments: NDArray[np.float64], mean: float, other: float, least: 
     return float(product / math.sqrt(first * second) * (n / (n + shrink)))
 
 
-@njit(types.float64(_Work, _Work, types.int64, types.int64, _Work, types.float64), cache=True, nogil=True)
+@declared(types.float64(_Work, _Work, types.int64, types.int64, _Work, types.float64))
 def _nearest_mean(
     weights: NDArray[np.float64],
     values: NDArray[np.float64],
@@ -89,13 +91,11 @@ def _nearest_mean(
     return float(total / mass)
 
 
-@njit(
+@declared(
     types.void(
         _Rows, _Index, _Vector, _Flags, _Bytes, _Bytes, types.boolean,
         types.int64, types.float64, types.float64, _Out,
     ),
-    cache=True,
-    nogil=True,
 )  # fmt: skip
 def rating_features(
     offsets: NDArray[np.int64],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.random import STATE, below
 
 __all__ = ["deal_folds", "draw_rating_pairs"]
@@ -14,7 +15,7 @@ _Rows = types.int64[::1]
 _Places = types.int8[::1]
 
 
-@njit(types.void(STATE, types.int64, _Places), cache=True, nogil=True)
+@declared(types.void(STATE, types.int64, _Places))
 def deal_folds(state: NDArray[np.uint64], folds: int, out: NDArray[np.int8]) -> None:
     """Deal rows to folds whose sizes differ by at most one: a shuffle (Fisher and Yates) of 0, 1, ..., 0, 1, ..."""
     for row in range(out.shape[0]):
@@ -24,7 +25,7 @@ def deal_folds(state: NDArray[np.uint64], folds: int, out: NDArray[np.int8]) -> 
         out[row], out[other] = out[other], out[row]
 
 
-@njit(types.void(STATE, _Rows, types.boolean, _Rows), cache=True, nogil=True)
+@declared(types.void(STATE, _Rows, types.boolean, _Rows))
 def draw_rating_pairs(
     state: NDArray[np.uint64],
     bounds: NDArray[np.int64],

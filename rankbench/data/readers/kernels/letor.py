@@ -10,8 +10,10 @@ equals ``numpy.float32(float(text))``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
+
+from rankbench.kernels.declared import declared
 
 __all__ = [
     "ERRORS",
@@ -54,13 +56,13 @@ _Bytes = types.Array(types.uint8, 1, "C", readonly=True)
 _Number = types.Tuple((types.float32, types.int64, types.int64))  # type: ignore[no-untyped-call]
 
 
-@njit(types.boolean(types.uint8), cache=True, nogil=True, inline="always")
+@declared(types.boolean(types.uint8), inline="always")
 def _ends(byte: int) -> bool:
     """Whether a token ends at this byte: blank, tab, carriage return, newline or ``#``."""
     return byte == 32 or byte == 9 or byte == 13 or byte == 10 or byte == 35
 
 
-@njit(_Number(_Bytes, types.int64, types.int64, types.float64[::1]), cache=True, nogil=True)
+@declared(_Number(_Bytes, types.int64, types.int64, types.float64[::1]))
 def _number(buffer: NDArray[np.uint8], i: int, stop: int, powers: NDArray[np.float64]) -> tuple[np.float32, int, int]:
     """Read the decimal that starts at i: ``(value, first byte after it, _NUMBER_*)``."""
     negative = False
@@ -133,7 +135,7 @@ def _number(buffer: NDArray[np.uint8], i: int, stop: int, powers: NDArray[np.flo
     return single, i, _NUMBER_OK
 
 
-@njit(types.int64(types.int64, types.int64), cache=True, nogil=True)
+@declared(types.int64(types.int64, types.int64))
 def _failure(kind: int, otherwise: int) -> int:
     """Return the status of a number that cannot be used."""
     if kind == _NUMBER_NOT_FINITE:
@@ -143,7 +145,7 @@ def _failure(kind: int, otherwise: int) -> int:
     return otherwise
 
 
-@njit(
+@declared(
     types.int64(
         _Bytes,
         types.int64,
@@ -155,8 +157,6 @@ def _failure(kind: int, otherwise: int) -> int:
         types.int64[:, ::1],
         types.int64[::1],
     ),
-    cache=True,
-    nogil=True,
 )
 def parse_lines(
     buffer: NDArray[np.uint8],
@@ -286,7 +286,7 @@ def parse_lines(
     return OK
 
 
-@njit(types.int64(_Bytes), cache=True, nogil=True)
+@declared(types.int64(_Bytes))
 def largest_index(buffer: NDArray[np.uint8]) -> int:
     """Return the largest feature index of the lines, at most 10^12; -1 if none has one.
 

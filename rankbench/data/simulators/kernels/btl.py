@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.random import STATE, below, uniform
 
 __all__ = ["draw_judgments", "group_judgments"]
@@ -17,7 +18,7 @@ _ROWS = types.int64[::1]
 _VECTOR = types.float64[::1]
 
 
-@njit(types.void(_ROWS, _VECTOR, STATE, _INDEX, _INDEX, _INDEX), cache=True, nogil=True)
+@declared(types.void(_ROWS, _VECTOR, STATE, _INDEX, _INDEX, _INDEX))
 def draw_judgments(
     offsets: NDArray[np.int64],
     labels: NDArray[np.float64],
@@ -46,7 +47,7 @@ def draw_judgments(
         query[t], winner[t], loser[t] = q, i, j
 
 
-@njit(types.void(_INDEX, _INDEX, _INDEX, _ROWS, _INDEX, _INDEX), cache=True, nogil=True)
+@declared(types.void(_INDEX, _INDEX, _INDEX, _ROWS, _INDEX, _INDEX))
 def group_judgments(
     query: NDArray[np.int32],
     winner: NDArray[np.int32],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.random import STATE, below, uniform
 
 __all__ = ["draw_sessions", "group_sessions"]
@@ -16,7 +17,7 @@ _VECTOR = types.float64[::1]
 _MATRIX = types.float64[:, ::1]
 
 
-@njit(types.void(_MATRIX, _VECTOR, _VECTOR, STATE, _INDEX, _LISTS, _INDEX), cache=True, nogil=True)
+@declared(types.void(_MATRIX, _VECTOR, _VECTOR, STATE, _INDEX, _LISTS, _INDEX))
 def draw_sessions(
     weights: NDArray[np.float64],
     satisfaction: NDArray[np.float64],
@@ -61,11 +62,7 @@ def draw_sessions(
                 click[t] = position
 
 
-@njit(
-    types.void(_INDEX, _LISTS, _INDEX, types.int64[::1], _LISTS, types.boolean[:, ::1]),
-    cache=True,
-    nogil=True,
-)
+@declared(types.void(_INDEX, _LISTS, _INDEX, types.int64[::1], _LISTS, types.boolean[:, ::1]))
 def group_sessions(
     query: NDArray[np.int32],
     lists: NDArray[np.int32],

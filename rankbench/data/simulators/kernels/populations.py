@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.random import STATE, below, uniform
 
 __all__ = ["draw_ballots", "draw_votes_between"]
@@ -18,7 +19,7 @@ _SQUARE = types.float64[:, ::1]
 _FLAGS = types.boolean[::1]
 
 
-@njit(types.void(_VECTOR, _SQUARE, _VECTOR, types.float64, STATE, _INDEX, _INDEX, _FLAGS), cache=True, nogil=True)
+@declared(types.void(_VECTOR, _SQUARE, _VECTOR, types.float64, STATE, _INDEX, _INDEX, _FLAGS))
 def draw_votes_between(
     upto: NDArray[np.float64],
     wins: NDArray[np.float64],
@@ -62,7 +63,7 @@ def draw_votes_between(
         winners[t], losers[t] = i, j
 
 
-@njit(types.void(_VECTOR, types.int64, STATE, types.int32[:, ::1]), cache=True, nogil=True)
+@declared(types.void(_VECTOR, types.int64, STATE, types.int32[:, ::1]))
 def draw_ballots(
     scores: NDArray[np.float64], length: int, state: NDArray[np.uint64], ballots: NDArray[np.int32]
 ) -> None:

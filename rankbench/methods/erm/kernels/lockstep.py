@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE, GRADIENT, TARGET, WEIGH
 from rankbench.methods.erm.kernels.contender_columns import TILE, WINDOW, ContenderColumns, ContenderPath
 from rankbench.methods.erm.kernels.sampling import Judged, steps_by_query
@@ -30,23 +31,23 @@ __all__ = [
 ]
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def idle_aggregate(winners, losers, weights, m, params, work, out):  # type: ignore[no-untyped-def]
     """Aggregate nothing: stands for structures that are made from labels."""
 
 
-@njit(TARGET, cache=True, nogil=True)
+@declared(TARGET)
 def idle_target(scores, params, work, target):  # type: ignore[no-untyped-def]
     """Make no target."""
 
 
-@njit(GRADIENT, cache=True, nogil=True)
+@declared(GRADIENT)
 def idle_gradient(alpha, target, params, gradient):  # type: ignore[no-untyped-def]
     """Be worth zero everywhere."""
     return 0.0
 
 
-@njit(WEIGH, cache=True, nogil=True)
+@declared(WEIGH)
 def idle_weigh(weights, params, offsets):  # type: ignore[no-untyped-def]
     """Take weights as they are."""
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.random import STATE, below
 
 __all__ = ["Judged", "draw_query", "sample_prefix", "step_state", "steps_by_query", "undo_prefix"]
@@ -47,7 +48,7 @@ class Judged(NamedTuple):
     equal: Any
 
 
-@njit(types.uint64(types.uint64), cache=True, nogil=True)
+@declared(types.uint64(types.uint64))
 def _mix(z: np.uint64) -> np.uint64:
     """Scramble 64 bits (the finalizer of splitmix64, a bijection)."""
     z = (z ^ (z >> _S30)) * _MIX1
@@ -56,7 +57,7 @@ def _mix(z: np.uint64) -> np.uint64:
     return mixed
 
 
-@njit(types.void(STATE, types.int64, STATE), cache=True, nogil=True)
+@declared(types.void(STATE, types.int64, STATE))
 def step_state(seed: NDArray[np.uint64], t: int, state: NDArray[np.uint64]) -> None:
     """Set `state`, shape (4,), to that of step t of the stream seeded by `seed`, shape (4,)."""
     key = seed[0] ^ _mix(seed[1] + np.uint64(t) * _GOLDEN)
@@ -64,7 +65,7 @@ def step_state(seed: NDArray[np.uint64], t: int, state: NDArray[np.uint64]) -> N
         state[i] = _mix(key + seed[2] + np.uint64(i + 1) * _GOLDEN)
 
 
-@njit(types.int64(STATE, types.int64[::1]), cache=True, nogil=True)
+@declared(types.int64(STATE, types.int64[::1]))
 def draw_query(state: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
     """Return a query with probability n_q / n, the weights of (19)."""
     chosen = below(state, offsets[-1])
@@ -78,7 +79,7 @@ def draw_query(state: NDArray[np.uint64], offsets: NDArray[np.int64]) -> int:
     return low
 
 
-@njit(types.int64[::1](types.int64[::1], STATE, types.int64, types.int64), cache=True, nogil=True)
+@declared(types.int64[::1](types.int64[::1], STATE, types.int64, types.int64))
 def steps_by_query(offsets: NDArray[np.int64], seed: NDArray[np.uint64], first: int, last: int) -> NDArray[np.int64]:
     """Return the steps `first` to `last`, ordered by the query they draw, then by step.
 
@@ -102,7 +103,7 @@ def steps_by_query(offsets: NDArray[np.int64], seed: NDArray[np.uint64], first: 
     return order
 
 
-@njit(types.void(STATE, types.int64, types.int64, types.int32[::1], types.int32[::1]), cache=True, nogil=True)
+@declared(types.void(STATE, types.int64, types.int64, types.int32[::1], types.int32[::1]))
 def sample_prefix(
     state: NDArray[np.uint64], n: int, k: int, index: NDArray[np.int32], swaps: NDArray[np.int32]
 ) -> None:
@@ -118,7 +119,7 @@ def sample_prefix(
         index[i] = taken
 
 
-@njit(types.void(types.int64, types.int32[::1], types.int32[::1]), cache=True, nogil=True)
+@declared(types.void(types.int64, types.int32[::1], types.int32[::1]))
 def undo_prefix(k: int, index: NDArray[np.int32], swaps: NDArray[np.int32]) -> None:
     """Take the swaps of `sample_prefix` back, last first."""
     for i in range(k - 1, -1, -1):

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.methods.erm.kernels.sampling import (
     Judged,
     draw_query,
@@ -161,7 +162,7 @@ def _take_all(judged: Judged, q: int, scratch: Scratch) -> int:
     return int(n_q)
 
 
-@njit(types.float64(types.float64[::1], types.float64), cache=True, nogil=True)
+@declared(types.float64(types.float64[::1], types.float64))
 def largest_within(scores: NDArray[np.float64], floor: float) -> float:
     """Return the largest absolute score if it is above 0 and at most `floor`; else 0: there is nothing to settle."""
     largest = 0.0
