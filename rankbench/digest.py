@@ -190,7 +190,7 @@ def compiled_sources(package: Path) -> list[Path]:
     modules = _modules(package)
     texts = {name: path.read_text(encoding="utf-8") for name, path in modules.items()}
     counted: set[str] = set()
-    left = [name for name, text in texts.items() if _NUMBA.search(text)]
+    left = [name for name, text in texts.items() if "numba" in text and _NUMBA.search(text)]
     while left:
         name = left.pop()
         if name in counted:

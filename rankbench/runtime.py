@@ -11,12 +11,16 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankbench.compiled import private, prune, sealed_cache, untrusted
 from rankbench.digest import cpu_class, machine_code_name, plugins_digest
 from rankbench.errors import InputError
 from rankbench.scratch import scratch
 from rankbench.text import one_line
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "available_cores",
@@ -152,12 +156,11 @@ def one_blas_thread() -> Iterator[None]:
     process that computes several blocks the first one would otherwise differ from the others.
     """
     import scipy.linalg  # noqa: F401
-    from threadpoolctl import threadpool_limits
 
     asked = {variable: os.environ.get(variable) for variable in BLAS_THREADS}
     os.environ.update(dict.fromkeys(BLAS_THREADS, "1"))
     try:
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _loaded_libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
             yield
     finally:
         for variable, value in asked.items():
@@ -165,6 +168,14 @@ def one_blas_thread() -> Iterator[None]:
                 os.environ.pop(variable, None)
             else:
                 os.environ[variable] = value
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded_libraries(modules: int) -> ThreadpoolController:
+    """Return what sets the threads of libraries, looked for again when more modules are imported: it takes a while."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def _amd_with_avx512() -> bool:

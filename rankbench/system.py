@@ -12,7 +12,7 @@ __all__ = ["adopt_orphans", "collect_seldom", "die_with", "give_back"]
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36
 
-_COLLECTED = 20_000
+_COLLECTED = 250_000
 """Objects in containers that are made before Python looks for cycles; it does so after 700 by default."""
 
 

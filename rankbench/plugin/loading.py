@@ -194,7 +194,7 @@ class _Loading:
         except BaseException as error:
             self.broken(f"pluggy refuses {self.entry.value!r}: {exception_text(error)}", error)
             return
-        if (times := _definitions(plugin)) > 1:
+        if self.origin.distribution != OURSELVES and (times := _definitions(plugin)) > 1:
             self.broken(
                 f"{self.entry.value!r} defines {hookspecs.HOOK} {times} times, and Python keeps the last; "
                 "return everything in one list"
