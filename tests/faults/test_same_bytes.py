@@ -45,11 +45,12 @@ VARIANTS: dict[str, dict[str, str]] = {
 class Site:
     """A suite with a contender of a plugin, a log, and a place for the plugin."""
 
-    def __init__(self, folder: Path, repetitions: int) -> None:
+    def __init__(self, folder: Path, repetitions: int, *, sizes: str = "[300, 500]") -> None:
         self.folder, self.runs = folder, 0
         distribution(folder, "theirs", METHOD)
         suite = SUITE.format(n=500, repetitions=repetitions, more='{ use = "theirs" }')
-        (folder / "tiny.toml").write_text(suite)
+        assert "n = [300, 500]" in suite
+        (folder / "tiny.toml").write_text(suite.replace("[300, 500]", sizes))
         rng = random.Random(1)
         rows = [[*rng.sample("abcdefgh", 2), rng.choice(["x", "y", "z"]), rng.choice([1.0, 0.25])] for _ in range(400)]
         log = pl.DataFrame(rows, schema=["winner", "loser", "judge", "weight"], orient="row")
@@ -81,7 +82,8 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    return Site(tmp_path_factory.mktemp("site"), 2)
+    """Two blocks, each of which takes a process for the plugin's contender."""
+    return Site(tmp_path_factory.mktemp("site"), 2, sizes="[500]")
 
 
 def test_the_same_bytes_in_another_environment(site: Site) -> None:
