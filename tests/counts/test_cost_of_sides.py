@@ -16,8 +16,8 @@ pytestmark = pytest.mark.alone
 VOTES, ITEMS, JUDGES, TURNS = 1_000_000, 200, 500, 3
 
 MOST_TIME, MOST_MEMORY = 8.0, 1.6
-"""Of what the log of winners and losers takes, which is counted as it stands: 4.6 and 5.4 times when this was written. A
-change that made such logs take 1.75 times as long, as one did, would make it 8 and more."""
+"""Of what the log of winners and losers takes, which is counted as it stands: 4.6 and 5.4 times when this was written.
+A change that made such logs take 1.75 times as long, as one did, would make it 8 and more."""
 
 COUNTED = """
 import json, resource, sys, time
