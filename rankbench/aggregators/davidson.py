@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.penalty_rule import PenalizedAggregator
 from rankbench.component import Property
-from rankbench.kinds.aggregator import Aggregator
 
 if TYPE_CHECKING:
+    from rankbench.aggregators.likelihood.davidson import DavidsonFit
     from rankbench.kernels.signatures import Kernel
-    from rankbench.kinds.counts import PairCounts
+    from rankbench.kinds.counts import ClusterCounts, PairCounts
+    from rankbench.kinds.scales import Scales
 
 __all__ = ["Davidson"]
 
 
-class Davidson(Aggregator):
+class Davidson(PenalizedAggregator):
     r"""Bradley-Terry scores with ties: penalized maximum likelihood of Davidson's model.
 
     .. math:: P(i \succ j) = \frac{e^{s_i}}{e^{s_i} + e^{s_j} + \nu e^{(s_i + s_j)/2}}, \quad
@@ -39,6 +41,9 @@ class Davidson(Aggregator):
     exactly. If all comparisons are ties, :math:`\nu = \infty` and all scores are 0. As with
     `bradley-terry` the scores sum to zero, on each connected component by itself, and an item
     without judgments scores 0.
+
+    ``penalty=firth`` and ``penalty=none`` are those of `bradley-terry`, of :math:`(s, \log \nu)` together. Without a
+    penalty there may be no maximum, although items are strongly connected, where ties alone connect them.
 
     Notes
     -----
@@ -55,10 +60,30 @@ class Davidson(Aggregator):
 
     def from_counts(self, counts: PairCounts) -> NDArray[np.float64]:
         """Return the scores, shape (m,), by Newton's method on the pairs; see `fit_davidson`."""
+        return self._fit(counts).scores
+
+    def _fit(self, counts: PairCounts) -> DavidsonFit:
         from rankbench.aggregators.likelihood.davidson import fit_davidson
 
-        return fit_davidson(counts, ridge=self.ridge).scores
+        if self.by_firth(counts):
+            from rankbench.aggregators.likelihood.firth import firth_davidson
+
+            return firth_davidson(counts)
+        return fit_davidson(counts, ridge=self.strength())
+
+    def scales(self, counts: PairCounts) -> Scales:
+        """Return the connected components; without a penalty the strongly connected ones."""
+        return super().scales(counts)
+
+    def covariance(
+        self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
+    ) -> NDArray[np.float64]:
+        r"""Return the sandwich covariance, shape (m, m), in which :math:`\log \nu` is uncertain too."""
+        from rankbench.aggregators.likelihood.firth import davidson_sandwich
+
+        data = counts if clusters is None else clusters
+        return davidson_sandwich(self._fit(counts), data, firth=self.by_firth(counts))
 
     def kernel(self) -> Kernel | None:
         """Return the compiled form for comparisons without ties, that of `bradley-terry`."""
-        return BradleyTerry(ridge=self.ridge).kernel()
+        return BradleyTerry(ridge=self.ridge).kernel() if self.penalty == "ridge" else None

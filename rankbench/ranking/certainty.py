@@ -63,8 +63,9 @@ def shrunk(ridge: float) -> str:
 
 
 def ridge_of(aggregator: Aggregator) -> float:
-    """Return the penalty on an aggregator's scores, its parameter ``ridge``; 0 if it has none."""
-    return float(aggregator.config().get("ridge", 0.0))
+    """Return the penalty on an aggregator's scores, its parameter ``ridge``; 0 if it has none, or another penalty."""
+    said = aggregator.config()
+    return float(said.get("ridge", 0.0)) if said.get("penalty", "ridge") == "ridge" else 0.0
 
 
 def score_intervals(

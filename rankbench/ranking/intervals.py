@@ -21,8 +21,6 @@ MOST_CELLS = 50_000_000
 _BYTES = 100
 """That one of them takes when judges are counted and resampled."""
 
-_LONG = 1_000_000
-
 
 class LogFacts(NamedTuple):
     """What the choice of intervals needs to know of a log of votes.
@@ -62,14 +60,14 @@ def chosen_intervals(
 ) -> Intervals | None:
     """Return the intervals to compute: those that were asked for, or by what the log knows.
 
-    ``auto`` is ``judges`` where they are independent (`by_judge`), else ``bootstrap``, or the sandwich of an
-    aggregator that has one for more than a million votes.
+    ``auto`` is the sandwich of an aggregator that has one, clustered where judges are independent (`by_judge`); else
+    resamples of judges where they are, or of votes.
     """
     if intervals != "auto":
         return intervals
-    if by_judge(facts, intervals):
-        return "judges"
-    return "sandwich" if facts.rows > _LONG and aggregator.has_covariance() else "bootstrap"
+    if aggregator.has_covariance() and aggregator.ranks_counts():
+        return "sandwich"
+    return "judges" if by_judge(facts, intervals) else "bootstrap"
 
 
 def refuse_too_many_cells(part: LogPart) -> None:

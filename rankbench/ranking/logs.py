@@ -133,13 +133,15 @@ class CountedVotes(RankedLog):
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
         own, connected = len(aggregator.scales(self.counts)), len(connected_components(self.counts))
+        remarks = aggregator.remarks(self.counts)
         if own <= connected:
-            return []
+            return remarks
         groups = "all items are connected" if connected == 1 else f"chains of comparisons connect {connected} groups"
         return [
+            *remarks,
             f"{aggregator} puts the items on {own} scales, although {groups}: it has no finite distance between some "
             "that were compared, as plain maximum likelihood has none between items of which one side won every time "
-            "(bradley-terry with its ridge has one scale for all that are connected)"
+            "(bradley-terry with a ridge, or with Firth's penalty, has one scale for all that are connected)",
         ]
 
 

@@ -18,6 +18,8 @@ __all__ = ["RESAMPLES", "interval_notes", "rank"]
 RESAMPLES = 1000
 """Resamples that intervals are made of."""
 
+_TOO_LITTLE = "too little to resample: there are no intervals"
+
 
 def rank(
     log: RankedLog,
@@ -71,6 +73,8 @@ def rank(
         why = "scores of this method jump with the votes: resampling does not show how certain they are, and any item "
         return unknown(log.items, scores, scales), [*notes, why + "may hold any place (bradley-terry has intervals)"]
     units = log.units
+    if intervals == "sandwich" and units.count < 2:
+        return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
     if intervals == "sandwich":
         covariance = log.covariance(aggregator, scores)
         ranking = with_covariance(log.items, scores, scales, covariance, units, seed)
@@ -84,7 +88,7 @@ def rank(
             "short (a ridge, or more smoothing, avoids it)"
         )
     if len(kept) < 2 or units.count < 2:
-        return unknown(log.items, scores, scales, units), [*notes, "too little to resample: there are no intervals"]
+        return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
     return with_spread(log.items, scores, scales, kept, units), notes
 
 

@@ -61,6 +61,7 @@ def _one_scale_each(
         _ROWS,
         _ROWS,
         _INDEX,
+        _READ,
         types.float64,
         types.float64,
         _INDEX,
@@ -75,6 +76,7 @@ def refit(
     places: NDArray[np.int64],
     starts: NDArray[np.int64],
     high: NDArray[np.int32],
+    padding: NDArray[np.float64],
     tie_share: float,
     ridge: float,
     scale: NDArray[np.int32],
@@ -93,6 +95,8 @@ def refit(
         Where each of their pairs stands among those of `high`; after all of them where it says nothing.
     starts, high : ndarray
         The pairs to sum over.
+    padding : ndarray of float64, shape (P,)
+        Pseudo-votes that both items of each of these pairs have won besides.
     tie_share : float
         How much of a win a tie is for either.
     scale, sizes : ndarray
@@ -111,6 +115,11 @@ def refit(
             forward[e] = sums[r, 0, p] + tie_share * sums[r, 2, p]
             backward[e] = sums[r, 1, p] + tie_share * sums[r, 2, p]
             judged[e] = forward[e] + backward[e]
+        for e in range(pairs):
+            if padding[e] > 0.0:
+                forward[e] += padding[e]
+                backward[e] += padding[e]
+                judged[e] = forward[e] + backward[e]
         for i in range(m):
             out[r, i] = center[i]
         if ridge > 0.0 or _one_scale_each(starts, high, forward, backward, scale, len(sizes)):

@@ -1,10 +1,18 @@
-"""How uncertain Bradley-Terry scores are: the inverse information, and the sandwich.
+r"""How uncertain scores by maximum likelihood are: the inverse information, and the sandwich.
+
+The sandwich has two corrections for small samples. Votes of one cluster pull the fit towards themselves, so that
+their residuals are too small: each cluster's are multiplied by :math:`(I - I_g \Sigma)^{-1/2}`, the bias-reduced
+linearization of [BM02]_ with the model's own variances for working ones (CR2). And with Firth's penalty its
+pseudo-votes are votes: they stand in the information, and each is a cluster of its own in the middle of the sandwich.
+Where one side won every time, all residuals are close to zero, and what is uncertain is in the pseudo-votes alone.
 
 References
 ----------
 .. [W82] H. White. Maximum likelihood estimation of misspecified models. Econometrica 50(1), 1982.
 .. [LZ86] K.-Y. Liang and S. L. Zeger. Longitudinal data analysis using generalized linear
    models. Biometrika 73(1), 1986.
+.. [BM02] R. M. Bell and D. F. McCaffrey. Bias reduction in standard errors for linear regression with
+   multi-stage samples. Survey Methodology 28(2), 2002.
 """
 
 from __future__ import annotations
@@ -14,12 +22,22 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
 from rankbench.aggregators.likelihood.laplacian_system import Laplacian
+from rankbench.aggregators.likelihood.said_by_votes import SaidByVotes, bradley_terry_says
 from rankbench.errors import InputError
 from rankbench.kinds.aggregator import MOST_DENSE
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.scales import within
 
-__all__ = ["covariance", "sandwich"]
+__all__ = ["covariance", "sandwich", "sandwich_of"]
+
+TERMS = 24
+"""Most terms of the series of a cluster's correction: a cluster that is all of a score counts some five times."""
+
+ENOUGH_TERMS = 1e-6
+"""Relative size of the last term of it."""
+
+_ROWS = 4_000_000
+"""Numbers that are held of clusters which judged many items."""
 
 
 def covariance(fit: BradleyTerryFit, counts: PairCounts) -> NDArray[np.float64]:
@@ -37,30 +55,21 @@ def covariance(fit: BradleyTerryFit, counts: PairCounts) -> NDArray[np.float64]:
     InputError
         More than 4000 items.
     """
-    if counts.m > MOST_DENSE:
-        raise InputError(f"the covariance of {counts.m} items is too large a matrix (at most {MOST_DENSE} items)")
+    _check(counts)
     inside = within(counts, fit.scales, fit.ridge)
     graph = Laplacian(inside.starts, inside.high, fit.ridge, fit.scales)
-    forward, backward = inside.wins(fit.ties)
-    p = _chances(fit, inside)
-    information = graph.dense((forward + backward) * p * (1 - p))
-    free = graph.free()
-    inverse = np.zeros_like(information)
-    if len(free):
-        from scipy.linalg import inv
-
-        inverse[np.ix_(free, free)] = inv(information[np.ix_(free, free)])
-    return inverse if fit.ridge > 0 else fit.scales.centered(fit.scales.centered(inverse).T)
+    said = bradley_terry_says(inside, fit.scores, fit.ties)
+    return said.inverse(graph, said.judged(inside))
 
 
 def sandwich(fit: BradleyTerryFit, data: PairCounts | ClusterCounts) -> NDArray[np.float64]:
     r"""Return the sandwich covariance ([W82]_), clustered ([LZ86]_) if `data` is by cluster, shape (m, m).
 
-    .. math:: \Sigma \Big( \frac{G}{G - 1} \sum_g u_g u_g^T \Big) \Sigma, \qquad
-              u_g = \sum_{t \in g} w_t (y_t - p_{ij}) (e_i - e_j)
+    .. math:: \Sigma \Big( \sum_g \tilde u_g \tilde u_g^T \Big) \Sigma, \qquad
+              \tilde u_g = (I - I_g \Sigma)^{-1/2} \sum_{t \in g} w_t (y_t - p_{ij}) (e_i - e_j)
 
-    with y 1, 1/2 or 0 for a win of i, a tie, a win of j. It stays right where the model is
-    not, or where judgments of one cluster depend on each other; with few clusters it is too small.
+    with y 1, 1/2 or 0 for a win of i, a tie, a win of j, and :math:`I_g` the part of the information that is
+    the cluster's. It stays right where the model is not, or where judgments of one cluster depend on each other.
 
     Parameters
     ----------
@@ -76,45 +85,86 @@ def sandwich(fit: BradleyTerryFit, data: PairCounts | ClusterCounts) -> NDArray[
         cluster; more than 4000 items.
     """
     counts = data.counts if isinstance(data, ClusterCounts) else data
-    bread = covariance(fit, counts)
-    inside = fit.scales.of[counts.low] == fit.scales.of[counts.high]
-    p = _chances(fit, counts)
-    tie = 0.5 if fit.ties == "half" else p
-    surprise = np.column_stack([1 - p, -p, tie - p]) * (inside[:, None] if fit.ridge == 0 else 1.0)
-    if isinstance(data, ClusterCounts):
-        groups = len(data)
-        meat = _clustered(data, surprise)
-    elif counts.weighted:
-        raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")
-    else:
-        groups = counts.judgments
-        squares = np.column_stack([counts.forward, counts.backward, counts.ties]) * surprise**2
-        meat = np.zeros((counts.m, counts.m))
-        weight = squares.sum(axis=1)
-        meat[counts.low, counts.high] = meat[counts.high, counts.low] = -weight
-        np.fill_diagonal(meat, -meat.sum(axis=1))
+    _check(counts)
+    graph = Laplacian(counts.starts, counts.high, fit.ridge, fit.scales)
+    said = bradley_terry_says(counts, fit.scores, fit.ties, scales=None if fit.ridge > 0 else fit.scales)
+    return sandwich_of(said, graph, data)
+
+
+def sandwich_of(said: SaidByVotes, graph: Laplacian, data: PairCounts | ClusterCounts) -> NDArray[np.float64]:
+    """Return the sandwich covariance of the scores of a model, shape (m, m).
+
+    Parameters
+    ----------
+    said : SaidByVotes
+        What votes say at the fitted scores.
+    graph : Laplacian
+        Of the pairs of `data`.
+    data : PairCounts or ClusterCounts
+
+    Raises
+    ------
+    InputError
+        As in `sandwich`.
+    """
+    counts = data.counts if isinstance(data, ClusterCounts) else data
+    _check(counts)
+    groups = len(data) if isinstance(data, ClusterCounts) else counts.judgments
     if groups < 2:
         raise InputError("a sandwich needs two clusters at least")
-    result: NDArray[np.float64] = bread @ (meat * (groups / (groups - 1))) @ bread
-    return result
+    if counts.weighted and not isinstance(data, ClusterCounts):
+        raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")
+    bread = said.inverse(graph, said.judged(counts))
+    meat = said.middle(graph, said.pseudo, said.slope, said.extra)
+    if isinstance(data, ClusterCounts):
+        meat += _clustered(said, data, bread)
+    else:
+        cells = np.stack([counts.forward, counts.backward, counts.ties])
+        meat += said.middle(graph, cells, *_reduced_votes(said, graph, bread))
+    result: NDArray[np.float64] = bread @ meat @ bread
+    return result[: counts.m, : counts.m]
 
 
-def _clustered(data: ClusterCounts, surprise: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of u_g u_g^T, shape (m, m)."""
-    from scipy.sparse import coo_array
-
-    counts = data.counts
-    cluster, pair = np.repeat(np.arange(len(data)), np.diff(data.starts)), data.cells // 3
-    u = data.weights * surprise.ravel()[data.cells]
-    rows = np.concatenate([cluster, cluster])
-    columns = np.concatenate([counts.low[pair], counts.high[pair]])
-    scores = coo_array((np.concatenate([u, -u]), (rows, columns)), shape=(len(data), counts.m)).tocsr()
-    return np.asarray((scores.T @ scores).todense())
+def _check(counts: PairCounts) -> None:
+    if counts.m > MOST_DENSE:
+        raise InputError(f"the covariance of {counts.m} items is too large a matrix (at most {MOST_DENSE} items)")
 
 
-def _chances(fit: BradleyTerryFit, counts: PairCounts) -> NDArray[np.float64]:
-    """Return the fitted chance of `low`, shape (P,)."""
-    from scipy.special import expit
+def _reduced_votes(
+    said: SaidByVotes, graph: Laplacian, bread: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what single votes say by the difference and by the parameter, corrected for their pull, (3, P) each."""
+    spread, m = graph.distances(bread[: graph.m, : graph.m]), graph.m
+    gap = rest = np.zeros(len(spread))
+    if len(bread) > m:
+        gap = bread[graph.low, m] - bread[graph.high, m]
+        rest = np.full(len(spread), bread[m, m])
+    slope, extra = said.slope.copy(), said.extra.copy()
+    a, b, share = said.slope, said.extra, 1.0
+    for term in range(1, TERMS + 1):
+        y, z = spread * a + gap * b, gap * a + rest * b
+        a, b = said.bend * y + said.cross * z, said.cross * y + said.bend_extra * z
+        share *= (2 * term - 1) / (2 * term)
+        slope += share * a
+        extra += share * b
+        if share * float(np.abs(a).max(initial=0.0)) <= ENOUGH_TERMS * float(np.abs(said.slope).max(initial=0.0)):
+            break
+    return slope, extra
 
-    chances: NDArray[np.float64] = expit(fit.scores[counts.low] - fit.scores[counts.high])
-    return chances
+
+def _clustered(said: SaidByVotes, data: ClusterCounts, bread: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sum of corrected u_g u_g^T, shape (d, d)."""
+    from rankbench.aggregators.kernels.cluster_scores import add_clusters
+
+    d, meat = len(bread), np.zeros_like(bread)
+    low, high = data.counts.low, data.counts.high
+    rows = np.zeros((max(1, min(len(data), _ROWS // d)), d))
+    done = 0
+    while done < len(data):
+        done, filled = add_clusters(
+            done, data.starts, data.cells, data.weights, low, high, said.slope, said.extra, said.bend, said.cross,
+            said.bend_extra, said.counted, bread, data.counts.m, TERMS, ENOUGH_TERMS, rows, meat,
+        )  # fmt: skip
+        meat += rows[:filled].T @ rows[:filled]
+        rows[:filled] = 0.0
+    return meat

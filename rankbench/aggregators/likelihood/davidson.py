@@ -19,7 +19,7 @@ from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.scales import Scales, connected_components, strongly_connected, within
 
-__all__ = ["DavidsonFit", "fit_davidson"]
+__all__ = ["DavidsonFit", "fit_davidson", "tie_chances"]
 
 _STEPS = 200
 _ROUNDING = 1e-15
@@ -54,7 +54,9 @@ class DavidsonFit:
     iterations: int
 
 
-def fit_davidson(counts: PairCounts, *, ridge: float = 0.0, tolerance: float = 1e-6) -> DavidsonFit:
+def fit_davidson(
+    counts: PairCounts, *, ridge: float = 0.0, start: DavidsonFit | None = None, tolerance: float = 1e-6
+) -> DavidsonFit:
     r"""Maximize the likelihood of Davidson's model ([D70]_) of counted judgments, perhaps with a ridge.
 
     .. math:: P(i \succ j) = \frac{e^{s_i}}{D_{ij}}, \quad P(i \sim j) = \frac{\nu e^{(s_i + s_j)/2}}{D_{ij}}, \quad
@@ -75,6 +77,8 @@ def fit_davidson(counts: PairCounts, *, ridge: float = 0.0, tolerance: float = 1
     ----------
     counts : PairCounts
     ridge : float
+    start : DavidsonFit, optional
+        Where to start; by default where all items are equal.
     tolerance : float
         The last Newton step changes no score, and not :math:`\log \nu`, by more.
 
@@ -96,8 +100,22 @@ def fit_davidson(counts: PairCounts, *, ridge: float = 0.0, tolerance: float = 1
     if not (inside.forward.any() or inside.backward.any()):
         return DavidsonFit(counts.items, np.zeros(counts.m), np.inf, scales, ridge, 0.0, 0)
     problem = _Problem(inside, Laplacian(inside.starts, inside.high, ridge, scales))
-    scores, log_nu, step, iterations = problem.newton(tolerance)
+    begin = np.zeros(counts.m), float(np.log(2 * problem.ties / problem.decisive.sum()))
+    if start is not None and 0 < start.nu < np.inf:
+        begin = scales.centered(start.scores), float(np.log(start.nu))
+    scores, log_nu, step, iterations = problem.newton(*begin, tolerance)
     return DavidsonFit(counts.items, scales.centered(scores), float(np.exp(log_nu)), scales, ridge, step, iterations)
+
+
+def tie_chances(
+    graph: Laplacian, scores: NDArray[np.float64], log_nu: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the chances of low, high and a tie of each pair in Davidson's model, each (P,)."""
+    half = (scores[graph.low] - scores[graph.high]) / 2
+    top = np.maximum(np.abs(half), log_nu)
+    low, high, tie = np.exp(half - top), np.exp(-half - top), np.exp(log_nu - top)
+    total = low + high + tie
+    return low / total, high / total, tie / total
 
 
 class _Problem:
@@ -110,16 +128,6 @@ class _Problem:
         self.lead = (counts.forward - counts.backward) / 2
         self.ties = float(counts.ties.sum())
         self.noise = _ROUNDING * float(np.linalg.norm(self.judged))
-
-    def chances(
-        self, scores: NDArray[np.float64], log_nu: float
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return the chances of low, high and a tie, each (P,)."""
-        half = (scores[self.graph.low] - scores[self.graph.high]) / 2
-        top = np.maximum(np.abs(half), log_nu)
-        low, high, tie = np.exp(half - top), np.exp(-half - top), np.exp(log_nu - top)
-        total = low + high + tie
-        return low / total, high / total, tie / total
 
     def gradient(
         self, scores: NDArray[np.float64], p: NDArray[np.float64], q: NDArray[np.float64]
@@ -138,11 +146,12 @@ class _Problem:
         sums -= np.bincount(self.graph.high, pair, self.graph.m)
         return sums
 
-    def newton(self, tolerance: float) -> tuple[NDArray[np.float64], float, float, int]:
-        """Return the scores, log nu, the largest last change and the number of steps."""
+    def newton(
+        self, scores: NDArray[np.float64], log_nu: float, tolerance: float
+    ) -> tuple[NDArray[np.float64], float, float, int]:
+        """Return the scores, log nu, the largest last change and the number of steps, from a start."""
         graph = self.graph
-        scores, log_nu = np.zeros(graph.m), float(np.log(2 * self.ties / self.decisive.sum()))
-        p, q, r = self.chances(scores, log_nu)
+        p, q, r = tie_chances(graph, scores, log_nu)
         slope, slope_nu, norm = self.gradient(scores, p, q)
         for iteration in range(1, _STEPS + 1):
             if norm <= self.noise:
@@ -161,7 +170,7 @@ class _Problem:
             length = 1.0
             while True:
                 trial, trial_nu = scores - length * step, log_nu - length * step_nu
-                p, q, r = self.chances(trial, trial_nu)
+                p, q, r = tie_chances(graph, trial, trial_nu)
                 slope, slope_nu, after = self.gradient(trial, p, q)
                 # Backtracking on the gradient's norm: sums of large weights hide small changes of the objective.
                 if after <= max((1 - 1e-4 * length) * norm, self.noise):

@@ -108,6 +108,39 @@ class Laplacian:
         items = np.arange(self.m)
         return items if self.ridge > 0 else np.delete(items, self.scales.first)
 
+    def inverse(self, edge: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the inverse of ``L + ridge I``, shape (m, m); without a ridge a generalized one.
+
+        Without a ridge the first item of each scale is held at 0, and so are its row and its column.
+
+        Raises
+        ------
+        ContenderDiverged
+            The matrix is singular.
+        """
+        from scipy.linalg.lapack import dpotrf, dpotri
+
+        free = self.free()
+        found = np.zeros((self.m, self.m))
+        if not len(free):
+            return found
+        factor, failed = dpotrf(self.dense(edge)[np.ix_(free, free)], overwrite_a=True)
+        if failed:
+            raise ContenderDiverged(_SINGULAR)
+        upper, failed = dpotri(factor, overwrite_c=True)
+        if failed:
+            raise ContenderDiverged(_SINGULAR)
+        upper = np.triu(upper)
+        upper += np.triu(upper, 1).T
+        found[np.ix_(free, free)] = upper
+        return found
+
+    def distances(self, inverse: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of each edge's difference under an inverse of this matrix, shape (P,)."""
+        own = np.diag(inverse)
+        variance: NDArray[np.float64] = own[self.low] + own[self.high] - 2 * inverse[self.low, self.high]
+        return variance
+
     def _dense(self, edge: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
         from scipy.linalg import solve
 

@@ -16,7 +16,13 @@ from rankbench.runtime import in_halves
 __all__ = ["refitted"]
 
 
-def refitted(fit: BradleyTerryFit, resamples: Resamples, *, tolerance: float = 1e-5) -> NDArray[np.float64]:
+def refitted(
+    fit: BradleyTerryFit,
+    resamples: Resamples,
+    *,
+    more: NDArray[np.float64] | None = None,
+    tolerance: float = 1e-5,
+) -> NDArray[np.float64]:
     """Fit resamples of the log that `fit` was made from, with its ridge and rule for ties.
 
     Newton's method starts at the fit. Two threads.
@@ -26,6 +32,8 @@ def refitted(fit: BradleyTerryFit, resamples: Resamples, *, tolerance: float = 1
     fit : BradleyTerryFit
     resamples : Resamples
         Whose units are held one by one: of 17 million judgments at most, or of clusters.
+    more : ndarray of float64, shape (P,), optional
+        Pseudo-votes that `low` and that `high` of each pair has won besides, in every resample.
     tolerance : float
         The last Newton step changes no score by more; quadratic convergence leaves the
         square of it.
@@ -50,6 +58,9 @@ def refitted(fit: BradleyTerryFit, resamples: Resamples, *, tolerance: float = 1
     rows = fast_rows(kept.starts, kept.high)
     places = np.full(len(counts), len(rows.high))
     places[inside] = rows.places()
+    padding = np.zeros(len(rows.high))
+    if more is not None:
+        padding[rows.places()] = more[inside]
     scores = np.empty((len(resamples), counts.m))
     share, sizes = 0.5 if fit.ties == "half" else 0.0, fit.scales.sizes.astype(np.float64)
 
@@ -57,8 +68,8 @@ def refitted(fit: BradleyTerryFit, resamples: Resamples, *, tolerance: float = 1
         from rankbench.aggregators.kernels.refits import refit
 
         refit(
-            sums[part], places, rows.starts, rows.high, share, fit.ridge, fit.scales.of, sizes, fit.scores, tolerance,
-            found[part],
+            sums[part], places, rows.starts, rows.high, padding, share, fit.ridge, fit.scales.of, sizes, fit.scores,
+            tolerance, found[part],
         )  # fmt: skip
 
     for first, sums in resamples.batches():

@@ -28,7 +28,7 @@ class ComparisonTable(TableKind):
     marks: ClassVar[tuple[str, ...]] = ("winner", "loser")
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("comparisons",)
     words: ClassVar[str] = "votes"
-    method: ClassVar[str] = "bradley-terry"
+    method: ClassVar[str] = "bradley-terry:penalty=firth"
     suite: ClassVar[str] = "own-log"
     checked_by_counting: ClassVar[bool] = True
 

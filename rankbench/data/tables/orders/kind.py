@@ -30,7 +30,7 @@ class OrderTable(TableKind):
     # A ballot implies the comparisons of the items that it ranks.
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("orders", "comparisons")
     words: ClassVar[str] = "ballots"
-    method: ClassVar[str] = "bradley-terry"
+    method: ClassVar[str] = "bradley-terry:penalty=firth"
     suite: ClassVar[str] = "own-log"
 
     @classmethod

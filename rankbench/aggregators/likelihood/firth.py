@@ -1,0 +1,240 @@
+r"""Firth's penalized likelihood of comparisons: half the log determinant of the information is added.
+
+The penalty is Jeffreys' prior. It takes the first-order bias out of the scores, and they are finite for
+whatever was compared. Bradley-Terry's and Davidson's models are log-linear, and for these the score
+equations are those of maximum likelihood with pseudo-votes ([F93]_ section 3; [K21]_): a vote of
+outcome c between i and j counts
+
+.. math:: a_{ijc} = \tfrac12 n_{ij} P_{ijc} (T_c - \mu_{ij})^T \Sigma_{ij} (T_c - \mu_{ij})
+
+more, with T the statistic of an outcome, :math:`\mu` its mean, and :math:`\Sigma_{ij}` the
+inverse information of what the chances of the pair depend on. In Bradley-Terry they come to half of the pair's
+hat value :math:`h_{ij} = n_{ij} p_{ij} (1 - p_{ij}) (e_i - e_j)^T \Sigma (e_i - e_j)` each way: of a single pair, half
+a win each. Pseudo-votes depend on the scores, so that fits and pseudo-votes are made in turns until neither moves:
+each fit is Newton's, from the one before.
+
+References
+----------
+.. [F93] D. Firth. Bias reduction of maximum likelihood estimates. Biometrika 80(1), 1993.
+.. [K21] I. Kosmidis and D. Firth. Jeffreys-prior penalty, finiteness and shrinkage in
+   binomial-response generalized linear models. Biometrika 108(1), 2021.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit, fit_bradley_terry
+from rankbench.aggregators.likelihood.covariance import sandwich, sandwich_of
+from rankbench.aggregators.likelihood.davidson import DavidsonFit, fit_davidson, tie_chances
+from rankbench.aggregators.likelihood.laplacian_system import Laplacian
+from rankbench.aggregators.likelihood.said_by_votes import bradley_terry_says, davidson_says
+from rankbench.errors import ContenderDiverged, InputError
+from rankbench.kinds.aggregator import MOST_DENSE
+from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.kinds.scales import connected_components
+
+__all__ = [
+    "davidson_pseudo_votes",
+    "davidson_sandwich",
+    "firth_bradley_terry",
+    "firth_davidson",
+    "firth_sandwich",
+    "pseudo_votes",
+]
+
+Fit = TypeVar("Fit", BradleyTerryFit, DavidsonFit)
+
+_TURNS = 500
+_INNER = 1e-10
+"""Fits between two turns move no score by more in their last step."""
+
+
+def firth_bradley_terry(counts: PairCounts, *, tolerance: float = 1e-9) -> BradleyTerryFit:
+    """Maximize the Bradley-Terry likelihood with Firth's penalty, ties being half wins.
+
+    O(m^3) a turn; there are some ten turns, more where items have a few votes each.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        Every pair has some weight.
+    tolerance : float
+        The last turn changes no score by more. Each turn leaves a share of the error that falls as
+        votes become more: from a half, of one vote a pair, down to nothing.
+
+    Returns
+    -------
+    BradleyTerryFit
+        Its scales are the connected components.
+
+    Raises
+    ------
+    InputError
+        No pairs, or more than 4000 items.
+    ContenderDiverged
+        The turns do not come to rest.
+    """
+    _check(counts)
+    forward, backward = counts.wins()
+    votes = replace(counts, forward=forward, backward=backward, ties=np.zeros(len(counts)))
+
+    def fit(more: NDArray[np.float64], start: BradleyTerryFit | None) -> BradleyTerryFit:
+        padded = replace(votes, forward=forward + more[0], backward=backward + more[1])
+        return fit_bradley_terry(padded, start=None if start is None else start.scores, tolerance=_INNER)
+
+    first = np.full((2, len(counts)), _even_share(counts) / 2)
+    found = _in_turns(fit, lambda one: pseudo_votes(counts, one.scores), first, tolerance)
+    return replace(found, scales=connected_components(counts))
+
+
+def firth_davidson(counts: PairCounts, *, tolerance: float = 1e-9) -> DavidsonFit:
+    r"""Maximize the likelihood of Davidson's model with Firth's penalty, that of scores and :math:`\log \nu` together.
+
+    Without ties :math:`\nu = 0`, and the scores are those of `firth_bradley_terry`; if all are ties,
+    :math:`\nu = \infty` and all scores are 0.
+
+    Parameters
+    ----------
+    counts, tolerance
+        As in `firth_bradley_terry`.
+
+    Returns
+    -------
+    DavidsonFit
+        Its scales are the connected components.
+
+    Raises
+    ------
+    InputError, ContenderDiverged
+        As in `firth_bradley_terry`.
+    """
+    _check(counts)
+    if not counts.ties.any():
+        plain = firth_bradley_terry(counts, tolerance=tolerance)
+        return DavidsonFit(counts.items, plain.scores, 0.0, plain.scales, 0.0, plain.step, plain.iterations)
+    scales = connected_components(counts)
+    if not (counts.forward.any() or counts.backward.any()):
+        return DavidsonFit(counts.items, np.zeros(counts.m), np.inf, scales, 0.0, 0.0, 0)
+
+    def fit(more: NDArray[np.float64], start: DavidsonFit | None) -> DavidsonFit:
+        padded = replace(
+            counts, forward=counts.forward + more[0], backward=counts.backward + more[1], ties=counts.ties + more[2]
+        )
+        return fit_davidson(padded, start=start, tolerance=_INNER)
+
+    first = np.full((3, len(counts)), _even_share(counts) / 3)
+    found = _in_turns(fit, lambda one: davidson_pseudo_votes(counts, one), first, tolerance)
+    return replace(found, scales=scales)
+
+
+def pseudo_votes(counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what Firth's penalty adds for `low`, for `high` and for ties of each pair, shape (3, P).
+
+    Half of the pair's hat value for each of the two, nothing for ties. The values of all pairs sum to m less the
+    number of connected components.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        Of which ties are half wins.
+    scores : ndarray of float64, shape (m,)
+    """
+    from scipy.special import expit
+
+    graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
+    lead = scores[graph.low] - scores[graph.high]
+    edge = (counts.forward + counts.backward + counts.ties) * expit(lead) * expit(-lead)
+    half = edge * graph.distances(graph.inverse(edge)) / 2
+    return np.stack([half, half, np.zeros(len(half))])
+
+
+def davidson_pseudo_votes(counts: PairCounts, fit: DavidsonFit) -> NDArray[np.float64]:
+    """Return what Firth's penalty adds for `low`, for `high` and for ties of each pair in Davidson's model, (3, P).
+
+    Parameters
+    ----------
+    counts : PairCounts
+    fit : DavidsonFit
+        Whose nu is positive and finite.
+    """
+    graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
+    chances = np.stack(tie_chances(graph, fit.scores, float(np.log(fit.nu))))
+    p, q, r = chances
+    judged = counts.forward + counts.backward + counts.ties
+    inverse = graph.inverse(judged * (p + q - (p - q) ** 2) / 4)
+    weight = -judged * r * (p - q) / 2
+    cross = np.bincount(graph.low, weight, graph.m) - np.bincount(graph.high, weight, graph.m)
+    ahead = inverse @ cross
+    spread = 1 / (float(judged @ (r * (p + q))) - float(cross @ ahead))
+    gap = ahead[graph.low] - ahead[graph.high]
+    # What an outcome says of the difference and of log nu, less its mean.
+    by_lead = np.array([[0.5], [-0.5], [0.0]]) - (p - q) / 2
+    by_tie = np.array([[0.0], [0.0], [1.0]]) - r
+    form = by_lead**2 * (graph.distances(inverse) + gap**2 * spread)
+    form += spread * (by_tie**2 - 2 * by_lead * by_tie * gap)
+    more: NDArray[np.float64] = judged * chances * form / 2
+    return more
+
+
+def firth_sandwich(scores: NDArray[np.float64], data: PairCounts | ClusterCounts) -> NDArray[np.float64]:
+    """Return the sandwich covariance of scores by `firth_bradley_terry`, shape (m, m); see `sandwich`."""
+    counts = data.counts if isinstance(data, ClusterCounts) else data
+    graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
+    said = bradley_terry_says(counts, scores, pseudo=pseudo_votes(counts, scores))
+    return sandwich_of(said, graph, data)
+
+
+def davidson_sandwich(fit: DavidsonFit, data: PairCounts | ClusterCounts, *, firth: bool) -> NDArray[np.float64]:
+    """Return the sandwich covariance of the scores of Davidson's model, shape (m, m); see `sandwich`.
+
+    Parameters
+    ----------
+    fit : DavidsonFit
+    data : PairCounts or ClusterCounts
+    firth : bool
+        Whether the fit has Firth's penalty.
+    """
+    counts = data.counts if isinstance(data, ClusterCounts) else data
+    if fit.nu == 0:
+        if firth:
+            return firth_sandwich(fit.scores, data)
+        return sandwich(BradleyTerryFit.at(counts, fit.scores, fit.ridge), data)
+    if fit.nu == np.inf:
+        return np.zeros((counts.m, counts.m))
+    graph = Laplacian(counts.starts, counts.high, fit.ridge, fit.scales)
+    return sandwich_of(davidson_says(counts, fit, davidson_pseudo_votes(counts, fit) if firth else None), graph, data)
+
+
+def _check(counts: PairCounts) -> None:
+    if not len(counts):
+        raise InputError("there are no comparisons to fit")
+    if counts.m > MOST_DENSE:
+        raise InputError(f"Firth's penalty of {counts.m} items takes too large a matrix (at most {MOST_DENSE} items)")
+
+
+def _even_share(counts: PairCounts) -> float:
+    """Return the mean of the pairs' hat values, whatever the scores are."""
+    return (counts.m - len(connected_components(counts))) / len(counts)
+
+
+def _in_turns(
+    fit: Callable[[NDArray[np.float64], Fit | None], Fit],
+    added: Callable[[Fit], NDArray[np.float64]],
+    first: NDArray[np.float64],
+    tolerance: float,
+) -> Fit:
+    """Return the fit whose pseudo-votes are those that it was made with."""
+    found = fit(first, None)
+    for turn in range(1, _TURNS + 1):
+        after = fit(added(found), found)
+        change = float(np.abs(after.scores - found.scores).max())
+        found = replace(after, step=change, iterations=turn)
+        if change <= tolerance:
+            return found
+    raise ContenderDiverged(f"Firth's penalty: not at the maximum after {_TURNS} turns (the last one of {change:.2g})")

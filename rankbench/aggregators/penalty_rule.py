@@ -1,0 +1,61 @@
+"""Aggregators by likelihood whose scores are penalized by a ridge, by Firth's rule, or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import Field, model_validator
+
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
+
+if TYPE_CHECKING:
+    from rankbench.kinds.counts import PairCounts
+    from rankbench.kinds.scales import Scales
+
+__all__ = ["PenalizedAggregator"]
+
+
+class PenalizedAggregator(Aggregator):
+    """An aggregator of comparisons that maximizes a likelihood with one of three penalties.
+
+    ``ridge``: rho |s|^2 / 2, which predicts well and shrinks the scores. ``firth``: half the log determinant of
+    the information, which takes the bias out of the scores; they are finite whatever happened. ``none``.
+    """
+
+    penalty: Literal["ridge", "firth", "none"] = Field(
+        default="ridge", description="ridge, firth (without bias; for intervals), or none."
+    )
+
+    @model_validator(mode="after")
+    def _one_penalty(self) -> Self:
+        if self.penalty != "ridge" and "ridge" in self.model_fields_set and self.ridge_given() > 0:
+            raise ValueError(f"a ridge goes with penalty=ridge, not with penalty={self.penalty}")
+        return self
+
+    def ridge_given(self) -> float:
+        """Return the value of the parameter ``ridge``, whether it is what penalizes or not."""
+        return float(getattr(self, "ridge", 0.0))
+
+    def strength(self) -> float:
+        """Return the ridge that the scores are penalized by; 0 with another penalty."""
+        return self.ridge_given() if self.penalty == "ridge" else 0.0
+
+    def by_firth(self, counts: PairCounts) -> bool:
+        """Return whether the scores of these counts are Firth's: of so many items there is no penalty."""
+        return self.penalty == "firth" and counts.m <= MOST_DENSE
+
+    def scales(self, counts: PairCounts) -> Scales:
+        """Return the connected components; without a penalty the strongly connected ones."""
+        from rankbench.kinds.scales import connected_components, strongly_connected
+
+        penalized = self.strength() > 0 or self.by_firth(counts)
+        return connected_components(counts) if penalized else strongly_connected(counts)
+
+    def remarks(self, counts: PairCounts) -> list[str]:
+        """Say where Firth's penalty was asked for and is left out."""
+        if self.penalty != "firth" or self.by_firth(counts):
+            return []
+        return [
+            f"Firth's penalty takes a matrix of all pairs of items, and {counts.m:,} items are too many (at most "
+            f"{MOST_DENSE:,}): scores have no penalty, each scale by itself"
+        ]

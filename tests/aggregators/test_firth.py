@@ -1,0 +1,231 @@
+"""Firth's penalized likelihood against its definition, maximized by SciPy, and against what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from rankbench.aggregators import BradleyTerry, Davidson
+from rankbench.aggregators.likelihood.firth import (
+    davidson_pseudo_votes,
+    firth_bradley_terry,
+    firth_davidson,
+    pseudo_votes,
+)
+from rankbench.counts.clusters import count_clusters
+from rankbench.counts.count import count_pairs
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.resamples import resamples_of
+
+M = 5
+
+
+def drawn(seed: int, n: int, *, m: int = M, ties: float = 0.0, weighted: bool = False) -> PairCounts:
+    rng = np.random.default_rng([seed, n])
+    # All are connected.
+    a = np.concatenate([np.arange(m - 1), rng.integers(m, size=n)])
+    b = np.concatenate([np.arange(1, m), (a[m - 1 :] + rng.integers(1, m, size=n)) % m])
+    won = rng.random(len(a)) < expit(0.7 * (b - a))
+    tied = rng.random(len(a)) < ties
+    weights = rng.random(len(a)) + 0.5 if weighted else None
+    return count_pairs(np.where(won, a, b), np.where(won, b, a), ties=tied, weights=weights, m=m)
+
+
+def penalized(counts: PairCounts, x: NDArray[np.float64], davidson: bool) -> float:
+    """Return the log-likelihood and half the log determinant of the information, of x = s_1, .., s_{m-1}[, log nu]."""
+    m = counts.m
+    scores, log_nu = np.append(0, x[: m - 1]), x[-1]
+    total, information = 0.0, np.zeros((m + davidson, m + davidson))
+    for i, j, *said in zip(counts.low, counts.high, counts.forward, counts.backward, counts.ties, strict=True):
+        says = np.zeros((2 + davidson, m + davidson))
+        says[0, i] = says[1, j] = 1
+        level = [scores[i], scores[j]]
+        if davidson:
+            says[2, [i, j, m]] = 0.5, 0.5, 1
+            level.append((scores[i] + scores[j]) / 2 + log_nu)
+        else:
+            said = [said[0] + said[2] / 2, said[1] + said[2] / 2]
+        chances = np.exp(level - np.logaddexp.reduce(level))
+        total += np.dot(said, np.log(chances))
+        mean = chances @ says
+        information += sum(said) * ((says.T * chances) @ says - np.outer(mean, mean))
+    return float(total + np.linalg.slogdet(information[1:, 1:])[1] / 2)
+
+
+def maximized(counts: PairCounts, davidson: bool) -> tuple[NDArray[np.float64], float]:
+    """Return the centered scores, and log nu."""
+    start = np.zeros(counts.m - 1 + davidson)
+    found = minimize(lambda x: -penalized(counts, x, davidson), start, method="BFGS", options={"gtol": 1e-8})
+    scores = np.append(0, found.x[: counts.m - 1])
+    return scores - scores.mean(), float(found.x[-1])
+
+
+@pytest.mark.parametrize(
+    ("n", "ties", "weighted"), [(4, 0.0, False), (30, 0.3, False), (30, 0.3, True), (300, 0.1, False)]
+)
+def test_bradley_terry_is_the_maximum_of_the_penalized_likelihood(n: int, ties: float, weighted: bool) -> None:
+    counts = drawn(1, n, ties=ties, weighted=weighted)
+    np.testing.assert_allclose(firth_bradley_terry(counts).scores, maximized(counts, False)[0], atol=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "ties", "weighted"), [(6, 0.5, False), (30, 0.3, False), (30, 0.3, True), (300, 0.1, False)]
+)
+def test_davidson_is_the_maximum_of_the_penalized_likelihood(n: int, ties: float, weighted: bool) -> None:
+    counts = drawn(2, n, ties=ties, weighted=weighted)
+    assert counts.ties.any()
+    fit = firth_davidson(counts)
+    scores, log_nu = maximized(counts, True)
+    np.testing.assert_allclose(fit.scores, scores, atol=2e-6)
+    assert np.log(fit.nu) == pytest.approx(log_nu, abs=2e-6)
+
+
+@given(st.integers(0, 50), st.integers(1, 50))
+def test_a_pair_has_half_a_vote_more_each_way(won: int, lost: int) -> None:
+    counts = count_pairs([0] * won + [1] * lost, [1] * won + [0] * lost, m=2)
+    scores = firth_bradley_terry(counts).scores
+    assert scores[0] - scores[1] == pytest.approx(np.log((won + 0.5) / (lost + 0.5)), abs=1e-9)
+
+
+def test_pairs_in_a_chain_are_pairs_by_themselves() -> None:
+    """Of a tree every edge has a hat value of one."""
+    counts = count_pairs([0] * 7 + [1] * 2 + [2] * 3, [1] * 7 + [0] * 2 + [1] * 3, m=3)
+    scores = firth_bradley_terry(counts).scores
+    assert scores[0] - scores[1] == pytest.approx(np.log(7.5 / 2.5))
+    assert scores[2] - scores[1] == pytest.approx(np.log(3.5 / 0.5))
+
+
+@given(st.integers(0, 1000))
+def test_hat_values_are_as_many_as_items_but_one(seed: int) -> None:
+    counts = drawn(seed, 20, ties=0.2)
+    more = pseudo_votes(counts, firth_bradley_terry(counts).scores)
+    assert more.sum() == pytest.approx(M - 1)
+    assert (more >= 0).all()
+    if counts.ties.any():
+        assert (davidson_pseudo_votes(counts, firth_davidson(counts)) >= 0).all()
+
+
+def test_components_are_apart() -> None:
+    """Each component's scores are what it has by itself, and sum to zero."""
+    counts = count_pairs([0, 0, 1, 3, 3, 4], [1, 1, 2, 4, 4, 3], m=6)
+    scores = firth_bradley_terry(counts).scores
+    alone = firth_bradley_terry(count_pairs([0, 0, 1], [1, 1, 0], m=2)).scores
+    np.testing.assert_allclose(scores[3:5], alone, atol=1e-9)
+    assert scores[:3].sum() == pytest.approx(0, abs=1e-12)
+    assert scores[5] == 0
+
+
+def test_without_ties_or_with_nothing_else() -> None:
+    counts = drawn(5, 40)
+    fit = firth_davidson(counts)
+    np.testing.assert_array_equal(fit.scores, firth_bradley_terry(counts).scores)
+    assert fit.nu == 0
+    ties = firth_davidson(count_pairs([0, 1], [1, 2], ties=[True, True]))
+    assert ties.nu == np.inf
+    assert (ties.scores == 0).all()
+
+
+def test_bias_is_a_tenth_of_that_of_maximum_likelihood() -> None:
+    """Two items, 40 votes, p = 1/4: exact expectations, of logs in which both won."""
+    n, p = 40, 0.25
+    k = np.arange(n + 1)
+    from scipy.stats import binom
+
+    chance = binom(n, p).pmf(k)
+    firth = np.array([np.diff(firth_bradley_terry(pair(int(won), n)).scores)[0] for won in k])
+    inner = (k > 0) & (k < n)
+    plain = -np.log(k[inner] / (n - k[inner]))
+    truth = -np.log(p / (1 - p))
+    assert abs(chance @ firth - truth) < 0.1 * abs(chance[inner] @ plain / chance[inner].sum() - truth)
+
+
+def pair(won: int, n: int) -> PairCounts:
+    return count_pairs([0] * won + [1] * (n - won), [1] * won + [0] * (n - won), m=2)
+
+
+@pytest.mark.parametrize("method", [BradleyTerry(penalty="firth"), Davidson(penalty="firth")])
+def test_an_interval_of_a_pair_is_that_of_its_votes_and_half_a_vote_each_way(method: BradleyTerry | Davidson) -> None:
+    """The sandwich of a single pair: 1 / (k + 1/2) + 1 / (n - k + 1/2), but for the leverage 1 / (n + 1) of votes."""
+    for won in (0, 3, 20):
+        counts = pair(won, 20)
+        found = method.covariance(counts, method.from_counts(counts), None)
+        votes, p = 21, (won + 0.5) / 21
+        middle = 0.5 * (p**2 + (1 - p) ** 2) + (won * (1 - p) ** 2 + (20 - won) * p**2) / (1 - 1 / 21)
+        variance = middle / (votes * p * (1 - p)) ** 2
+        assert found[0, 0] + found[1, 1] - 2 * found[0, 1] == pytest.approx(variance, rel=1e-5)
+        assert variance == pytest.approx(1 / (won + 0.5) + 1 / (20.5 - won), rel=0.06)
+
+
+def test_davidsons_sandwich_is_that_of_single_votes() -> None:
+    """By cluster with one vote each, and by sums: the same numbers."""
+    rng = np.random.default_rng(3)
+    a = rng.integers(M, size=200)
+    b = (a + rng.integers(1, M, size=200)) % M
+    ties = rng.random(200) < 0.3
+    method = Davidson(penalty="firth")
+    data = count_clusters(a, b, np.arange(200), ties=ties, m=M)
+    scores = method.from_counts(data.counts)
+    found = method.covariance(data.counts, scores, None)
+    np.testing.assert_allclose(found, method.covariance(data.counts, scores, data), rtol=1e-4, atol=1e-8)
+    # The inverse information, where the model holds.
+    halved = replace(
+        data.counts, **{name: 500 * getattr(data.counts, name) for name in ("forward", "backward", "ties")}
+    )
+    many = method.covariance(halved, method.from_counts(halved), None) * 500
+    assert np.abs(many / found - 1).max() < 0.5
+
+
+def test_resamples_have_the_pseudo_votes_of_the_log() -> None:
+    counts = drawn(4, 400)
+    method = BradleyTerry(penalty="firth")
+    scores = method.from_counts(counts)
+    resamples = resamples_of(counts, 20, 0)
+    found = method.replicates(scores, resamples)
+    more = pseudo_votes(counts, scores)[0]
+    key = {(i, j): e for e, (i, j) in enumerate(zip(counts.low, counts.high, strict=True))}
+    for row, one in zip(found, resamples, strict=True):
+        at = [key[i, j] for i, j in zip(one.low, one.high, strict=True)]
+        forward, backward = more.copy(), more.copy()
+        forward[at] += one.forward
+        backward[at] += one.backward
+        from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+
+        padded = replace(counts, forward=forward, backward=backward)
+        np.testing.assert_allclose(row, fit_bradley_terry(padded).scores, atol=1e-7)
+        np.testing.assert_allclose(row, method.from_counts(one), atol=0.03)
+
+
+def test_of_too_many_items_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = drawn(6, 30, m=8)
+    method = BradleyTerry(penalty="firth")
+    assert method.remarks(counts) == []
+    for module in ("rankbench.aggregators.penalty_rule", "rankbench.aggregators.likelihood.firth"):
+        monkeypatch.setattr(f"{module}.MOST_DENSE", 7)
+    np.testing.assert_array_equal(method.from_counts(counts), BradleyTerry(penalty="none").from_counts(counts))
+    assert method.scales(counts).of.tolist() == BradleyTerry(ridge=0).scales(counts).of.tolist()
+    assert method.remarks(counts) == [
+        "Firth's penalty takes a matrix of all pairs of items, and 8 items are too many (at most 7): scores have no "
+        "penalty, each scale by itself"
+    ]
+    with pytest.raises(InputError, match=r"too large a matrix \(at most 7 items\)"):
+        firth_bradley_terry(counts)
+
+
+def test_one_penalty_at_a_time() -> None:
+    from rankbench.kinds.aggregator import Aggregator
+    from rankbench.plugin import manager
+
+    assert str(manager.get(Aggregator, "bradley-terry:penalty=firth")) == "bradley-terry:penalty=firth"
+    with pytest.raises(SpecError, match="a ridge goes with penalty=ridge"):
+        manager.get(Aggregator, "bradley-terry:ridge=2,penalty=firth")
+    np.testing.assert_array_equal(
+        BradleyTerry(penalty="none").from_counts(drawn(7, 100)), BradleyTerry(ridge=0).from_counts(drawn(7, 100))
+    )
