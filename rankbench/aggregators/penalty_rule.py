@@ -40,6 +40,10 @@ class PenalizedAggregator(Aggregator):
         """Return the ridge that the scores are penalized by; 0 with another penalty."""
         return self.ridge_given() if self.penalty == "ridge" else 0.0
 
+    def prefers_covariance(self) -> bool:
+        """Return whether the penalty is Firth's: the sandwich holds its pseudo-votes, and resamples do not draw them."""
+        return self.penalty == "firth"
+
     def by_firth(self, counts: PairCounts) -> bool:
         """Return whether the scores of these counts are Firth's: of so many items there is no penalty."""
         return self.penalty == "firth" and counts.m <= MOST_DENSE

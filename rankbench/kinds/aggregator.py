@@ -219,6 +219,10 @@ class Aggregator(Component):
         """Return whether the class has a formula for the covariance of its scores."""
         return cls.covariance is not Aggregator.covariance
 
+    def prefers_covariance(self) -> bool:
+        """Return whether intervals by formula cover better than those of resamples, with these parameters."""
+        return False
+
     @classmethod
     def takes_ties(cls) -> bool:
         """Return whether the class makes something of ties itself, which its compiled form is not shown."""

@@ -21,6 +21,8 @@ MOST_CELLS = 50_000_000
 _BYTES = 100
 """That one of them takes when judges are counted and resampled."""
 
+_LONG = 1_000_000
+
 
 class LogFacts(NamedTuple):
     """What the choice of intervals needs to know of a log of votes.
@@ -60,14 +62,17 @@ def chosen_intervals(
 ) -> Intervals | None:
     """Return the intervals to compute: those that were asked for, or by what the log knows.
 
-    ``auto`` is the sandwich of an aggregator that has one, clustered where judges are independent (`by_judge`); else
-    resamples of judges where they are, or of votes.
+    ``auto`` is the sandwich of an aggregator that prefers it, clustered where judges are independent (`by_judge`).
+    Else it is ``judges`` where they are, and without them ``bootstrap``, or the sandwich of an aggregator that has one
+    for more than a million votes.
     """
     if intervals != "auto":
         return intervals
-    if aggregator.has_covariance() and aggregator.ranks_counts():
+    if aggregator.prefers_covariance():
         return "sandwich"
-    return "judges" if by_judge(facts, intervals) else "bootstrap"
+    if by_judge(facts, intervals):
+        return "judges"
+    return "sandwich" if facts.rows > _LONG and aggregator.has_covariance() else "bootstrap"
 
 
 def refuse_too_many_cells(part: LogPart) -> None:
