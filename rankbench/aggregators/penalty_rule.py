@@ -41,7 +41,7 @@ class PenalizedAggregator(Aggregator):
         return self.ridge_given() if self.penalty == "ridge" else 0.0
 
     def prefers_covariance(self) -> bool:
-        """Return whether the penalty is Firth's: the sandwich holds its pseudo-votes, and resamples do not draw them."""
+        """Return whether the penalty is Firth's: its pseudo-votes are in the sandwich, and in no resample."""
         return self.penalty == "firth"
 
     def by_firth(self, counts: PairCounts) -> bool:

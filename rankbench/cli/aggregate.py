@@ -24,14 +24,14 @@ __all__ = ["aggregate"]
     default="",
     metavar="NAME",
     shell_complete=complete_names("aggregator"),
-    help="Aggregator, NAME:param=...; by default bradley-terry, of clicks coec:smoothing=1.",
+    help="Aggregator, NAME:param=...; by default bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
 )
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
 @click.option(
     "--intervals",
     is_flag=False,
     flag_value="auto",
-    type=click.Choice(["auto", "bootstrap", "judges", "sandwich"]),
+    type=click.Choice(["auto", "bootstrap", "judges", "sandwich", "judges+queries"]),
     help="95% intervals and rank ranges; alone, what suits the log.",
 )
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns mean, as left=model_x,right=model_y.")

@@ -81,7 +81,7 @@ def _record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
     if facts["intervals"]:
         intervals = {
             "kind": facts["intervals"], "level": 0.95, "scores": "each alone", "ranks": "all together",
-            "resamples": None if facts["intervals"] == "sandwich" else facts["resamples"], "seed": facts["seed"],
+            "resamples": facts["resamples"], "seed": facts["seed"],
         }  # fmt: skip
     return {
         "schema_version": SCHEMA_VERSION,

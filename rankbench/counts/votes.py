@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     from rankbench.kinds.counts import PairCounts
 
-__all__ = ["NO_TIMES", "Votes", "all_ones", "coded_votes", "load_votes", "numbered_pairs", "votes_of_ballots"]
+__all__ = [
+    "NO_TIMES",
+    "Votes",
+    "all_ones",
+    "coded_votes",
+    "load_votes",
+    "numbered_pairs",
+    "query_numbers",
+    "votes_of_ballots",
+]
 
 _TABLE = 1 << 22
 """Numbers that are looked up in a table, however few votes there are."""
@@ -194,6 +203,12 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         0 if unsigned == frame.height else unsigned,
         0 if undated == frame.height else undated,
     )
+
+
+def query_numbers(coded: pl.LazyFrame) -> NDArray[np.int32]:
+    """Return the number of each row's query, by name, shape (n,): of what `coded_votes` returns."""
+    queries = coded.select("query_id").collect()["query_id"]
+    return _alphabetical(queries)[1][queries.to_physical().to_numpy()]
 
 
 def _are_coded(table: pl.LazyFrame) -> bool:

@@ -25,7 +25,8 @@ from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_votes, vo
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.stopwatch import processor_seconds
 from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin
-from rankbench.ranking.intervals import Intervals, LogFacts, chosen_intervals
+from rankbench.ranking.crossed import CrossedVotes, crossed_votes
+from rankbench.ranking.intervals import Intervals, LogFacts, by_formula, chosen_intervals
 from rankbench.ranking.lists import Ballots
 from rankbench.ranking.log_loading import counted_votes, pooled_ballots
 from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
@@ -75,7 +76,11 @@ class Items(Protocol):
 
         source = LogSource(str(dataset), None, table_kind(dataset.table), dataset.scan()).judged()
         ranked: CountedVotes | Ballots
-        if source.table.row == "orders":
+        if self._crossed and source.table.row == "comparisons":
+            crossed = crossed_votes(source.frame)
+            ranked, facts = crossed, LogFacts(0, 0, 0)
+            arrays = log.arrays | _pack_counts(ranked, units=True) | _pack_crossed(crossed)
+        elif source.table.row == "orders":
             ranked, facts = pooled_ballots(source, judges=self.intervals == "judges"), LogFacts(0, 0, 0)
             arrays = _pack_ballots(ranked)
         else:
@@ -86,13 +91,19 @@ class Items(Protocol):
         notes = (*log.notes, *self._notes(ranked, facts))
         return Prepared(self, dataset, log.fingerprint, units, arrays, float(len(log.votes)), notes)
 
+    @property
+    def _crossed(self) -> bool:
+        return self.intervals == "judges+queries" and self.replicates > 0
+
     def _notes(self, ranked: CountedVotes | Ballots, facts: LogFacts) -> list[str]:
         """Return what a reader of the intervals must know."""
         if not self.replicates:
             return []
         notes = []
         units = ranked.units
-        if isinstance(ranked, Ballots) or self.intervals == "bootstrap":
+        if isinstance(ranked, CrossedVotes):
+            notes += [f"{note[0].upper()}{note[1:]}." for note in ranked.few_units()]
+        elif isinstance(ranked, Ballots) or self.intervals == "bootstrap":
             pass
         elif not ranked.by_judge:
             why = "all votes are of one judge" if facts.judges == 1 else "the log does not say who judged"
@@ -145,7 +156,9 @@ class Items(Protocol):
     def _seconds(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> float:
         log, intervals = self._log(prepared, aggregator)
         fit = processor_seconds(lambda: rank(log, aggregator, seed=seed))
-        resampled = intervals not in (None, "sandwich") and "irregular" not in aggregator.properties
+        resampled = (
+            intervals is not None and not by_formula(intervals, aggregator) and "irregular" not in aggregator.properties
+        )
         if intervals is None or len(log.items) > LARGEST:
             return fit
         few = min(TRIED, self.replicates) if resampled else self.replicates
@@ -167,6 +180,10 @@ class Items(Protocol):
         if "ballots.starts" in prepared.arrays:
             ballots = _unpack_ballots(prepared)
             return ballots, wanted and ("judges" if ballots.by_judge else "bootstrap")
+        if "crossed.judge" in prepared.arrays:
+            if not aggregator.ranks_counts():
+                raise SpecError(f"{aggregator.name!r} goes by single votes: it has no intervals by judge and query")
+            return _unpack_crossed(prepared), wanted
         facts = LogFacts(*prepared.arrays["facts.facts"].tolist())
         chosen = chosen_intervals(facts, wanted, aggregator)
         counted = _unpack_counts(prepared)
@@ -216,6 +233,16 @@ def _unpack_counts(prepared: Prepared) -> CountedVotes:
     names = [str(unit) for unit in range(len(starts) - 1)]
     clusters = ClusterCounts(counts, names, starts, found["unit_cells"], found["unit_weights"])
     return CountedVotes(clusters, bool(judges), units)
+
+
+def _pack_crossed(log: CrossedVotes) -> dict[str, NDArray[Any]]:
+    return pack("crossed", judge=log.judge, query=log.query, cell=log.cell, weight=log.weight)
+
+
+def _unpack_crossed(prepared: Prepared) -> CrossedVotes:
+    counted = _unpack_counts(prepared)
+    votes = {name: prepared.arrays[f"crossed.{name}"] for name in ("judge", "query", "cell", "weight")}
+    return CrossedVotes(counted.data, known_units=counted.known_units, **votes)
 
 
 def _pack_ballots(log: Ballots) -> dict[str, NDArray[Any]]:

@@ -23,7 +23,7 @@ from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.column_readings import with_column
 from rankbench.kinds.counts import PairCounts
 from rankbench.ranking.certainty import ridge_of, shrunk
-from rankbench.ranking.intervals import Intervals
+from rankbench.ranking.intervals import Intervals, by_formula
 from rankbench.ranking.log_loading import load_log
 from rankbench.ranking.logs import CountedVotes
 from rankbench.ranking.rank import RESAMPLES, rank
@@ -60,7 +60,8 @@ class Aggregation:
         What a reader must know, as that there are several scales.
     facts : dict
         ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``seed`` and ``resamples`` of the
-        intervals; ``intervals``, how they were made, or None; ``votes`` and ``wins``, what these columns count.
+        intervals (None where they are by formula); ``intervals``, how they were made, or None; ``votes`` and ``wins``,
+        what these columns count.
     pairs : PairCounts, optional
         Who won against whom, where votes of the whole log were counted.
     """
@@ -118,15 +119,16 @@ def aggregate(
         Votes, ballots, or clicks on shown lists, in any format that a reader knows.
     method : str
         An aggregator in the contender grammar, as ``bradley-terry:ridge=0.1``; ridge=0 is
-        plain maximum likelihood, for votes. Empty: what suits the kind of log, ``bradley-terry``
-        for votes and ballots, ``coec:smoothing=1`` for clicks.
+        plain maximum likelihood, for votes. Empty: what suits the kind of log,
+        ``bradley-terry:penalty=firth`` for votes and ballots, ``coec:smoothing=1`` for clicks.
     by : str, optional
         A ranking for each query (``query``), or for each value of any other column. Without it an item of one name is
         one item, whatever the query.
-    intervals : {"bootstrap", "judges", "sandwich", "auto"}, optional
+    intervals : {"bootstrap", "judges", "sandwich", "judges+queries", "auto"}, optional
         95% intervals: from resampled judgments, from resampled judges with all their
-        judgments, or by formula (Bradley-Terry; clustered by judge where the log names
-        judges). ``auto``: judges if the log names two; else bootstrap, or the sandwich of
+        judgments, by formula (Bradley-Terry and Davidson; clustered by judge where the log names
+        judges), or by judge and query at once (by formula, or from judges and queries both resampled). ``auto``: by
+        formula with Firth's penalty; else judges if the log names two, bootstrap, or the formula for
         more than a million votes. Rank ranges then hold for all items together at 95%.
     columns : str
         What columns of votes mean, as ``left=model_x,right=model_y``; guessed by default.
@@ -189,6 +191,7 @@ def aggregate(
         ranking, more = rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
         tallies = loaded.tallies()
         facts["n"] += tallies.judgments
+        facts["resamples"] = None if by_formula(chosen, aggregator) else replicates
         facts.update({"intervals": chosen, "votes": tallies.judged_words, "wins": tallies.won_words})
         return replace(ranking, tallies=tallies), more
 

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from rankbench.counts.parts import LogPart
     from rankbench.kinds.aggregator import Aggregator
 
-__all__ = ["MOST_CELLS", "Intervals", "LogFacts", "by_judge", "chosen_intervals", "refuse_too_many_cells"]
+__all__ = ["MOST_CELLS", "Intervals", "LogFacts", "by_formula", "by_judge", "chosen_intervals", "refuse_too_many_cells"]
 
-Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich"]
-"""What is taken for independent: judgments, or judges with all of theirs; or a formula."""
+Intervals: TypeAlias = Literal["bootstrap", "judges", "sandwich", "judges+queries"]
+"""What is taken for independent: judgments, or judges with all of theirs; a formula; judges, and queries too."""
 
 MOST_CELLS = 50_000_000
 """Most outcomes of pairs of items, each judge's counted apart, of which there are intervals by judge: 5 GB."""
@@ -73,6 +73,11 @@ def chosen_intervals(
     if by_judge(facts, intervals):
         return "judges"
     return "sandwich" if facts.rows > _LONG and aggregator.has_covariance() else "bootstrap"
+
+
+def by_formula(intervals: Intervals | None, aggregator: Aggregator) -> bool:
+    """Return whether intervals are made by the aggregator's formula: nothing is resampled."""
+    return intervals == "sandwich" or (intervals == "judges+queries" and aggregator.has_covariance())
 
 
 def refuse_too_many_cells(part: LogPart) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from rankbench.counts.votes import Votes, coded_votes, load_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.ranking.crossed import CrossedVotes, crossed_votes
 from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
 from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
 from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
@@ -57,6 +58,8 @@ def load_log(
     ExecutorError
         The cluster cannot be used.
     """
+    if intervals == "judges+queries":
+        return _crossed(source, aggregator, address), intervals
     if source.table.row == "comparisons":
         if not aggregator.ranks_counts():
             table = coded_votes(source.frame)
@@ -79,6 +82,25 @@ def load_log(
         raise SpecError("clicks have no judges: a session is what is resampled; take --intervals bootstrap")
     frame = _as_one_query(source.frame) if pooled else source.frame
     return load_sessions(frame), intervals and "bootstrap"
+
+
+def _crossed(source: LogSource, aggregator: Aggregator, address: str) -> CrossedVotes:
+    """Return votes with their judges and queries.
+
+    Raises
+    ------
+    SpecError
+        The log holds no votes, a method cannot have such intervals, or a cluster was to count.
+    """
+    if source.table.row != "comparisons":
+        raise SpecError("there are intervals by judge and query for votes only; take bootstrap")
+    if not aggregator.ranks_counts():
+        raise SpecError(
+            f"{aggregator.name!r} goes by single votes: it has no intervals by judge and query; take judges"
+        )
+    if address:
+        raise SpecError("a cluster does not count by judge and query; leave --executor out to do it on this machine")
+    return crossed_votes(source.frame)
 
 
 def counted_votes(

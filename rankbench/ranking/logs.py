@@ -67,8 +67,8 @@ class RankedLog(ABC):
     ) -> NDArray[np.float64]:
         """Return the scores of resamples of the units, (B, m); rows of nan where there are none."""
 
-    def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the covariance of the scores by the aggregator's formula, (m, m)."""
+    def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+        """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
         raise SpecError("there are sandwich intervals for votes only; take bootstrap")
 
     def notes(self, aggregator: Aggregator) -> list[str]:
@@ -125,10 +125,10 @@ class CountedVotes(RankedLog):
         """Return the scores of resamples of the units, (B, m)."""
         return aggregator.replicates(scores, resamples_of(self.data, resamples, seed))
 
-    def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the covariance of the scores by the aggregator's formula, (m, m)."""
+    def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
+        """Return the covariance of the scores by the aggregator's formula, (m, m), and what must be known of it."""
         clusters = self.data if isinstance(self.data, ClusterCounts) else None
-        return aggregator.covariance(self.counts, scores, clusters)
+        return aggregator.covariance(self.counts, scores, clusters), []
 
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""

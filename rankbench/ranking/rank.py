@@ -8,7 +8,7 @@ from rankbench.counts.units import Units
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.ranking.certainty import FEW, check_size, too_thin
-from rankbench.ranking.intervals import Intervals
+from rankbench.ranking.intervals import Intervals, by_formula
 from rankbench.ranking.logs import RankedLog
 from rankbench.ranking.ranking import ItemRanking, ranked, unknown, with_covariance, with_spread
 from rankbench.seeds import LOG_SEED
@@ -73,12 +73,12 @@ def rank(
         why = "scores of this method jump with the votes: resampling does not show how certain they are, and any item "
         return unknown(log.items, scores, scales), [*notes, why + "may hold any place (bradley-terry has intervals)"]
     units = log.units
-    if intervals == "sandwich" and units.count < 2:
-        return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
-    if intervals == "sandwich":
-        covariance = log.covariance(aggregator, scores)
+    if by_formula(intervals, aggregator):
+        if units.count < 2:
+            return unknown(log.items, scores, scales, units), [*notes, _TOO_LITTLE]
+        covariance, more = log.covariance(aggregator, scores)
         ranking = with_covariance(log.items, scores, scales, covariance, units, seed)
-        return ranking, [*notes, *interval_notes(units, log.by_judge)]
+        return ranking, [*notes, *more, *interval_notes(units, log.by_judge)]
     drawn = log.replicates(aggregator, scores, resamples, seed)
     kept = drawn[np.isfinite(drawn).all(axis=1)]
     notes += interval_notes(units, log.by_judge)

@@ -85,7 +85,7 @@ class Setting:
         for seed in range(logs):
             log = self.log(seed)
             scores = log.scores(method)
-            se = np.sqrt(np.diag(log.covariance(method, scores)))
+            se = np.sqrt(np.diag(log.covariance(method, scores)[0]))
             lower, upper = score_intervals(scores, se, log.units)
             covered += (lower <= truth) & (truth <= upper)
             missing += int(np.isnan(lower).sum())
@@ -150,6 +150,6 @@ def test_a_ridge_covers_too_seldom() -> None:
     for seed in range(100):
         log = setting.log(seed)
         scores = log.scores(method)
-        lower, upper = score_intervals(scores, np.sqrt(np.diag(log.covariance(method, scores))), log.units)
+        lower, upper = score_intervals(scores, np.sqrt(np.diag(log.covariance(method, scores)[0])), log.units)
         covered += (lower <= truth) & (truth <= upper)
     assert covered.min() < 60

@@ -1,0 +1,211 @@
+"""Intervals by judge and query at once, against their definitions, and how often they cover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from amounts import trials
+from competing import cells
+from numpy.typing import NDArray
+from scipy.linalg import sqrtm
+from scipy.special import expit
+
+import rankbench
+from rankbench.aggregators import BradleyTerry, WinRate
+from rankbench.aggregators.likelihood.firth import pseudo_votes
+from rankbench.counts.log_file import log_file
+from rankbench.errors import SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.cell import RANKING, BlockKey
+from rankbench.kinds.protocol import BlockTask
+from rankbench.protocols.items import Items
+from rankbench.ranking import crossed
+from rankbench.ranking.certainty import score_intervals
+from rankbench.ranking.crossed import CrossedVotes, crossed_votes
+from rankbench.ranking.rank import rank
+
+M = 5
+
+
+def log(
+    seed: int, votes: int, judges: int, queries: int, *, by_judge: float = 0.7, by_query: float = 0.7, ties: float = 0.0
+) -> pl.DataFrame:
+    """Return votes on equal items, of which each judge, and each query, prefers some."""
+    rng = np.random.default_rng([seed, votes, judges, queries])
+    a = rng.integers(M, size=votes)
+    b = (a + rng.integers(1, M, size=votes)) % M
+    judge, query = rng.integers(judges, size=votes), rng.integers(queries, size=votes)
+    taste, kind = by_judge * rng.normal(size=(judges, M)), by_query * rng.normal(size=(queries, M))
+    won = rng.random(votes) < expit(taste[judge, a] - taste[judge, b] + kind[query, a] - kind[query, b])
+    winners, losers = np.where(won, a, b), np.where(won, b, a)
+    names = {"query_id": query, "winner": winners, "loser": losers, "judge": judge}
+    frame = pl.DataFrame(names).with_columns(pl.all().cast(pl.String).str.zfill(4))
+    return frame.with_columns(tie=pl.Series(rng.random(votes) < ties))
+
+
+def naive(frame: pl.DataFrame, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the two-way sandwich vote by vote, with dense matrices."""
+    loaded = crossed_votes(frame.lazy())
+    winners, losers = (frame[name].cast(pl.Int64).to_numpy() for name in ("winner", "loser"))
+    ties, weights = (
+        frame["tie"].to_numpy(),
+        frame["weight"].to_numpy() if "weight" in frame.columns else np.ones(len(frame)),
+    )
+    rows = np.zeros((len(frame), M))
+    rows[np.arange(len(frame)), winners], rows[np.arange(len(frame)), losers] = 1, -1
+    p = expit(rows @ scores)
+    half = pseudo_votes(loaded.counts, scores)[0]
+    pairs = np.zeros((len(half), M))
+    pairs[np.arange(len(half)), loaded.counts.low], pairs[np.arange(len(half)), loaded.counts.high] = 1, -1
+    chance = expit(pairs @ scores)
+    bread = np.linalg.pinv(
+        rows.T * (weights * p * (1 - p)) @ rows + pairs.T * (2 * half * chance * (1 - chance)) @ pairs
+    )
+    pseudo = pairs.T * (half * (chance**2 + (1 - chance) ** 2)) @ pairs
+    both = frame["judge"] + "/" + frame["query_id"]
+    total = np.zeros((M, M))
+    for sign, unit in ((1, frame["judge"]), (1, frame["query_id"]), (-1, both)):
+        meat = pseudo.copy()
+        for one in unit.unique():
+            own = (unit == one).to_numpy()
+            root = np.sqrt((weights * p * (1 - p))[own])
+            scaled = rows[own] * root[:, None]
+            left = np.linalg.inv(sqrtm(np.eye(own.sum()) - scaled @ bread @ scaled.T).real)
+            u = scaled.T @ left @ (((np.where(ties, 0.5, 1) - p) * weights)[own] / root)
+            meat += np.outer(u, u)
+        total += sign * bread @ meat @ bread
+    return total
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_two_way_sandwich_is_its_definition(weighted: bool) -> None:
+    frame = log(1, 300, 12, 15, ties=0.2)
+    if weighted:
+        frame = frame.with_columns(weight=np.random.default_rng(0).random(300) + 0.5)
+    method, loaded = BradleyTerry(penalty="firth"), crossed_votes(frame.lazy())
+    scores = loaded.scores(method)
+    found, notes = loaded.covariance(method, scores)
+    assert notes == []
+    np.testing.assert_allclose(found, naive(frame, scores), rtol=1e-4, atol=1e-7)
+
+
+def test_what_is_not_positive_is_clipped_and_said() -> None:
+    """Two judges and two queries, each of whom says one thing only about most pairs."""
+    frame = log(3, 60, 2, 2, by_judge=0, by_query=0)
+    method, loaded = BradleyTerry(penalty="firth"), crossed_votes(frame.lazy())
+    scores = loaded.scores(method)
+    plain = naive(frame, scores)
+    values, vectors = np.linalg.eigh(plain)
+    negative = int((values < -1e-10 * values[-1]).sum())
+    assert negative
+    found, notes = loaded.covariance(method, scores)
+    np.testing.assert_allclose(found, (vectors * np.maximum(values, 0)) @ vectors.T, rtol=1e-3, atol=1e-5)
+    assert notes == [
+        f"the sandwich by judge and query had {negative} negative eigenvalue{'s' * (negative > 1)} of 5, "
+        "which are set to 0: some intervals may be a little too wide"
+    ]
+
+
+def test_crossed_resamples_are_products_of_draws() -> None:
+    frame = log(4, 200, 10, 14, ties=0.1)
+    loaded = crossed_votes(frame.lazy())
+    from rankbench.kinds.crossed_resamples import crossed_resamples
+
+    drawn = crossed_resamples(loaded.counts, (loaded.judge, loaded.query), loaded.cell, loaded.weight, 30, 7)
+    for r, counts in enumerate(drawn):
+        times = drawn.draws.times(r)[loaded.judge] * drawn.others.times(r)[loaded.query]
+        again = frame[np.repeat(np.arange(200), times)]
+        wins = again.filter(~pl.col("tie"))["winner"].value_counts().sort("winner")
+        by_item = np.zeros(M)
+        np.add.at(by_item, counts.low, counts.forward)
+        np.add.at(by_item, counts.high, counts.backward)
+        assert dict(zip(wins["winner"].cast(pl.Int64), wins["count"], strict=True)) == {
+            i: n for i, n in enumerate(by_item) if n
+        }
+    square = crossed_resamples(loaded.counts, (loaded.judge, loaded.judge), loaded.cell, loaded.weight, 1, 7)
+    assert (square.draws.times(0) != square.others.times(0)).any()
+
+
+@pytest.mark.parametrize("method", ["bradley-terry:penalty=firth", "davidson:penalty=firth", "win-rate"])
+def test_items_of_runs_are_those_of_aggregate(tmp_path: Path, method: str) -> None:
+    path = tmp_path / "log.csv"
+    log(5, 500, 20, 30, ties=0.2).write_csv(path)
+    expected = rankbench.aggregate(path, method, intervals="judges+queries", replicates=60, seed=5).table.sort("item")
+    protocol, dataset = Items(replicates=60, intervals="judges+queries"), log_file(path)
+    prepared = protocol.prepare(dataset, 5)
+    key = BlockKey(str(protocol), str(dataset), 1, 0, 5)
+    (result,) = protocol.execute(prepared, BlockTask(key, 0, RANKING, cells(Aggregator, {"cell": method})))
+    assert result.status == "done", result.reason
+    for metric, column in zip(RANKING, ("score", "lower", "upper", "rank_low", "rank_high"), strict=True):
+        np.testing.assert_array_equal(result.losses[metric, "design"], expected[column].to_numpy())
+    assert prepared.notes[-2].startswith("Only 20 judges, who count like ")
+
+
+@pytest.mark.parametrize(
+    ("change", "method", "says"),
+    [
+        (lambda frame: frame.drop("judge"), "", "does not say who judged"),
+        (lambda frame: frame.with_columns(judge=pl.lit("j")), "", "all votes are of one judge; take --intervals boot"),
+        (
+            lambda frame: frame.with_columns(query_id=pl.lit("q")),
+            "",
+            "all votes are of one query; take --intervals jud",
+        ),
+        (lambda frame: frame, "elo", "'elo' goes by single votes"),
+    ],
+)
+def test_what_cannot_be(change: Callable[[pl.DataFrame], pl.DataFrame], method: str, says: str) -> None:
+    with pytest.raises(SpecError, match=says):
+        rankbench.aggregate(change(log(6, 100, 10, 10)), method, intervals="judges+queries")
+
+
+def test_too_many_votes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crossed, "MOST_CROSSED", 99)
+    with pytest.raises(SpecError, match=r"100 votes are too many \(at most 99\)"):
+        rankbench.aggregate(log(6, 100, 10, 10), intervals="judges+queries")
+
+
+def covered(method: Aggregator, logs: int, by_judge: float, by_query: float, replicates: int = 200) -> float:
+    """Return how often an item's interval covers the mean, of equal items."""
+    found = 0.0
+    for seed in range(logs):
+        loaded = crossed_votes(log(seed, 1500, 40, 60, by_judge=by_judge, by_query=by_query).lazy())
+        lower, upper = bounds(loaded, method, replicates)
+        truth = loaded.scores(method).mean()
+        found += float(((lower <= truth) & (truth <= upper)).mean())
+    return found / logs
+
+
+def bounds(
+    loaded: CrossedVotes, method: Aggregator, replicates: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if not method.has_covariance():
+        ranking = rank(loaded, method, intervals="judges+queries", resamples=replicates)[0]
+        return ranking.lower, ranking.upper
+    scores = loaded.scores(method)
+    return score_intervals(scores, np.sqrt(np.diag(loaded.covariance(method, scores)[0])), loaded.units)
+
+
+TASTES = [(0.0, 0.0), (0.7, 0.0), (0.0, 0.7), (0.7, 0.7)]
+
+
+@pytest.mark.parametrize(("by_judge", "by_query"), TASTES)
+@pytest.mark.parametrize(("method", "most"), [(BradleyTerry(penalty="firth"), 0.98), (WinRate(), 0.995)])
+def test_intervals_cover(method: Aggregator, most: float, by_judge: float, by_query: float) -> None:
+    """Where neither judges nor queries matter, crossed resamples are conservative: chance is drawn with both."""
+    logs = trials(200)
+    share = covered(method, logs, by_judge, by_query)
+    print(f"\n| {method}, tastes of judges {by_judge}, of queries {by_query} | {share:.3f} |")
+    # Items of one log hang together: as if there were two of them.
+    noise = 3 * np.sqrt(0.05 * 0.95 / (2 * logs))
+    assert 0.93 - noise <= share <= most + noise
+
+
+def test_by_judge_alone_is_too_short_where_queries_matter() -> None:
+    frame = log(0, 1500, 40, 60, by_judge=0, by_query=1.0)
+    one, both = (rankbench.aggregate(frame, intervals=kind).table for kind in ("judges", "judges+queries"))
+    assert (both["upper"] - both["lower"]).mean() > 1.3 * (one["upper"] - one["lower"]).mean()
