@@ -64,7 +64,7 @@ def comparison_options(command: F) -> F:
     default="",
     metavar="NAME",
     shell_complete=complete_names("aggregator"),
-    help="Who ranks two logs of votes; default: bradley-terry.",
+    help="Who ranks two logs of votes; default: as rankbench aggregate.",
 )
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of two logs mean, as left=model_x.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")

@@ -1,4 +1,10 @@
-"""What is independent in a log, and how much of it there is: for the log and for each item."""
+"""What is independent in a log, and how much of it there is: for the log and for each item.
+
+References
+----------
+.. [CSS17] A. V. Carter, K. T. Schnepel and D. G. Steigerwald. Asymptotic behavior of a t-test robust to
+   cluster heterogeneity. Review of Economics and Statistics 99(4), 2017.
+"""
 
 from __future__ import annotations
 
@@ -44,18 +50,22 @@ class Units:
         Effective number of those that judged each item.
     votes : ndarray of float64, shape (m,)
         Effective number of judgments of each item, by whomever.
+    of_variance : ndarray of float64, shape (m,)
+        Effective number of units that show how much an item's score varies, at most `items`: where judgments of a unit
+        are alike, the largest units are most of the variance, see `units_of_counts`.
     """
 
     count: int
     effective: float
     items: NDArray[np.float64]
     votes: NDArray[np.float64]
+    of_variance: NDArray[np.float64]
 
     @classmethod
     def alike(cls, count: int, m: int) -> Units:
         """Return units that are equally large and of which each judged every item."""
         every = np.full(m, float(count))
-        return cls(count, float(count), every, every)
+        return cls(count, float(count), every, every, every)
 
 
 def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
@@ -64,7 +74,12 @@ def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
     items = np.concatenate([votes.winners, votes.losers])
     twice, weights = np.concatenate([groups, groups]), np.concatenate([votes.weights, votes.weights])
     sizes = np.bincount(groups, votes.weights)
-    return Units(int(groups.max()) + 1, effective(sizes), _by_item(items, twice, weights, m), _kish(items, weights, m))
+    won = np.concatenate([np.where(votes.ties, 0.5, 1.0), np.where(votes.ties, 0.5, 0.0)])
+    sums = _SaidSums.nothing(m)
+    sums.add(items, twice, weights, weights * won)
+    return Units(
+        int(groups.max()) + 1, effective(sizes), sums.shares(), _kish(items, weights, m), sums.of_variance(sums.alike())
+    )
 
 
 def units_of_counts(data: PairCounts | ClusterCounts) -> Units:
@@ -72,21 +87,31 @@ def units_of_counts(data: PairCounts | ClusterCounts) -> Units:
 
     Where judgments of a cluster have weights, what a cluster said about a pair, in one way,
     counts as one vote: single weights are not known any more.
+
+    n judgments of a cluster on an item, of which any two have the correlation rho, make a variance of
+    v = n (1 + (n - 1) rho). The variance of a sum over clusters is so estimated from (sum v)^2 / sum v^2 of them in
+    effect (Satterthwaite): Kish's number of judgments where rho = 0, and far fewer of unequal clusters where it is 1,
+    the worst case of [CSS17]_. One rho is estimated for all items, by moments of the clusters' shares of wins.
     """
     counts = data.counts if isinstance(data, ClusterCounts) else data
     ends = np.concatenate([counts.low, counts.high])
     if isinstance(data, PairCounts):
         weight = data.forward + data.backward + data.ties
         judged = _sums(ends, np.tile(weight, 2), data.m)
-        return Units(data.judgments, float(data.judgments), judged, judged)
-    sums = [np.zeros(counts.m) for _ in range(4)]
+        return Units(data.judgments, float(data.judgments), judged, judged, judged)
+    sums, votes, votes_squares = _SaidSums.nothing(counts.m), np.zeros(counts.m), np.zeros(counts.m)
     for begin, end in _whole_clusters(data.starts):
-        for total, more in zip(sums, _said_by(data, begin, end), strict=True):
-            total += more
-    weight, squares, votes, votes_squares = sums
+        rows = slice(data.starts[begin], data.starts[end])
+        cells, weight = data.cells[rows], np.tile(data.weights[rows], 2)
+        items = np.concatenate([counts.low[cells // 3], counts.high[cells // 3]])
+        cluster = np.tile(np.repeat(np.arange(end - begin), np.diff(data.starts[begin : end + 1])), 2)
+        won = _WON[:, cells % 3].ravel()
+        sums.add(items, cluster, weight, weight * won, None if counts.weighted else weight)
+        votes += _sums(items, weight, counts.m)
+        votes_squares += _sums(items, weight**2, counts.m)
     sizes = np.add.reduceat(np.append(data.weights, 0.0), data.starts[:-1]) * (np.diff(data.starts) > 0)
     judged = _shared(votes, votes_squares) if counts.weighted else votes
-    return Units(len(data), effective(sizes), _shared(weight, squares), judged)
+    return Units(len(data), effective(sizes), sums.shares(), judged, sums.of_variance(sums.alike()))
 
 
 def _whole_clusters(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
@@ -99,20 +124,59 @@ def _whole_clusters(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         begin = end
 
 
-def _said_by(data: ClusterCounts, begin: int, end: int) -> list[NDArray[np.float64]]:
-    """Return sums over some clusters by item, (m,) each.
+@dataclass(eq=False)
+class _SaidSums:
+    """Sums over units by item, of the weight n, the wins y and the sum of squared weights q of a unit's votes.
 
-    Of what each cluster said about the item and of its square, and of each cell and of its square.
+    Shape (9, m): of n, y, n^2, n y, y^2, q, q^2, q n^2 and n^4, in this order.
     """
-    counts = data.counts
-    rows = slice(data.starts[begin], data.starts[end])
-    pair, weight = data.cells[rows] // 3, np.tile(data.weights[rows], 2)
-    items = np.concatenate([counts.low[pair], counts.high[pair]])
-    cluster = np.repeat(np.arange(end - begin), np.diff(data.starts[begin : end + 1]))
-    keys, at = np.unique(np.tile(cluster, 2) * counts.m + items, return_inverse=True)
-    said = _sums(at.reshape(-1), weight, len(keys))
-    who = keys % counts.m
-    return [_sums(of, by, counts.m) for of, by in ((who, said), (who, said**2), (items, weight), (items, weight**2))]
+
+    sums: NDArray[np.float64]
+
+    @classmethod
+    def nothing(cls, m: int) -> _SaidSums:
+        return cls(np.zeros((9, m)))
+
+    def add(
+        self,
+        items: NDArray[np.integer],
+        units: NDArray[np.integer],
+        weights: NDArray[np.float64],
+        won: NDArray[np.float64],
+        squares: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Add votes of units, all of each, by item: shapes (k,). `squares` are those of single votes' weights."""
+        m = self.sums.shape[1]
+        keys, at = np.unique(units.astype(np.int64) * m + items, return_inverse=True)
+        squared = weights**2 if squares is None else squares
+        n, y, q = (_sums(at.reshape(-1), of, len(keys)) for of in (weights, won, squared))
+        who = keys % m
+        for total, of in zip(self.sums, (n, y, n**2, n * y, y**2, q, q**2, q * n**2, n**4), strict=True):
+            total += _sums(who, of, m)
+
+    def shares(self) -> NDArray[np.float64]:
+        """Return the effective number of units of each item, by their shares of its votes, (m,)."""
+        return _shared(self.sums[0], self.sums[2])
+
+    def alike(self) -> float:
+        """Return the correlation of votes of one unit on one item, from 0 to 1."""
+        n, y, nn, ny, yy, q = self.sums[:6]
+        p = np.divide(y, n, out=np.zeros(len(n)), where=n > 0)
+        spread = p * (1 - p)
+        known = spread > 0
+        excess = (yy - 2 * p * ny + p**2 * nn)[known] / spread[known] - q[known]
+        pairs = float((nn - q)[known].sum())
+        return min(max(float(excess.sum()) / pairs, 0.0), 1.0) if pairs > 0 else 0.0
+
+    def of_variance(self, rho: float) -> NDArray[np.float64]:
+        """Return the effective number of units behind the variance of each item, (m,)."""
+        nn, q, qq, qnn, nnnn = self.sums[2], *self.sums[5:]
+        total = (1 - rho) * q + rho * nn
+        return _shared(total, (1 - rho) ** 2 * qq + 2 * rho * (1 - rho) * qnn + rho**2 * nnnn)
+
+
+_WON = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
+"""What `low` and what `high` has won by each outcome."""
 
 
 def units_of_lists(
@@ -122,13 +186,14 @@ def units_of_lists(
     lengths = np.diff(starts)
     unit, weight = np.repeat(units, lengths), np.repeat(weights, lengths)
     sizes = np.bincount(units, weights)
-    return Units(len(sizes), effective(sizes), _by_item(items, unit, weight, m), _kish(items, weight, m))
+    judged = _by_item(items, unit, weight, m)
+    return Units(len(sizes), effective(sizes), judged, _kish(items, weight, m), judged)
 
 
 def units_of_voters(items: NDArray[np.int32], starts: NDArray[np.int64], voters: NDArray[np.float64], m: int) -> Units:
     """Return the voters behind ballots that stand for many of them each."""
     judged = _sums(items, np.repeat(voters, np.diff(starts)), m)
-    return Units(round(voters.sum()), float(voters.sum()), judged, judged)
+    return Units(round(voters.sum()), float(voters.sum()), judged, judged, judged)
 
 
 def _by_item(

@@ -205,6 +205,7 @@ def _pack_counts(log: CountedVotes, *, units: bool) -> dict[str, NDArray[Any]]:
     if units:
         known = log.units
         arrays |= {"effective": np.array([known.count, known.effective]), "by_item": known.items, "votes": known.votes}
+        arrays |= {"of_variance": known.of_variance}
     if isinstance(log.data, ClusterCounts):
         arrays |= {"unit_starts": log.data.starts, "unit_cells": log.data.cells, "unit_weights": log.data.weights}
     return pack("counts", **arrays)
@@ -226,7 +227,7 @@ def _unpack_counts(prepared: Prepared) -> CountedVotes:
     units = None
     if "effective" in found:
         count, effective = found["effective"].tolist()
-        units = Units(int(count), effective, found["by_item"], found["votes"])
+        units = Units(int(count), effective, found["by_item"], found["votes"], found["of_variance"])
     if "unit_starts" not in found:
         return CountedVotes(counts, bool(judges), units)
     starts = found["unit_starts"]

@@ -73,14 +73,14 @@ def score_intervals(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the items' own intervals by Student's t, shapes (m,); nan where nothing is known.
 
-    Degrees of freedom are one fewer than the effective number of units that judged the item.
+    Degrees of freedom are one fewer than the effective number of units behind the item's variance.
     An item has no interval if fewer than ten votes (or three units) judged it, or if its score is
     the same in all resamples: what always happened in a few votes need not always happen.
     """
     from scipy.special import stdtrit
 
     known = judged_enough(units) & (se > _unit(scores))
-    half = np.where(known, -stdtrit(_freedom(units.items), (1 - level) / 2) * se, np.nan)
+    half = np.where(known, -stdtrit(_freedom(units.of_variance), (1 - level) / 2) * se, np.nan)
     return scores - half, scores + half
 
 
@@ -96,7 +96,7 @@ def item_rank_ranges(
 
     1 + the number of items that are significantly better, to m - the number that are
     significantly worse, by step-down tests of all ordered pairs within scales [MWR24]_.
-    Critical values have the degrees of freedom of the item that fewer units judged. A
+    Critical values have the degrees of freedom of the item whose variance fewer units show. A
     difference without any spread is significant if so many units would hardly ever agree by
     chance; items that fewer than ten votes (or three units) judged may hold any place.
 
@@ -130,11 +130,12 @@ def item_rank_ranges(
     se[~live] = 0.0
     lead = scores[first] - scores[second]
     fewer = np.minimum(units.items[first], units.items[second])
+    freedom = _freedom(np.minimum(units.of_variance[first], units.of_variance[second]))
     largest = None
     if deviations is not None and units.effective >= FEW and m <= MANY:
         columns, centre = AllPairs(m).contrast_rows(deviations), np.zeros(len(se))
         largest = partial(columns.largest, centre, se)
-    signs = told_apart(lead, se, lambda local: -stdtrit(_freedom(fewer), local / 2), largest, level, 2 * count)
+    signs = told_apart(lead, se, lambda local: -stdtrit(freedom, local / 2), largest, level, 2 * count)
     # No spread at all: n units agree by chance with probability 2^(1 - n).
     agreed = compared & ~live & (np.abs(lead) > unit) & (2.0 ** (1 - fewer) <= (1 - level) / count)
     signs[agreed] = np.sign(lead[agreed])

@@ -82,6 +82,7 @@ class CrossedVotes(CountedVotes):
             min(one.effective, other.effective),
             np.minimum(one.items, other.items),
             one.votes,
+            np.minimum(one.of_variance, other.of_variance),
         )
 
     def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:

@@ -11,7 +11,7 @@ from rankbench.counts.units import Units
 from rankbench.ranking.certainty import MANY, item_rank_ranges, score_intervals
 from rankbench.ranking.tallies import ItemTallies
 
-__all__ = ["ItemRanking", "places", "ranked", "unknown", "with_covariance", "with_spread"]
+__all__ = ["ItemRanking", "normal_deviations", "places", "ranked", "unknown", "with_covariance", "with_spread"]
 
 _DRAWS = 2000
 """Normal deviations that stand for a covariance where the maximum over all pairs of items is wanted."""
@@ -126,11 +126,11 @@ def with_covariance(
         Of the normal deviations that rank ranges are made of.
     """
     lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
-    low, high = item_rank_ranges(scores, covariance, scales, units, _normal(covariance, seed))
+    low, high = item_rank_ranges(scores, covariance, scales, units, normal_deviations(covariance, seed))
     return ItemRanking(items, scores, lower, upper, low, high, scales, units)
 
 
-def _normal(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:
+def normal_deviations(covariance: NDArray[np.float64], seed: int) -> NDArray[np.float64] | None:
     """Return normal deviations with this covariance, shape (2000, m); None where `item_rank_ranges` uses none."""
     if len(covariance) > MANY:
         return None

@@ -16,7 +16,16 @@ from rankbench.kinds.cell import RANKING, BlockKey
 from rankbench.kinds.protocol import BlockTask
 from rankbench.protocols.items import Items
 
-METHODS = ("bradley-terry", "davidson", "thurstone-mosteller", "win-rate", "rank-centrality:scale=log", "elo:factor=8")
+METHODS = (
+    "bradley-terry:penalty=firth",
+    "davidson:penalty=firth",
+    "bradley-terry",
+    "davidson",
+    "thurstone-mosteller",
+    "win-rate",
+    "rank-centrality:scale=log",
+    "elo:factor=8",
+)
 
 
 def votes(kind: str, seed: int = 3) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import rankbench
-from rankbench.aggregators import BradleyTerry, Elo
+from rankbench.aggregators import BradleyTerry, Davidson, Elo
 from rankbench.counts import count, parts, scan, stream
 from rankbench.counts.log_source import LogSource, open_source
 from rankbench.counts.scan import count_frame
@@ -62,6 +62,25 @@ def test_long_logs_without_judges_have_the_sandwich(monkeypatch: pytest.MonkeyPa
     assert chosen_intervals(facts, "auto", BradleyTerry()) == "sandwich"
     assert chosen_intervals(facts, "auto", Elo()) == "bootstrap"
     assert not by_judge(facts, "auto")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_firths_penalty_comes_with_the_sandwich(named: bool) -> None:
+    """By judge where judges are named; for Davidson's model too."""
+    frame = log(40, 3, 4) if named else log(40, 3, 4).drop("judge")
+    for method in (BradleyTerry(penalty="firth"), Davidson(penalty="firth")):
+        loaded, chosen = load_log(open_source(frame), method, "auto")
+        assert (chosen, loaded.by_judge) == ("sandwich", named)
+    assert chosen_intervals(facts_of(frame), "auto", Davidson()) == ("judges" if named else "bootstrap")
+    assert rankbench.aggregate(frame, intervals="auto").facts["resamples"] is None
+
+
+def test_one_vote_has_no_interval() -> None:
+    frame = pl.DataFrame({"winner": ["a"], "loser": ["b"]})
+    found = rankbench.aggregate(frame, intervals="auto")
+    assert found.table["lower"].null_count() == 2
+    assert found.table["score"].to_list() == pytest.approx([np.log(3) / 2, -np.log(3) / 2])
+    assert any("too little to resample" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("method", ["bradley-terry", "elo"])
