@@ -54,12 +54,3 @@ class PenalizedAggregator(Aggregator):
 
         penalized = self.strength() > 0 or self.by_firth(counts)
         return connected_components(counts) if penalized else strongly_connected(counts)
-
-    def remarks(self, counts: PairCounts) -> list[str]:
-        """Say where Firth's penalty was asked for and is left out."""
-        if self.penalty != "firth" or self.by_firth(counts):
-            return []
-        return [
-            f"Firth's penalty takes a matrix of all pairs of items, and {counts.m:,} items are too many (at most "
-            f"{MOST_DENSE:,}): scores have no penalty, each scale by itself"
-        ]

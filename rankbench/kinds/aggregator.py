@@ -154,10 +154,6 @@ class Aggregator(Component):
         """Return which items `from_counts` puts on one scale: those that a chain of comparisons connects."""
         return connected_components(counts)
 
-    def remarks(self, counts: PairCounts) -> list[str]:
-        """Return what a reader of the scores that `from_counts` makes of these counts must know; optional."""
-        return []
-
     def covariance(
         self, counts: PairCounts, scores: NDArray[np.float64], clusters: ClusterCounts | None
     ) -> NDArray[np.float64]:

@@ -11,7 +11,17 @@ from typing import Literal
 
 from rankbench.kinds.cell import Direction
 
-__all__ = ["BUDGET", "COLUMN_FACTS", "MONTE_CARLO_ERROR", "RIDGE", "SHARE_COMPLETE", "Budget", "Fact", "Metric"]
+__all__ = [
+    "BUDGET",
+    "COLUMN_FACTS",
+    "MONTE_CARLO_ERROR",
+    "RIDGE",
+    "SHARE_COMPLETE",
+    "UNPENALIZED",
+    "Budget",
+    "Fact",
+    "Metric",
+]
 
 
 @dataclass(frozen=True)
@@ -156,6 +166,14 @@ RIDGE = Fact(
     about="contender",
 )
 """Penalty on the scores that items are ranked by."""
+
+UNPENALIZED = Fact(
+    "unpenalized",
+    "Firth's penalty takes a matrix of all pairs of items, and {value:,.0f} items are too many: scores have no penalty"
+    ", and each strongly connected component is a scale of its own",
+    about="contender",
+)
+"""Number of items, where it keeps scores from having Firth's penalty."""
 
 COLUMN_FACTS = (MONTE_CARLO_ERROR, SHARE_COMPLETE)
 """Facts that are columns of ``leaderboard.csv``, in order."""

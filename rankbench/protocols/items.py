@@ -18,13 +18,13 @@ from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import RANKING, VOTES, CellResult, Layout, Split
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.metric import RIDGE, Fact, Metric
+from rankbench.kinds.metric import RIDGE, UNPENALIZED, Fact, Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
 from rankbench.kinds.queries import Orders
 from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_votes, votes_of
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.stopwatch import processor_seconds
-from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin
+from rankbench.ranking.certainty import FEW, LARGEST, ridge_of, too_thin, unpenalized
 from rankbench.ranking.crossed import CrossedVotes, crossed_votes
 from rankbench.ranking.intervals import Intervals, LogFacts, by_formula, chosen_intervals
 from rankbench.ranking.lists import Ballots
@@ -57,7 +57,7 @@ class Items(Protocol):
         *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
         Metric(VOTES, "maximize", "How many votes an item is in, or how many ballots name it."),
     )
-    facts: ClassVar[tuple[Fact, ...]] = (RIDGE,)
+    facts: ClassVar[tuple[Fact, ...]] = (RIDGE, UNPENALIZED)
     splits: ClassVar[dict[Split, str]] = {"design": "Items"}
     counts: ClassVar[str] = "votes"
     layout: ClassVar[Layout] = "ranking"
@@ -137,7 +137,7 @@ class Items(Protocol):
             found.append(
                 failed(cell, ranking)
                 if isinstance(ranking, Exception)
-                else _cell(cell, ranking, self._log(prepared, aggregator)[0], ridge_of(aggregator))
+                else _cell(cell, ranking, self._log(prepared, aggregator)[0], aggregator)
             )
         return found
 
@@ -266,7 +266,7 @@ def _unpack_ballots(prepared: Prepared) -> Ballots:
     return Ballots(list(prepared.units["design"]), orders, found.get("judges"))
 
 
-def _cell(cell: str, ranking: ItemRanking, log: RankedLog, ridge: float) -> CellResult:
+def _cell(cell: str, ranking: ItemRanking, log: RankedLog, aggregator: Aggregator) -> CellResult:
     values = {
         VOTES: log.tallies().judged,
         "score": ranking.scores,
@@ -277,6 +277,8 @@ def _cell(cell: str, ranking: ItemRanking, log: RankedLog, ridge: float) -> Cell
     }
     facts = {"scales": float(ranking.scales.max() + 1), "clusters": float(ranking.units.count if ranking.units else 0)}
     if np.isfinite(ranking.lower).any():
-        facts["ridge"] = ridge
+        facts["ridge"] = ridge_of(aggregator)
+    if isinstance(log, CountedVotes) and unpenalized(aggregator, len(log.items)):
+        facts["unpenalized"] = float(len(log.items))
     losses: dict[tuple[str, Split], NDArray[np.float64]] = {(metric, "design"): one for metric, one in values.items()}
     return CellResult(cell, "done", "", math.nan, losses, {}, facts)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rankbench.counts.units import ENOUGH, Units
 from rankbench.errors import InputError
-from rankbench.kinds.metric import RIDGE
+from rankbench.kinds.aggregator import MOST_DENSE
+from rankbench.kinds.metric import RIDGE, UNPENALIZED
 
 if TYPE_CHECKING:
     from rankbench.kinds.aggregator import Aggregator
@@ -26,6 +27,8 @@ __all__ = [
     "score_intervals",
     "shrunk",
     "too_thin",
+    "unpenalized",
+    "without_penalty",
 ]
 
 FEW = 30
@@ -66,6 +69,16 @@ def ridge_of(aggregator: Aggregator) -> float:
     """Return the penalty on an aggregator's scores, its parameter ``ridge``; 0 if it has none, or another penalty."""
     said = aggregator.config()
     return float(said.get("ridge", 0.0)) if said.get("penalty", "ridge") == "ridge" else 0.0
+
+
+def unpenalized(aggregator: Aggregator, m: int) -> bool:
+    """Return whether Firth's penalty, an aggregator's parameter ``penalty``, is left out as there are so many items."""
+    return aggregator.config().get("penalty") == "firth" and m > MOST_DENSE
+
+
+def without_penalty(aggregator: Aggregator, m: int) -> str:
+    """Say that so many items have no penalty, where they were to have one; else empty."""
+    return UNPENALIZED.sentence.format(value=m) if unpenalized(aggregator, m) else ""
 
 
 def score_intervals(

@@ -17,6 +17,7 @@ from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.resamples import draws_of, resamples_of
 from rankbench.kinds.scales import connected_components
 from rankbench.kinds.scores import finite_scores
+from rankbench.ranking.certainty import without_penalty
 from rankbench.ranking.tallies import ItemTallies, tallies_of_counts
 
 __all__ = ["CountedVotes", "OrderedVotes", "RankedLog"]
@@ -133,7 +134,7 @@ class CountedVotes(RankedLog):
     def notes(self, aggregator: Aggregator) -> list[str]:
         """Return what a reader of these scores must know."""
         own, connected = len(aggregator.scales(self.counts)), len(connected_components(self.counts))
-        remarks = aggregator.remarks(self.counts)
+        remarks = [*filter(None, [without_penalty(aggregator, len(self.items))])]
         if own <= connected:
             return remarks
         groups = "all items are connected" if connected == 1 else f"chains of comparisons connect {connected} groups"

@@ -24,6 +24,7 @@ from rankbench.counts.count import count_pairs
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.resamples import resamples_of
+from rankbench.ranking.logs import CountedVotes
 
 M = 5
 
@@ -206,15 +207,15 @@ def test_resamples_have_the_pseudo_votes_of_the_log() -> None:
 def test_of_too_many_items_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = drawn(6, 30, m=8)
     method = BradleyTerry(penalty="firth")
-    assert method.remarks(counts) == []
-    for module in ("rankbench.aggregators.penalty_rule", "rankbench.aggregators.likelihood.firth"):
-        monkeypatch.setattr(f"{module}.MOST_DENSE", 7)
+    for module in ("aggregators.penalty_rule", "aggregators.likelihood.firth", "ranking.certainty"):
+        monkeypatch.setattr(f"rankbench.{module}.MOST_DENSE", 7)
     np.testing.assert_array_equal(method.from_counts(counts), BradleyTerry(penalty="none").from_counts(counts))
     assert method.scales(counts).of.tolist() == BradleyTerry(ridge=0).scales(counts).of.tolist()
-    assert method.remarks(counts) == [
-        "Firth's penalty takes a matrix of all pairs of items, and 8 items are too many (at most 7): scores have no "
-        "penalty, each scale by itself"
-    ]
+    (note, *_) = CountedVotes(counts).notes(method)
+    assert note.startswith(
+        "Firth's penalty takes a matrix of all pairs of items, and 8 items are too many: scores have no"
+    )
+    assert CountedVotes(counts).notes(BradleyTerry()) == []
     with pytest.raises(InputError, match=r"too large a matrix \(at most 7 items\)"):
         firth_bradley_terry(counts)
 

@@ -11,7 +11,10 @@ import polars as pl
 import pytest
 
 import rankbench
+from rankbench.aggregators import BradleyTerry
+from rankbench.counts.log_source import open_source
 from rankbench.errors import InputError, SpecError
+from rankbench.ranking.log_loading import load_log
 
 choix = pytest.importorskip("choix")
 
@@ -167,7 +170,17 @@ def test_judges_who_repeat_themselves_widen_the_intervals() -> None:
     alone = rankbench.aggregate(log, "bradley-terry:ridge=1e-6", intervals="judges").table.sort("item")
     judges = rankbench.aggregate(echoed, "bradley-terry:ridge=9e-6", intervals="judges").table.sort("item")
     votes = rankbench.aggregate(echoed, "bradley-terry:ridge=9e-6", intervals="bootstrap").table.sort("item")
-    np.testing.assert_allclose(judges["upper"] - judges["lower"], alone["upper"] - alone["lower"], rtol=1e-5)
+    spreads, units = [], []
+    for frame, ridge in ((log, 1e-6), (echoed, 9e-6)):
+        method = BradleyTerry(ridge=ridge)
+        loaded = load_log(open_source(frame), method, "judges")[0]
+        units.append(loaded.units.of_variance)
+        spreads.append(np.cov(loaded.replicates(method, loaded.scores(method), 1000, 1), rowvar=False))
+    np.testing.assert_allclose(spreads[1], spreads[0], rtol=1e-5)
+    # What is alike is seen, and so there are fewer degrees of freedom.
+    assert (units[1] < units[0]).all()
+    ratio = (judges["upper"] - judges["lower"]) / (alone["upper"] - alone["lower"])
+    assert 1 < ratio.min() <= ratio.max() < 1.03
     np.testing.assert_allclose((votes["upper"] - votes["lower"]) * 3 / (alone["upper"] - alone["lower"]), 1, atol=0.25)
 
 
@@ -181,10 +194,12 @@ def test_weighted_votes_are_units_of_their_own() -> None:
 
 def test_intervals_alone_take_what_the_log_knows() -> None:
     log = random_log(500, 4, 40)
-    assert rankbench.aggregate(log, intervals="auto").table.equals(rankbench.aggregate(log, intervals="judges").table)
     unknown = log.drop("judge")
-    found = rankbench.aggregate(unknown, intervals="auto").table
-    assert found.equals(rankbench.aggregate(unknown, intervals="bootstrap").table)
+    for method, by_judge, by_vote in (("win-rate", "judges", "bootstrap"), ("", "sandwich", "sandwich")):
+        found = rankbench.aggregate(log, method, intervals="auto").table
+        assert found.equals(rankbench.aggregate(log, method, intervals=by_judge).table)
+        found = rankbench.aggregate(unknown, method, intervals="auto").table
+        assert found.equals(rankbench.aggregate(unknown, method, intervals=by_vote).table)
     few = rankbench.aggregate(random_log(500, 4, 5), intervals="judges")
     assert any("only 5 judges" in note for note in few.notes)
 
