@@ -28,7 +28,7 @@ class PenalizedAggregator(Aggregator):
 
     @model_validator(mode="after")
     def _one_penalty(self) -> Self:
-        if self.penalty != "ridge" and "ridge" in self.model_fields_set and self.ridge_given() > 0:
+        if self.penalty != "ridge" and self.ridge_given() not in (0.0, type(self).model_fields["ridge"].default):
             raise ValueError(f"a ridge goes with penalty=ridge, not with penalty={self.penalty}")
         return self
 

@@ -51,6 +51,9 @@ __all__ = [
 Fit = TypeVar("Fit", BradleyTerryFit, DavidsonFit)
 
 _TURNS = 500
+_LEAST = 1e-300
+"""Rounding makes no pseudo-vote negative: each pair has some both ways, and all of a component are on one scale."""
+
 _INNER = 1e-10
 """Fits between two turns move no score by more in their last step."""
 
@@ -150,7 +153,7 @@ def pseudo_votes(counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.
     graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
     lead = scores[graph.low] - scores[graph.high]
     edge = (counts.forward + counts.backward + counts.ties) * expit(lead) * expit(-lead)
-    half = edge * graph.distances(graph.inverse(edge)) / 2
+    half = np.maximum(edge * graph.distances(graph.inverse(edge)) / 2, _LEAST)
     return np.stack([half, half, np.zeros(len(half))])
 
 
@@ -178,7 +181,7 @@ def davidson_pseudo_votes(counts: PairCounts, fit: DavidsonFit) -> NDArray[np.fl
     by_tie = np.array([[0.0], [0.0], [1.0]]) - r
     form = by_lead**2 * (graph.distances(inverse) + gap**2 * spread)
     form += spread * (by_tie**2 - 2 * by_lead * by_tie * gap)
-    more: NDArray[np.float64] = judged * chances * form / 2
+    more: NDArray[np.float64] = np.maximum(judged * chances * form / 2, _LEAST)
     return more
 
 
