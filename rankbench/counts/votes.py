@@ -208,7 +208,8 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
 def query_numbers(coded: pl.LazyFrame) -> NDArray[np.int32]:
     """Return the number of each row's query, by name, shape (n,): of what `coded_votes` returns."""
     queries = coded.select("query_id").collect()["query_id"]
-    return _alphabetical(queries)[1][queries.to_physical().to_numpy()]
+    numbers: NDArray[np.int32] = _alphabetical(queries)[1][queries.to_physical().to_numpy()]
+    return numbers
 
 
 def _are_coded(table: pl.LazyFrame) -> bool:

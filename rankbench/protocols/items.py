@@ -183,7 +183,7 @@ class Items(Protocol):
         if "crossed.judge" in prepared.arrays:
             if not aggregator.ranks_counts():
                 raise SpecError(f"{aggregator.name!r} goes by single votes: it has no intervals by judge and query")
-            return _unpack_crossed(prepared), wanted
+            return _unpack_crossed(prepared), "judges+queries"
         facts = LogFacts(*prepared.arrays["facts.facts"].tolist())
         chosen = chosen_intervals(facts, wanted, aggregator)
         counted = _unpack_counts(prepared)
@@ -242,8 +242,10 @@ def _pack_crossed(log: CrossedVotes) -> dict[str, NDArray[Any]]:
 
 def _unpack_crossed(prepared: Prepared) -> CrossedVotes:
     counted = _unpack_counts(prepared)
-    votes = {name: prepared.arrays[f"crossed.{name}"] for name in ("judge", "query", "cell", "weight")}
-    return CrossedVotes(counted.data, known_units=counted.known_units, **votes)
+    judge, query, cell, weight = (prepared.arrays[f"crossed.{name}"] for name in ("judge", "query", "cell", "weight"))
+    return CrossedVotes(
+        counted.data, known_units=counted.known_units, judge=judge, query=query, cell=cell, weight=weight
+    )
 
 
 def _pack_ballots(log: Ballots) -> dict[str, NDArray[Any]]:
