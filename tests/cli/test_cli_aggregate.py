@@ -32,7 +32,9 @@ def rows(text: str) -> list[dict[str, str]]:
 
 def test_the_table_names_method_unit_and_counts(rankbench, log: str) -> None:
     shown = rankbench("aggregate", log).stdout.splitlines()
-    assert shown[0].startswith("bradley-terry: 18 judgments; scores in log-odds; places by score: --intervals shows")
+    assert shown[0].startswith(
+        "bradley-terry:penalty=firth: 18 judgments; scores in log-odds; places by score: --intervals shows"
+    )
     assert shown[1].split() == ["place", "item", "score", "votes", "wins"]
     assert shown[2].split()[:2] == ["1", "a"]
     assert shown[2].split()[-2:] == ["10", "7"]
