@@ -101,12 +101,14 @@ def test_what_a_log_says_decides_its_resamples_and_not_its_file(tmp_path: Path) 
     log.sample(fraction=1, shuffle=True, seed=1).write_parquet(tmp_path / "log.parquet")
     log.with_columns(judge="x" + pl.col("judge")).write_ndjson(tmp_path / "log.ndjson")
     tables = [
-        rankbench.aggregate(tmp_path / f"log.{ending}", intervals="auto", replicates=60).table
+        rankbench.aggregate(tmp_path / f"log.{ending}", intervals=intervals, replicates=60).table
+        for intervals in ("judges", "auto")
         for ending in ("csv", "parquet", "ndjson")
     ]
-    assert tables[0].equals(tables[1])
-    assert tables[0].equals(tables[2])
+    for first in (0, 3):
+        assert tables[first].equals(tables[first + 1])
+        assert tables[first].equals(tables[first + 2])
     log.write_csv(tmp_path / "log.csv")
-    other = rankbench.aggregate(tmp_path / "log.csv", intervals="auto", replicates=60, seed=4).table
+    other = rankbench.aggregate(tmp_path / "log.csv", intervals="judges", replicates=60, seed=4).table
     assert not other["lower"].equals(tables[0]["lower"])
     assert other["score"].equals(tables[0]["score"])
