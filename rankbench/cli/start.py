@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import gc
+import io
 import os
 import sys
 import threading
@@ -52,9 +54,23 @@ def _standard_files() -> None:
     os.close(descriptor)
     if sys.stderr is None:
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        codecs.register_error("rankbench-print", _printable)
+        sys.stdout.reconfigure(errors="rankbench-print")
     if not printing:
         sys.stderr.write("error: standard output is closed: there is nowhere to print to\n")
         sys.exit(1)
+
+
+def _printable(error: UnicodeError) -> tuple[bytes, int]:
+    """Return what is printed of characters that the output has no bytes for: those of a file's name, or an escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    characters = error.object[error.start : error.end]
+    try:
+        return characters.encode(error.encoding, "surrogateescape"), error.end
+    except UnicodeEncodeError:
+        return characters.encode("ascii", "backslashreplace"), error.end
 
 
 def _code(main: Callable[[], object]) -> int:

@@ -306,3 +306,17 @@ def test_variables_that_numba_cannot_read(tmp_path: Path, said: str) -> None:
     assert ended.returncode == (0 if said == "NUMBA_OPT=3" else 2), ended.stderr
     assert "Traceback" not in ended.stderr
     assert said == "NUMBA_OPT=3" or ended.stderr.startswith(f"error: {said}: ")
+
+
+def test_words_that_the_locale_cannot_print_end_nothing() -> None:
+    program = (
+        "from rankbench.cli import main\n"
+        "main.callback = None\n"
+        "main.invoke = lambda context: print(chr(0x2014), chr(0xdce4))\n"
+        "main(['list'])\n"
+    )
+    ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | ascii_alone, capture_output=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (0, b"\\u2014 \xe4\n"), ended.stderr
