@@ -260,7 +260,9 @@ def campaign(what: str, examples: int) -> dict[str, int]:
     some = {
         "a loss's value": numbers,
         "a surrogate's value": numbers,
-        "a surrogate's value and gradient": st.tuples(st.one_of(numbers, anything), st.one_of(fine, anything)),
+        "a surrogate's value and gradient": st.one_of(
+            st.tuples(numbers, fine), st.tuples(st.one_of(numbers, anything), st.one_of(fine, anything))
+        ),
         "an aggregator of score tables' cells": st.tuples(st.tuples(fine, fine, fine, fine)),
         "a protocol's answer": st.lists(st.builds(CellResult, st.just("c"), st.just("done")), max_size=2),
     }.get(what, fine)
