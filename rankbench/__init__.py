@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rankbench.kinds.reader import Reader
     from rankbench.kinds.resamples import Resamples
     from rankbench.kinds.score_aggregator import ScoreAggregator
+    from rankbench.kinds.sequential_aggregator import SequentialAggregator
     from rankbench.kinds.surrogate import PairwiseSurrogate, ScoreSurrogate, Surrogate
     from rankbench.kinds.table import TableKind
     from rankbench.plugin.hookspecs import hookimpl
@@ -70,6 +71,7 @@ __all__ = [
     "ScoreRanking",
     "ScoreSurrogate",
     "Selections",
+    "SequentialAggregator",
     "Solver",
     "StepOptimizer",
     "Surrogate",
@@ -116,6 +118,7 @@ _HOMES = {
     "ScoreRanking": "rankbench.ranking.score_ranking",
     "ScoreSurrogate": "rankbench.kinds.surrogate",
     "Selections": "rankbench.kinds.queries",
+    "SequentialAggregator": "rankbench.kinds.sequential_aggregator",
     "Solver": "rankbench.kinds.optimizer",
     "StepOptimizer": "rankbench.kinds.optimizer",
     "Surrogate": "rankbench.kinds.surrogate",

@@ -9,6 +9,7 @@ from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph
 from rankbench.aggregators.eigenvector import Eigenvector
 from rankbench.aggregators.elo import Elo
 from rankbench.aggregators.geometric_mean import GeometricMean
+from rankbench.aggregators.glicko_2 import Glicko2
 from rankbench.aggregators.identity import Identity
 from rankbench.aggregators.kemeny import Kemeny
 from rankbench.aggregators.limit_scores import LimitScores
@@ -39,6 +40,7 @@ __all__ = [
     "Eigenvector",
     "Elo",
     "GeometricMean",
+    "Glicko2",
     "Identity",
     "Kemeny",
     "LimitScores",
@@ -74,6 +76,7 @@ def rankbench_register() -> list[type[Aggregator]]:
         Eigenvector,
         Elo,
         GeometricMean,
+        Glicko2,
         Identity,
         Kemeny,
         LimitScores,

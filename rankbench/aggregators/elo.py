@@ -17,7 +17,7 @@ from pydantic import Field
 from rankbench.aggregators.elo_rows import FEW, SLOW, after_wins
 from rankbench.component import Property
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.sequential_aggregator import SequentialAggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
@@ -34,8 +34,11 @@ _RESTLESS = 2.0
 _MOST_TIES = 10_000_000
 """So many of these at most: a second."""
 
+MOST_AT_ONCE = 700.0
+"""Elo points: K times the judgments of an item at one time, at most."""
 
-class Elo(Aggregator):
+
+class Elo(SequentialAggregator):
     r"""Elo ratings: after each judgment the winner takes points from the loser.
 
     .. math:: s_i \leftarrow s_i + \eta (S - p), \quad s_j \leftarrow s_j - \eta (S - p), \quad
@@ -56,10 +59,17 @@ class Elo(Aggregator):
     judgments: with order ``k=inf`` it is the order in which they were made. The samples of a
     smaller k have no order, so that `erm` takes k = inf or 1 alone, and at k = inf no ties.
 
+    Where all judgments of a time are learned from together (`learn`), each of them is by the ratings before it,
+    and an item of n judgments has K at most 700 / n, as in [FIDE24]_ 8.3.3: a sum of more would overshoot.
+
     Notes
     -----
     There is no limit: with a constant step the scores keep fluctuating around
     :math:`r_i - \bar r`, the more the larger K is.
+
+    References
+    ----------
+    .. [FIDE24] FIDE Rating Regulations effective from 1 March 2024.
     """
 
     name: ClassVar[str] = "elo"
@@ -114,6 +124,30 @@ class Elo(Aggregator):
             scores,
         )
         return scores
+
+    def start(self, m: int) -> NDArray[np.float64]:
+        """Return ratings that are all 0, shape (m, 1)."""
+        return np.zeros((m, 1))
+
+    def ratings(self, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the ratings, shape (m,)."""
+        return state[:, 0]
+
+    def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
+        """Add to each rating what all judgments of a time say of it, by the ratings before them."""
+        m, scores, w = len(state), state[:, 0], votes.weights
+        half = np.zeros(len(votes)) if votes.ties is None else 0.5 * votes.ties
+        surprises = w * (0.5 - half - 0.5 * np.tanh(0.5 * (scores[votes.winners] - scores[votes.losers])))
+        count = np.bincount(votes.winners, w, m) + np.bincount(votes.losers, w, m)
+        total = np.bincount(votes.winners, surprises, m) - np.bincount(votes.losers, surprises, m)
+        scores += np.minimum(self.factor, MOST_AT_ONCE / np.maximum(count, 1e-300)) / POINTS * total
+
+    def walk_kernel(self) -> Kernel:
+        """Return the compiled form of all times; ``params = [eta, most at once]``."""
+        from rankbench.aggregators.kernels.elo import elo_times
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(elo_times, np.array([self.factor, MOST_AT_ONCE]) / POINTS, lambda m: 2 * m)
 
     def kernel(self) -> Kernel:
         """Return the compiled form."""

@@ -30,6 +30,7 @@ __all__ = [
     "SELECT",
     "STEP",
     "TARGET",
+    "WALK",
     "WEIGH",
     "Kernel",
     "no_work",
@@ -56,6 +57,14 @@ SELECT = types.void(Rows, Rows, Index, Flags, Rows, Vector, Vector)
 The first four are the arrays of a `Selections`; the items of query q are rows
 ``item_offsets[q]:item_offsets[q + 1]`` of the scores. ``out`` has the scores of the N items
 first, then the examination of each position of the longest list. There is no scratch memory.
+"""
+
+WALK = types.void(Index, Index, types.int8[::1], Vector, Rows, Matrix, Vector, Vector, Vector)
+"""``(first, second, outcome, weights, starts, state, params, work, margins)``: all times, one after the other.
+
+Votes of time t are ``starts[t]:starts[t + 1]``; ``outcome`` is 1 where the first item won, -1 where the second
+did, and 0 for a tie. Margins of a time are written from the state before it; then the state, shape (m, s), learns
+its votes, together.
 """
 
 TARGET = types.void(Vector, Vector, Vector, Vector)

@@ -147,6 +147,8 @@ class Protocol(Component):
         The sets of units that contenders are judged on, with a title for each.
     counts : str
         What n counts, in the plural. Empty: nothing is drawn.
+    judged_on : str
+        What the units are, in the plural: intervals are over these.
     test_share : float or None
         Repetitions are splits of the same observations, and this share of each is tested
         on: statistics then use the corrected resampled t. Losses are one number a split.
@@ -169,6 +171,7 @@ class Protocol(Component):
     curves: ClassVar[dict[str, tuple[Split, Direction]]] = {}
     splits: ClassVar[dict[Split, str]]
     counts: ClassVar[str] = "judgments"
+    judged_on: ClassVar[str] = "queries"
     test_share: ClassVar[float | None] = None
     layout: ClassVar[Layout] = "race"
     tunes: ClassVar[bool] = False

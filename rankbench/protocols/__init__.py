@@ -19,6 +19,7 @@ def rankbench_register() -> list[type[Protocol]]:
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
     from rankbench.protocols.items import Items
+    from rankbench.protocols.one_step_ahead import OneStepAhead
     from rankbench.protocols.own_log import OwnLog
     from rankbench.protocols.repair import Repair
     from rankbench.protocols.selection import Selection
@@ -31,6 +32,7 @@ def rankbench_register() -> list[type[Protocol]]:
         BTL,
         ClickPrediction,
         Items,
+        OneStepAhead,
         OwnLog,
         Repair,
         Selection,

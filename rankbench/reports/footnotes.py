@@ -119,13 +119,13 @@ def _thin(race: Race, source: SourceRecord) -> list[str]:
     if source.pool is not None and race.n >= source.pool:
         return [
             f"All {grouped_digits(source.pool)} {markdown(source.counts)} that there are, so that every draw is the "
-            "same: one repetition, without intervals over draws. Intervals and ranks are over queries alone, for "
-            "contenders as they were trained."
+            f"same: one repetition, without intervals over draws. Intervals and ranks are over {source.judged_on} "
+            "alone, for contenders as they were trained."
         ]
     if len(race.repetitions) == 1:
         return [
-            "One repetition: intervals and ranks are over queries alone. They hold for these draws and say nothing "
-            "about others."
+            f"One repetition: intervals and ranks are over {source.judged_on} alone. They hold for these draws and say "
+            "nothing about others."
         ]
     if too_few(len(race.repetitions)):
         return [f"Fewer than {FEWEST} repetitions: no intervals of means, and hardly any contenders can be told apart."]

@@ -90,12 +90,13 @@ def _how_to_read(record: SuiteRecord) -> list[Node]:
         "overlap may or may not be: see the differences. Bold: nothing is significantly better, where anything is "
         "told apart.",
     ]
-    if any(source.test_share is None for source in kinds):
+    units = dict.fromkeys(source.judged_on for source in kinds if source.test_share is None)
+    for unit in units:
         lines += [
-            "**over draws**: 95% interval if the judgments were drawn again, for these very queries (what the "
+            f"**over draws**: 95% interval if the judgments were drawn again, for these very {unit} (what the "
             "papers show).",
-            "**over queries and draws**: 95% interval for other queries as well. Only what shows here is called "
-            "real. Contenders share queries and draws, so intervals of two means may overlap while their "
+            f"**over {unit} and draws**: 95% interval for other {unit} as well. Only what shows here is called "
+            f"real. Contenders share {unit} and draws, so intervals of two means may overlap while their "
             "*difference* is certain: look at the difference, **minus** the baseline named before the run.",
         ]
     if any(source.test_share is not None for source in kinds):

@@ -49,7 +49,7 @@ def intervals_tables(source: SourceRecord, rows: Sequence[Standing], baseline: s
 
 def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) -> Grid:
     resampled = source.test_share is not None
-    spread = ["SD", "corrected"] if resampled else ["over draws", "over queries and draws"]
+    spread = ["SD", "corrected"] if resampled else ["over draws", f"over {source.judged_on} and draws"]
     columns = [Column("rank", "center"), Column("contender"), Column("mean", "right")]
     columns += [Column(title, "center") for title in spread]
     against = any(row.contender == baseline and row.rank_low is not None for row in rows)

@@ -66,6 +66,7 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
         "splits": dict(prepared.splits),
         "units": {split: list(names) for split, names in prepared.units.items()},
         "counts": protocol.counts,
+        "judged_on": protocol.judged_on,
         "test_share": prepared.test_share,
         "pool": prepared.pool,
         "layout": protocol.layout,

@@ -67,6 +67,8 @@ class SourceRecord(BaseModel):
         Names of what losses are given for, in their order.
     counts : str
         What n counts; empty where nothing is drawn.
+    judged_on : str
+        What the units are.
     test_share : float, optional
         Share of the observations that each repetition is tested on, where repetitions
         overlap.
@@ -95,6 +97,7 @@ class SourceRecord(BaseModel):
     splits: dict[Split, str]
     units: dict[Split, list[str]]
     counts: str = "judgments"
+    judged_on: str = "queries"
     test_share: float | None = None
     pool: int | None = None
     layout: Layout = "race"

@@ -151,3 +151,15 @@ def test_enormous_weights_stay_finite():
     sample = np.array([0, 1, 0], dtype=np.int32), np.array([1, 0, 1], dtype=np.int32), np.array([1e9, 1e9, 1e12]), 2
     assert np.isfinite(compiled(Elo(), *sample)).all()
     assert compiled(Elo(), *sample) == pytest.approx(Elo().aggregate(*sample))
+
+
+def test_votes_of_one_time_are_by_the_ratings_before_it() -> None:
+    """Each vote's gain at K, but K n at most 700 points, as FIDE has it."""
+    state = np.array([[0.3], [-0.2], [0.0]])
+    winners, losers, ties = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([False, True, False])
+    votes = Comparisons(np.array([0, 3]), winners, losers, np.array([1.0, 2.0, 1.0]), ties)
+    Elo(factor=320).learn(state, votes, 0)
+    chance = {pair: 1 / (1 + np.exp(-gap)) for pair, gap in {(0, 1): 0.5, (0, 2): 0.3, (1, 2): -0.2}.items()}
+    said = np.array([(1 - chance[0, 1]) + 2 * (0.5 - chance[0, 2]), (1 - chance[1, 2]) - (1 - chance[0, 1])])
+    points = np.array([700 / 3, 320]) * np.log(10) / 400
+    assert state[:2, 0] == pytest.approx([0.3, -0.2] + points * said, abs=1e-12)

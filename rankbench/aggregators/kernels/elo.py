@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators import elo_rows
 from rankbench.kernels.declared import declared
-from rankbench.kernels.signatures import AGGREGATE
+from rankbench.kernels.signatures import AGGREGATE, WALK
 
-__all__ = ["elo", "elo_with_ties"]
+__all__ = ["elo", "elo_times", "elo_with_ties"]
 
 SLOW, FEW, EVEN = elo_rows.SLOW, elo_rows.FEW, elo_rows.EVEN
 _COUNTED = types.float64(types.float64, types.float64, types.float64)
@@ -96,3 +96,36 @@ def elo_with_ties(
         move = gain_by_tie(gap, weights[t], eta) if ties[t] else gain_by_win(gap, weights[t], eta)
         out[i] += move
         out[j] -= move
+
+
+@declared(WALK)
+def elo_times(
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    outcome: NDArray[np.int8],
+    weights: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    state: NDArray[np.float64],
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    margins: NDArray[np.float64],
+) -> None:
+    """Predict and learn all times as `Elo.learn` does; ``params = [eta, most at once]``, work is (2 m,)."""
+    m = state.shape[0]
+    for t in range(len(starts) - 1):
+        for e in range(starts[t], starts[t + 1]):
+            i, j = first[e], second[e]
+            gap = state[i, 0] - state[j, 0]
+            margins[e] = gap
+            surprise = weights[e] * (0.5 * outcome[e] - 0.5 * math.tanh(0.5 * gap))
+            work[i] += weights[e]
+            work[j] += weights[e]
+            work[m + i] += surprise
+            work[m + j] -= surprise
+        for e in range(starts[t], starts[t + 1]):
+            for side in range(2):
+                i = first[e] if side == 0 else second[e]
+                if work[i] > 0.0:
+                    state[i, 0] += min(params[0], params[1] / work[i]) * work[m + i]
+                    work[i] = 0.0
+                    work[m + i] = 0.0

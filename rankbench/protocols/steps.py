@@ -1,0 +1,247 @@
+"""A log cut into times: what is predicted together, from what came before, and how that is summed up.
+
+Votes of one time stand in an order that follows from what they say alone, so that the order in which a log holds
+them means nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.votes import Votes, numbered_pairs
+from rankbench.errors import SpecError
+from rankbench.kinds.counts import PairCounts
+from rankbench.kinds.protocol import pack
+from rankbench.kinds.queries import Comparisons
+from rankbench.protocols.grouped import ComparedPairs
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "BLOCKS",
+    "MOMENTS",
+    "WARM_UP",
+    "Steps",
+    "TimeUnit",
+    "cut_steps",
+    "in_units",
+    "stretch_names",
+    "unpack_steps",
+]
+
+TimeUnit: TypeAlias = Literal["time", "hour", "day", "week", "month", "year"]
+"""What votes are taken to be of one time; ``time``: of the same one in the log."""
+
+WARM_UP = 0.2
+"""Share of the votes, the first ones, that are learned from and not judged."""
+
+MOMENTS = 100
+"""At so many moments, at most, is a method fitted again that does not learn from one time after the other."""
+
+BLOCKS = 50
+"""Stretches of time that differences are resampled by, at most."""
+
+_GROWTH = 1.1
+"""Parameters and links are chosen anew where the votes became so many times more."""
+
+_FEWEST = 4
+"""Stretches without which nothing is told apart."""
+
+_TRUNCATED = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Votes by time, and the times at which something happens.
+
+    Attributes
+    ----------
+    m : int
+        Number of items.
+    first, second : ndarray of int32, shape (n,)
+        The smaller and the larger item of each vote.
+    outcome : ndarray of int8, shape (n,)
+        1 where the first won, -1 where the second did, 0 for a tie.
+    weights : ndarray of float64, shape (n,)
+    starts : ndarray of int64, shape (T + 1,)
+        Votes of time t are ``starts[t]:starts[t + 1]``.
+    moments : ndarray of int64
+        Times before which methods that are refitted are; the first one ends what nobody predicts.
+    choices : ndarray of int64
+        Times before which parameters and links are chosen; the first one ends the warm-up.
+    blocks : ndarray of int32, shape (T,)
+        Of each time: which stretch it is in, -1 in the warm-up.
+    """
+
+    m: int
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    outcome: NDArray[np.int8]
+    weights: NDArray[np.float64]
+    starts: NDArray[np.int64]
+    moments: NDArray[np.int64]
+    choices: NDArray[np.int64]
+    blocks: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def count(self) -> int:
+        """Number of stretches."""
+        return int(self.blocks.max()) + 1
+
+    @property
+    def tested(self) -> slice:
+        """The votes that are judged."""
+        return slice(int(self.starts[self.choices[0]]), len(self))
+
+    @cached_property
+    def pairs(self) -> tuple[ComparedPairs, NDArray[np.int32]]:
+        """The pairs that are ever compared, and that of each vote."""
+        low, high, pair = numbered_pairs(self.first, self.second, self.m)
+        return ComparedPairs(self.m, low, high), pair
+
+    def block_of_vote(self) -> NDArray[np.int32]:
+        """Return the stretch of each vote that is judged."""
+        return np.repeat(self.blocks, np.diff(self.starts))[self.tested]
+
+    def comparisons(self, begin: int, end: int) -> Comparisons:
+        """Return the votes of the times from `begin` to before `end`."""
+        rows = slice(int(self.starts[begin]), int(self.starts[end]))
+        first, second, outcome = self.first[rows], self.second[rows], self.outcome[rows]
+        swapped = outcome < 0
+        return Comparisons(
+            np.array([0, len(first)], dtype=np.int64),
+            np.where(swapped, second, first),
+            np.where(swapped, first, second),
+            np.array(self.weights[rows]),
+            outcome == 0,
+        )
+
+    def counts(self, cells: NDArray[np.float64], votes: int, items: list[str]) -> PairCounts:
+        """Return sums by pair and outcome, shape (P, 3), of so many votes, as counts."""
+        pairs, _ = self.pairs
+        seen = cells.any(axis=1)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(pairs.low[seen], minlength=self.m))])
+        forward, backward, ties = (np.ascontiguousarray(cells[seen, outcome]) for outcome in range(3))
+        weighted = bool((self.weights != 1).any())
+        return PairCounts(items, starts, pairs.high[seen], forward, backward, ties, votes, weighted)
+
+    def cells(self, begin: int, end: int) -> NDArray[np.float64]:
+        """Return the sums by pair and outcome of the times from `begin` to before `end`, shape (P, 3)."""
+        pairs, pair = self.pairs
+        rows = slice(int(self.starts[begin]), int(self.starts[end]))
+        slot = 3 * pair[rows].astype(np.int64) + np.where(self.outcome[rows] == 0, 2, self.outcome[rows] < 0)
+        return np.bincount(slot, self.weights[rows], 3 * len(pairs)).astype(np.float64).reshape(-1, 3)
+
+    def packed(self) -> dict[str, NDArray[Any]]:
+        """Return all of it as arrays of a `Prepared`."""
+        names = ("first", "second", "outcome", "weights", "starts", "moments", "choices", "blocks")
+        return pack("steps", m=np.array([self.m]), **{name: getattr(self, name) for name in names})
+
+
+def unpack_steps(arrays: Mapping[str, NDArray[Any]]) -> Steps:
+    """Return what `Steps.packed` packed."""
+    of = {name.removeprefix("steps."): array for name, array in arrays.items() if name.startswith("steps.")}
+    return Steps(int(of.pop("m")[0]), **of)
+
+
+def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
+    """Return times as the beginnings of their hours, days, ..
+
+    Raises
+    ------
+    SpecError
+        They are numbers, of which nobody knows what a day is.
+    """
+    import polars as pl
+
+    if unit == "time" or (times.dtype == pl.Date and unit == "hour"):
+        return times
+    if not isinstance(times.dtype, pl.Datetime) and times.dtype != pl.Date:
+        raise SpecError(
+            f"the log's times are numbers, of which nobody knows what a {unit} is; leave --time-unit out, or write "
+            "dates or date-times"
+        )
+    return times.dt.truncate(_TRUNCATED[unit])
+
+
+def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> Steps:
+    """Return votes by time, with what happens when.
+
+    Parameters
+    ----------
+    votes : Votes
+        In the order of time.
+    place : ndarray of int32, shape (n,)
+        Number of the time of each vote, from 0, not decreasing.
+    blocks : int
+
+    Raises
+    ------
+    SpecError
+        The log has too few times.
+    """
+    low, high = np.minimum(votes.winners, votes.losers), np.maximum(votes.winners, votes.losers)
+    outcome = np.where(votes.ties, 0, np.where(votes.winners < votes.losers, 1, -1)).astype(np.int8)
+    said = votes.weights > 0
+    order = np.lexsort((votes.weights, outcome, high, low, place))
+    order = order[said[order]]
+    place = place[order]
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(place)) + 1, [len(order)]]).astype(np.int64)
+    times, n = len(starts) - 1, len(order)
+    warm = max(int(np.searchsorted(starts, WARM_UP * n)), 2)
+    if times - warm < _FEWEST:
+        raise SpecError(
+            f"the log has {times} time{'s' * (times != 1)}, {max(times - warm, 0)} of them after its first fifth: at "
+            f"least {_FEWEST} are needed to predict one after the other"
+        )
+    moments = np.searchsorted(starts, np.arange(1, MOMENTS) * (n / MOMENTS)) if times > MOMENTS else np.arange(1, times)
+    moments = np.unique(np.append(moments, [1, warm] if moments[0] >= warm else [warm]))
+    reached = starts[warm] * _GROWTH ** np.arange(np.log(n / starts[warm]) / np.log(_GROWTH))
+    choices = np.unique(np.append(np.searchsorted(starts, reached), warm))
+    at = (starts[:-1] - starts[warm]) * min(blocks, times - warm) // (n - starts[warm])
+    of_time = np.full(times, -1, np.int32)
+    of_time[warm:] = np.unique(at[warm:], return_inverse=True)[1].reshape(-1)
+    steps = Steps(
+        len(votes.items),
+        low[order],
+        high[order],
+        outcome[order],
+        np.array(votes.weights[order], np.float64),
+        starts,
+        moments[moments < times].astype(np.int64),
+        choices[choices < times].astype(np.int64),
+        of_time,
+    )
+    decisive = np.bincount(steps.block_of_vote(), steps.outcome[steps.tested] != 0, steps.count)
+    if np.count_nonzero(decisive) < _FEWEST:
+        raise SpecError(
+            f"decisive votes stand in {np.count_nonzero(decisive)} stretches of time after the first fifth of the log: "
+            f"at least {_FEWEST} are needed to tell methods apart"
+        )
+    return steps
+
+
+def stretch_names(times: pl.Series, steps: Steps) -> tuple[str, ...]:
+    """Return from when to when each stretch goes, given the times themselves, shape (T,)."""
+    begins = np.searchsorted(steps.blocks, np.arange(steps.count))
+    ends = np.searchsorted(steps.blocks, np.arange(steps.count), side="right") - 1
+    firsts, lasts = times.gather(begins).to_list(), times.gather(ends).to_list()
+    return tuple(
+        f"{number + 1}: {_plain(begin)} to {_plain(end)}"
+        for number, (begin, end) in enumerate(zip(firsts, lasts, strict=True))
+    )
+
+
+def _plain(time: object) -> str:
+    return time.isoformat() if isinstance(time, date) else str(time)
