@@ -5,6 +5,7 @@ from __future__ import annotations
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.clicks import COEC, Cascade, ClickThroughRate, PositionDebiased
 from rankbench.aggregators.davidson import Davidson
+from rankbench.aggregators.dynamic_bradley_terry import DynamicBradleyTerry
 from rankbench.aggregators.edges import AverageAdjacency, DifferenceGraph
 from rankbench.aggregators.eigenvector import Eigenvector
 from rankbench.aggregators.elo import Elo
@@ -37,6 +38,7 @@ __all__ = [
     "ClickThroughRate",
     "Davidson",
     "DifferenceGraph",
+    "DynamicBradleyTerry",
     "Eigenvector",
     "Elo",
     "GeometricMean",
@@ -73,6 +75,7 @@ def rankbench_register() -> list[type[Aggregator]]:
         COEC,
         Davidson,
         DifferenceGraph,
+        DynamicBradleyTerry,
         Eigenvector,
         Elo,
         GeometricMean,

@@ -1,0 +1,143 @@
+"""Bradley-Terry scores that walk at random."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rankbench.component import Property
+from rankbench.errors import ContenderDiverged
+from rankbench.kinds.queries import Comparisons
+from rankbench.kinds.sequential_aggregator import SequentialAggregator
+
+if TYPE_CHECKING:
+    from rankbench.kernels.signatures import Kernel
+
+__all__ = ["DynamicBradleyTerry"]
+
+MEAN, SEEN, COVARIANCE = range(3)
+"""Columns of the state: an item's score, whether it was judged yet, and from here on the covariance of all scores."""
+
+_ROUNDS = 100
+_CLOSE = 1e-12
+
+
+class DynamicBradleyTerry(SequentialAggregator):
+    r"""The Bradley-Terry model with scores that take a Gaussian step from each time to the next.
+
+    .. math:: s_i^{(t)} = s_i^{(t-1)} + N(0, q), \qquad s_i^{(0)} \sim N(0, v), \qquad
+       P(i \text{ beats } j \text{ at } t) = \frac{1}{1 + e^{s_j^{(t)} - s_i^{(t)}}}
+
+    It is the model of Whole-History Rating [C08]_ and of [FT94]_, filtered: after each time the posterior of all
+    scores is the normal distribution at its mode (Laplace), with the full covariance. An item walks from the first
+    time on that it was judged at. All judgments of a time are learned from together; of judgments that are all of one
+    time the scores are those of `bradley-terry` with ridge 1 / v. That i beats j is expected with the log-odds
+    :math:`(s_i - s_j) / \sqrt{1 + \pi \operatorname{var}(s_i - s_j) / 8}`, the chance over the posterior [M92]_.
+
+    Where times are not known (`aggregate` and `from_comparisons`) every judgment has a time of its own. The
+    scores are those of the last time. A tie is half a win each way.
+
+    References
+    ----------
+    .. [C08] R. Coulom. Whole-history rating: a Bayesian rating system for players of time-varying strength. CG 2008.
+    .. [FT94] L. Fahrmeir, G. Tutz. Dynamic stochastic models for time-dependent ordered paired comparison systems.
+       JASA 89, 1994.
+    .. [M92] D. J. C. MacKay. The evidence framework applied to classification networks. Neural Computation 4, 1992.
+    """
+
+    name: ClassVar[str] = "dynamic-bradley-terry"
+    unit: ClassVar[str] = "log-odds"
+    source: ClassVar[str] = "[C08]_; [FT94]_"
+    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "sequential"})
+    most_items: ClassVar[int | None] = 2000
+
+    drift: float = Field(default=0.01, ge=0, le=100, allow_inf_nan=False, description="q, of one time to the next.")
+    variance: float = Field(default=1.0, gt=0, le=1e4, allow_inf_nan=False, description="v, of items not judged yet.")
+
+    def start(self, m: int) -> NDArray[np.float64]:
+        """Return scores of 0 and the covariance v I, shape (m, m + 2)."""
+        self.check_size(m)
+        return np.hstack([np.zeros((m, 2)), self.variance * np.eye(m)])
+
+    def ratings(self, state: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores, shape (m,)."""
+        return state[:, MEAN]
+
+    def margins(
+        self, state: NDArray[np.float64], first: NDArray[np.int32], second: NDArray[np.int32], time: int
+    ) -> NDArray[np.float64]:
+        """Return the expected log-odds, shape (k,)."""
+        covariance = state[:, COVARIANCE:]
+        own = covariance.diagonal() + self.drift * state[:, SEEN]
+        spread = own[first] + own[second] - 2 * covariance[first, second]
+        return np.asarray((state[first, MEAN] - state[second, MEAN]) / np.sqrt(1 + math.pi * spread / 8))
+
+    def learn(self, state: NDArray[np.float64], votes: Comparisons, time: int) -> None:
+        """Move to the mode of the posterior, and to its covariance there."""
+        covariance, diagonal = state[:, COVARIANCE:], np.arange(len(state))
+        covariance[diagonal, diagonal] += self.drift * state[:, SEEN]
+        items, place = np.unique([votes.winners, votes.losers], return_inverse=True)
+        one, two = place.reshape(2, -1)
+        share = np.ones(len(votes)) if votes.ties is None else np.where(votes.ties, 0.5, 1.0)
+        among, identity = covariance[np.ix_(items, items)], np.eye(len(items))
+        moved = np.zeros(len(items))
+        for _ in range(_ROUNDS):
+            scores = state[items, MEAN] + moved
+            chance = 0.5 + 0.5 * np.tanh(0.5 * (scores[one] - scores[two]))
+            laplacian, gradient = np.zeros_like(among), np.zeros(len(items))
+            of_vote = votes.weights * chance * (1 - chance)
+            for i, j, sign in ((one, one, 1), (two, two, 1), (one, two, -1), (two, one, -1)):
+                np.add.at(laplacian, (i, j), sign * of_vote)
+            np.add.at(gradient, one, votes.weights * (share - chance))
+            np.add.at(gradient, two, -votes.weights * (share - chance))
+            system = identity + among @ laplacian
+            step = np.linalg.solve(system, among @ gradient - moved)
+            length = min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
+            moved = moved + length * step
+            if np.abs(step).max() <= _CLOSE * max(1.0, float(np.abs(moved).max())):
+                break
+        else:
+            raise ContenderDiverged("no mode of the posterior was found")
+        columns = covariance[:, items].copy()
+        gained = np.linalg.solve(identity + laplacian @ among, np.column_stack([laplacian, gradient]))
+        state[:, MEAN] += columns @ gradient
+        covariance -= columns @ gained[:, :-1] @ columns.T
+        state[items, SEEN] = 1.0
+
+    def aggregate(
+        self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
+    ) -> NDArray[np.float64]:
+        """Return the scores after all judgments, one after the other, shape (m,)."""
+        state = self.start(m)
+        for t in range(len(winners)):
+            one = slice(t, t + 1)
+            self.learn(state, Comparisons(np.array([0, 1]), winners[one], losers[one], weights[one]), t)
+        return state[:, MEAN].copy()
+
+    def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
+        """Return the scores after all judgments, one after the other, by the compiled form, shape (m,)."""
+        kernel, n, state = self.walk_kernel(), len(comparisons), self.start(m)
+        outcome = np.ones(n, np.int8) if comparisons.ties is None else 1 - comparisons.ties.astype(np.int8)
+        kernel.function(
+            np.array(comparisons.winners, np.int32),
+            np.array(comparisons.losers, np.int32),
+            outcome,
+            np.array(comparisons.weights, np.float64),
+            np.arange(n + 1),
+            state,
+            kernel.params,
+            np.zeros(kernel.work(m)),
+            np.zeros(n),
+        )
+        return state[:, MEAN].copy()
+
+    def walk_kernel(self) -> Kernel:
+        """Return the compiled form of all times; ``params = [drift]``."""
+        from rankbench.aggregators.kernels.dynamic_bradley_terry import dynamic_bradley_terry_times
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(dynamic_bradley_terry_times, np.array([self.drift]))

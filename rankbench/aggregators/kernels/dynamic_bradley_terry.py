@@ -1,0 +1,148 @@
+"""Compiled Bradley-Terry scores that walk at random."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from rankbench.kernels.signatures import WALK
+
+__all__ = ["dynamic_bradley_terry_times"]
+
+MEAN, SEEN, COVARIANCE = range(3)
+_ROUNDS = 100
+_CLOSE = 1e-12
+_SQUARE = types.float64[:, ::1]
+
+
+@njit(types.void(_SQUARE, _SQUARE), cache=True, nogil=True)
+def solve_in_place(system: NDArray[np.float64], right: NDArray[np.float64]) -> None:
+    """Put the solution of a linear system in the place of its right sides, shape (a, b), by elimination with pivots."""
+    a = system.shape[0]
+    for k in range(a):
+        pivot = k
+        for i in range(k + 1, a):
+            if abs(system[i, k]) > abs(system[pivot, k]):
+                pivot = i
+        if pivot != k:
+            for j in range(k, a):
+                system[k, j], system[pivot, j] = system[pivot, j], system[k, j]
+            for j in range(right.shape[1]):
+                right[k, j], right[pivot, j] = right[pivot, j], right[k, j]
+        for i in range(k + 1, a):
+            factor = system[i, k] / system[k, k]
+            if factor != 0.0:
+                for j in range(k + 1, a):
+                    system[i, j] -= factor * system[k, j]
+                for j in range(right.shape[1]):
+                    right[i, j] -= factor * right[k, j]
+    for k in range(a - 1, -1, -1):
+        for j in range(right.shape[1]):
+            for i in range(k + 1, a):
+                right[k, j] -= system[k, i] * right[i, j]
+            right[k, j] /= system[k, k]
+
+
+@njit(_SQUARE(_SQUARE, _SQUARE), cache=True, nogil=True)
+def plus_identity(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return I + one two."""
+    a = one.shape[0]
+    found = np.eye(a)
+    for i in range(a):
+        for k in range(a):
+            value = one[i, k]
+            if value != 0.0:
+                for j in range(a):
+                    found[i, j] += value * two[k, j]
+    return found
+
+
+@njit(WALK, cache=True, nogil=True)
+def dynamic_bradley_terry_times(
+    first: NDArray[np.int32],
+    second: NDArray[np.int32],
+    outcome: NDArray[np.int8],
+    weights: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    state: NDArray[np.float64],
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    margins: NDArray[np.float64],
+) -> None:
+    """Predict and learn all times as `DynamicBradleyTerry.learn` does; ``params = [drift]``."""
+    m = state.shape[0]
+    place = np.full(m, -1)
+    items = np.zeros(m, np.int64)
+    for t in range(len(starts) - 1):
+        for i in range(m):
+            state[i, COVARIANCE + i] += params[0] * state[i, SEEN]
+        a = 0
+        for e in range(starts[t], starts[t + 1]):
+            i, j = first[e], second[e]
+            spread = state[i, COVARIANCE + i] + state[j, COVARIANCE + j] - 2 * state[i, COVARIANCE + j]
+            margins[e] = (state[i, MEAN] - state[j, MEAN]) / math.sqrt(1 + math.pi * spread / 8)
+            for side in range(2):
+                item = i if side == 0 else j
+                if place[item] < 0:
+                    place[item], items[a] = a, item
+                    a += 1
+        among = np.zeros((a, a))
+        for i in range(a):
+            for j in range(a):
+                among[i, j] = state[items[i], COVARIANCE + items[j]]
+        moved, laplacian, gradient = np.zeros(a), np.zeros((a, a)), np.zeros(a)
+        for _ in range(_ROUNDS):
+            laplacian[:], gradient[:] = 0.0, 0.0
+            for e in range(starts[t], starts[t + 1]):
+                i, j = place[first[e]], place[second[e]]
+                gap = state[first[e], MEAN] + moved[i] - state[second[e], MEAN] - moved[j]
+                chance = 0.5 + 0.5 * math.tanh(0.5 * gap)
+                slope = weights[e] * (0.5 + 0.5 * outcome[e] - chance)
+                curvature = weights[e] * chance * (1 - chance)
+                gradient[i] += slope
+                gradient[j] -= slope
+                laplacian[i, i] += curvature
+                laplacian[j, j] += curvature
+                laplacian[i, j] -= curvature
+                laplacian[j, i] -= curvature
+            step = np.zeros((a, 1))
+            for i in range(a):
+                step[i, 0] = -moved[i]
+                for j in range(a):
+                    step[i, 0] += among[i, j] * gradient[j]
+            solve_in_place(plus_identity(among, laplacian), step)
+            largest, farthest = 0.0, 1.0
+            for i in range(a):
+                largest = max(largest, abs(step[i, 0]))
+            length = min(1.0, 2.0 / max(largest, 1e-300))
+            for i in range(a):
+                moved[i] += length * step[i, 0]
+                farthest = max(farthest, abs(moved[i]))
+            if largest <= _CLOSE * farthest:
+                break
+        gained = laplacian.copy()
+        solve_in_place(plus_identity(laplacian, among), gained)
+        columns = np.zeros((a, m))
+        for k in range(a):
+            for i in range(m):
+                columns[k, i] = state[i, COVARIANCE + items[k]]
+        through = np.zeros((a, m))
+        for k in range(a):
+            for n in range(a):
+                value = gained[k, n]
+                if value != 0.0:
+                    for i in range(m):
+                        through[k, i] += value * columns[n, i]
+        for i in range(m):
+            for k in range(a):
+                value = columns[k, i]
+                if value != 0.0:
+                    state[i, MEAN] += value * gradient[k]
+                    for j in range(m):
+                        state[i, COVARIANCE + j] -= value * through[k, j]
+        for k in range(a):
+            state[items[k], SEEN] = 1.0
+            place[items[k]] = -1
