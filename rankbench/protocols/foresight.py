@@ -22,6 +22,9 @@ from rankbench.protocols.trial import EQUAL, SMALLEST
 
 __all__ = ["Foreseen", "foreseen", "stretch_losses", "walked"]
 
+LAST = 100_000
+"""Votes, the last that were predicted, by which points of a grid and links are chosen."""
+
 _BETTER = 1e-12
 """Nats a vote by which a later point of a grid, or link, must be better than those before it."""
 
@@ -55,7 +58,7 @@ class Foreseen:
 def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties: bool) -> Foreseen:
     """Predict all votes, one time after the other, each from what came before it.
 
-    Points of a grid and links are those of the least log loss on what was predicted so far.
+    Points of a grid and links are those of the least log loss on what was predicted so far, on the last `LAST` votes.
 
     Parameters
     ----------
@@ -81,11 +84,12 @@ def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties
     points = []
     cuts = [*steps.starts[steps.choices].tolist(), n]
     for cut, end in pairwise(cuts):
-        point, link, b = _chosen(of_points, steps, first, cut)
+        since = max(first, cut - LAST)
+        point, link, b = _chosen(of_points, steps, since, cut)
         points.append(point)
         margins[cut:end], probit[cut:end], scale[cut:end] = of_points[point][cut:end], link == "probit", b
         if ties:
-            tie_scale[cut:end], nu[cut:end] = fit_tie_link(outcomes(steps, of_points[point], first, cut))
+            tie_scale[cut:end], nu[cut:end] = fit_tie_link(outcomes(steps, of_points[point], since, cut))
     return Foreseen(*(values[begin:] for values in (margins, probit, scale, tie_scale, nu)), points)
 
 
