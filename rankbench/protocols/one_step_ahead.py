@@ -36,8 +36,8 @@ class OneStepAhead(Protocol):
     to all votes before, at 100 declared moments at most, equally many votes apart.
 
     The first fifth of the votes is warm-up. A contender's parameters and its link, from margins to chances, are those
-    of the least log loss on what it predicted so far (on the last 100,000 votes of it). They are chosen at the end of the warm-up, and again whenever
-    the votes became a tenth more.
+    of the least log loss on what it predicted so far (on the last 100,000 votes of it). They are chosen at the end of
+    the warm-up, and again whenever the votes became a tenth more.
 
     The metrics are those of `own-log`, on all votes after the warm-up. There is one run. Differences are bootstrapped
     over stretches of consecutive times, 50 of about equally many votes: votes of a stretch may depend on one another,
