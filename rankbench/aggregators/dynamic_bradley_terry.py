@@ -136,8 +136,15 @@ class DynamicBradleyTerry(SequentialAggregator):
         return state[:, MEAN].copy()
 
     def walk_kernel(self) -> Kernel:
-        """Return the compiled form of all times; ``params = [drift]``."""
+        """Return the compiled form of all times; ``params = [drift, variance]``."""
         from rankbench.aggregators.kernels.dynamic_bradley_terry import dynamic_bradley_terry_times
         from rankbench.kernels.signatures import Kernel
 
-        return Kernel(dynamic_bradley_terry_times, np.array([self.drift]))
+        return Kernel(dynamic_bradley_terry_times, np.array([self.drift, self.variance]))
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form of judgments one after the other."""
+        from rankbench.aggregators.kernels.dynamic_bradley_terry import dynamic_bradley_terry
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(dynamic_bradley_terry, np.array([self.drift, self.variance]))

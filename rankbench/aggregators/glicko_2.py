@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rankbench.aggregators.glicko_periods import attenuation, new_volatility
+from rankbench.aggregators.glicko_periods import LEAST_PRECISION, attenuation, new_volatility
 from rankbench.component import Property
 from rankbench.kinds.queries import Comparisons
 from rankbench.kinds.sequential_aggregator import SequentialAggregator
@@ -89,7 +89,7 @@ class Glicko2(SequentialAggregator):
                 precision[i] += weight * g * g * chance * (1.0 - chance)
                 gain[i] += weight * g * (share - chance)
         for i in np.unique([votes.winners, votes.losers]).tolist():
-            v, phi = 1.0 / max(precision[i], 1e-300), math.sqrt(variance[i])
+            v, phi = 1.0 / max(precision[i], LEAST_PRECISION), math.sqrt(variance[i])
             sigma = new_volatility(old[i, VOLATILITY], v * gain[i], phi, v, self.tau)
             after = 1.0 / (1.0 / (variance[i] + sigma * sigma) + precision[i])
             state[i] = old[i, RATING] + after * gain[i], math.sqrt(after), sigma, time
@@ -125,7 +125,7 @@ class Glicko2(SequentialAggregator):
         return state[:, RATING].copy()
 
     def _params(self, *, idle: bool) -> NDArray[np.float64]:
-        return np.array([self.deviation / POINTS, self.tau, float(idle)])
+        return np.array([self.deviation / POINTS, self.volatility, self.tau, float(idle)])
 
     def walk_kernel(self) -> Kernel:
         """Return the compiled form of all times."""
@@ -133,3 +133,10 @@ class Glicko2(SequentialAggregator):
         from rankbench.kernels.signatures import Kernel
 
         return Kernel(glicko_2_times, self._params(idle=True), lambda m: 2 * m)
+
+    def kernel(self) -> Kernel:
+        """Return the compiled form of judgments one after the other."""
+        from rankbench.aggregators.kernels.glicko_2 import glicko_2
+        from rankbench.kernels.signatures import Kernel
+
+        return Kernel(glicko_2, self._params(idle=False), lambda m: 2 * m)

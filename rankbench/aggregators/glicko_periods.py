@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["attenuation", "new_volatility", "volatility_slope"]
+__all__ = ["LEAST_PRECISION", "MOST_VOLATILE", "attenuation", "new_volatility", "volatility_slope"]
+
+MOST_VOLATILE = 10.0
+"""Volatilities stay below: an upset that was all but impossible would make one as large as it was unlikely."""
+
+LEAST_PRECISION = 1e-30
+"""1 / v is at least this: in floating point, what was certain says nothing at all."""
 
 _ROUNDS = 200
 _CLOSE = 1e-10
@@ -21,7 +27,7 @@ def attenuation(variance: float) -> float:
 
 
 def new_volatility(sigma: float, delta: float, phi: float, v: float, tau: float) -> float:
-    r"""Return sigma' by the Illinois algorithm (step 5).
+    r"""Return sigma' by the Illinois algorithm (step 5), at most `MOST_VOLATILE`.
 
     It is the root of :math:`f(x) = \frac{e^x (\Delta^2 - \phi^2 - v - e^x)}{2 (\phi^2 + v + e^x)^2}
     - \frac{x - \log \sigma^2}{\tau^2}`, with :math:`\sigma' = e^{x/2}`.
@@ -65,7 +71,7 @@ def new_volatility(sigma: float, delta: float, phi: float, v: float, tau: float)
         else:
             f_low *= 0.5
         high, f_high = middle, f_middle
-    return math.exp(0.5 * low)
+    return min(math.exp(0.5 * low), MOST_VOLATILE)
 
 
 def volatility_slope(x: float, a: float, excess: float, spread: float, tau: float) -> float:

@@ -18,9 +18,11 @@ from rankbench.aggregators import (
     Budgeted,
     Davidson,
     DifferenceGraph,
+    DynamicBradleyTerry,
     Eigenvector,
     Elo,
     GeometricMean,
+    Glicko2,
     Identity,
     Kemeny,
     LimitScores,
@@ -69,13 +71,17 @@ ALL = [
     Kemeny(ties="first"),
     Elo(),
     Elo(factor=200),
+    Glicko2(),
+    DynamicBradleyTerry(),
 ]
+# Each item moves by how uncertain it is.
+UNEQUAL = ["win-rate", "glicko-2", "dynamic-bradley-terry"]
 POSITIVE = [a for a in ALL if getattr(a, "scale", "ratio" if a.name == "pagerank" else "") == "ratio"]
-CENTERED = [a for a in ALL if a.structure == "scores" and a.name != "win-rate" and a not in POSITIVE]
+CENTERED = [a for a in ALL if a.structure == "scores" and a.name not in UNEQUAL and a not in POSITIVE]
 # Reversed judgments do not invert the vectors of matrices, and of tied orders the first stays first.
 REVERSIBLE = [
     *(a for a in CENTERED if a.name not in ("eigenvector", "rank-centrality") and a != Kemeny(ties="first")),
-    WinRate(),
+    *(a for a in ALL if a.name in UNEQUAL),
 ]
 SCALE_FREE = [
     MeanLogOdds(frequencies="joint"),
@@ -308,9 +314,11 @@ def test_registered_once_under_their_names():
         "coec",
         "davidson",
         "difference-graph",
+        "dynamic-bradley-terry",
         "eigenvector",
         "elo",
         "geometric-mean",
+        "glicko-2",
         "identity",
         "kemeny",
         "limit-scores",

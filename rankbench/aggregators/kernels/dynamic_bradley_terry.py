@@ -8,9 +8,9 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from rankbench.kernels.signatures import WALK
+from rankbench.kernels.signatures import AGGREGATE, WALK
 
-__all__ = ["dynamic_bradley_terry_times"]
+__all__ = ["dynamic_bradley_terry", "dynamic_bradley_terry_times"]
 
 MEAN, SEEN, COVARIANCE = range(3)
 _ROUNDS = 100
@@ -72,7 +72,7 @@ def dynamic_bradley_terry_times(
     work: NDArray[np.float64],
     margins: NDArray[np.float64],
 ) -> None:
-    """Predict and learn all times as `DynamicBradleyTerry.learn` does; ``params = [drift]``."""
+    """Predict and learn all times as `DynamicBradleyTerry.learn` does; ``params = [drift, variance]``."""
     m = state.shape[0]
     place = np.full(m, -1)
     items = np.zeros(m, np.int64)
@@ -146,3 +146,24 @@ def dynamic_bradley_terry_times(
         for k in range(a):
             state[items[k], SEEN] = 1.0
             place[items[k]] = -1
+
+
+@njit(AGGREGATE, cache=True, nogil=True)
+def dynamic_bradley_terry(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the scores after all judgments, one after the other; ``params = [drift, variance]``."""
+    n = len(winners)
+    state = np.zeros((m, m + COVARIANCE))
+    for i in range(m):
+        state[i, COVARIANCE + i] = params[1]
+    dynamic_bradley_terry_times(
+        winners, losers, np.ones(n, np.int8), weights, np.arange(n + 1), state, params, work, np.zeros(n)
+    )
+    out[:] = state[:, MEAN]

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rankbench.aggregators import glicko_periods
 from rankbench.kernels.formulas import jitable
-from rankbench.kernels.signatures import WALK
+from rankbench.kernels.signatures import AGGREGATE, WALK
 
-__all__ = ["glicko_2_times"]
+__all__ = ["glicko_2", "glicko_2_times"]
 
 _F = types.float64
 
@@ -21,13 +21,14 @@ attenuation = njit(_F(_F), cache=True, nogil=True)(glicko_periods.attenuation)
 new_volatility = njit(_F(_F, _F, _F, _F, _F), cache=True, nogil=True)(glicko_periods.new_volatility)
 
 RATING, DEVIATION, VOLATILITY, SEEN = range(4)
+LEAST_PRECISION = glicko_periods.LEAST_PRECISION
 
 
 @njit(_F(types.float64[:, ::1], types.int64, types.int64, types.float64[::1]), cache=True, nogil=True)
 def variance_at(state: NDArray[np.float64], i: int, time: int, params: NDArray[np.float64]) -> float:
     """Return phi^2 of an item at the beginning of a period."""
     phi, sigma, seen = state[i, DEVIATION], state[i, VOLATILITY], state[i, SEEN]
-    if seen < 0 or params[2] == 0.0:
+    if seen < 0 or params[3] == 0.0:
         return phi * phi
     most = max(phi, params[0])
     return min(phi * phi + (time - seen - 1) * (sigma * sigma), most * most)
@@ -47,7 +48,8 @@ def glicko_2_times(
 ) -> None:
     """Predict and rate all periods as `Glicko2.learn` does.
 
-    ``params = [phi of the unknown, tau, whether deviations grow in periods without judgments]``, work is (2 m,).
+    ``params = [phi and sigma of the unknown, tau, whether deviations grow in periods without judgments]``; work is
+    (2 m,).
     """
     m = state.shape[0]
     for t in range(len(starts) - 1):
@@ -68,8 +70,8 @@ def glicko_2_times(
                 if state[i, SEEN] == t:
                     continue
                 variance, precision, gain = variance_at(state, i, t, params), work[i], work[m + i]
-                v = 1.0 / max(precision, 1e-300)
-                sigma = new_volatility(state[i, VOLATILITY], v * gain, math.sqrt(variance), v, params[1])
+                v = 1.0 / max(precision, LEAST_PRECISION)
+                sigma = new_volatility(state[i, VOLATILITY], v * gain, math.sqrt(variance), v, params[2])
                 after = 1.0 / (1.0 / (variance + sigma * sigma) + precision)
                 state[i, RATING] += after * gain
                 state[i, DEVIATION] = math.sqrt(after)
@@ -77,3 +79,21 @@ def glicko_2_times(
                 state[i, SEEN] = t
                 work[i] = 0.0
                 work[m + i] = 0.0
+
+
+@njit(AGGREGATE, cache=True, nogil=True)
+def glicko_2(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    m: int,
+    params: NDArray[np.float64],
+    work: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Write the ratings after all judgments, one after the other; params and work are those of `glicko_2_times`."""
+    n = len(winners)
+    state = np.zeros((m, 4))
+    state[:, DEVIATION], state[:, VOLATILITY], state[:, SEEN] = params[0], params[1], -1.0
+    glicko_2_times(winners, losers, np.ones(n, np.int8), weights, np.arange(n + 1), state, params, work, np.zeros(n))
+    out[:] = state[:, RATING]
