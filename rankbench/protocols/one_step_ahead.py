@@ -40,7 +40,7 @@ class OneStepAhead(Protocol):
     the warm-up, and again whenever the votes became a tenth more.
 
     The metrics are those of `own-log`, on all votes after the warm-up. There is one run. Differences are bootstrapped
-    over stretches of consecutive times, 50 of about equally many votes: votes of a stretch may depend on one another,
+    over stretches of consecutive times, 25 of about equally many votes: votes of a stretch may depend on one another,
     and what is wrong for a while is wrong in few stretches (blocks that do not overlap, [Carlstein86]_).
     """
 

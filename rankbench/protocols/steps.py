@@ -46,7 +46,7 @@ WARM_UP = 0.2
 MOMENTS = 100
 """At so many moments, at most, is a method fitted again that does not learn from one time after the other."""
 
-BLOCKS = 50
+BLOCKS = 25
 """Stretches of time that differences are resampled by, at most."""
 
 _GROWTH = 1.1

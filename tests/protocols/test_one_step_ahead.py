@@ -374,7 +374,7 @@ def test_many_times_and_many_judges(what: dict[str, int]) -> None:
     assert len(steps.moments) <= MOMENTS
     said = foreseen(grid("elo"), steps, unpack_items(made), ties=False)
     assert np.isfinite(said.margins).all()
-    assert steps.count == 50
+    assert steps.count == 25
 
 
 def test_steps_survive_being_packed() -> None:
