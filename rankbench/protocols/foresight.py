@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +91,7 @@ def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties
         margins[cut:end], probit[cut:end], scale[cut:end] = of_points[point][cut:end], link == "probit", b
         if ties:
             tie_scale[cut:end], nu[cut:end] = fit_tie_link(outcomes(steps, of_points[point], since, cut))
-    return Foreseen(*(values[begin:] for values in (margins, probit, scale, tie_scale, nu)), points)
+    return Foreseen(margins[begin:], probit[begin:], scale[begin:], tie_scale[begin:], nu[begin:], points)
 
 
 def _chosen(margins: Sequence[NDArray[np.float64]], steps: Steps, begin: int, end: int) -> tuple[int, Link, float]:
@@ -211,7 +212,7 @@ def stretch_losses(said: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[
     return {loss: _LOSSES[loss](said, judged, block, count) for loss in losses}
 
 
-def _spread(sums: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _spread(sums: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
     """Return what each stretch contributes to a ratio of sums."""
     total = float(weights.sum())
     if total == 0:

@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.counts.votes import Votes
 from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
@@ -83,7 +82,7 @@ class OneStepAhead(Protocol):
             {"heldout": stretch_names(named, steps)},
             {name: log.arrays[name] for name in ("votes.names", "votes.ends")} | steps.packed(),
             float(len(votes)),
-            (*kept, *_notes(steps, votes)),
+            (*kept, *_notes(steps)),
             pool=len(votes),
         )
 
@@ -144,7 +143,7 @@ def _seconds(grid: list[Aggregator], steps: Steps, items: list[str]) -> float:
     return len(grid) * processor_seconds(lambda: walked(point, steps, items))
 
 
-def _notes(steps: Steps, votes: Votes) -> list[str]:
+def _notes(steps: Steps) -> list[str]:
     """Return what a reader must know of when things happened."""
     sizes = np.bincount(steps.block_of_vote(), minlength=steps.count)
     times, tested = len(steps.starts) - 1, len(steps) - steps.tested.start

@@ -27,10 +27,12 @@ LEAST_PRECISION = glicko_periods.LEAST_PRECISION
 @njit(_F(types.float64[:, ::1], types.int64, types.int64, types.float64[::1]), cache=True, nogil=True)
 def variance_at(state: NDArray[np.float64], i: int, time: int, params: NDArray[np.float64]) -> float:
     """Return phi^2 of an item at the beginning of a period."""
-    phi, sigma, seen = state[i, DEVIATION], state[i, VOLATILITY], state[i, SEEN]
+    phi: float = state[i, DEVIATION]
+    sigma: float = state[i, VOLATILITY]
+    seen: float = state[i, SEEN]
     if seen < 0 or params[3] == 0.0:
         return phi * phi
-    most = max(phi, params[0])
+    most: float = max(phi, params[0])
     return min(phi * phi + (time - seen - 1) * (sigma * sigma), most * most)
 
 
