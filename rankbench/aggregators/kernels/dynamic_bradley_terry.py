@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
+from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE, WALK
 
 __all__ = ["dynamic_bradley_terry", "dynamic_bradley_terry_times"]
@@ -18,7 +19,7 @@ _CLOSE = 1e-12
 _SQUARE = types.float64[:, ::1]
 
 
-@njit(types.void(_SQUARE, _SQUARE), cache=True, nogil=True)
+@declared(types.void(_SQUARE, _SQUARE))
 def solve_in_place(system: NDArray[np.float64], right: NDArray[np.float64]) -> None:
     """Put the solution of a linear system in the place of its right sides, shape (a, b), by elimination with pivots."""
     a = system.shape[0]
@@ -46,7 +47,7 @@ def solve_in_place(system: NDArray[np.float64], right: NDArray[np.float64]) -> N
             right[k, j] /= system[k, k]
 
 
-@njit(_SQUARE(_SQUARE, _SQUARE), cache=True, nogil=True)
+@declared(_SQUARE(_SQUARE, _SQUARE))
 def plus_identity(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return I + one two."""
     a = one.shape[0]
@@ -60,7 +61,7 @@ def plus_identity(one: NDArray[np.float64], two: NDArray[np.float64]) -> NDArray
     return found
 
 
-@njit(WALK, cache=True, nogil=True)
+@declared(WALK)
 def dynamic_bradley_terry_times(
     first: NDArray[np.int32],
     second: NDArray[np.int32],
@@ -148,7 +149,7 @@ def dynamic_bradley_terry_times(
             place[items[k]] = -1
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def dynamic_bradley_terry(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

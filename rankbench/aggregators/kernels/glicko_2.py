@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from rankbench.aggregators import glicko_periods
+from rankbench.kernels.declared import declared
 from rankbench.kernels.formulas import jitable
 from rankbench.kernels.signatures import AGGREGATE, WALK
 
@@ -17,14 +18,14 @@ __all__ = ["glicko_2", "glicko_2_times"]
 _F = types.float64
 
 jitable(glicko_periods.volatility_slope)
-attenuation = njit(_F(_F), cache=True, nogil=True)(glicko_periods.attenuation)
-new_volatility = njit(_F(_F, _F, _F, _F, _F), cache=True, nogil=True)(glicko_periods.new_volatility)
+attenuation = declared(_F(_F))(glicko_periods.attenuation)
+new_volatility = declared(_F(_F, _F, _F, _F, _F))(glicko_periods.new_volatility)
 
 RATING, DEVIATION, VOLATILITY, SEEN = range(4)
 LEAST_PRECISION = glicko_periods.LEAST_PRECISION
 
 
-@njit(_F(types.float64[:, ::1], types.int64, types.int64, types.float64[::1]), cache=True, nogil=True)
+@declared(_F(types.float64[:, ::1], types.int64, types.int64, types.float64[::1]))
 def variance_at(state: NDArray[np.float64], i: int, time: int, params: NDArray[np.float64]) -> float:
     """Return phi^2 of an item at the beginning of a period."""
     phi: float = state[i, DEVIATION]
@@ -36,7 +37,7 @@ def variance_at(state: NDArray[np.float64], i: int, time: int, params: NDArray[n
     return min(phi * phi + (time - seen - 1) * (sigma * sigma), most * most)
 
 
-@njit(WALK, cache=True, nogil=True)
+@declared(WALK)
 def glicko_2_times(
     first: NDArray[np.int32],
     second: NDArray[np.int32],
@@ -83,7 +84,7 @@ def glicko_2_times(
                 work[m + i] = 0.0
 
 
-@njit(AGGREGATE, cache=True, nogil=True)
+@declared(AGGREGATE)
 def glicko_2(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],
