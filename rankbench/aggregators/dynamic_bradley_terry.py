@@ -22,7 +22,10 @@ __all__ = ["DynamicBradleyTerry"]
 MEAN, SEEN, COVARIANCE = range(3)
 """Columns of the state: an item's score, whether it was judged yet, and from here on the covariance of all scores."""
 
-_ROUNDS = 100
+FARTHEST = 2.0
+"""No step moves a score farther."""
+
+_ROUNDS = 1000
 _CLOSE = 1e-12
 
 
@@ -84,7 +87,7 @@ class DynamicBradleyTerry(SequentialAggregator):
         one, two = place.reshape(2, -1)
         share = np.ones(len(votes)) if votes.ties is None else np.where(votes.ties, 0.5, 1.0)
         among, identity = covariance[np.ix_(items, items)], np.eye(len(items))
-        moved = np.zeros(len(items))
+        moved, before, most = np.zeros(len(items)), np.zeros(len(items)), FARTHEST
         for _ in range(_ROUNDS):
             scores = state[items, MEAN] + moved
             chance = 0.5 + 0.5 * np.tanh(0.5 * (scores[one] - scores[two]))
@@ -96,9 +99,12 @@ class DynamicBradleyTerry(SequentialAggregator):
             np.add.at(gradient, two, -votes.weights * (share - chance))
             system = identity + among @ laplacian
             step = np.linalg.solve(system, among @ gradient - moved)
-            length = min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
-            moved = moved + length * step
-            if np.abs(step).max() <= _CLOSE * max(1.0, float(np.abs(moved).max())):
+            # Steps that go back and forth are across the mode: each is at most half as long as the last.
+            most = most / 2 if step @ before < 0 else most
+            largest = float(np.abs(step).max())
+            step *= min(1.0, most / max(largest, 1e-300))
+            moved, before = moved + step, step
+            if min(largest, most) <= _CLOSE * max(1.0, float(np.abs(moved).max())):
                 break
         else:
             raise ContenderDiverged("no mode of the posterior was found")

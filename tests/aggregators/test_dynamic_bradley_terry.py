@@ -114,3 +114,13 @@ def test_chances_are_those_over_the_posterior() -> None:
 def test_more_items_than_a_matrix_of_all_pairs_holds_are_refused() -> None:
     with pytest.raises(SpecError, match="too many"):
         DynamicBradleyTerry().start(2001)
+
+
+def test_votes_of_enormous_weight_that_contradict_one_another_have_a_mode_too() -> None:
+    """Newton's steps go back and forth across it, unless they are halved."""
+    winners, losers = np.array([0, 1, 0, 1], np.int32), np.array([1, 0, 2, 2], np.int32)
+    point, heavy = DynamicBradleyTerry(), np.full(4, 1e9)
+    plain = point.aggregate(winners, losers, heavy, 3)
+    found = point.from_comparisons(Comparisons(np.array([0, 4]), winners, losers, heavy), 3)
+    assert np.isfinite(plain).all()
+    assert found == pytest.approx(plain, rel=1e-8)

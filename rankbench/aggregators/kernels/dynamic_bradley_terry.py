@@ -14,7 +14,8 @@ from rankbench.kernels.signatures import AGGREGATE, WALK
 __all__ = ["dynamic_bradley_terry", "dynamic_bradley_terry_times"]
 
 MEAN, SEEN, COVARIANCE = range(3)
-_ROUNDS = 100
+FARTHEST = 2.0
+_ROUNDS = 1000
 _CLOSE = 1e-12
 _SQUARE = types.float64[:, ::1]
 
@@ -94,7 +95,8 @@ def dynamic_bradley_terry_times(
         for i in range(a):
             for j in range(a):
                 among[i, j] = state[items[i], COVARIANCE + items[j]]
-        moved, laplacian, gradient = np.zeros(a), np.zeros((a, a)), np.zeros(a)
+        moved, laplacian, gradient, before = np.zeros(a), np.zeros((a, a)), np.zeros(a), np.zeros(a)
+        most = FARTHEST
         for _ in range(_ROUNDS):
             laplacian[:], gradient[:] = 0.0, 0.0
             for e in range(starts[t], starts[t + 1]):
@@ -115,15 +117,21 @@ def dynamic_bradley_terry_times(
                 for j in range(a):
                     step[i, 0] += among[i, j] * gradient[j]
             solve_in_place(plus_identity(among, laplacian), step)
-            largest, farthest = 0.0, 1.0
+            largest, farthest, along = 0.0, 1.0, 0.0
             for i in range(a):
                 largest = max(largest, abs(step[i, 0]))
-            length = min(1.0, 2.0 / max(largest, 1e-300))
+                along += step[i, 0] * before[i]
+            if along < 0.0:
+                most /= 2
+            length = min(1.0, most / max(largest, 1e-300))
             for i in range(a):
-                moved[i] += length * step[i, 0]
+                before[i] = length * step[i, 0]
+                moved[i] += before[i]
                 farthest = max(farthest, abs(moved[i]))
-            if largest <= _CLOSE * farthest:
+            if min(largest, most) <= _CLOSE * farthest:
                 break
+        else:
+            state[:, MEAN] = np.nan  # no mode was found: whoever asks for scores hears that they are not finite
         gained = laplacian.copy()
         solve_in_place(plus_identity(laplacian, among), gained)
         columns = np.zeros((a, m))
