@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rankbench.aggregators.judgment_runs import run_starts
 from rankbench.component import Property
 from rankbench.errors import ContenderDiverged
 from rankbench.kinds.queries import Comparisons
@@ -41,8 +43,8 @@ class DynamicBradleyTerry(SequentialAggregator):
     time the scores are those of `bradley-terry` with ridge 1 / v. That i beats j is expected with the log-odds
     :math:`(s_i - s_j) / \sqrt{1 + \pi \operatorname{var}(s_i - s_j) / 8}`, the chance over the posterior [M92]_.
 
-    Where times are not known (`aggregate` and `from_comparisons`) every judgment has a time of its own. The
-    scores are those of the last time. A tie is half a win each way.
+    Where times are not known (`aggregate` and `from_comparisons`) every judgment has a time of its own, and equal
+    judgments in a row have one. The scores are those of the last time. A tie is half a win each way.
 
     References
     ----------
@@ -119,21 +121,25 @@ class DynamicBradleyTerry(SequentialAggregator):
     ) -> NDArray[np.float64]:
         """Return the scores after all judgments, one after the other, shape (m,)."""
         state = self.start(m)
-        for t in range(len(winners)):
-            one = slice(t, t + 1)
-            self.learn(state, Comparisons(np.array([0, 1]), winners[one], losers[one], weights[one]), t)
+        starts = run_starts(winners, losers, np.ones(len(winners), np.int8)).tolist()
+        for t, (begin, end) in enumerate(pairwise(starts)):
+            run = slice(begin, end)
+            self.learn(state, Comparisons(np.array([0, end - begin]), winners[run], losers[run], weights[run]), t)
         return state[:, MEAN].copy()
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the scores after all judgments, one after the other, by the compiled form, shape (m,)."""
+        from rankbench.aggregators.kernels import judgment_runs
+
         kernel, n, state = self.walk_kernel(), len(comparisons), self.start(m)
+        first, second = np.array(comparisons.winners, np.int32), np.array(comparisons.losers, np.int32)
         outcome = np.ones(n, np.int8) if comparisons.ties is None else 1 - comparisons.ties.astype(np.int8)
         kernel.function(
-            np.array(comparisons.winners, np.int32),
-            np.array(comparisons.losers, np.int32),
+            first,
+            second,
             outcome,
             np.array(comparisons.weights, np.float64),
-            np.arange(n + 1),
+            judgment_runs.run_starts(first, second, outcome),
             state,
             kernel.params,
             np.zeros(kernel.work(m)),

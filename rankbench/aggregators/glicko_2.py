@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.aggregators.glicko_periods import LEAST_PRECISION, attenuation, new_volatility
+from rankbench.aggregators.judgment_runs import run_starts
 from rankbench.component import Property
 from rankbench.kinds.queries import Comparisons
 from rankbench.kinds.sequential_aggregator import SequentialAggregator
@@ -36,7 +38,7 @@ class Glicko2(SequentialAggregator):
     :math:`g(\sqrt{\phi_i^2 + \phi_j^2}) (\mu_i - \mu_j)`. The scores are :math:`\mu`: 173.7 points each.
 
     Where times are not known (`aggregate` and `from_comparisons`), every judgment is a period of its own to its two
-    items, one after the other, and no time passes for the others.
+    items, one after the other, and no time passes for the others; equal judgments in a row are one period.
 
     A judgment of weight w is w judgments in one period; a tie is half a win each way.
     """
@@ -99,24 +101,27 @@ class Glicko2(SequentialAggregator):
     ) -> NDArray[np.float64]:
         """Return the ratings after all judgments, one after the other, shape (m,)."""
         state = self.start(m)
-        for t in range(len(winners)):
+        starts = run_starts(winners, losers, np.ones(len(winners), np.int8)).tolist()
+        for begin, end in pairwise(starts):
             state[:, SEEN] = -1
-            one = Comparisons(np.array([0, 1]), winners[t : t + 1], losers[t : t + 1], weights[t : t + 1])
-            self.learn(state, one, 0)
+            run = slice(begin, end)
+            self.learn(state, Comparisons(np.array([0, end - begin]), winners[run], losers[run], weights[run]), 0)
         return state[:, RATING].copy()
 
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the ratings, shape (m,), by the compiled form; a tie is one judgment."""
+        from rankbench.aggregators.kernels import judgment_runs
         from rankbench.aggregators.kernels.glicko_2 import glicko_2_times
 
         n, state = len(comparisons), self.start(m)
+        first, second = np.array(comparisons.winners, np.int32), np.array(comparisons.losers, np.int32)
         outcome = np.ones(n, np.int8) if comparisons.ties is None else 1 - comparisons.ties.astype(np.int8)
         glicko_2_times(
-            np.array(comparisons.winners, np.int32),
-            np.array(comparisons.losers, np.int32),
+            first,
+            second,
             outcome,
             np.array(comparisons.weights, np.float64),
-            np.arange(n + 1),
+            judgment_runs.run_starts(first, second, outcome),
             state,
             self._params(idle=False),
             np.zeros(2 * m),

@@ -8,6 +8,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from rankbench.aggregators.kernels.judgment_runs import run_starts
 from rankbench.kernels.declared import declared
 from rankbench.kernels.signatures import AGGREGATE, WALK
 
@@ -169,10 +170,10 @@ def dynamic_bradley_terry(
 ) -> None:
     """Write the scores after all judgments, one after the other; ``params = [drift, variance]``."""
     n = len(winners)
+    ones = np.ones(n, np.int8)
+    starts = run_starts(winners, losers, ones)
     state = np.zeros((m, m + COVARIANCE))
     for i in range(m):
         state[i, COVARIANCE + i] = params[1]
-    dynamic_bradley_terry_times(
-        winners, losers, np.ones(n, np.int8), weights, np.arange(n + 1), state, params, work, np.zeros(n)
-    )
+    dynamic_bradley_terry_times(winners, losers, ones, weights, starts, state, params, work, np.zeros(n))
     out[:] = state[:, MEAN]

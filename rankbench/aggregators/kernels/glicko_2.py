@@ -9,6 +9,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from rankbench.aggregators import glicko_periods
+from rankbench.aggregators.kernels.judgment_runs import run_starts
 from rankbench.kernels.declared import declared
 from rankbench.kernels.formulas import jitable
 from rankbench.kernels.signatures import AGGREGATE, WALK
@@ -96,7 +97,9 @@ def glicko_2(
 ) -> None:
     """Write the ratings after all judgments, one after the other; params and work are those of `glicko_2_times`."""
     n = len(winners)
+    ones = np.ones(n, np.int8)
+    starts = run_starts(winners, losers, ones)
     state = np.zeros((m, 4))
     state[:, DEVIATION], state[:, VOLATILITY], state[:, SEEN] = params[0], params[1], -1.0
-    glicko_2_times(winners, losers, np.ones(n, np.int8), weights, np.arange(n + 1), state, params, work, np.zeros(n))
+    glicko_2_times(winners, losers, ones, weights, starts, state, params, work, np.zeros(n))
     out[:] = state[:, RATING]
