@@ -156,5 +156,6 @@ def _notes(steps: Steps) -> list[str]:
         f"{len(steps.moments)} moments: they learn of a vote {later}.",
         f"Parameters and links are chosen by the log loss of what was predicted so far, {len(steps.choices)} times.",
         f"Intervals are over {steps.count} stretches of time with {int(sizes.min()):,} to {int(sizes.max()):,} votes "
-        "each, resampled as wholes (block bootstrap): they hold for other times like these.",
+        "each, resampled as wholes (block bootstrap): they hold for other times like these. Where one method falls "
+        "behind another all the time, neighboring stretches are alike, and intervals are too narrow.",
     ]
