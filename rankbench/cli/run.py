@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 from typing import Literal
@@ -102,8 +101,6 @@ def run(
     if as_json:
         print_json(run_record(results) | {"exit_code": code})
     else:
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")  # the summary has dashes, which a locale may lack
         Console().print(run_summary(results.directory, results.claims, results.recommendation, results.headline))
         print_notices(console, results.notices)
     sys.exit(code)
