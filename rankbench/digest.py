@@ -184,13 +184,13 @@ def sources(package: Path) -> list[Path]:
 def compiled_sources(package: Path) -> list[Path]:
     """Return the sources of a copy of the rankbench package that machine code is made from, sorted.
 
-    These are the modules that import numba, with what they import in turn, always at a module's
-    top: a compiled function sees the names of its module, and cannot import.
+    These are the modules that import numba or declare functions that it compiles, with what they import in turn, always
+    at a module's top: a compiled function sees the names of its module, and cannot import.
     """
     modules = _modules(package)
     texts = {name: path.read_text(encoding="utf-8") for name, path in modules.items()}
     counted: set[str] = set()
-    left = [name for name, text in texts.items() if "numba" in text and _NUMBA.search(text)]
+    left = [name for name, text in texts.items() if _COMPILING.search(text)]
     while left:
         name = left.pop()
         if name in counted:
@@ -212,7 +212,7 @@ def _modules(package: Path) -> dict[str, Path]:
 _FROM = r"from[ \t]+(rankbench[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)"
 _IMPORT = re.compile(rf"^[ \t]*(?:{_FROM}|import[ \t]+(rankbench[\w., \t]*))", re.MULTILINE)
 _AT_THE_TOP = re.compile(rf"^(?:{_FROM}|import[ \t]+(rankbench[\w., \t]*))", re.MULTILINE)
-_NUMBA = re.compile(r"^(?:from|import)[ \t]+numba\b", re.MULTILINE)
+_COMPILING = re.compile(r"^(?:from|import)[ \t]+(?:numba|rankbench\.kernels\.declared)\b", re.MULTILINE)
 
 
 def _imported(text: str) -> list[str]:

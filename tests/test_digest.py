@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -237,7 +238,8 @@ def test_what_is_compiled_imports_ours_at_its_top_alone():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
         if not any(
-            isinstance(node, ast.FunctionDef) and "njit" in " ".join(map(ast.unparse, node.decorator_list))
+            isinstance(node, ast.FunctionDef)
+            and re.search(r"\b(njit|declared)\b", " ".join(map(ast.unparse, node.decorator_list)))
             for node in ast.walk(tree)
         ):
             continue
