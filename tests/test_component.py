@@ -201,7 +201,8 @@ def test_who_overrides_the_plain_form_does_not_inherit_the_compiled_one(cls, met
 def test_compiled_forms_are_those_of_every_kind_that_has_them() -> None:
     methods = {(cls.kind, method) for cls, method, _ in compiled_forms()}
     assert methods == {
-        *(("aggregator", "kernel"), ("loss", "kernel"), ("loss", "ranked_kernel"), ("optimizer", "kernel")),
+        *(("aggregator", "kernel"), ("aggregator", "walk_kernel")),
+        *(("loss", "kernel"), ("loss", "ranked_kernel"), ("optimizer", "kernel")),
         *(("surrogate", f"{name}_kernel") for name in ("target", "gradient", "edges")),
         ("surrogate", "phi_kernels"),
         *(("surrogate", name) for name in ("exact", "exact_phi", "exact_edge")),
