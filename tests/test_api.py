@@ -13,7 +13,7 @@ import pytest
 
 import rankbench
 from rankbench import api
-from rankbench.errors import InputError, SpecError, StoreError
+from rankbench.errors import SpecError, StoreError
 from rankbench.kinds.cell import Curve
 from rankbench.kinds.method import Block, Fitted
 from rankbench.kinds.queries import Queries
@@ -335,16 +335,6 @@ def test_bad_suites_say_where_and_what_to_do(suite: str, tmp_path: Path, change:
         rankbench.run(suite, out=tmp_path / "out")
     assert said in str(caught.value)
     assert not (tmp_path / "out").exists()
-
-
-def test_unknown_suites(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="did you mean 'paper'"):
-        api.planned("papr")
-    with pytest.raises(InputError, match="no such suite file"):
-        api.planned(str(tmp_path / "none.toml"))
-    (tmp_path / "bad.toml").write_text("name = ")
-    with pytest.raises(InputError, match=r"bad\.toml"):
-        api.planned(str(tmp_path / "bad.toml"))
 
 
 def test_includes_come_behind_and_cannot_go_round(suite: str, tmp_path: Path) -> None:

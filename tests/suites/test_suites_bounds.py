@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rankbench import api
 from rankbench.errors import InputError, SpecError
 from rankbench.suites.suite_files import load_suite
 
@@ -151,3 +152,13 @@ def test_a_recommendation_needs_what_it_goes_by(tmp_path: Path, said: str, why: 
     text = (TOP + EXPERIMENT).replace("repetitions = 1", f"repetitions = 1\n{said}")
     with pytest.raises(SpecError, match=why):
         load_suite(write(tmp_path, text))
+
+
+def test_unknown_suites(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="did you mean 'paper'"):
+        api.planned("papr")
+    with pytest.raises(InputError, match="no such suite file"):
+        api.planned(str(tmp_path / "none.toml"))
+    (tmp_path / "bad.toml").write_text("name = ")
+    with pytest.raises(InputError, match=r"bad\.toml"):
+        api.planned(str(tmp_path / "bad.toml"))
