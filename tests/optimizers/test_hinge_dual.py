@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from amounts import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import lsq_linear
 from sklearn.svm import LinearSVC
 
 import rankbench.optimizers.pair_differences as differences_module
@@ -46,30 +47,29 @@ def objectives(differences, shares, wanted, theta, l2):
     return loss + l2 / 2 * theta @ theta
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 10**6), l2=st.sampled_from([1e-4, 1e-2, 1.0]))
 @example(seed=540, l2=1.0)
+@example(seed=365572, l2=1e-4)
 def test_gap_bounds_the_minimum_of_the_dual_program(seed, l2):
     differences, shares = drawn(seed, pairs=40, d=3, items=12)
     offsets = np.random.default_rng(seed).uniform(0, 2, size=40)
     fit = HingeRisk(differences, shares, offsets).path([l2], 1e-6, 1000)[0]
     rows = differences.rows(slice(None))
 
-    def dual(beta):
-        pull = beta @ rows
-        return pull @ pull / (2 * l2) - beta @ (1 + offsets), rows @ pull / l2 - 1 - offsets
-
-    # Each of the two stops short of the maximum on some programs: any point bounds the minimum, the higher one better.
-    bounds = [(0, v) for v in shares]
-    ways = [("L-BFGS-B", {"maxiter": 20000, "ftol": 1e-15}), ("SLSQP", {"maxiter": 5000, "ftol": 1e-15})]
-    found = [minimize(dual, shares / 2, jac=True, bounds=bounds, method=way, options=o) for way, o in ways]
-    best = min(found, key=lambda result: result.fun)
+    # As bounded least squares, with a small ridge: the point need not be the best one, any bounds the minimum.
+    ridge = 1e-5
+    stacked = np.vstack([rows.T / np.sqrt(l2), np.sqrt(ridge) * np.eye(40)])
+    wanted = np.concatenate([np.zeros(3), (1 + offsets) / np.sqrt(ridge)])
+    beta = np.clip(lsq_linear(stacked, wanted, (0, shares), method="bvls", tol=1e-15, max_iter=1000).x, 0, shares)
+    pull = beta @ rows
+    dual = beta @ (1 + offsets) - pull @ pull / (2 * l2)
     primal = objectives(differences, shares, 1 + offsets, fit.theta, l2)
     assert fit.converged
     assert fit.optimality <= 1e-6
-    # -best.fun never exceeds the minimum, which the fit is within its gap of.
-    assert -best.fun <= primal + 1e-12
-    assert primal <= -best.fun + fit.optimality + 1e-5 * max(1, abs(best.fun))
+    # The dual never exceeds the minimum, which the fit is within its gap of.
+    assert dual <= primal + 1e-12
+    assert primal <= dual + fit.optimality + 1e-8
 
 
 def test_path_equals_solving_alone():
