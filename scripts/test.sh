@@ -57,8 +57,10 @@ if [ -z "$part" ]; then
 fi
 
 ran='' failed=''
-echo "rankbench: tests side by side, $cores at a time"
-half "($chosen) and not alone" --numprocesses "$cores" --dist worksteal "$@"
+# One more than there are cores: some tests wait, for what hangs or for what is to end by itself.
+workers=$((cores + 1))
+echo "rankbench: tests side by side, $workers at a time"
+half "($chosen) and not alone" --numprocesses "$workers" --dist worksteal "$@"
 [ "${failed:-1}" = 1 ] || exit "$failed" # interrupted, or an argument that pytest does not know
 echo "rankbench: tests alone"
 half "($chosen) and alone" "$@" --numprocesses 0

@@ -10,10 +10,10 @@ import re
 
 from hypothesis import settings
 
-__all__ = ["PART", "examples", "is_full", "numbered", "trials"]
+__all__ = ["examples", "is_full", "numbered", "trials"]
 
-PART = 4
-"""Of so many examples one is tried in the profile ``quick``."""
+_EXAMPLES, _TRIALS = 8, 4
+"""Of so many examples, and of so many trials of a simulation, one is tried in the profile ``quick``."""
 
 
 def is_full() -> bool:
@@ -23,12 +23,12 @@ def is_full() -> bool:
 
 def examples(number: int) -> settings:
     """Return the settings of a law with so many examples: where every one of them is expensive."""
-    return settings(max_examples=trials(number), deadline=None)
+    return settings(max_examples=number if is_full() else -(-number // _EXAMPLES), deadline=None)
 
 
 def trials(number: int) -> int:
     """Return how many trials a simulation makes whose assertion follows from their number."""
-    return number if is_full() else -(-number // PART)
+    return number if is_full() else -(-number // _TRIALS)
 
 
 def numbered(text: str) -> slice:

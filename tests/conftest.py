@@ -24,7 +24,7 @@ settle_blas()
 gc.set_threshold(50_000, 20, 20)  # a worker imports everything, and keeps it
 
 settings.register_profile("full", max_examples=100)
-settings.register_profile("quick", max_examples=25)
+settings.register_profile("quick", max_examples=12)
 settings.load_profile("quick")  # pytest's option --hypothesis-profile comes after it
 
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-MAIN = "from rankbench.cli import main; main()"
+from forked import MAIN, Forked, start_program
+
+Program = subprocess.Popen[str] | Forked
 
 
-def start(folder: Path, *arguments: str, code: str = MAIN, **environment: str) -> subprocess.Popen[str]:
+def start(folder: Path, *arguments: str, code: str = MAIN, **environment: str) -> Program:
     """Start ``rankbench`` in a session of its own, with a folder for temporary files of its own."""
     (folder / "tmp").mkdir(parents=True, exist_ok=True)
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], env=os.environ | {"TMPDIR": str(folder / "tmp")} | environment,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True, cwd=folder,
-    )  # fmt: skip
+    variables = os.environ | {"TMPDIR": str(folder / "tmp")} | environment
+    return start_program(*arguments, environment=variables, folder=folder, code=code)
 
 
-def ended(program: subprocess.Popen[str], timeout: float = 300) -> tuple[int, str]:
+def ended(program: Program, timeout: float = 300) -> tuple[int, str]:
     """Return exit code and what was said on standard error."""
     try:
         _, said = program.communicate(timeout=timeout)
@@ -61,7 +60,7 @@ def nothing_is_left(folder: Path, session: int) -> None:
 
 
 @contextmanager
-def stopped(program: subprocess.Popen[str]) -> Iterator[None]:
+def stopped(program: Program) -> Iterator[None]:
     """Kill all processes of a program's session in the end, whatever happened."""
     try:
         yield

@@ -28,7 +28,7 @@ esac
 exec {python} "$@"
 """
 
-FIRST = "--benchmark-skip|--numprocesses|{cores}|--dist|worksteal|{arguments}-m|({chosen}) and not alone|unset 1"
+FIRST = "--benchmark-skip|--numprocesses|{workers}|--dist|worksteal|{arguments}-m|({chosen}) and not alone|unset 1"
 SECOND = "--benchmark-skip|{arguments}--numprocesses|0|-m|({chosen}) and alone|unset 1"
 
 Run = Callable[..., tuple[int, list[str]]]
@@ -60,7 +60,7 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 
 
 def halves(arguments: str = "", chosen: str = "not long") -> list[str]:
-    return [half.format(cores=CORES, arguments=arguments, chosen=chosen) for half in (FIRST, SECOND)]
+    return [half.format(workers=CORES + 1, arguments=arguments, chosen=chosen) for half in (FIRST, SECOND)]
 
 
 def test_two_halves_that_leave_nothing_out_after_kernels_are_compiled(run: Run) -> None:

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 from aggregator_samples import samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 
 from rankbench.aggregators import rankbench_register
 
@@ -14,7 +15,7 @@ ADDITIVE = [a for a in rankbench_register() if "additive" in a.properties]
 
 @pytest.mark.parametrize("cls", ADDITIVE, ids=lambda cls: cls.name)
 @given(sample=samples(max_items=5, max_judgments=5))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_the_mean_over_subsets_is_the_mean_of_single_judgments(cls, sample):
     winners, losers, weights, m = sample
     means = []

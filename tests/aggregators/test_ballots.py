@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from order_samples import ballots, build
 
@@ -34,7 +35,7 @@ def naive(places_of_ballots, weights, m, unranked):
 
 
 @given(sample=ballots(), unranked=st.sampled_from(["absent", "last"]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_implied_comparisons_are_all_pairs_that_a_ballot_orders(sample, unranked):
     places, weights, m = sample
     orders = build(places, weights, unranked=unranked)
@@ -71,7 +72,7 @@ def test_unranked_items_follow_on_a_place_of_their_own():
 
 
 @given(m=st.integers(2, 7), data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_borda_on_complete_ballots_is_the_classical_count(m, data):
     rankings = data.draw(st.lists(st.permutations(range(m)), min_size=1, max_size=6))
     orders = build([[[i] for i in ranking] for ranking in rankings], np.ones(len(rankings)))

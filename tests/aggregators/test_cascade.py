@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from scipy.optimize import minimize
 from selection_samples import draw_sessions, logs, selections
 
@@ -20,7 +21,7 @@ def likelihood(p, query):
 
 
 @given(logs(max_queries=1, max_items=4, single=True))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_no_other_probabilities_are_likelier(log):
     (query,), item_offsets = log
     m = int(item_offsets[-1])

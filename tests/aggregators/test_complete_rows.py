@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.aggregators.kernels.likelihood import gradient_and_curvature
@@ -31,7 +32,7 @@ def graphs(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]]]:
     return m, [pair for pair in every if rng.random() < share]
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(graphs())
 def test_every_pair_keeps_its_sum(graph: tuple[int, list[tuple[int, int]]]) -> None:
     m, pairs = graph
@@ -45,7 +46,7 @@ def test_every_pair_keeps_its_sum(graph: tuple[int, list[tuple[int, int]]]) -> N
     assert len(found) == (m * (m - 1) // 2 if len(pairs) >= 2 / 3 * (m * (m - 1) // 2) else len(pairs))
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(graphs(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.7]), st.sampled_from([1.0, 400.0]))
 def test_the_gradient_is_that_of_the_formula(
     graph: tuple[int, list[tuple[int, int]]], seed: int, ridge: float, spread: float
@@ -67,7 +68,7 @@ def test_the_gradient_is_that_of_the_formula(
     np.testing.assert_allclose(gradient, expected, rtol=1e-12, atol=1e-12 * max(1.0, spread))
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(graphs(), st.integers(0, 2**32 - 1))
 def test_conjugate_gradients_solve_the_system(graph: tuple[int, list[tuple[int, int]]], seed: int) -> None:
     m, pairs = graph

@@ -3,28 +3,29 @@
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 
 from rankbench.aggregators import AverageAdjacency, DifferenceGraph, Identity
 from rankbench.surrogates import PairwiseLogistic
 
 
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_average_adjacency_is_the_mean_of_the_judgments(sample):
     expected = matrix(*sample) / len(sample[0])
     assert AverageAdjacency().aggregate(*sample) == pytest.approx(expected, rel=1e-12)
 
 
 @given(sample=samples())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_identity_is_the_first_judgment(sample):
     winners, losers, weights, m = sample
     assert np.array_equal(Identity().aggregate(*sample), matrix(winners[:1], losers[:1], weights[:1], m))
 
 
 @given(sample=samples(max_judgments=1))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_one_judgment_is_its_own_average(sample):
     assert np.array_equal(compiled(AverageAdjacency(), *sample), compiled(Identity(), *sample))
 
@@ -51,7 +52,7 @@ def test_limit_of_average_adjacency():
 
 
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_difference_graph_is_the_positive_part_of_the_differences(sample):
     average = compiled(AverageAdjacency(), *sample)
     graph = compiled(DifferenceGraph(), *sample)
@@ -61,7 +62,7 @@ def test_difference_graph_is_the_positive_part_of_the_differences(sample):
 
 
 @given(sample=samples())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_a_pairwise_surrogate_on_the_difference_graph_is_23(sample):
     m = sample[-1]
     alpha = np.random.default_rng(m).normal(size=m)

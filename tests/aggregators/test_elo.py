@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.aggregators import Elo
@@ -36,7 +37,7 @@ def tied(data, k):
 
 
 @given(sample=samples(weighted=False))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_points_of_chess(sample):
     for factor in (16, 32, 100):
         scores = compiled(Elo(factor=factor), *sample)
@@ -56,7 +57,7 @@ def test_textbook_numbers():
 
 
 @given(sample=samples(), data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_tie_is_one_update_whoever_stands_left(sample, data):
     winners, losers, weights, m = sample
     weights = np.minimum(weights, 400.0)
@@ -68,7 +69,7 @@ def test_a_tie_is_one_update_whoever_stands_left(sample, data):
 
 
 @given(sample=samples())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_ties_alone_leave_all_items_exactly_equal(sample):
     winners, losers, weights, m = sample
     found = Elo().from_comparisons(comparisons(winners, losers, weights, np.ones(len(winners), bool)), m)
@@ -76,7 +77,7 @@ def test_ties_alone_leave_all_items_exactly_equal(sample):
 
 
 @given(sample=samples(), data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_weight_is_so_many_judgments(sample, data):
     winners, losers, weights, m = sample
     weights = np.minimum(np.ceil(weights), 500.0)

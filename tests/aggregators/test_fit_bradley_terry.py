@@ -5,8 +5,9 @@ from __future__ import annotations
 import choix
 import numpy as np
 import pytest
+from amounts import examples
 from dense_oracles import bradley_terry
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -51,7 +52,7 @@ def test_plain_maximum_likelihood_equals_choix() -> None:
     assert len(fit.scales) == 1
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.integers(1, 200), st.sampled_from([0.01, 1.0, 30.0]))
 def test_ridge_equals_the_aggregator(seed: int, m: int, n: int, ridge: float) -> None:
     counts = simulated(seed, n, m, spread=2.0)
@@ -61,7 +62,7 @@ def test_ridge_equals_the_aggregator(seed: int, m: int, n: int, ridge: float) ->
     np.testing.assert_allclose(fit.scores, expected, atol=1e-8)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 10), st.integers(1, 60))
 def test_plain_scores_are_stationary_within_every_scale(seed: int, m: int, n: int) -> None:
     counts = simulated(seed, n, m, spread=1.5)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from amounts import examples
 from dense_oracles import davidson
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -15,7 +16,7 @@ from rankbench.counts.count import count_pairs
 from rankbench.kinds.queries import Comparisons
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.integers(2, 120), st.sampled_from([0.05, 1.0]))
 def test_ridge_equals_the_aggregator(seed: int, m: int, n: int, ridge: float) -> None:
     rng = np.random.default_rng(seed)
@@ -30,7 +31,7 @@ def test_ridge_equals_the_aggregator(seed: int, m: int, n: int, ridge: float) ->
     assert fit.nu == pytest.approx(nu, rel=1e-8)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 11), st.integers(3, 60), st.sampled_from([1e-6, 1.0]))
 def test_weights_of_many_orders_of_magnitude(seed: int, m: int, n: int, ridge: float) -> None:
     """Sums of large weights round away small changes of the objective, but not of the gradient."""

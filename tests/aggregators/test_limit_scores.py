@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -16,7 +17,7 @@ labels = arrays(np.float64, st.integers(2, 9), elements=st.floats(-5, 5))
 
 
 @given(labels, st.floats(-3, 3))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_formula_and_shift_invariance(r, shift):
     expected = [
         sum(math.log1p(math.exp(a - b)) - math.log1p(math.exp(b - a)) for j, b in enumerate(r) if j != i) / (len(r) - 1)

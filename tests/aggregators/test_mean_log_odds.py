@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 from aggregator_samples import btl_sample, compiled, matrix, samples
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 
 from rankbench.aggregators import LimitScores, MeanLogOdds
 from rankbench.aggregators.kernels.mean_log_odds import parameters
@@ -15,7 +16,7 @@ LABELS = np.array([0.0, 0.0, 1.0, 2.0, 3.5])
 
 @pytest.mark.parametrize("frequencies", ["counts", "joint"])
 @given(sample=samples())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_formula(frequencies, sample):
     m = sample[-1]
     w = matrix(*sample)
@@ -38,7 +39,7 @@ def test_counts_beyond_the_table_of_logarithms():
 
 
 @given(sample=samples(weighted=False))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_balanced_pairs_cancel_exactly(sample):
     # Items that nothing tells apart must be tied to the last bit, not to 1e-16.
     winners, losers, weights, m = sample

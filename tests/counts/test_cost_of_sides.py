@@ -11,8 +11,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-pytestmark = pytest.mark.alone
-
 VOTES, ITEMS, JUDGES, TURNS = 1_000_000, 200, 500, 3
 
 MOST_TIME, MOST_MEMORY = 8.0, 1.6

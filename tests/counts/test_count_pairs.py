@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -75,7 +76,7 @@ def test_arrays_equal_a_dictionary(way: str, tied: bool, weighted: bool, dtype: 
     assert list(as_dictionary(counts)) == sorted(as_dictionary(counts))
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.integers(2, 30))
 def test_any_size(seed: int, n: int, m: int) -> None:
     winners, losers, weights, ties = draw(seed, n, m)

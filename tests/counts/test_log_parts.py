@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.counts import parquet_log, scan
@@ -72,7 +73,7 @@ def naive(log: pl.DataFrame) -> dict[tuple[str, str, str], np.ndarray]:
 
 
 @given(st.integers(1, 70))
-@settings(deadline=None, max_examples=70)
+@examples(70)
 def test_a_tree_has_the_shape_that_it_says(n: int) -> None:
     def expected(low: int, high: int) -> str:
         if high - low == 1:
@@ -198,7 +199,7 @@ def test_the_first_bad_row_is_the_one_that_is_named(bad: int) -> None:
         assert (caught.value.row, caught.value.column) == (bad, "loser")
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(st.integers(0, 499), st.integers(1, 500))
 def test_any_rows_of_any_files_can_be_cut_out(tmp_path_factory: pytest.TempPathFactory, first: int, count: int) -> None:
     folder = tmp_path_factory.mktemp("cut")

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
@@ -63,7 +64,7 @@ def test_extreme_labels_do_not_overflow():
 
 
 @given(st.integers(0, 400), st.integers(0, 400))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_prefix_groups_stably(n, extra):
     draw = draw_comparisons(QUERIES, n + extra, [5])
     shorter = draw_comparisons(QUERIES, n, [5])
@@ -99,7 +100,7 @@ labels = arrays(np.float64, st.integers(2, 8), elements=st.floats(-5, 5))
 
 
 @given(st.lists(labels, min_size=1, max_size=4))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_limit_scores_are_the_sum_in_the_paper(rows):
     expected = [
         sum(math.log1p(math.exp(a - b)) - math.log1p(math.exp(b - a)) for j, b in enumerate(r) if j != i) / (len(r) - 1)
@@ -110,7 +111,7 @@ def test_limit_scores_are_the_sum_in_the_paper(rows):
 
 
 @given(labels)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_preference_matrix_is_26_and_its_log_odds_average_to_27(r):
     p = preference_matrix(r)
     m = len(r)

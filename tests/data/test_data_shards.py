@@ -2,7 +2,8 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.data.shards import design_heldout, shards_of, stable_hash
@@ -38,7 +39,7 @@ def test_shards_are_about_equal_and_independent_of_the_split():
 queries = st.lists(st.text(max_size=4), min_size=2, max_size=40, unique=True)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(queries, st.integers(1, 30), st.integers(0, 30), st.randoms())
 def test_the_split_depends_on_nothing_but_the_ids(ids, design, heldout, random):
     one, other = design_heldout(ids, design, heldout)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.preprocessing import StandardScaler
@@ -18,7 +19,7 @@ def queries(x, sizes):
 matrices = hnp.arrays(np.float32, (6, 3), elements=st.floats(-(2.0**60), 2.0**60, width=32))
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(matrices)
 def test_signed_log1p(x):
     found = apply(["signed-log1p"], queries(x, [2, 4])).x
@@ -29,7 +30,7 @@ def test_signed_log1p(x):
     assert np.array_equal(mirrored, -found)
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(hnp.arrays(np.float32, (6, 3), elements=st.integers(-1000, 1000)))
 def test_zscore_agrees_with_scikit_learn_query_by_query(x):
     found = apply(["zscore-within-query"], queries(x, [2, 4])).x

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 import rankbench
@@ -104,7 +105,7 @@ def changed(ratings, rows):
     return replace(ratings, ratings=other)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(seed=st.integers(0, 10**6))
 def test_crossfit_never_looks_where_it_must_not(ratings, seed):
     folds = folds_of(ratings, seed)

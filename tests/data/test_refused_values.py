@@ -8,7 +8,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.counts.scan import count_log, count_log_clusters
@@ -146,7 +147,7 @@ def test_a_number_that_is_not_finite_is_refused_with_its_row(tmp_path: Path, num
 TEXT = st.sampled_from(["winner", "loser", 'say "winner":', "a: b", ": c", "\\", "é", '"', "x"])
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     st.lists(st.tuples(TEXT, TEXT, TEXT).filter(lambda row: row[0] != row[1]), min_size=1, max_size=4), st.booleans()
 )

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
@@ -37,7 +38,7 @@ def brute_force(votes: list[tuple[int, int]], m: int) -> tuple[int, int, int | N
 
 
 @pytest.mark.parametrize("dense", [True, False])
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(votes=VOTES)
 def test_cycles_are_those_of_brute_force(dense: bool, votes: list[tuple[int, int]]) -> None:
     counts = count_pairs(*np.array(votes).T, m=7)

@@ -8,6 +8,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+from sessions import Program
+
 REPORTED = ("leaderboard.md", "leaderboard.csv", "results.parquet")
 
 METHOD = '''
@@ -61,7 +63,7 @@ def distribution(folder: Path, module: str, code: str) -> None:
     (info / "entry_points.txt").write_text(f"[rankbench]\n{module} = {module}\n")
 
 
-def killed_after(program: subprocess.Popen[str], seconds: float, sent: signal.Signals = signal.SIGKILL) -> bool:
+def killed_after(program: Program, seconds: float, sent: signal.Signals = signal.SIGKILL) -> bool:
     """Return whether the program was still there to be killed."""
     try:
         program.communicate(timeout=seconds)

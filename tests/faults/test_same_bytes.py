@@ -11,7 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 from disturbed import METHOD, SUITE, contents, distribution, reported
-from sessions import MAIN, ended, start
+from forked import MAIN
+from sessions import ended, start
 
 SHUFFLED = """
 import random, sys

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.discounts import DISCOUNTS, GAINS, discounts, gains
@@ -29,7 +30,7 @@ def test_every_formula_has_a_name_and_a_code():
 
 @pytest.mark.parametrize("name", GAIN)
 @given(grades)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_gains(name, grade):
     plain = gains(name, np.array([grade]), scaled=False)[0]
     assert plain == pytest.approx(GAIN[name](grade), rel=1e-14, abs=1e-15)
@@ -57,7 +58,7 @@ def test_discounts_of_the_table_and_beyond_it(name):
 
 @pytest.mark.parametrize("name", SATISFIED)
 @given(grades)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_probabilities_to_satisfy(name, grade):
     plain = satisfaction(name, np.array([grade]), 4.0)[0]
     assert plain == pytest.approx(SATISFIED[name](grade), rel=1e-13, abs=1e-16)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
 
@@ -24,7 +25,7 @@ def losses(specs: list[str]) -> list[Loss]:
     return [loss for spec in specs if isinstance(loss := get(Loss, spec), Loss)]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(1, 150), min_size=1, max_size=4), st.integers(1, 60))
 def test_equals_one_pass_a_loss(seed: int, sizes: list[int], values: int) -> None:
     """Few values make many ties, at the cutoff too."""

@@ -2,7 +2,8 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.losses import PairwiseDisagreement
@@ -20,7 +21,7 @@ def by_the_formula(alpha, y):
 
 
 @given(st.integers(1, 20), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_equals_the_formula(m, seed):
     rng = np.random.default_rng(seed)
     alpha = rng.integers(0, 5, size=m).astype(float)

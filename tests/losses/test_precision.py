@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.losses import Precision
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=30), st.integers(1, 12), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_binary_labels_count_the_relevant_items_at_the_top(labels, k, seed):
     s = np.array(labels)
     alpha = np.random.default_rng(seed).permutation(len(s)).astype(float)

@@ -7,7 +7,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
@@ -16,7 +17,7 @@ from rankbench.kinds.method import Block
 from rankbench.kinds.queries import Comparisons, Queries
 from rankbench.methods.log_odds import DisjointBatches, UStatistic
 
-LAW = settings(deadline=None, max_examples=50)
+LAW = examples(50)
 pairs_of_votes = st.lists(st.lists(st.booleans(), max_size=8), min_size=1, max_size=4)
 
 

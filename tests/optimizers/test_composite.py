@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -40,7 +41,7 @@ def test_step_is_the_argmin_of_25(optimizer, l2, t):
 
 @pytest.mark.parametrize("optimizer", SCHEDULES, ids=str)
 @given(st.integers(1, 10**6), st.sampled_from([0.0, 1e-3, 2.0]), st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_compiled_equals_numpy(optimizer, t, l2, seed):
     theta, gradient = np.random.default_rng(seed).normal(size=(2, 3, 5))
     expected = [optimizer.step(theta[row], gradient[row], t, Penalty(l2), np.zeros(0)) for row in range(3)]

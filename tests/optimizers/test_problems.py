@@ -2,7 +2,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -166,7 +167,7 @@ def test_one_eigendecomposition_serves_every_problem(monkeypatch):
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(0, 1))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_convex_on_chords(seed, share):
     rng = np.random.default_rng(seed)
     offsets = np.array([0, 5])

@@ -12,7 +12,6 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
 import sys
 import types
 from pathlib import Path
@@ -20,6 +19,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from forked import run_program
 
 from rankbench.plugin.loading import load
 from rankbench.testing import check_component
@@ -105,16 +105,8 @@ def test_what_is_caught_by_a_process_of_its_own(name, tmp_path):
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: broken-{name.replace('_', '-')}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[rankbench]\nbroken = broken_{name}\n")
     (tmp_path / f"broken_{name}.py").write_text((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
-    shown = subprocess.run(
-        [
-            *(sys.executable, "-c", "from rankbench.cli import main; main(prog_name='rankbench')"),
-            *("check", f"broken-{name.replace('_', '-')}", "--json", "--timeout", str(SECONDS)),
-        ],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    arguments = ["check", f"broken-{name.replace('_', '-')}", "--json", "--timeout", str(SECONDS)]
+    shown = run_program(*arguments, environment={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert shown.returncode == 1, shown.stderr
     results = json.loads(shown.stdout)["results"]
     assert any(PLUGINS[name]["BY"] in r["reason"] for r in results if r["status"] == "failed"), results

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.protocols.agreement import directions, misordered, regret, rmse
@@ -21,7 +22,7 @@ def cases(draw):
 
 
 @given(case=cases())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_pairs_one_by_one(case):
     scores, order, wins = case
     m = len(order)

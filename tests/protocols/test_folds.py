@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from votewise import rows_of
@@ -53,7 +54,7 @@ def inner_splits(
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=80), st.integers(2, 6), st.integers(0, 9))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_groups_stay_together(groups: list[int], folds: int, seed: int) -> None:
     found = grouped_folds(np.array(groups), folds, np.random.default_rng(seed))
     assert ((found >= 0) & (found < folds)).all()
@@ -99,7 +100,7 @@ def test_what_a_log_does_not_say_is_said(log: Votes, grouping, said: str) -> Non
 
 
 @given(st.lists(st.integers(1, 400), min_size=5, max_size=12), st.integers(0, 99))
-@settings(deadline=None, max_examples=80)
+@examples(80)
 def test_no_fold_is_empty_where_groups_are_enough(sizes: list[int], seed: int) -> None:
     groups = np.repeat(np.arange(len(sizes)), sizes)
     found = np.bincount(grouped_folds(groups, FOLDS, np.random.default_rng(seed)), minlength=FOLDS)
@@ -109,7 +110,7 @@ def test_no_fold_is_empty_where_groups_are_enough(sizes: list[int], seed: int) -
 
 
 @given(st.lists(st.booleans(), min_size=5, max_size=40), st.integers(0, 99))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_every_fold_has_a_decisive_vote_where_groups_have(decisive: list[bool], seed: int) -> None:
     flags = np.array([*decisive, *[True] * FOLDS])
     found = grouped_folds(np.arange(len(flags)) // 2 * 2, FOLDS, np.random.default_rng(seed), flags)
@@ -171,7 +172,7 @@ def test_time_has_five_runs() -> None:
 
 
 @given(st.integers(0, 30), st.integers(0, 4), st.integers(12, 200))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_inner_folds_by_time_learn_from_the_past_alone(seed: int, repetition: int, distinct: int) -> None:
     log = replace(votes(seed=seed), times=np.random.default_rng(seed).integers(0, distinct, 300))
     train, cut = inner_splits(log, "time", repetition, 0)

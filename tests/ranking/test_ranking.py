@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from ranked_logs import log_of, rank_items
 
@@ -46,7 +47,7 @@ def drawn(truth: np.ndarray, n: int, rng: np.random.Generator, judges: int | Non
 
 
 @given(st.integers(2, 5), st.integers(1, 60), st.integers(0, 10**6))
-@settings(deadline=None, max_examples=40)
+@examples(40)
 def test_sums_by_pair_say_the_same(m: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     votes = drawn(rng.normal(size=m), n, rng)

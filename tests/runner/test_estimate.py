@@ -57,7 +57,6 @@ def test_contenders_of_plugins_are_said_not_to_be_tried(monkeypatch: pytest.Monk
     assert untried_cells(api.planned("theory", reps=1)) == set()
 
 
-@pytest.mark.alone
 def test_the_estimate_of_items_is_about_right() -> None:
     """From ten resamples of a thousand: within a factor of three, and a second."""
     made = api.planned("own-log", dataset="llmfao", reps=1)
@@ -71,7 +70,6 @@ def test_the_estimate_of_items_is_about_right() -> None:
         assert found[cell] / 3 - 1 < taken < 3 * found[cell] + 1, contender.text
 
 
-@pytest.mark.alone
 def test_the_estimate_is_about_right() -> None:
     """Within a factor of three, and half a second of what all contenders share."""
     made = api.planned("own-log", dataset="llmfao", reps=2)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import textwrap
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
+from forked import run_program
 
 PLUGIN = """
 import os
@@ -107,11 +107,8 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def run(folder: Path, environment: dict[str, str], bad: list[str], *options: str) -> subprocess.CompletedProcess[str]:
     text = SUITE.replace("BAD", "".join(f', {{ use = "{each}" }}' for each in bad))
     (folder / "tiny.toml").write_text(text)
-    return subprocess.run(
-        [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(folder / "tiny.toml"),
-         "--workers", "2", "--out", str(folder / "out"), *options],
-        env=environment, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+    arguments = ["run", "--suite", str(folder / "tiny.toml"), "--workers", "2", "--out", str(folder / "out"), *options]
+    return run_program(*arguments, environment=environment)
 
 
 def values(folder: Path, contender: str) -> list[float]:

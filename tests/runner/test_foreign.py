@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from forked import run_program
 
 SPOILS = """
 import os
@@ -254,11 +255,8 @@ def run(
 ) -> tuple[subprocess.CompletedProcess[str], pl.DataFrame]:
     out = folder / f"out-{workers}-{len(bad)}"
     (folder / "tiny.toml").write_text(SUITE.replace("BAD", "".join(f', {{ use = "{each}" }}' for each in bad)))
-    done = subprocess.run(
-        [sys.executable, "-c", "from rankbench.cli import main; main()", "run", "--suite", str(folder / "tiny.toml"),
-         "--workers", str(workers), "--out", str(out)],
-        env=environment, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+    arguments = ["run", "--suite", str(folder / "tiny.toml"), "--workers", str(workers), "--out", str(out)]
+    done = run_program(*arguments, environment=environment)
     return done, pl.read_parquet(out / "results.parquet")
 
 

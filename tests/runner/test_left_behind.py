@@ -6,7 +6,6 @@ import contextlib
 import os
 import random
 import signal
-import subprocess
 import sys
 import textwrap
 import time
@@ -15,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from sessions import nothing_is_left, session_of, start, wait_until
+from sessions import Program, nothing_is_left, session_of, start, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -76,7 +75,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site
 
 
-def run(folder: Path, suite: str, *options: str, **more: str) -> subprocess.Popen[str]:
+def run(folder: Path, suite: str, *options: str, **more: str) -> Program:
     """Start a run of a suite."""
     (folder / "left").touch()
     (folder / "tiny.toml").write_text(suite)

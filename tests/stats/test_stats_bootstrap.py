@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.stats import bootstrap
@@ -35,7 +36,7 @@ def test_counts_are_uniform() -> None:
     np.testing.assert_allclose(drawn.var(axis=0), 4 / 5 * (1 - 1 / 5), atol=0.03)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.integers(1, 5), st.integers(1, 6), st.integers(1, 4), st.integers(0, 99))
 def test_equals_a_naive_loop(r: int, q: int, c: int, seed: int) -> None:
     losses = np.random.default_rng(seed).random((r, q, c))

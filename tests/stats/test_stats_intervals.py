@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from amounts import trials
-from hypothesis import given, settings
+from amounts import examples, trials
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from test_stats_bootstrap import effects
@@ -121,7 +121,7 @@ def test_a_constant_difference_is_certain_and_a_single_number_is_not() -> None:
     assert contender_rank_ranges(one).tolist() == [[1, 2], [1, 2]]
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(2, 5), st.integers(0, 999))
 def test_rank_ranges_are_equivariant_and_mirror(arms: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

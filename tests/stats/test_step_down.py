@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -56,7 +57,7 @@ def signs(means: np.ndarray, draws: np.ndarray, df: float, level: float = 1 - AL
     )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(2, 7), st.integers(0, 10_000), st.floats(0.0, 1.0))
 def test_it_is_the_naive_form(m: int, seed: int, gap: float) -> None:
     rng = np.random.default_rng(seed)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -26,7 +27,7 @@ def by_the_formula(surrogate, alpha, graph):
 
 @pytest.mark.parametrize("surrogate", KINDS, ids=str)
 @given(st.integers(2, 6), st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_is_the_formula_less_its_minimum_and_scaled(surrogate, m, seed):
     rng = np.random.default_rng(seed)
     graph = np.where(rng.random((m, m)) < 0.6, rng.random((m, m)), 0.0)
@@ -49,7 +50,7 @@ def test_the_closed_form_is_the_numerical_minimizer(surrogate):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_theorem_13_decides_consistency_on_acyclic_graphs(seed):
     rng = np.random.default_rng(seed)
     graph = np.triu(rng.exponential(size=(4, 4)) * (rng.random((4, 4)) < 0.8), 1)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from typing import Annotated
 
 import pytest
+from forked import run_program
 
 import rankbench
 from rankbench.kinds.model import Model
@@ -119,14 +118,8 @@ def checked(tmp_path):
         (info / "entry_points.txt").write_text("[rankbench]\npeers = some_peers\n")
         (tmp_path / "some_peers.py").write_text(MODULE.replace("MODELS", models))
         (tmp_path / "some-suite.toml").write_text(SUITE)
-        program = "from rankbench.cli import main; main(prog_name='rankbench')"
-        return subprocess.run(
-            [sys.executable, "-c", program, "check", "Some.Peers", *options],
-            env={**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        variables = {**os.environ, "PYTHONPATH": str(tmp_path), "COLUMNS": "200"}
+        return run_program("check", "Some.Peers", *options, environment=variables)
 
     return run
 

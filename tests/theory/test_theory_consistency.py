@@ -7,7 +7,8 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.kinds.loss import Loss
@@ -125,7 +126,7 @@ def test_infimum_that_is_not_attained():
     assert least_risk_on_cone(risk, (1, 0), True, True) == pytest.approx(math.log(2))
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(st.permutations(range(3)), st.sampled_from(["pairwise-logistic", "pairwise-hinge", "linear"]))
 def test_relabeling_changes_nothing(order, spec):
     index = np.ix_(order, order)

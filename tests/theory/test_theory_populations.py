@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rankbench.kernels.random import seed_state
@@ -14,7 +15,7 @@ from rankbench.theory.noise_populations import draw_populations, paper_populatio
 from rankbench.theory.settings import GRAPHS
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(st.integers(0, 10**6), st.integers(3, 6))
 def test_classes_of_noise(seed, m):
     for population in draw_populations("low-noise", 3, m, seed_state((seed,))):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from amounts import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -120,7 +121,7 @@ def test_a_normalizer_that_is_rounding_divides_nothing() -> None:
     order=st.permutations(range(3)),
     aggregator=st.sampled_from(["kemeny", "net-weights", "borda", "eigenvector(scale=log)", "mean-log-odds"]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_items_of_other_numbers_get_the_same_targets(
     pairs: list[tuple[int, int]], order: list[int], aggregator: str
 ) -> None:
