@@ -56,15 +56,20 @@ class LogFile(Dataset):
         """The kind of table that its columns make."""
         return table_of(self.scan().collect_schema(), self.path).name
 
+    @cached_property
+    def opened(self) -> tuple[pl.LazyFrame, tuple[str, ...]]:
+        """The table, and how columns were read, where that is not plain: readers look through all of a text file."""
+        with remarks_kept() as found:
+            frame = (self.reader or choose_reader(self.path)).scan(self.path)
+        return frame, tuple(found)
+
     def scan(self) -> pl.LazyFrame:
-        """Return the table; see `Dataset.scan`."""
-        return (self.reader or choose_reader(self.path)).scan(self.path)
+        """Return the table; see `Dataset.scan`. The file is looked through once; `fingerprint` says if it changed."""
+        return self.opened[0]
 
     def assumptions(self) -> list[str]:
         """Return how columns were read, where that is not plain."""
-        with remarks_kept() as found:
-            self.scan()
-        return found
+        return list(self.opened[1])
 
     def fingerprint(self) -> str:
         """Return the sha256 of the file, and of how it was read where that was said.

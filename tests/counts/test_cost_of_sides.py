@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pytest
 
 VOTES, ITEMS, JUDGES, TURNS = 1_000_000, 200, 500, 3
 

@@ -13,6 +13,8 @@ import pytest
 
 import rankbench
 from rankbench.counts.log_file import LogFile, own_log
+from rankbench.data.readers import csv_lines
+from rankbench.data.readers.csv_lines import blank_end
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.protocol import Prepared
 from rankbench.protocols import log_votes as protocol_votes
@@ -31,6 +33,17 @@ repetitions = 4
 losses = ["disagreement"]
 baseline = "win rate"
 contenders = [{ label = "win rate", use = "win-rate" }, { label = "Borda", use = "borda" }]
+"""
+
+ITEMS = """
+[[experiments]]
+name = "items"
+title = "Items"
+protocol = "items:replicates=0"
+n = [1]
+repetitions = 1
+losses = ["score"]
+contenders = [{ use = "win-rate" }]
 """
 
 
@@ -130,6 +143,22 @@ def test_a_run_is_the_same_in_workers(votes: Path, tmp_path: Path) -> None:
     assert not there.failures
     assert (here.directory / "leaderboard.csv").read_bytes() == (there.directory / "leaderboard.csv").read_bytes()
     assert "votes.csv" in (here.directory / "leaderboard.md").read_text()
+
+
+def test_a_run_looks_through_the_file_once(votes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its columns, blank lines and encoding, whatever asks for its table and how that was read."""
+    looked: list[Path] = []
+    monkeypatch.setattr(csv_lines, "blank_end", lambda path: looked.append(path) or blank_end(path))
+    suite = tmp_path / "small.toml"
+    suite.write_text(SUITE + ITEMS)
+    own = rankbench.log_file(votes, columns="left=x,right=y,winner=said")
+    results = rankbench.run(str(suite), dataset=own, out=tmp_path / "out")
+    assert not results.failures
+    assert looked == [votes]
+    # Who has the data set still sees what is in the file.
+    assert own.assumptions() == own.assumptions()
+    pl.read_csv(votes).head(50).write_csv(votes)
+    assert own.scan().collect().height == 50
 
 
 def rewritten(path: Path, old: str, new: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from amounts import examples
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.optimize import lsq_linear
+from scipy.optimize import lsq_linear, minimize
 from sklearn.svm import LinearSVC
 
 import rankbench.optimizers.pair_differences as differences_module
