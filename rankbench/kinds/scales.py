@@ -9,6 +9,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +37,7 @@ class Scales:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @property
+    @cached_property
     def first(self) -> NDArray[np.int64]:
         """First item of each scale, shape (S,)."""
         return np.unique(self.of, return_index=True)[1]
@@ -59,6 +60,8 @@ class Scales:
 
 def _scales(labels: NDArray[np.int64]) -> Scales:
     """Return the scales of items with labels, numbered by their first items."""
+    if len(labels) and (labels == labels[0]).all():  # most often, and for thousands of refits
+        return Scales(np.zeros(len(labels), np.int32), np.array([len(labels)]))
     _, first, of, sizes = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
     number = np.empty(len(first), np.int32)
     order = np.argsort(first)

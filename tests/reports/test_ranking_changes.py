@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from amounts import trials
+from amounts import is_full, trials
 from arenas import votes, written
 from click.testing import CliRunner
 from scipy import stats
 
+import rankbench.reports.compare.ranking_changes as module
 from rankbench.aggregators import WinRate
 from rankbench.cli.compare import compare
 from rankbench.errors import InputError, SpecError
@@ -63,6 +64,13 @@ def test_of_two_items_the_interval_is_that_of_a_share(tmp_path: Path) -> None:
     assert notes[0] == "300 of 1,200 votes are new"
 
 
+@pytest.fixture
+def few_resamples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a quick run resample 200 times: intervals are rougher by some percent, as the number of weeks is."""
+    if not is_full():
+        monkeypatch.setattr(module, "RESAMPLES", 200)
+
+
 TIMES = [trials(16), pytest.param(400, marks=pytest.mark.long)]
 """Simulated weeks."""
 
@@ -70,6 +78,7 @@ SETTINGS = [(10, 2000, 500, 0), (10, 2000, 500, 60), (20, 3000, 3000, 40), (6, 3
 """Items, votes, later votes, judges (0: votes are independent)."""
 
 
+@pytest.mark.usefixtures("few_resamples")
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize(("m", "first", "later", "judges"), SETTINGS)
 def test_no_false_alarms(m: int, first: int, later: int, judges: int, times: int, tmp_path: Path) -> None:
@@ -94,6 +103,7 @@ FAR_APART = [(10, 300, 6000, 0), (10, 300, 6000, 60), (10, 2000, 40, 0)]
 """Items, votes, later votes, judges: a ridge shrinks the first log more; few later votes on an item say the same."""
 
 
+@pytest.mark.usefixtures("few_resamples")
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize(("m", "first", "later", "judges"), FAR_APART)
 def test_no_false_alarms_of_items_that_are_far_apart(
@@ -124,6 +134,7 @@ def test_the_early_votes_are_dealt_within_pairs() -> None:
     assert dealt[:, 0].std() == pytest.approx(law.std() / 30, rel=0.06)
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_votes_with_weights_are_not_dealt(tmp_path: Path) -> None:
     base, head = (frame.with_columns(weight=pl.lit(0.5)) for frame in week(np.random.default_rng(8), 6, 800, 400))
     _, notes = compared(tmp_path, base, head)
@@ -132,6 +143,7 @@ def test_votes_with_weights_are_not_dealt(tmp_path: Path) -> None:
     assert not any("not dealt anew" in note for note in notes)
 
 
+@pytest.mark.usefixtures("few_resamples")
 @pytest.mark.parametrize("times", [5, pytest.param(200, marks=pytest.mark.long)])
 @pytest.mark.parametrize("judges", [0, 60])
 def test_what_moved_is_found(judges: int, times: int, tmp_path: Path) -> None:
@@ -147,6 +159,7 @@ def test_what_moved_is_found(judges: int, times: int, tmp_path: Path) -> None:
     assert others <= max(1, 0.05 * times)
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_the_same_log_is_equal_in_any_order(tmp_path: Path) -> None:
     base, _ = week(np.random.default_rng(3), 6, 500, 10)
     changes, notes = compared(tmp_path, base, base.sample(fraction=1, shuffle=True, seed=1))
@@ -155,6 +168,7 @@ def test_the_same_log_is_equal_in_any_order(tmp_path: Path) -> None:
     assert Comparison("", "", tuple(changes), "0", ALPHA).exit_code == 0
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_what_is_new_gone_or_elsewhere_is_named(tmp_path: Path) -> None:
     base, head = week(np.random.default_rng(4), 6, 800, 400)
     without = head.filter(pl.col("winner") != "item-05", pl.col("loser") != "item-05")
@@ -178,6 +192,7 @@ def test_what_is_new_gone_or_elsewhere_is_named(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_an_item_of_few_votes_is_described(tmp_path: Path) -> None:
     base, head = week(np.random.default_rng(5), 6, 800, 400)
     rare = pl.DataFrame({"query_id": ["q"] * 4, "winner": ["rare"] * 4, "loser": ["item-00"] * 4, "tie": [False] * 4,
@@ -186,6 +201,7 @@ def test_an_item_of_few_votes_is_described(tmp_path: Path) -> None:
     assert {change.what for change in changes if change.verdict == "described"} == {"rare"}
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_judges_count_as_wholes_and_votes_are_said_to_be_independent(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
     base, head = week(rng, 6, 800, 400, judges=40)
@@ -198,6 +214,7 @@ def test_judges_count_as_wholes_and_votes_are_said_to_be_independent(tmp_path: P
     assert widths[0] > 1.1 * widths[1]
 
 
+@pytest.mark.usefixtures("few_resamples")
 def test_from_the_command_line(tmp_path: Path) -> None:
     base, head = week(np.random.default_rng(7), 6, 3000, 3000, moved=-2.0)
     paths = [written(tmp_path, "a", base), written(tmp_path, "b", head)]

@@ -91,9 +91,10 @@ def firth_bradley_terry(counts: PairCounts, *, tolerance: float = 1e-9) -> Bradl
         padded = replace(votes, forward=forward + more[0], backward=backward + more[1])
         return fit_bradley_terry(padded, start=None if start is None else start.scores, tolerance=_INNER)
 
-    first = np.full((2, len(counts)), _even_share(counts) / 2)
-    found = _in_turns(fit, lambda one: pseudo_votes(counts, one.scores), first, tolerance)
-    return replace(found, scales=connected_components(counts))
+    graph = _graph(counts)
+    first = np.full((2, len(counts)), _even_share(graph) / 2)
+    found = _in_turns(fit, lambda one: _half_hats(counts, graph, one.scores), first, tolerance)
+    return replace(found, scales=graph.scales)
 
 
 def firth_davidson(counts: PairCounts, *, tolerance: float = 1e-9) -> DavidsonFit:
@@ -121,9 +122,9 @@ def firth_davidson(counts: PairCounts, *, tolerance: float = 1e-9) -> DavidsonFi
     if not counts.ties.any():
         plain = firth_bradley_terry(counts, tolerance=tolerance)
         return DavidsonFit(counts.items, plain.scores, 0.0, plain.scales, 0.0, plain.step, plain.iterations)
-    scales = connected_components(counts)
+    graph = _graph(counts)
     if not (counts.forward.any() or counts.backward.any()):
-        return DavidsonFit(counts.items, np.zeros(counts.m), np.inf, scales, 0.0, 0.0, 0)
+        return DavidsonFit(counts.items, np.zeros(counts.m), np.inf, graph.scales, 0.0, 0.0, 0)
 
     def fit(more: NDArray[np.float64], start: DavidsonFit | None) -> DavidsonFit:
         padded = replace(
@@ -131,9 +132,9 @@ def firth_davidson(counts: PairCounts, *, tolerance: float = 1e-9) -> DavidsonFi
         )
         return fit_davidson(padded, start=start, tolerance=_INNER)
 
-    first = np.full((3, len(counts)), _even_share(counts) / 3)
-    found = _in_turns(fit, lambda one: davidson_pseudo_votes(counts, one), first, tolerance)
-    return replace(found, scales=scales)
+    first = np.full((3, len(counts)), _even_share(graph) / 3)
+    found = _in_turns(fit, lambda one: _davidson_hats(counts, graph, one), first, tolerance)
+    return replace(found, scales=graph.scales)
 
 
 def pseudo_votes(counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -148,12 +149,7 @@ def pseudo_votes(counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.
         Of which ties are half wins.
     scores : ndarray of float64, shape (m,)
     """
-    from scipy.special import expit
-
-    graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
-    lead = scores[graph.low] - scores[graph.high]
-    edge = (counts.forward + counts.backward + counts.ties) * expit(lead) * expit(-lead)
-    half = np.maximum(edge * graph.distances(graph.inverse(edge)) / 2, _LEAST)
+    half = _half_hats(counts, _graph(counts), scores)[0]
     return np.stack([half, half, np.zeros(len(half))])
 
 
@@ -166,7 +162,10 @@ def davidson_pseudo_votes(counts: PairCounts, fit: DavidsonFit) -> NDArray[np.fl
     fit : DavidsonFit
         Whose nu is positive and finite.
     """
-    graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
+    return _davidson_hats(counts, _graph(counts), fit)
+
+
+def _davidson_hats(counts: PairCounts, graph: Laplacian, fit: DavidsonFit) -> NDArray[np.float64]:
     chances = np.stack(tie_chances(graph, fit.scores, float(np.log(fit.nu))))
     p, q, r = chances
     judged = counts.forward + counts.backward + counts.ties
@@ -188,7 +187,7 @@ def davidson_pseudo_votes(counts: PairCounts, fit: DavidsonFit) -> NDArray[np.fl
 def firth_sandwich(scores: NDArray[np.float64], data: PairCounts | ClusterCounts) -> NDArray[np.float64]:
     """Return the sandwich covariance of scores by `firth_bradley_terry`, shape (m, m); see `sandwich`."""
     counts = data.counts if isinstance(data, ClusterCounts) else data
-    graph = Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
+    graph = _graph(counts)
     said = bradley_terry_says(counts, scores, pseudo=pseudo_votes(counts, scores))
     return sandwich_of(said, graph, data)
 
@@ -221,9 +220,23 @@ def _check(counts: PairCounts) -> None:
         raise InputError(f"Firth's penalty of {counts.m} items takes too large a matrix (at most {MOST_DENSE} items)")
 
 
-def _even_share(counts: PairCounts) -> float:
+def _graph(counts: PairCounts) -> Laplacian:
+    return Laplacian(counts.starts, counts.high, 0.0, connected_components(counts))
+
+
+def _even_share(graph: Laplacian) -> float:
     """Return the mean of the pairs' hat values, whatever the scores are."""
-    return (counts.m - len(connected_components(counts))) / len(counts)
+    return (graph.m - len(graph.scales)) / len(graph.high)
+
+
+def _half_hats(counts: PairCounts, graph: Laplacian, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return half of each pair's hat value in Bradley-Terry, twice, shape (2, P)."""
+    from scipy.special import expit
+
+    lead = scores[graph.low] - scores[graph.high]
+    edge = (counts.forward + counts.backward + counts.ties) * expit(lead) * expit(-lead)
+    half = np.maximum(edge * graph.distances(graph.inverse(edge)) / 2, _LEAST)
+    return np.stack([half, half])
 
 
 def _in_turns(

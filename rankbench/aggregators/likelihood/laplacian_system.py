@@ -103,8 +103,9 @@ class Laplacian:
         matrix[self.low, self.high] = matrix[self.high, self.low] = -edge
         return matrix
 
+    @cached_property
     def free(self) -> NDArray[np.int64]:
-        """Return the items that are solved for: without a ridge all but the first of each scale."""
+        """The items that are solved for: without a ridge all but the first of each scale."""
         items = np.arange(self.m)
         return items if self.ridge > 0 else np.delete(items, self.scales.first)
 
@@ -120,7 +121,7 @@ class Laplacian:
         """
         from scipy.linalg.lapack import dpotrf, dpotri
 
-        free = self.free()
+        free = self.free
         found = np.zeros((self.m, self.m))
         if not len(free):
             return found
@@ -144,7 +145,7 @@ class Laplacian:
     def _dense(self, edge: NDArray[np.float64], rhs: NDArray[np.float64]) -> NDArray[np.float64]:
         from scipy.linalg import solve
 
-        free = self.free()
+        free = self.free
         x = np.zeros(self.m)
         try:
             x[free] = solve(self.dense(edge)[np.ix_(free, free)], rhs[free], assume_a="pos")
@@ -160,7 +161,7 @@ class Laplacian:
         i, j = np.concatenate([self.low, self.high, items]), np.concatenate([self.high, self.low, items])
         entries = np.concatenate([-edge, -edge, self.diagonal(edge)])
         matrix = coo_array((entries, (i, j)), shape=(self.m, self.m)).tocsr()
-        free = self.free()
+        free = self.free
         inner = matrix[free][:, free].tocsc()
         x = np.zeros(self.m)
         try:
