@@ -301,7 +301,8 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
         return None
     raw = scan_parts(path) if several else pl.scan_parquet(path, glob=False)
     types = raw.collect_schema()
-    roles = guess(types, parse_columns(columns) if columns else None)
+    said = parse_columns(columns) if columns else {}
+    roles = None if "control" in said else guess(types, said)
     if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
         return None
     if several and partition_keys(path) & set(roles.values()):

@@ -21,8 +21,10 @@ from rankbench.describe.findings import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.column_readings import with_column
+from rankbench.kinds.controlled_aggregator import ControlledAggregator
 from rankbench.kinds.counts import PairCounts
 from rankbench.ranking.certainty import ridge_of, shrunk
+from rankbench.ranking.controlled_ranking import beside_unadjusted, checked_control, rank_controlled
 from rankbench.ranking.intervals import Intervals, by_formula
 from rankbench.ranking.log_loading import load_log
 from rankbench.ranking.logs import CountedVotes
@@ -64,6 +66,9 @@ class Aggregation:
         what these columns count.
     pairs : PairCounts, optional
         Who won against whom, where votes of the whole log were counted.
+    effects : DataFrame, optional
+        With covariates: ``covariate, effect, lower, upper, unit, words``, see
+        `rankbench.ranking.controlled_ranking.ControlledRanking`. `table` then has ``unadjusted_score`` and the like.
     """
 
     table: pl.DataFrame
@@ -71,6 +76,7 @@ class Aggregation:
     notes: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
     pairs: PairCounts | None = None
+    effects: pl.DataFrame | None = None
 
     def plot(self, top: int | None = None) -> Figure:
         """Draw the first items with their intervals, places and counts, as ``rankbench aggregate --out FILE.png``.
@@ -103,6 +109,7 @@ def aggregate(
     method: str = "",
     *,
     by: str | None = None,
+    control: str = "",
     intervals: Intervals | Literal["auto"] | None = None,
     columns: str = "",
     reader: str = "",
@@ -124,6 +131,9 @@ def aggregate(
     by : str, optional
         A ranking for each query (``query``), or for each value of any other column. Without it an item of one name is
         one item, whatever the query.
+    control : str
+        What votes were cast under, as ``side:unless=neutral, log(length), bold``: covariates whose effects are
+        estimated beside the scores, and taken out of them. A word is a column; of ``bold_a, bold_b`` the difference.
     intervals : {"bootstrap", "judges", "sandwich", "judges+queries", "auto"}, optional
         95% intervals: from resampled judgments, from resampled judges with all their
         judgments, by formula (Bradley-Terry and Davidson; clustered by judge where the log names
@@ -169,6 +179,8 @@ def aggregate(
         columns, by = with_column(columns, "query", str(by)), "query"
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
+    if control:
+        columns = with_column(columns, "control", control)
     named = _aggregator(method) if method else None
     source = open_source(log, columns=columns, reader=reader)
     method = method or default_of(source.table, "method")
@@ -180,6 +192,11 @@ def aggregate(
     if address:
         _check_cluster(aggregator, source, by)
 
+    controlling: ControlledAggregator | None = None
+    if control:
+        controlling, intervals = checked_control(aggregator, source, intervals, by=by, address=address)
+    elif aggregator.config().get("control"):
+        raise SpecError(f"{aggregator} takes covariates: name them with --control")
     first_votes = FirstVotes(LOOKED_AT + 1)
     facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "seed": seed, "resamples": replicates}
 
@@ -195,12 +212,17 @@ def aggregate(
         facts.update({"intervals": chosen, "votes": tallies.judged_words, "wins": tallies.won_words})
         return replace(ranking, tallies=tallies), more
 
-    notes = list(source.remarks)
+    notes, effects = list(source.remarks), None
     if by is None:
         ranking, more = ranked(source, pooled=True)
         notes += more
         table = _table([ranking])
         notes += _scale_notes(ranking)
+        if controlling is not None:
+            adjusted = rank_controlled(source, controlling, "sandwich" if intervals else None, seed)
+            ranking = replace(adjusted.ranking, tallies=ranking.tallies)
+            table, effects = beside_unadjusted(_table([ranking]), table), adjusted.effects
+            notes, facts["control"] = [*notes, *adjusted.notes], effects["covariate"].to_list()
     else:
         tables, some = [], dict[str, ItemRanking]()
         for query, part in _queries(source, aggregator, sums=intervals is None):
@@ -225,7 +247,9 @@ def aggregate(
     found = _findings(source, first_votes, table["item"].unique().to_list())
     if intervals is not None and table["lower"].count():
         found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
-    return Aggregation(table, str(aggregator), (*_shortened(notes), *found), facts, pairs=facts.pop("pairs", None))
+    pairs = facts.pop("pairs", None)
+    name = str(controlling or aggregator)
+    return Aggregation(table, name, (*_shortened(notes), *found), facts, pairs=pairs, effects=effects)
 
 
 def first_items(found: Aggregation, top: int | None) -> Aggregation:
