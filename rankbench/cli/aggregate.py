@@ -27,13 +27,8 @@ __all__ = ["aggregate"]
     help="Aggregator, NAME:param=...; by default bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
 )
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
-@click.option(
-    "--control",
-    default="",
-    metavar="TERM,..",
-    help="Estimate effects of what votes were cast under, as 'side:unless=neutral, log(length), bold'.",
-)
-@click.option("--effects", is_flag=True, help="With --control: the effects, and no items.")
+@click.option("--pool", is_flag=True, help="With --by: draw categories' scores towards common ones; does it matter?")
+@click.option("--mix", default="", metavar="NAME=SHARE,..", help="With --by: one ranking by a mixture of categories.")
 @click.option(
     "--intervals",
     is_flag=False,
@@ -78,8 +73,8 @@ def aggregate(
     log: str,
     method: str,
     by: str | None,
-    control: str,
-    effects: bool,
+    pool: bool,
+    mix: str,
     intervals: str | None,
     columns: str,
     reader: str,
@@ -112,16 +107,15 @@ def aggregate(
 
     scale = point_scale_of(points) if points else None
     chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across))
-    if across and (by is None or matrix):
-        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and leave --matrix out")
-    if effects and (not control or matrix):
-        raise SpecError("--effects shows those of --control: say what to control for, and leave --matrix out")
+    if across and (by is None or matrix or mix):
+        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix or --mix")
     with heartbeat(f"ranking {shown_log(log)}"):
         found = engine.aggregate(
             log,
             method,
             by=by,
-            control=control,
+            pool=pool,
+            mix=mix,
             intervals=intervals,  # type: ignore[arg-type]  # click has checked it
             columns=columns,
             reader=reader,
@@ -132,14 +126,7 @@ def aggregate(
         )
     found = rescaled(found, scale) if scale else found
     show_notes(found.notes)
-    if effects:
-        from rankbench.cli.effect_formats import effect_cells, encoded_effects
-
-        if chosen == "table":
-            show_table(*effect_cells(found), title=said_of(found))
-        else:
-            show_encoded(encoded_effects(found, chosen), out)
-    elif across:
+    if across:
         from rankbench.cli.across_formats import encoded_across, shown_across
         from rankbench.ranking.across import rankings_across
 
@@ -167,9 +154,5 @@ def aggregate(
         found = first_items(found, top)
         if chosen == "table":
             show_table(*score_cells(found), title=said_of(found))
-            if found.effects is not None:
-                from rankbench.cli.effect_formats import effect_cells
-
-                show_table(*effect_cells(found))
         else:
             show_encoded(encoded(found, chosen, log_sha256(log) if chosen == "json" else None), out)
