@@ -55,6 +55,7 @@ class Davidson(PenalizedAggregator):
     unit: ClassVar[str] = "log-odds"
     source: ClassVar[str] = "[D70]_"
     properties: ClassVar[frozenset[Property]] = frozenset({"equivariant"})
+    own_ties: ClassVar[bool] = True
 
     ridge: float = Field(default=1.0, gt=0, allow_inf_nan=False, description="Penalty rho on |s|^2 / 2.")
 

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
+from rankbench.kinds.aggregator import MOST_DENSE
+from rankbench.kinds.controlled_aggregator import ControlledAggregator, ControlledFit
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from rankbench.aggregators.likelihood.controlled import Penalties
     from rankbench.kinds.counts import PairCounts
+    from rankbench.kinds.covariates import CovariateVotes
     from rankbench.kinds.scales import Scales
 
 __all__ = ["PenalizedAggregator"]
 
 
-class PenalizedAggregator(Aggregator):
+class PenalizedAggregator(ControlledAggregator):
     """An aggregator of comparisons that maximizes a likelihood with one of three penalties.
 
     ``ridge``: rho |s|^2 / 2, which predicts well and shrinks the scores. ``firth``: half the log determinant of
     the information, which takes the bias out of the scores; they are finite whatever happened. ``none``.
+
+    With covariates the penalty is on scores and effects together, beside the sum over votes: see
+    `rankbench.aggregators.likelihood.controlled`.
     """
+
+    own_ties: ClassVar[bool] = False
 
     penalty: Literal["ridge", "firth", "none"] = Field(
         default="ridge", description="ridge, firth (without bias; for intervals), or none."
@@ -54,3 +65,26 @@ class PenalizedAggregator(Aggregator):
 
         penalized = self.strength() > 0 or self.by_firth(counts)
         return connected_components(counts) if penalized else strongly_connected(counts)
+
+    def _penalties(self, votes: CovariateVotes) -> Penalties:
+        from rankbench.aggregators.likelihood.controlled import Penalties
+
+        return Penalties(self.strength(), self.penalty == "firth" and votes.m <= MOST_DENSE)
+
+    def fit_controlled(self, votes: CovariateVotes) -> ControlledFit:
+        """Return scores and effects, by Newton's method."""
+        from rankbench.aggregators.likelihood.controlled import fit_controlled
+
+        return fit_controlled(votes, self._penalties(votes), ties=self.own_ties)
+
+    def controlled_covariance(self, votes: CovariateVotes, fit: ControlledFit) -> NDArray[np.float64]:
+        """Return the sandwich covariance of scores and effects, (m + p, m + p)."""
+        from rankbench.aggregators.likelihood.controlled_covariance import controlled_sandwich
+
+        return controlled_sandwich(votes, fit, self._penalties(votes), ties=self.own_ties)
+
+    def refuse_unidentified(self, votes: CovariateVotes) -> None:
+        """Refuse covariates whose effects cannot be told from those of others, or of items."""
+        from rankbench.aggregators.likelihood.controlled_covariance import refuse_unidentified
+
+        refuse_unidentified(votes)

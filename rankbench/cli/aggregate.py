@@ -27,8 +27,13 @@ __all__ = ["aggregate"]
     help="Aggregator, NAME:param=...; by default bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
 )
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
-@click.option("--pool", is_flag=True, help="With --by: draw categories' scores towards common ones; does it matter?")
-@click.option("--mix", default="", metavar="NAME=SHARE,..", help="With --by: one ranking by a mixture of categories.")
+@click.option(
+    "--control",
+    default="",
+    metavar="TERM,..",
+    help="Estimate effects of what votes were cast under, as 'side:unless=neutral, log(length), bold'.",
+)
+@click.option("--effects", is_flag=True, help="With --control: the effects, and no items.")
 @click.option(
     "--intervals",
     is_flag=False,
@@ -73,8 +78,8 @@ def aggregate(
     log: str,
     method: str,
     by: str | None,
-    pool: bool,
-    mix: str,
+    control: str,
+    effects: bool,
     intervals: str | None,
     columns: str,
     reader: str,
@@ -107,15 +112,16 @@ def aggregate(
 
     scale = point_scale_of(points) if points else None
     chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across))
-    if across and (by is None or matrix or mix):
-        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix or --mix")
+    if across and (by is None or matrix):
+        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and leave --matrix out")
+    if effects and (not control or matrix):
+        raise SpecError("--effects shows those of --control: say what to control for, and leave --matrix out")
     with heartbeat(f"ranking {shown_log(log)}"):
         found = engine.aggregate(
             log,
             method,
             by=by,
-            pool=pool,
-            mix=mix,
+            control=control,
             intervals=intervals,  # type: ignore[arg-type]  # click has checked it
             columns=columns,
             reader=reader,
@@ -126,7 +132,14 @@ def aggregate(
         )
     found = rescaled(found, scale) if scale else found
     show_notes(found.notes)
-    if across:
+    if effects:
+        from rankbench.cli.effect_formats import effect_cells, encoded_effects
+
+        if chosen == "table":
+            show_table(*effect_cells(found), title=said_of(found))
+        else:
+            show_encoded(encoded_effects(found, chosen), out)
+    elif across:
         from rankbench.cli.across_formats import encoded_across, shown_across
         from rankbench.ranking.across import rankings_across
 
@@ -154,5 +167,9 @@ def aggregate(
         found = first_items(found, top)
         if chosen == "table":
             show_table(*score_cells(found), title=said_of(found))
+            if found.effects is not None:
+                from rankbench.cli.effect_formats import effect_cells
+
+                show_table(*effect_cells(found))
         else:
             show_encoded(encoded(found, chosen, log_sha256(log) if chosen == "json" else None), out)

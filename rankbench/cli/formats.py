@@ -54,6 +54,10 @@ def encoded(found: Aggregation, form: Format, sha256: str | None = None) -> byte
     kept = [[markdown(cell) if given else cell for cell, given in zip(row, foreign, strict=True)] for row in rows]
     rule = [":--" if given else "--:" for given in foreign]
     lines = ["| " + " | ".join(row) + " |" for row in (names, rule, *kept)]
+    if found.effects is not None:
+        from rankbench.cli.effect_formats import effect_lines
+
+        lines += ["", *effect_lines(found)]
     notes = [f"\n{markdown(note)}" for note in (said_of(found), *found.notes)]
     return ("\n".join([*lines, *notes]) + "\n").encode()
 
@@ -72,7 +76,8 @@ def _honest(found: Aggregation) -> pl.DataFrame:
     """Return the table; without intervals its places are called places by score, not ranks that something may hold."""
     if found.facts["intervals"]:
         return found.table
-    return found.table.rename({"rank_low": "place_low", "rank_high": "place_high"})
+    renamed = [name for name in found.table.columns if "rank_" in name]
+    return found.table.rename({name: name.replace("rank_", "place_") for name in renamed})
 
 
 def _record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
@@ -90,10 +95,9 @@ def _record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
         "seed": facts["seed"],
         "intervals": intervals,
         "units": {"score": facts["unit"] or None, "votes": facts["votes"], "wins": facts["wins"]},
-        **{name: facts[name] for name in ("pool", "mix") if name in facts},
         "notes": list(found.notes),
         "items": _honest(found).to_dicts(),
-    }
+    } | ({} if found.effects is None else {"effects": found.effects.to_dicts()})
 
 
 def score_cells(found: Aggregation) -> tuple[list[str], list[list[str]]]:
@@ -105,6 +109,8 @@ def score_cells(found: Aggregation) -> tuple[list[str], list[list[str]]]:
     place = "rank" if facts["intervals"] else "place"
     names = [*query, place, "item", "score", *(["95% interval"] if known else []), facts["votes"], facts["wins"]]
     names += ["scale"] if several else []
+    before = "unadjusted_score" in table.columns
+    names += ["unadjusted score", f"unadjusted {place}"] if before else []
     rows = []
     for row in table.iter_rows(named=True):
         cells = [row["query"]] if query else []
@@ -115,6 +121,9 @@ def score_cells(found: Aggregation) -> tuple[list[str], list[list[str]]]:
         cells += [_count(row["votes"]), _count(row["wins"])]
         if several:
             cells.append(str(row["scale"]))
+        if before:
+            places = place_range_text(row["unadjusted_rank_low"], row["unadjusted_rank_high"])
+            cells += [number(row["unadjusted_score"]), places]
         rows.append(cells)
     return names, rows
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankbench.kinds.counts import PairCounts
+    from rankbench.kinds.covariates import Covariates
 
 __all__ = [
     "NO_TIMES",
@@ -65,6 +66,8 @@ class Votes:
         Votes without a judge, in a log that names judges of others.
     undated : int
         Votes without a time, in a log that has times of others.
+    covariates : Covariates, optional
+        Of the winner less the loser, where the log was asked for some.
     """
 
     items: list[str]
@@ -77,6 +80,7 @@ class Votes:
     times: NDArray[np.int32] | None
     unsigned: int = 0
     undated: int = 0
+    covariates: Covariates | None = None
 
     def __len__(self) -> int:
         return len(self.winners)
@@ -167,6 +171,8 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     """
     import polars as pl
 
+    from rankbench.counts.covariate_columns import loaded_covariates
+
     frame = (comparisons if _are_coded(comparisons) else coded_votes(comparisons)).collect()
     if not frame.height:
         raise InputError("the log has no votes")
@@ -202,6 +208,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         times,
         0 if unsigned == frame.height else unsigned,
         0 if undated == frame.height else undated,
+        loaded_covariates(frame, order, weights),
     )
 
 

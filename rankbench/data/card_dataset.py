@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankbench.data.cards import Card, cards
 from rankbench.data.fetch import locate
 from rankbench.data.tables.recognize import table_kind
-from rankbench.kinds.column_readings import columns_text, said_columns
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader
 from rankbench.plugin.manager import get
@@ -41,22 +40,9 @@ class CardDataset(Dataset):
         ChecksumError
             A file is not the one that the card describes.
         """
-        return self._scanned(get(Reader, self.card.reader))
-
-    def scan_as(self, columns: str) -> pl.LazyFrame:
-        """Return the rows with other meanings of their columns, for readers of files whose columns have names."""
-        reader = get(Reader, self.card.reader)
-        if "columns" not in reader.parameters():
-            return super().scan_as(columns)
-        own = str(reader.config()["columns"])
-        said = dict(said_columns(own)) if own else {}
-        both = columns_text({**said, **dict(said_columns(columns))})
-        return self._scanned(reader.model_copy(update={"columns": both}))
-
-    def _scanned(self, reader: Reader) -> pl.LazyFrame:
         import polars as pl
 
-        kind = table_kind(self.table)
+        reader, kind = get(Reader, self.card.reader), table_kind(self.table)
         tables = []
         for file, path in zip(self.card.files, locate(self.card), strict=True):
             if file.table:

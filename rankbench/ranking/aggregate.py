@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,19 +13,21 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.component import JudgmentKind
-from rankbench.counts.log_source import Log, LogSource
+from rankbench.counts.log_source import Log, LogSource, open_source
 from rankbench.counts.stream import FirstVotes
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.recognize import default_of, not_judged
 from rankbench.describe.findings import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.column_readings import with_column
+from rankbench.kinds.controlled_aggregator import ControlledAggregator
 from rankbench.kinds.counts import PairCounts
 from rankbench.ranking.certainty import ridge_of, shrunk
+from rankbench.ranking.controlled_ranking import beside_unadjusted, checked_control, rank_controlled
 from rankbench.ranking.intervals import Intervals, by_formula
-from rankbench.ranking.log_loading import load_log, opened_log
+from rankbench.ranking.log_loading import load_log
 from rankbench.ranking.logs import CountedVotes
-from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, rank
 from rankbench.ranking.ranking import ItemRanking
 from rankbench.seeds import LOG_SEED
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["Aggregation", "aggregate", "first_items"]
 
 _MOST_NOTES = 5
-_ROWS = "rows that are summed up"
 _TOGETHER = 1000
 """Rankings that become a table together: a table of two items takes a thousand times their memory."""
 
@@ -62,10 +63,12 @@ class Aggregation:
     facts : dict
         ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``seed`` and ``resamples`` of the
         intervals (None where they are by formula); ``intervals``, how they were made, or None; ``votes`` and ``wins``,
-        what these columns count. Of categories that were pooled or mixed also ``pool``, how much scores differ between
-        them (``variance, lower, upper, differences, unit, p, trials``), or None, and ``mix``, their shares, or None.
+        what these columns count.
     pairs : PairCounts, optional
         Who won against whom, where votes of the whole log were counted.
+    effects : DataFrame, optional
+        With covariates: ``covariate, effect, lower, upper, unit, words``, see
+        `rankbench.ranking.controlled_ranking.ControlledRanking`. `table` then has ``unadjusted_score`` and the like.
     """
 
     table: pl.DataFrame
@@ -73,6 +76,7 @@ class Aggregation:
     notes: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
     pairs: PairCounts | None = None
+    effects: pl.DataFrame | None = None
 
     def plot(self, top: int | None = None) -> Figure:
         """Draw the first items with their intervals, places and counts, as ``rankbench aggregate --out FILE.png``.
@@ -105,8 +109,7 @@ def aggregate(
     method: str = "",
     *,
     by: str | None = None,
-    pool: bool = False,
-    mix: str | Mapping[str, float] = "",
+    control: str = "",
     intervals: Intervals | Literal["auto"] | None = None,
     columns: str = "",
     reader: str = "",
@@ -128,11 +131,9 @@ def aggregate(
     by : str, optional
         A ranking for each query (``query``), or for each value of any other column. Without it an item of one name is
         one item, whatever the query.
-    pool : bool
-        Draw the scores of the values of `by` towards common ones, as far as they differ no more than by chance: see
-        `rankbench.stats.variance_component`. There are always intervals then, by formula.
-    mix : str or mapping of str to float
-        One ranking by a mixture of the scores of values of `by`, as ``en=.5,de=.5``; with intervals, by formula.
+    control : str
+        What votes were cast under, as ``side:unless=neutral, log(length), bold``: covariates whose effects are
+        estimated beside the scores, and taken out of them. A word is a column; of ``bold_a, bold_b`` the difference.
     intervals : {"bootstrap", "judges", "sandwich", "judges+queries", "auto"}, optional
         95% intervals: from resampled judgments, from resampled judges with all their
         judgments, by formula (Bradley-Terry and Davidson; clustered by judge where the log names
@@ -174,11 +175,14 @@ def aggregate(
     settle_runtime()
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
-    check_shared(by, pool, mix, intervals, executor)
+    if by not in (None, "query"):
+        columns, by = with_column(columns, "query", str(by)), "query"
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
+    if control:
+        columns = with_column(columns, "control", control)
     named = _aggregator(method) if method else None
-    source = opened_log(log, columns=columns, by=by, reader=reader)
+    source = open_source(log, columns=columns, reader=reader)
     method = method or default_of(source.table, "method")
     if not method:
         raise not_judged(source.name, source.table, "method")
@@ -188,6 +192,11 @@ def aggregate(
     if address:
         _check_cluster(aggregator, source, by)
 
+    controlling: ControlledAggregator | None = None
+    if control:
+        controlling, intervals = checked_control(aggregator, source, intervals, by=by, address=address)
+    elif aggregator.config().get("control"):
+        raise SpecError(f"{aggregator} takes covariates: name them with --control")
     first_votes = FirstVotes(LOOKED_AT + 1)
     facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "seed": seed, "resamples": replicates}
 
@@ -198,27 +207,25 @@ def aggregate(
             facts["pairs"] = loaded.counts
         ranking, more = rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
         tallies = loaded.tallies()
-        facts["n"] += tallies.judgments if pooled else 0
+        facts["n"] += tallies.judgments
         facts["resamples"] = None if by_formula(chosen, aggregator) else replicates
         facts.update({"intervals": chosen, "votes": tallies.judged_words, "wins": tallies.won_words})
         return replace(ranking, tallies=tallies), more
 
-    notes = list(source.remarks)
-    if pool or mix:
-        shared = category_rankings(source, aggregator, column=str(by), pool=pool, mix=mix, seed=seed)
-        notes += [*shared.notes, *dict.fromkeys(itertools.chain.from_iterable(map(_scale_notes, shared.rankings)))]
-        tallies = [one.tallies for one in shared.rankings if one.tallies]
-        facts |= {"intervals": "sandwich", "resamples": None, "n": sum(one.judgments for one in tallies)}
-        facts |= {"votes": "votes", "wins": "wins", **shared.facts}
-        table, intervals = _table(shared.rankings, shared.names), "sandwich"
-    elif by is None:
+    notes, effects = list(source.remarks), None
+    if by is None:
         ranking, more = ranked(source, pooled=True)
         notes += more
         table = _table([ranking])
         notes += _scale_notes(ranking)
+        if controlling is not None:
+            adjusted = rank_controlled(source, controlling, "sandwich" if intervals else None, seed)
+            ranking = replace(adjusted.ranking, tallies=ranking.tallies)
+            table, effects = beside_unadjusted(_table([ranking]), table), adjusted.effects
+            notes, facts["control"] = [*notes, *adjusted.notes], effects["covariate"].to_list()
     else:
         tables, some = [], dict[str, ItemRanking]()
-        for query, part, votes in _queries(source, aggregator, sums=intervals is None):
+        for query, part in _queries(source, aggregator, sums=intervals is None):
             try:
                 ranking, more = ranked(part, pooled=False)
             except InputError as error:
@@ -228,7 +235,6 @@ def aggregate(
             notes += [
                 note if note == NO_TIMES else f"query {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
             ]
-            facts["n"] += votes
             some[query] = ranking
             if len(some) == _TOGETHER:
                 tables.append(_table(list(some.values()), list(some)))
@@ -241,7 +247,9 @@ def aggregate(
     found = _findings(source, first_votes, table["item"].unique().to_list())
     if intervals is not None and table["lower"].count():
         found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
-    return Aggregation(table, str(aggregator), (*_shortened(notes), *found), facts, pairs=facts.pop("pairs", None))
+    pairs = facts.pop("pairs", None)
+    name = str(controlling or aggregator)
+    return Aggregation(table, name, (*_shortened(notes), *found), facts, pairs=pairs, effects=effects)
 
 
 def first_items(found: Aggregation, top: int | None) -> Aggregation:
@@ -299,21 +307,20 @@ def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) ->
         )
 
 
-def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterator[tuple[str, LogSource, int]]:
-    """Yield the queries with their judgments and how many, by name; votes as sums by pair where that is enough."""
+def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterator[tuple[str, LogSource]]:
+    """Yield the queries with their judgments, by name; votes as sums by pair where that is enough."""
     frame = source.frame
     names = frame.collect_schema().names()
     if source.table.row == "comparisons" and sums and aggregator.ranks_counts():
         keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
         weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
-        frame = frame.group_by(keys).agg(weight.alias("weight"), pl.len().alias(_ROWS)).sort(keys)
+        frame = frame.group_by(keys).agg(weight.alias("weight")).sort(keys)
     by_name = frame.with_columns(pl.col("query_id").cast(pl.String)).sort("query_id", maintain_order=True)
     whole = by_name.collect(engine="streaming")
     first = 0
     for length, query in whole["query_id"].rle().struct.unnest().iter_rows():
-        part = whole.slice(first, length)
-        rows = int(part[_ROWS].sum()) if _ROWS in part.columns else length
-        yield query, LogSource(f"query {query}", source.path, source.table, part.drop(_ROWS, strict=False).lazy()), rows
+        part = whole.slice(first, length).lazy()
+        yield query, LogSource(f"query {query}", source.path, source.table, part)
         first += length
 
 

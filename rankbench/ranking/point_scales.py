@@ -73,15 +73,24 @@ def rescaled(found: Aggregation, scale: PointScale) -> Aggregation:
     table = found.table
     if "query" in table.columns or table["scale"].n_unique() > 1:
         raise SpecError("--scale: the items are not on one scale, so that no shift puts them all on the same points")
-    middle = float(table["score"].mean())  # type: ignore[arg-type]  # of floats it is a float
+    middle, other = (_middle(table, name) for name in ("score", "unadjusted_score"))
     if scale.anchor:
         known = table.filter(item=scale.anchor)
         if not known.height:
             raise SpecError(
                 f"--scale: no item is called {scale.anchor!r}{nearest(scale.anchor, table['item'].to_list())}"
             )
-        middle = known["score"].item()
-    points = [(pl.col(name) - middle) * ELO_POINTS + scale.points for name in ("score", "lower", "upper")]
+        middle, other = (_middle(known, name) for name in ("score", "unadjusted_score"))
+    names = [name for name in table.columns if name.removeprefix("unadjusted_") in ("score", "lower", "upper")]
+    points = [
+        (pl.col(name) - (other if name.startswith("unadjusted_") else middle)) * ELO_POINTS + scale.points
+        for name in names
+    ]
     at = f"{scale.anchor} at" if scale.anchor else "mean"
     unit = f"Elo points, {at} {scale.points:g}"
     return replace(found, table=table.with_columns(points), facts={**found.facts, "unit": unit})
+
+
+def _middle(table: pl.DataFrame, name: str) -> float:
+    """Return the mean of some scores; nan where a ranking has none of these."""
+    return float(table[name].mean()) if name in table.columns else math.nan  # type: ignore[arg-type]  # of floats

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
 
 VOTES = "winner,loser\n" + "a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 5
+SIDES = "left,right,winner\n" + "a,b,left\nb,a,left\nb,c,right\na,c,left\nc,a,tie\n" * 4
 SCORES = "model,t1,t2,t3\na,1,2,3\nb,2,3,5\nc,0,1,1\n"
 SUITE = """\
 name = "small"
@@ -41,8 +42,9 @@ MADE = {
     "run": ["run", "--suite", "small.toml", "--workers", "1", "--out", "again"],
     "aggregate": ["aggregate", "votes.csv"],
     "aggregate --matrix": ["aggregate", "votes.csv", "--matrix"],
-    "aggregate --pool": ["aggregate", "langs.csv", "--by", "lang", "--pool"],
     "aggregate --across": ["aggregate", "votes.csv", "--by", "query", "--across"],
+    "aggregate --control": ["aggregate", "sides.csv", "--control", "side"],
+    "aggregate --effects": ["aggregate", "sides.csv", "--control", "side", "--effects"],
     "rank": ["rank", "scores.csv", "--replicates", "50"],
     "certify": ["certify", "regression", "--loss", "ndcg", "--laws", "1", "--noise", "any"],
     "certify --verify": ["certify", "--verify", "certificate.json"],
@@ -123,8 +125,7 @@ def folder(tmp_path_factory):
 
     made = tmp_path_factory.mktemp("json")
     (made / "votes.csv").write_text(VOTES)
-    langs = "".join(f"x,y,{lang}\ny,z,{lang}\nz,x,{lang}\n" for lang in ("en", "de"))
-    (made / "langs.csv").write_text(f"winner,loser,lang\n{langs}")
+    (made / "sides.csv").write_text(SIDES)
     (made / "scores.csv").write_text(SCORES)
     (made / "small.toml").write_text(SUITE)
     with pytest.MonkeyPatch.context() as patch:

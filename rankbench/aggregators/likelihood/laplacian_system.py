@@ -82,6 +82,33 @@ class Laplacian:
         """
         return self._dense(edge, rhs) if self.m <= DENSE_SYSTEM else self._sparse(edge, rhs)
 
+    def solve_each(self, edge: NDArray[np.float64], sides: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the solutions of some right sides, which sum to zero on every scale, by one factorization: (k, m).
+
+        Parameters
+        ----------
+        edge : ndarray of float64, shape (P,)
+        sides : ndarray of float64, shape (k, m)
+
+        Raises
+        ------
+        ContenderDiverged
+            The matrix is singular.
+        """
+        if self.m > DENSE_SYSTEM:
+            sides = np.ascontiguousarray(sides)
+            return np.stack([self.solve(edge, side, 1e-12 * float(np.linalg.norm(side))) for side in sides])
+        from scipy.linalg import cho_factor, cho_solve
+
+        free, found = self.free, np.zeros(sides.shape)
+        if len(free):
+            try:
+                factor = cho_factor(self.dense(edge)[np.ix_(free, free)], overwrite_a=True)
+            except np.linalg.LinAlgError as error:
+                raise ContenderDiverged(_SINGULAR) from error
+            found[:, free] = cho_solve(factor, sides[:, free].T).T
+        return self.balanced(found)
+
     def balanced(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a vector, (m,), that sums to zero on every scale, as gradients and steps do but for rounding.
 

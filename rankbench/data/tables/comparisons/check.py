@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from rankbench.data.tables.comparisons.controls import TRANSFORMS, ControlTerm, parse_control
 from rankbench.data.tables.comparisons.schema import COLUMNS, SHARE
 from rankbench.data.tables.comparisons.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID
 from rankbench.data.tables.comparisons.times import TimeReading
@@ -21,6 +22,7 @@ class ComparisonsCheck(TableCheck):
         super().__init__(raw, schema)
         self.times = times
         roles = dict(raw.roles)
+        self.controls = parse_control(roles["control"]) if "control" in roles else ()
         winner = next((roles[role] for role in ("winner", "left_won", "left_score") if role in roles), "")
         tie = roles.get("tie", "")
         self.names = {"query_id": roles.get("query", ""), SAID: winner, CONTRADICTED: winner, MARKED: tie} | roles
@@ -51,10 +53,31 @@ class ComparisonsCheck(TableCheck):
             columns.append(self.cast(frame["tie"], pl.Boolean()))
         if "first" in self.schema:
             columns.append(self.cast(frame["first"], pl.Boolean()))
+        columns += [self.control(frame, number, term) for number, term in enumerate(self.controls)]
         result = pl.DataFrame(columns, schema=self.schema)
         if SHARE in frame.columns:
             result = _divided(result, frame[SHARE])
         return result.filter(~frame[LEFT_OUT]) if LEFT_OUT in frame.columns else result
+
+    def control(self, frame: pl.DataFrame, number: int, term: ControlTerm) -> pl.Series:
+        """Return a covariate of the left less the right, null where something is missing."""
+        parts = [name for name in frame.columns if name.startswith(f"control.{number}.")]
+        if not parts:
+            return pl.Series([1.0], dtype=pl.Float64).new_from_index(0, frame.height)
+        if term.unless:
+            return 1.0 - self.cast(frame[parts[0]], pl.Boolean(), nulls=True).cast(pl.Float64)
+        values = [self._transformed(frame[name], term) for name in parts]
+        return values[0] - values[1] if len(values) == 2 else values[0]
+
+    def _transformed(self, column: pl.Series, term: ControlTerm) -> pl.Series:
+        value = self.cast(column, pl.Float64(), nulls=True)
+        self.refuse(~value.is_finite().fill_null(True), column, "{} is not a finite number")
+        for name in term.transforms:
+            transform = TRANSFORMS[name]
+            allowed = transform.defined(value).fill_null(True)
+            self.refuse(~allowed, column, f"{term}: {{}} has no {name}, which takes {transform.needs}")
+            value = transform.value(value)
+        return value
 
     def unread(self) -> str:
         """Return what is wrong with a row of which it cannot be read who won; ``{}`` is what it says."""

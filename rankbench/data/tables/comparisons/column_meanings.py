@@ -7,11 +7,12 @@ that is 1 where it won, or a score of each.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 import polars as pl
 
+from rankbench.data.tables.comparisons.controls import control_expressions
+from rankbench.data.tables.comparisons.plain_names import plain_name
 from rankbench.data.tables.comparisons.sides import of_two_sides
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import said_columns
@@ -55,8 +56,9 @@ ROLES: dict[str, tuple[str, ...]] = {
     "item": (),
     "points": (),
     "margin": (),
+    "control": (),
 }
-"""What a column may be, and the names that it usually has, the likeliest first: see `_plain`."""
+"""What a column may be, and the names that it usually has, the likeliest first: see `plain_name`."""
 
 READINGS = {
     "side": "sides",
@@ -92,17 +94,11 @@ def parse_columns(text: str) -> dict[str, str]:
     return found
 
 
-def _plain(name: str) -> str:
-    """Return a column's name in small letters with its words apart: ``player_1`` of ``Player1`` and of ``player 1``."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d+$)", "_", name.strip())
-    return re.sub(r"[\W_]+", "_", apart.lower())
-
-
 def named_roles(columns: Iterable[str], given: Mapping[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
     """Return columns by role, given or named as usual, and for each guessed role the columns that are named alike."""
     by_name: dict[str, list[str]] = {}
     for name in columns:
-        by_name.setdefault(_plain(name), []).append(name)
+        by_name.setdefault(plain_name(name), []).append(name)
     found, alike = dict(given), dict[str, list[str]]()
     taken = set(found.values())
     for role, usual in ROLES.items():
@@ -204,4 +200,4 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
         chosen += of_two_sides(raw, columns)
         kept = ["weight", "judge", "time"]
     chosen += [pl.col(columns[role]).alias(role) for role in kept if role in columns]
-    return raw.select(chosen)
+    return raw.select(*chosen, *control_expressions(columns))

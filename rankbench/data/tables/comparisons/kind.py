@@ -52,14 +52,19 @@ class ComparisonTable(TableKind):
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return votes under the names of the schema; see `TableKind.renamed`."""
         from rankbench.data.tables.comparisons.column_meanings import as_comparisons, guess, parse_columns
+        from rankbench.data.tables.comparisons.controls import control_roles, parse_control
         from rankbench.data.tables.comparisons.sides import decided
 
         schema = raw.schema()
         with raw.located():
-            found = guess(schema, parse_columns(columns) if columns else None)
+            said = parse_columns(columns) if columns else {}
+            control = said.pop("control", "")
+            found = guess(schema, said)
             if found is None:
                 return None
             roles = decided(raw.frame, found)
+            if control:
+                roles |= {"control": control, **control_roles(parse_control(control), schema.names(), roles)}
         return replace(raw, frame=as_comparisons(raw.frame, roles), roles=roles)
 
     def readings(self, raw: RawTable) -> list[ColumnReading]:
@@ -73,7 +78,7 @@ class ComparisonTable(TableKind):
         from rankbench.data.tables.comparisons.check import ComparisonsCheck
         from rankbench.data.tables.comparisons.times import time_reading
 
-        schema = comparisons_schema(raw.schema())
+        schema = comparisons_schema(raw.schema(), raw.roles.get("control", ""))
         if "time" not in schema:
             return partial(ComparisonsCheck, raw, schema, None)
         with raw.located(raw.roles.get("time", "time")):

@@ -33,17 +33,22 @@ SHARE = "share"
 """Column of a raw table: the share of a vote that the first of two items has, where it is divided."""
 
 
-def comparisons_schema(columns: pl.Schema) -> pl.Schema:
+def comparisons_schema(columns: pl.Schema, control: str = "") -> pl.Schema:
     """Return the schema of comparisons with those of the optional columns that are among `columns`.
 
     ``time`` has the type that it has there; texts get that of their reading
-    (`rankbench.data.tables.comparisons.times.TimeReading`).
+    (`rankbench.data.tables.comparisons.times.TimeReading`). Behind them stand the covariates that `control` names, of
+    the left one less the right one: see `rankbench.data.tables.comparisons.controls`.
     """
     import polars as pl
+
+    from rankbench.data.tables.comparisons.controls import CONTROL, parse_control
 
     types = {"weight": pl.Float64(), "judge": pl.String(), "tie": pl.Boolean(), "first": pl.Boolean()}
     result: dict[str, pl.DataType] = {name: pl.String() for name in COLUMNS}
     for name in OPTIONAL:
         if name in columns or (name == "weight" and SHARE in columns):
             result[name] = types[name] if name in types else columns[name]
+    for term in parse_control(control) if control else ():
+        result[f"{CONTROL}{term}"] = pl.Float64()
     return pl.Schema(result)

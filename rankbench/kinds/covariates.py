@@ -1,0 +1,188 @@
+"""What votes were cast under: covariates, each of the first item of a vote against the second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.errors import InputError
+from rankbench.kinds.counts import PairCounts
+
+__all__ = ["CovariateVotes", "Covariates"]
+
+_FEW = 64
+"""Most different rows of covariates of which votes are summed up."""
+
+_LOOKED_AT = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """Covariates of n votes, each of the winner less the loser: they change sign as the two change places.
+
+    Attributes
+    ----------
+    names : tuple of str, length p
+        As they were asked for, as ``log(length)``.
+    scales : tuple of float
+        What each was divided by: its root mean square over the votes, so that an effect is that of a typical
+        difference. It is not centered, as 0 is "no difference". 1 where it was left as it is.
+    values : ndarray of float64 or float32, shape (n, p)
+        Divided already.
+    """
+
+    names: tuple[str, ...]
+    scales: tuple[float, ...]
+    values: NDArray[np.floating]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class CovariateVotes:
+    """Votes on m items with covariates: R rows, each one vote, or all that are alike.
+
+    Attributes
+    ----------
+    items : list of str, length m
+    first, second : ndarray of int32, shape (R,)
+        The two items of each row.
+    outcomes : ndarray of float64, shape (R, 3)
+        Weight of the votes that the first won, that the second won, and of ties.
+    covariates : Covariates
+        Of the first item less the second.
+    clusters : ndarray of int32, shape (R,), optional
+        Who judged, if votes of one judge are not independent.
+    weighted : bool
+        Whether a row is one vote of any weight; else weights are numbers of votes.
+    """
+
+    items: list[str]
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    outcomes: NDArray[np.float64]
+    covariates: Covariates
+    clusters: NDArray[np.int32] | None = None
+    weighted: bool = False
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        first: NDArray[np.int32],
+        second: NDArray[np.int32],
+        outcome: NDArray[np.floating],
+        covariates: NDArray[np.floating],
+        *,
+        items: list[str],
+        names: tuple[str, ...] = (),
+    ) -> CovariateVotes:
+        """Return single votes of weight 1, whose covariates are taken as they are, without a copy.
+
+        Parameters
+        ----------
+        first, second : ndarray of int32, shape (n,)
+            Indices into `items`.
+        outcome : ndarray, shape (n,)
+            1 where the first won, 0 where the second did, 1/2 for a tie.
+        covariates : ndarray of float32 or float64, shape (n, p)
+            Of the first less the second.
+        items : list of str
+        names : tuple of str
+            Of the covariates; ``x0``, ``x1``, .. by default.
+        """
+        p = covariates.shape[1]
+        said = np.zeros((len(first), 3))
+        said[:, 0], said[:, 1], said[:, 2] = outcome == 1, outcome == 0, outcome == 0.5
+        if not (said.sum(axis=1) == 1).all():
+            raise InputError("outcomes are 1 (the first won), 0 (the second won) or 0.5 (a tie)")
+        known = names or tuple(f"x{k}" for k in range(p))
+        return cls(items, first, second, said, Covariates(known, (1.0,) * p, covariates))
+
+    @property
+    def m(self) -> int:
+        """Number of items."""
+        return len(self.items)
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> CovariateVotes:
+        """Return some rows."""
+        inner = self.covariates
+        return replace(
+            self,
+            first=self.first[rows],
+            second=self.second[rows],
+            outcomes=self.outcomes[rows],
+            covariates=replace(inner, values=inner.values[rows]),
+            clusters=None if self.clusters is None else self.clusters[rows],
+        )
+
+    def counts(self) -> PairCounts:
+        """Return the sums by pair, whatever the covariates are."""
+        m = len(self.items)
+        key = np.minimum(self.first, self.second).astype(np.int64) * m + np.maximum(self.first, self.second)
+        keys, pair = np.unique(key, return_inverse=True)
+        turned = self.first > self.second
+        forward, backward = self.outcomes[:, 0], self.outcomes[:, 1]
+        up, down = np.where(turned, backward, forward), np.where(turned, forward, backward)
+        wins, losses, ties = (
+            np.bincount(pair.reshape(-1), one, len(keys)).astype(np.float64) for one in (up, down, self.outcomes[:, 2])
+        )
+        low, high = np.divmod(keys, m)
+        starts = np.searchsorted(low, np.arange(m + 1))
+        judgments = len(self) if self.weighted else round(float(self.outcomes.sum()))
+        return PairCounts(self.items, starts, high.astype(np.int32), wins, losses, ties, judgments, self.weighted)
+
+    def summed(self) -> CovariateVotes:
+        """Return votes that are alike (of one pair, judge and row of covariates) as one row, if such rows are few.
+
+        Votes with weights are left as they are: their squares would not be known any more. So are votes of which
+        nearly each has covariates of its own.
+        """
+        values = self.covariates.values
+        if self.weighted or not values.shape[1]:
+            return self
+        if len(np.unique(values[:_LOOKED_AT], axis=0)) > _FEW:
+            return self
+        turned = self.first > self.second
+        signs = np.where(turned, -1, 1).astype(values.dtype)
+        # 0.0 and -0.0 are alike.
+        flat = values * signs[:, None] + 0
+        code, codes = np.zeros(len(self), np.int64), 1
+        for column in flat.T:
+            known, of = np.unique(column, return_inverse=True)
+            code = code * len(known) + of.reshape(-1)
+            code, codes = _dense(code)
+            if codes > len(self) // 2:
+                return self
+        key = np.minimum(self.first, self.second).astype(np.int64) * self.m + np.maximum(self.first, self.second)
+        key = key * codes + code
+        if self.clusters is not None:
+            key, many = _dense(key)
+            key = self.clusters.astype(np.int64) * many + key
+        keys, where, group = np.unique(key, return_index=True, return_inverse=True)
+        if len(keys) > len(self) // 2:
+            return self
+        forward, backward = self.outcomes[:, 0], self.outcomes[:, 1]
+        sums = [
+            np.bincount(group.reshape(-1), one, len(keys)).astype(np.float64)
+            for one in (np.where(turned, backward, forward), np.where(turned, forward, backward), self.outcomes[:, 2])
+        ]
+        return CovariateVotes(
+            self.items,
+            np.minimum(self.first[where], self.second[where]),
+            np.maximum(self.first[where], self.second[where]),
+            np.ascontiguousarray(np.stack(sums, axis=1)),
+            replace(self.covariates, values=np.ascontiguousarray(flat[where])),
+            None if self.clusters is None else self.clusters[where],
+        )
+
+
+def _dense(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Return the place of each key among the different ones, and how many these are."""
+    known, of = np.unique(keys, return_inverse=True)
+    return of.reshape(-1), len(known)

@@ -1,0 +1,271 @@
+"""Scores and effects of covariates: against dense computations of this file, and SciPy's optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.linalg import sqrtm
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from rankbench.aggregators.bradley_terry import BradleyTerry
+from rankbench.aggregators.davidson import Davidson
+from rankbench.errors import ContenderDiverged, InputError
+from rankbench.kinds.controlled_aggregator import ControlledAggregator
+from rankbench.kinds.counts import ClusterCounts
+from rankbench.kinds.covariates import Covariates, CovariateVotes
+
+Votes = CovariateVotes
+
+EFFECTS = np.array([0.25, -0.5, 0.1])
+
+
+def simulated(n: int, m: int, seed: int, *, ties: float = 0.0, p: int = 3) -> Votes:
+    """Return votes of known scores and effects."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, m, n).astype(np.int32)
+    second = ((first + rng.integers(1, m, n)) % m).astype(np.int32)
+    x = rng.standard_normal((n, p))
+    scores = np.linspace(-1, 1, m)
+    won = rng.random(n) < expit(scores[first] - scores[second] + x @ EFFECTS[:p])
+    outcome = np.where(rng.random(n) < ties, 0.5, won)
+    return Votes.from_arrays(first, second, outcome, x, items=[f"i{i}" for i in range(m)])
+
+
+def design(votes: Votes) -> NDArray[np.float64]:
+    """Return the rows z of a linear model of margins, shape (R, m + p)."""
+    rows, m = np.arange(len(votes)), votes.m
+    z = np.zeros((len(votes), m + votes.covariates.values.shape[1]))
+    z[rows, votes.first], z[rows, votes.second] = 1.0, -1.0
+    z[:, m:] = votes.covariates.values
+    return z
+
+
+def reweighted(votes: Votes, ridge: float) -> NDArray[np.float64]:
+    """Return the maximum by dense iteratively reweighted least squares, ties being half wins."""
+    z, won = design(votes), votes.outcomes[:, 0] + votes.outcomes[:, 2] / 2
+    n, penalty, found = votes.outcomes.sum(axis=1), ridge * np.eye(z.shape[1]), np.zeros(z.shape[1])
+    for _ in range(100):
+        p = expit(z @ found)
+        information = (z * (n * p * (1 - p))[:, None]).T @ z + penalty
+        found = found + np.linalg.lstsq(information, z.T @ (won - n * p) - ridge * found, rcond=None)[0]
+    found[: votes.m] -= found[: votes.m].mean()
+    return found
+
+
+def log_chances(margins: NDArray[np.float64], eta: float) -> NDArray[np.float64]:
+    """Return the log chances of the three outcomes in Davidson's model, shape (R, 3)."""
+    logits = np.stack([margins / 2, -margins / 2, np.full(len(margins), eta)], axis=1)
+    return np.asarray(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
+
+
+def davidson_information(
+    z: NDArray[np.float64], n: NDArray[np.float64], found: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the information of scores, effects and eta, by outer products of each outcome's slope."""
+    chances = np.exp(log_chances(z @ found[:-1], found[-1]))
+    whole = np.zeros((len(found), len(found)))
+    said = (np.array([0.5, -0.5, 0.0]), np.array([0.0, 0.0, 1.0]))
+    means = [chances @ each for each in said]
+    for c in range(3):
+        slopes = np.column_stack([z * (said[0][c] - means[0])[:, None], said[1][c] - means[1]])
+        whole += (slopes * (n * chances[:, c])[:, None]).T @ slopes
+    return whole
+
+
+def best(value: Callable[[NDArray[np.float64]], float], d: int, m: int) -> NDArray[np.float64]:
+    found = minimize(lambda x: -value(x), np.zeros(d), method="BFGS", options={"gtol": 1e-7, "maxiter": 2000}).x
+    found[:m] -= found[:m].mean()
+    return np.asarray(found)
+
+
+def logdet(information: NDArray[np.float64], m: int) -> float:
+    """Return half the log determinant without the first item, which changes it by nothing but a constant."""
+    return 0.5 * float(np.linalg.slogdet(information[1:, 1:])[1])
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1.0, 100.0])
+@pytest.mark.parametrize("ties", [0.0, 0.3])
+def test_bradley_terry_is_reweighted_least_squares(ridge: float, ties: float) -> None:
+    votes = simulated(800, 6, 1, ties=ties)
+    fit = (BradleyTerry(ridge=ridge) if ridge else BradleyTerry(penalty="none")).fit_controlled(votes)
+    expected = reweighted(votes, ridge)
+    np.testing.assert_allclose(fit.scores, expected[:6], atol=1e-8)
+    np.testing.assert_allclose(fit.effects, expected[6:], atol=1e-8)
+
+
+def test_firth_maximizes_its_penalized_likelihood() -> None:
+    votes = simulated(40, 4, 2)
+    z, won = design(votes), votes.outcomes[:, 0]
+
+    def value(found: NDArray[np.float64]) -> float:
+        margins = z @ found
+        p = expit(margins)
+        information = (z * (p * (1 - p))[:, None]).T @ z
+        return float((won * margins - np.logaddexp(0, margins)).sum()) + logdet(information, 4)
+
+    fit = BradleyTerry(penalty="firth").fit_controlled(votes)
+    expected = best(value, 7, 4)
+    np.testing.assert_allclose(np.concatenate([fit.scores, fit.effects]), expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("penalty", ["none", "ridge", "firth"])
+def test_davidson_maximizes_its_likelihood(penalty: str) -> None:
+    votes = simulated(150, 4, 3, ties=0.3)
+    z, n = design(votes), votes.outcomes.sum(axis=1)
+
+    def value(found: NDArray[np.float64]) -> float:
+        likelihood = float((votes.outcomes * log_chances(z @ found[:-1], found[-1])).sum())
+        if penalty == "ridge":
+            return likelihood - 0.5 * float(found[:-1] @ found[:-1])
+        return likelihood + (logdet(davidson_information(z, n, found), 4) if penalty == "firth" else 0.0)
+
+    fit = Davidson.model_validate({"penalty": penalty}).fit_controlled(votes)
+    expected = best(value, 8, 4)
+    np.testing.assert_allclose(np.concatenate([fit.scores, fit.effects, fit.extra]), expected, atol=5e-5)
+
+
+@pytest.mark.parametrize("penalty", ["ridge", "firth"])
+@pytest.mark.parametrize("cls", [BradleyTerry, Davidson])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_without_covariates_it_is_the_plain_fit(cls: type[ControlledAggregator], penalty: str, clustered: bool) -> None:
+    aggregator = cls.model_validate({"penalty": penalty})
+    votes = simulated(300, 5, 4, ties=0.2)
+    bare = replace(votes, covariates=Covariates((), (), np.zeros((300, 0))))
+    counts, clusters = bare.counts(), None
+    if clustered:
+        judges = (np.arange(300) % 7).astype(np.int32)
+        bare = replace(bare, clusters=judges)
+        pairs = {pair: e for e, pair in enumerate(zip(counts.low.tolist(), counts.high.tolist(), strict=True))}
+        cells = {g: dict[int, float]() for g in range(7)}
+        for a, b, said, g in zip(
+            bare.first.tolist(), bare.second.tolist(), bare.outcomes, judges.tolist(), strict=True
+        ):
+            outcome = 2 if said[2] else int((said[0] == 0) != (a > b))
+            cell = 3 * pairs[min(a, b), max(a, b)] + outcome
+            cells[g][cell] = cells[g].get(cell, 0.0) + 1
+        order = [sorted(cells[g]) for g in range(7)]
+        starts = np.concatenate([[0], np.cumsum([len(each) for each in order])])
+        weights = np.array([cells[g][cell] for g in range(7) for cell in order[g]])
+        flat = np.array([cell for each in order for cell in each], np.int32)
+        clusters = ClusterCounts(counts, [str(g) for g in range(7)], starts, flat, weights)
+    scores = aggregator.from_counts(counts)
+    fit = aggregator.fit_controlled(bare)
+    np.testing.assert_allclose(fit.scores, scores, atol=1e-8)
+    plain = aggregator.covariance(counts, scores, clusters)
+    # The series of a cluster's correction ends by the largest number of all clusters here, and of its own there.
+    np.testing.assert_allclose(aggregator.controlled_covariance(bare, fit), plain, atol=2e-6 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_sandwich_is_the_one_by_dense_roots(clustered: bool) -> None:
+    votes = simulated(400, 5, 5)
+    if clustered:
+        votes = replace(votes, clusters=(np.arange(400) // 10).astype(np.int32))
+    aggregator = BradleyTerry(penalty="firth")
+    fit = aggregator.fit_controlled(votes)
+    z = design(votes)
+    p = expit(z @ np.concatenate([fit.scores, fit.effects]))
+    # In coordinates without the first item, whose score is minus the sum of the others.
+    basis = np.zeros((8, 7))
+    basis[0, :4] = -1.0
+    basis[1:] = np.eye(7)
+    w = z @ basis
+    inverse = np.linalg.inv((w * (p * (1 - p))[:, None]).T @ w)
+    hat = p * (1 - p) * np.einsum("ri,ij,rj->r", w, inverse, w)
+    bread = np.linalg.inv((w * ((1 + hat) * p * (1 - p))[:, None]).T @ w)
+    meat = (w * (hat / 2 * (p**2 + (1 - p) ** 2))[:, None]).T @ w
+    groups = votes.clusters if votes.clusters is not None else np.arange(400)
+    for g in range(int(groups.max()) + 1):
+        own, mine = w[groups == g], (p * (1 - p))[groups == g]
+        said = own.T @ (votes.outcomes[groups == g, 0] - p[groups == g])
+        root = np.linalg.inv(sqrtm(np.eye(7) - (own * mine[:, None]).T @ own @ bread).real)
+        corrected = root @ said
+        meat += np.outer(corrected, corrected)
+    expected = basis @ bread @ meat @ bread @ basis.T
+    found = aggregator.controlled_covariance(votes, fit)
+    np.testing.assert_allclose(found, expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_votes_that_are_alike_are_one_row() -> None:
+    votes = simulated(3000, 4, 6, ties=0.1)
+    sides = np.random.default_rng(6).integers(0, 2, (3000, 2)).astype(float)
+    votes = replace(votes, covariates=Covariates(("side", "bold"), (1.0, 1.0), sides))
+    rows = votes.summed()
+    assert len(rows) < 100
+    for aggregator in (BradleyTerry(penalty="firth"), Davidson()):
+        one, other = aggregator.fit_controlled(votes), aggregator.fit_controlled(rows)
+        np.testing.assert_allclose(one.effects, other.effects, atol=1e-9)
+        np.testing.assert_allclose(one.scores, other.scores, atol=1e-9)
+        np.testing.assert_allclose(
+            aggregator.controlled_covariance(votes, one), aggregator.controlled_covariance(rows, other), atol=1e-9
+        )
+
+
+def test_votes_of_continuous_covariates_are_not_summed() -> None:
+    votes = simulated(500, 4, 7)
+    assert votes.summed() is votes
+
+
+def test_numbers_of_32_bits_have_the_same_maximum() -> None:
+    votes = simulated(20_000, 5, 8)
+    values = votes.covariates.values.astype(np.float32)
+    short = replace(votes, covariates=replace(votes.covariates, values=values))
+    long = replace(votes, covariates=replace(votes.covariates, values=values.astype(np.float64)))
+    one, other = (BradleyTerry(penalty="none").fit_controlled(each) for each in (short, long))
+    np.testing.assert_allclose(one.effects, other.effects, atol=1e-9)
+
+
+def test_many_items_are_solved_for_without_a_matrix() -> None:
+    votes = simulated(20_000, 1600, 9)
+    fit = BradleyTerry().fit_controlled(votes)
+    z_scores = np.zeros(1600)
+    slope = votes.outcomes[:, 0] - expit(fit.margins(votes))
+    z_scores += np.bincount(votes.first, slope, 1600) - np.bincount(votes.second, slope, 1600)
+    np.testing.assert_allclose(z_scores, fit.scores, atol=1e-7)
+    np.testing.assert_allclose(votes.covariates.values.T @ slope, fit.effects, atol=1e-7)
+
+
+def test_a_ridge_is_beside_the_sum_over_votes() -> None:
+    # One covariate of 1 and two equal items: log-odds b of 7,000 wins in 10,000, less ridge b.
+    n, won = 10_000, 7_000
+    first = (np.arange(n) % 2).astype(np.int32)
+    outcome = np.zeros(n)
+    outcome[:won] = 1.0
+    votes = Votes.from_arrays(first, 1 - first, outcome, np.ones((n, 1)), items=["a", "b"])
+    b = BradleyTerry(ridge=1.0).fit_controlled(votes).effects[0]
+    assert won - n * expit(b) - b == pytest.approx(0, abs=1e-6)
+    assert b == pytest.approx(np.log(7 / 3), abs=1e-3)
+
+
+def test_firth_is_finite_where_a_covariate_separates() -> None:
+    votes = simulated(60, 4, 10)
+    apart = np.where(votes.outcomes[:, :1] == 1, 1.0, -1.0)
+    votes = replace(votes, covariates=Covariates(("apart",), (1.0,), apart))
+    assert 2 < BradleyTerry(penalty="firth").fit_controlled(votes).effects[0] < 20
+    with pytest.raises(ContenderDiverged, match="apart"):
+        BradleyTerry(penalty="none").fit_controlled(votes)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_follows_from_items_or_others_is_refused_by_name(dtype: type[np.floating]) -> None:
+    votes = simulated(500, 5, 11)
+    x = votes.covariates.values
+    of_items = np.array([1.0, 5.0, 2.0, 0.0, 3.0])
+    attribute = of_items[votes.first] - of_items[votes.second]
+    for column, words in ((attribute, "items alone"), (2 * x[:, 0] - x[:, 1], "'x0', 'x1'")):
+        values = np.column_stack([x, column]).astype(dtype)
+        found = replace(votes, covariates=Covariates(("x0", "x1", "x2", "again"), (1.0,) * 4, values))
+        with pytest.raises(InputError, match="'again'.*" + words):
+            BradleyTerry().refuse_unidentified(found)
+    BradleyTerry().refuse_unidentified(votes)
+
+
+def test_outcomes_are_looked_at() -> None:
+    first = np.array([0], np.int32)
+    with pytest.raises(InputError, match="outcomes are"):
+        Votes.from_arrays(first, first + 1, np.array([2.0]), np.ones((1, 1)), items=["a", "b"])

@@ -1,0 +1,160 @@
+"""Rankings of logs with covariates: planted effects come back, and what they did to the items does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import expit
+
+import rankbench
+from rankbench.errors import InputError, SpecError
+from rankbench.ranking.point_scales import point_scale_of, rescaled
+
+SCORES = np.array([0.9, 0.3, 0.0, -0.3, -0.9])
+
+
+def planted(n: int, seed: int, *, side: float = 0.25, length: float = 0.0, strong_left: float = 0.5) -> pl.DataFrame:
+    """Return votes of items i0 (the best) to i4; the stronger of two stands left with a chance of `strong_left`."""
+    rng = np.random.default_rng(seed)
+    one = rng.integers(0, 5, n)
+    other = (one + rng.integers(1, 5, n)) % 5
+    strong, weak = np.minimum(one, other), np.maximum(one, other)
+    left_is_strong = rng.random(n) < strong_left
+    left, right = np.where(left_is_strong, strong, weak), np.where(left_is_strong, weak, strong)
+    neutral = rng.random(n) < 0.25
+    lengths = np.exp(rng.standard_normal((n, 2)))
+    margin = SCORES[left] - SCORES[right] + side * ~neutral + length * (np.log(lengths) @ [1, -1])
+    won = rng.random(n) < expit(margin)
+    return pl.DataFrame(
+        {
+            "left": [f"i{i}" for i in left],
+            "right": [f"i{i}" for i in right],
+            "winner": np.where(won, "left", "right"),
+            "neutral": neutral,
+            "length_left": lengths[:, 0],
+            "length_right": lengths[:, 1],
+        }
+    )
+
+
+def by_item(table: pl.DataFrame, name: str) -> np.ndarray:
+    return table.sort("item")[name].to_numpy()
+
+
+def test_a_planted_effect_is_covered_and_items_are_rid_of_it() -> None:
+    votes = planted(20_000, 1, strong_left=1.0)
+    found = rankbench.aggregate(votes, control="side:unless=neutral", intervals="auto")
+    assert found.effects is not None
+    (effect,) = found.effects.iter_rows(named=True)
+    assert effect["lower"] <= 0.25 <= effect["upper"]
+    assert effect["upper"] - effect["lower"] < 0.2
+    assert (by_item(found.table, "lower") <= SCORES).all()
+    assert (by_item(found.table, "upper") >= SCORES).all()
+    # Whoever is stronger always stood left: the plain scores take the side's share for strength.
+    biased = by_item(found.table, "unadjusted_score")
+    assert biased[0] - SCORES[0] > 0.08
+    assert (by_item(found.table, "unadjusted_lower")[0]) > SCORES[0]
+
+
+def test_effects_of_several_covariates_at_once() -> None:
+    votes = planted(20_000, 2, length=0.3)
+    found = rankbench.aggregate(votes, "davidson:penalty=firth", control="side:unless=neutral, raw(log(length))")
+    assert found.effects is not None
+    for truth, row in zip((0.25, 0.3), found.effects.iter_rows(named=True), strict=True):
+        # Four standard errors.
+        assert abs(row["effect"] - truth) < row["upper"] - row["lower"]
+    assert found.effects["unit"].to_list() == [1, 1]
+    assert found.facts["control"] == ["side:unless=neutral", "raw(log(length))"]
+
+
+def test_an_effect_is_of_a_typical_difference_and_said_so() -> None:
+    votes = planted(4_000, 3, length=0.3)
+    plain = rankbench.aggregate(votes, control="raw(log(length))").effects
+    found = rankbench.aggregate(votes, control="log(length)")
+    assert plain is not None
+    assert found.effects is not None
+    difference = np.log(votes["length_left"].to_numpy()) - np.log(votes["length_right"].to_numpy())
+    unit = np.sqrt(np.mean(difference**2))
+    assert found.effects["unit"][0] == pytest.approx(unit)
+    assert found.effects["effect"][0] == pytest.approx(plain["effect"][0] * unit, rel=1e-8)
+    assert any("divided by their root mean square" in note and "log(length) by 1.4" in note for note in found.notes)
+
+
+def test_an_effect_is_said_in_words() -> None:
+    votes = planted(4_000, 4)
+    effects = rankbench.aggregate(votes, control="side").effects
+    assert effects is not None
+    share = expit(effects["effect"][0])
+    assert f"between equals, the left wins {share:.1%} of votes; 95% interval" in effects["words"][0]
+
+
+def test_intervals_are_by_judge_where_the_log_names_judges() -> None:
+    # Every judge votes fifty times alike: a fiftieth of the votes is what is independent.
+    votes = planted(200, 5)
+    many = pl.concat([votes.with_columns(judge=pl.int_range(pl.len()).cast(pl.String))] * 50)
+    one = rankbench.aggregate(votes, "bradley-terry:penalty=none", control="side").effects
+    by_judge = rankbench.aggregate(many, "bradley-terry:penalty=none", control="side").effects
+    assert one is not None
+    assert by_judge is not None
+    width = [(table["upper"] - table["lower"])[0] for table in (one, by_judge)]
+    assert width[1] == pytest.approx(width[0], rel=0.05)
+
+
+def test_a_ridge_leaves_a_planted_effect() -> None:
+    # Beside the mean over votes, a penalty of 1 makes .25 of it .046.
+    votes = planted(20_000, 6)
+    effects = rankbench.aggregate(votes, "bradley-terry:ridge=1", control="side:unless=neutral").effects
+    assert effects is not None
+    assert effects["effect"][0] == pytest.approx(0.25, abs=0.06)
+
+
+def test_a_separating_covariate_is_named() -> None:
+    votes = planted(300, 7).with_columns(apart=pl.when(pl.col("winner") == "left").then(1.0).otherwise(-1.0))
+    found = rankbench.aggregate(votes, control="raw(apart)")
+    assert any("'raw(apart)' separates the votes" in note and "won every one" in note for note in found.notes)
+
+
+def test_what_never_changes_of_an_item_is_refused() -> None:
+    votes = planted(300, 8)
+    of = {f"i{i}": float(i * i) for i in range(5)}
+    votes = votes.with_columns(
+        size_left=pl.col("left").replace_strict(of), size_right=pl.col("right").replace_strict(of)
+    )
+    with pytest.raises(InputError, match=r"'size'.*follows from the items alone"):
+        rankbench.aggregate(votes, control="size")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "elo"}, "'elo' estimates no effects.*bradley-terry and davidson"),
+        ({"by": "neutral"}, "leave --by out"),
+        ({"intervals": "bootstrap"}, "by formula"),
+        ({"intervals": "judges+queries"}, "by formula"),
+    ],
+)
+def test_what_cannot_be_controlled_is_refused(options: dict[str, str], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        rankbench.aggregate(planted(50, 9), control="side", **options)
+
+
+def test_ballots_and_a_method_without_covariates_are_refused() -> None:
+    with pytest.raises(SpecError, match="name them with --control"):
+        rankbench.aggregate(planted(50, 9), "bradley-terry:control=true")
+
+
+def test_points_are_of_both_rankings() -> None:
+    found = rankbench.aggregate(planted(500, 10), control="side")
+    points = rescaled(found, point_scale_of("elo:anchor=i2@1000")).table
+    at = points.filter(item="i2")
+    assert at["score"][0] == at["unadjusted_score"][0] == 1000
+
+
+def test_the_same_to_the_last_bit_twice() -> None:
+    votes = planted(3_000, 11)
+    one, other = (rankbench.aggregate(votes, control="side, log(length)", intervals="auto") for _ in range(2))
+    assert one.table.equals(other.table)
+    assert one.effects is not None
+    assert other.effects is not None
+    assert one.effects.equals(other.effects)
