@@ -198,7 +198,7 @@ def _judged_by(analysis: Analysis) -> list[Node]:
 
 def _metric_said(metric: Metric) -> str:
     text = metric.sentence or f"a loss; {code(f'rankbench info {metric.name}')} says which."
-    coin = "" if metric.chance is None else f" A coin gets {number(metric.chance)}."
+    coin = "" if metric.chance is None else f" A coin gets {metric.chance:.4g}."
     return f"{text[:1].lower()}{text[1:]}{coin}"
 
 
