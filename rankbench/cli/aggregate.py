@@ -27,6 +27,8 @@ __all__ = ["aggregate"]
     help="Aggregator, NAME:param=...; by default bradley-terry:penalty=firth, of clicks coec:smoothing=1.",
 )
 @click.option("--by", metavar="query|COLUMN", help="A ranking for each query, or each value of a column.")
+@click.option("--pool", is_flag=True, help="With --by: draw categories' scores towards common ones; does it matter?")
+@click.option("--mix", default="", metavar="NAME=SHARE,..", help="With --by: one ranking by a mixture of categories.")
 @click.option(
     "--control",
     default="",
@@ -80,6 +82,8 @@ def aggregate(
     by: str | None,
     control: str,
     effects: bool,
+    pool: bool,
+    mix: str,
     intervals: str | None,
     columns: str,
     reader: str,
@@ -112,16 +116,18 @@ def aggregate(
 
     scale = point_scale_of(points) if points else None
     chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across))
-    if across and (by is None or matrix):
-        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and leave --matrix out")
     if effects and (not control or matrix):
         raise SpecError("--effects shows those of --control: say what to control for, and leave --matrix out")
+    if across and (by is None or matrix or mix):
+        raise SpecError("--across: categories stand side by side; say --by COLUMN with it, and no --matrix or --mix")
     with heartbeat(f"ranking {shown_log(log)}"):
         found = engine.aggregate(
             log,
             method,
             by=by,
             control=control,
+            pool=pool,
+            mix=mix,
             intervals=intervals,  # type: ignore[arg-type]  # click has checked it
             columns=columns,
             reader=reader,

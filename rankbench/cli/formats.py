@@ -88,6 +88,7 @@ def _record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
             "kind": facts["intervals"], "level": 0.95, "scores": "each alone", "ranks": "all together",
             "resamples": facts["resamples"], "seed": facts["seed"],
         }  # fmt: skip
+    shared: dict[str, Any] = {name: facts[name] for name in ("pool", "mix") if name in facts}
     return {
         "schema_version": SCHEMA_VERSION,
         "method": found.method,
@@ -95,6 +96,7 @@ def _record(found: Aggregation, sha256: str | None) -> dict[str, Any]:
         "seed": facts["seed"],
         "intervals": intervals,
         "units": {"score": facts["unit"] or None, "votes": facts["votes"], "wins": facts["wins"]},
+        **shared,
         "notes": list(found.notes),
         "items": _honest(found).to_dicts(),
     } | ({} if found.effects is None else {"effects": found.effects.to_dicts()})

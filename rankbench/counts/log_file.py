@@ -13,7 +13,7 @@ from pydantic import Field
 from rankbench.counts.log_address import log_address
 from rankbench.counts.log_source import named, named_file, reader_for
 from rankbench.data.manifest import MANIFEST
-from rankbench.data.readers.choose import choose_reader
+from rankbench.data.readers.choose import choose_reader, with_meanings
 from rankbench.data.readers.parts import is_pattern, part_files
 from rankbench.data.readers.remote import is_address
 from rankbench.data.tables.recognize import default_of, not_judged, table_kind, table_of
@@ -66,6 +66,10 @@ class LogFile(Dataset):
     def scan(self) -> pl.LazyFrame:
         """Return the table; see `Dataset.scan`. The file is looked through once; `fingerprint` says if it changed."""
         return self.opened[0]
+
+    def scan_as(self, columns: str) -> pl.LazyFrame:
+        """Return the table with other meanings of its columns; see `Dataset.scan_as`."""
+        return with_meanings(self.reader or choose_reader(self.path), columns).scan(self.path)
 
     def assumptions(self) -> list[str]:
         """Return how columns were read, where that is not plain."""

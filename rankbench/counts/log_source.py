@@ -156,7 +156,7 @@ def named(log: str, *, columns: str = "", reader: str = "") -> Dataset | tuple[P
     found = named_file(log, columns=columns, reader=reader)
     if found is not None:
         return found
-    known = manager.names("dataset")
+    known = _data_sets()
     name = log.split(":", 1)[0]
     if name not in known:
         # What has a folder or an ending was meant for a file.
@@ -241,6 +241,8 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         name = shown_address(log)
         return LogSource(name, None, table_of(frame.collect_schema()), frame, remarks=remarks)
     if isinstance(log, str):
+        if columns and not reader and named_file(log) is None and log.split(":", 1)[0] in _data_sets():
+            return _dataset_as(log, columns)
         found = named(log, columns=columns, reader=reader)
         if isinstance(found, Dataset):
             return LogSource(log, None, table_kind(found.table), found.scan())
@@ -257,6 +259,24 @@ def open_source(log: Log, *, columns: str = "", reader: str = "") -> LogSource:
         if table.checked_by_counting and chosen.parquet:
             parquet = _unchecked(path, getattr(chosen, "columns", ""))
     return LogSource(path.name, path, table, frame, parquet, remarks)
+
+
+def _data_sets() -> list[str]:
+    from rankbench.plugin import manager
+
+    return manager.names("dataset")
+
+
+def _dataset_as(log: str, columns: str) -> LogSource:
+    """Open a data set with other meanings of its columns."""
+    from rankbench.kinds.dataset import Dataset
+    from rankbench.plugin import manager
+
+    dataset = manager.get(Dataset, log)
+    with remarks_kept() as remarks:
+        frame = dataset.scan_as(columns)
+        table = table_of(frame.collect_schema())
+    return LogSource(log, None, table, frame, remarks=remarks)
 
 
 def scan(log: Log, *, columns: str = "", reader: str = "") -> pl.LazyFrame:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankbench.data.cards import Card, cards
 from rankbench.data.fetch import locate
+from rankbench.data.readers.choose import with_meanings
 from rankbench.data.tables.recognize import table_kind
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader
@@ -40,9 +41,19 @@ class CardDataset(Dataset):
         ChecksumError
             A file is not the one that the card describes.
         """
+        return self._scanned(get(Reader, self.card.reader))
+
+    def scan_as(self, columns: str) -> pl.LazyFrame:
+        """Return the rows with other meanings of their columns, for readers of files whose columns have names."""
+        reader = get(Reader, self.card.reader)
+        if "columns" not in reader.parameters():
+            return super().scan_as(columns)
+        return self._scanned(with_meanings(reader, columns))
+
+    def _scanned(self, reader: Reader) -> pl.LazyFrame:
         import polars as pl
 
-        reader, kind = get(Reader, self.card.reader), table_kind(self.table)
+        kind = table_kind(self.table)
         tables = []
         for file, path in zip(self.card.files, locate(self.card), strict=True):
             if file.table:

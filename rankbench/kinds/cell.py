@@ -37,7 +37,7 @@ __all__ = [
 
 Split: TypeAlias = Literal["design", "heldout"]
 Direction: TypeAlias = Literal["minimize", "maximize"]
-Layout: TypeAlias = Literal["race", "exact", "ranking"]
+Layout: TypeAlias = Literal["race", "exact", "ranking", "series"]
 Status: TypeAlias = Literal["done", "diverged", "skipped", "error", "timeout"]
 
 SPLITS: tuple[Split, ...] = ("design", "heldout")

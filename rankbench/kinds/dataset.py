@@ -8,6 +8,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 from rankbench.component import Component
+from rankbench.errors import SpecError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,6 +52,21 @@ class Dataset(Component):
         InputError
             The data is not there (says how to get it) or cannot be read.
         """
+
+    def scan_as(self, columns: str) -> pl.LazyFrame:
+        """Return the table with other meanings of its columns, as ``query=tournament``; optional.
+
+        Parameters
+        ----------
+        columns : str
+            As ``--columns`` of a log's file.
+
+        Raises
+        ------
+        SpecError
+            The data set has its columns.
+        """
+        raise SpecError(f"{self.name!r} is a data set, which has its columns; leave --columns and --by COLUMN out")
 
     @abstractmethod
     def fingerprint(self) -> str:

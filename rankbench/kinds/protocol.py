@@ -155,7 +155,8 @@ class Protocol(Component):
     layout : Layout
         ``race``: contenders are compared. ``exact``: results are exact numbers, one for
         each unit, without intervals or ranks. ``ranking``: units are named items, and each
-        contender ranks them; the metrics are those of `RANKING`.
+        contender ranks them; the metrics are those of `RANKING`. ``series``: the same of stretches of time, which are
+        shown in their order.
     tunes : bool
         Whether it chooses among the points of a contender's grid.
     simulated : bool

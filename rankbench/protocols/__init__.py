@@ -19,8 +19,10 @@ def rankbench_register() -> list[type[Protocol]]:
     from rankbench.protocols.btl import BTL
     from rankbench.protocols.click_prediction import ClickPrediction
     from rankbench.protocols.items import Items
+    from rankbench.protocols.left_advantage import LeftAdvantage
     from rankbench.protocols.one_step_ahead import OneStepAhead
     from rankbench.protocols.own_log import OwnLog
+    from rankbench.protocols.period_leaders import PeriodLeaders
     from rankbench.protocols.repair import Repair
     from rankbench.protocols.selection import Selection
     from rankbench.protocols.table_1 import Table1
@@ -32,8 +34,10 @@ def rankbench_register() -> list[type[Protocol]]:
         BTL,
         ClickPrediction,
         Items,
+        LeftAdvantage,
         OneStepAhead,
         OwnLog,
+        PeriodLeaders,
         Repair,
         Selection,
         Table1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.component import JudgmentKind
-from rankbench.counts.log_source import Log, LogSource, open_source
+from rankbench.counts.log_source import Log, LogSource
 from rankbench.counts.stream import FirstVotes
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.recognize import default_of, not_judged
@@ -26,8 +26,9 @@ from rankbench.kinds.counts import PairCounts
 from rankbench.ranking.certainty import ridge_of, shrunk
 from rankbench.ranking.controlled_ranking import beside_unadjusted, checked_control, rank_controlled
 from rankbench.ranking.intervals import Intervals, by_formula
-from rankbench.ranking.log_loading import load_log
+from rankbench.ranking.log_loading import load_log, opened_log
 from rankbench.ranking.logs import CountedVotes
+from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, rank
 from rankbench.ranking.ranking import ItemRanking
 from rankbench.seeds import LOG_SEED
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Aggregation", "aggregate", "first_items"]
 
 _MOST_NOTES = 5
+_ROWS = "rows that are summed up"
 _TOGETHER = 1000
 """Rankings that become a table together: a table of two items takes a thousand times their memory."""
 
@@ -63,7 +65,8 @@ class Aggregation:
     facts : dict
         ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``seed`` and ``resamples`` of the
         intervals (None where they are by formula); ``intervals``, how they were made, or None; ``votes`` and ``wins``,
-        what these columns count.
+        what these columns count. Of categories that were pooled or mixed also ``pool``, how much scores differ between
+        them (``variance, lower, upper, differences, unit, p, trials``), or None, and ``mix``, their shares, or None.
     pairs : PairCounts, optional
         Who won against whom, where votes of the whole log were counted.
     effects : DataFrame, optional
@@ -110,6 +113,8 @@ def aggregate(
     *,
     by: str | None = None,
     control: str = "",
+    pool: bool = False,
+    mix: str | Mapping[str, float] = "",
     intervals: Intervals | Literal["auto"] | None = None,
     columns: str = "",
     reader: str = "",
@@ -134,6 +139,11 @@ def aggregate(
     control : str
         What votes were cast under, as ``side:unless=neutral, log(length), bold``: covariates whose effects are
         estimated beside the scores, and taken out of them. A word is a column; of ``bold_a, bold_b`` the difference.
+    pool : bool
+        Draw the scores of the values of `by` towards common ones, as far as they differ no more than by chance: see
+        `rankbench.stats.variance_component`. There are always intervals then, by formula.
+    mix : str or mapping of str to float
+        One ranking by a mixture of the scores of values of `by`, as ``en=.5,de=.5``; with intervals, by formula.
     intervals : {"bootstrap", "judges", "sandwich", "judges+queries", "auto"}, optional
         95% intervals: from resampled judgments, from resampled judges with all their
         judgments, by formula (Bradley-Terry and Davidson; clustered by judge where the log names
@@ -175,14 +185,13 @@ def aggregate(
     settle_runtime()
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
-    if by not in (None, "query"):
-        columns, by = with_column(columns, "query", str(by)), "query"
+    check_shared(by, pool, mix, intervals, executor)
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
     if control:
         columns = with_column(columns, "control", control)
     named = _aggregator(method) if method else None
-    source = open_source(log, columns=columns, reader=reader)
+    source = opened_log(log, columns=columns, by=by, reader=reader)
     method = method or default_of(source.table, "method")
     if not method:
         raise not_judged(source.name, source.table, "method")
@@ -207,13 +216,19 @@ def aggregate(
             facts["pairs"] = loaded.counts
         ranking, more = rank(loaded, aggregator, intervals=chosen, resamples=replicates, seed=seed)
         tallies = loaded.tallies()
-        facts["n"] += tallies.judgments
+        facts["n"] += tallies.judgments if pooled else 0
         facts["resamples"] = None if by_formula(chosen, aggregator) else replicates
         facts.update({"intervals": chosen, "votes": tallies.judged_words, "wins": tallies.won_words})
         return replace(ranking, tallies=tallies), more
 
     notes, effects = list(source.remarks), None
-    if by is None:
+    if pool or mix:
+        shared = category_rankings(source, aggregator, column=str(by), pool=pool, mix=mix, seed=seed)
+        notes += [*shared.notes, *dict.fromkeys(itertools.chain.from_iterable(map(_scale_notes, shared.rankings)))]
+        n = sum(one.tallies.judgments for one in shared.rankings if one.tallies)
+        facts |= {"intervals": "sandwich", "resamples": None, "n": n, "votes": "votes", "wins": "wins", **shared.facts}
+        table, intervals = _table(shared.rankings, shared.names), "sandwich"
+    elif by is None:
         ranking, more = ranked(source, pooled=True)
         notes += more
         table = _table([ranking])
@@ -225,7 +240,7 @@ def aggregate(
             notes, facts["control"] = [*notes, *adjusted.notes], effects["covariate"].to_list()
     else:
         tables, some = [], dict[str, ItemRanking]()
-        for query, part in _queries(source, aggregator, sums=intervals is None):
+        for query, part, votes in _queries(source, aggregator, sums=intervals is None):
             try:
                 ranking, more = ranked(part, pooled=False)
             except InputError as error:
@@ -235,6 +250,7 @@ def aggregate(
             notes += [
                 note if note == NO_TIMES else f"query {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
             ]
+            facts["n"] += votes
             some[query] = ranking
             if len(some) == _TOGETHER:
                 tables.append(_table(list(some.values()), list(some)))
@@ -307,20 +323,21 @@ def _check_cluster(aggregator: Aggregator, source: LogSource, by: str | None) ->
         )
 
 
-def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterator[tuple[str, LogSource]]:
-    """Yield the queries with their judgments, by name; votes as sums by pair where that is enough."""
+def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterator[tuple[str, LogSource, int]]:
+    """Yield the queries with their judgments and how many, by name; votes as sums by pair where that is enough."""
     frame = source.frame
     names = frame.collect_schema().names()
     if source.table.row == "comparisons" and sums and aggregator.ranks_counts():
         keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
         weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
-        frame = frame.group_by(keys).agg(weight.alias("weight")).sort(keys)
+        frame = frame.group_by(keys).agg(weight.alias("weight"), pl.len().alias(_ROWS)).sort(keys)
     by_name = frame.with_columns(pl.col("query_id").cast(pl.String)).sort("query_id", maintain_order=True)
     whole = by_name.collect(engine="streaming")
     first = 0
     for length, query in whole["query_id"].rle().struct.unnest().iter_rows():
-        part = whole.slice(first, length).lazy()
-        yield query, LogSource(f"query {query}", source.path, source.table, part)
+        part = whole.slice(first, length)
+        rows = int(part[_ROWS].sum()) if _ROWS in part.columns else length
+        yield query, LogSource(f"query {query}", source.path, source.table, part.drop(_ROWS, strict=False).lazy()), rows
         first += length
 
 

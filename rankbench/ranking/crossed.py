@@ -21,6 +21,7 @@ from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 from rankbench.kinds.crossed_resamples import crossed_resamples
+from rankbench.kinds.resamples import resamples_of
 from rankbench.ranking.certainty import FEW
 from rankbench.ranking.logs import CountedVotes
 
@@ -56,7 +57,8 @@ class CrossedVotes(CountedVotes):
 
     def by(self, unit: NDArray[np.integer]) -> ClusterCounts:
         """Return the votes by a unit, numbered in any way, shape (n,): a row a vote, none of them summed up."""
-        order = np.argsort(unit, kind="stable")
+        # As resamples take them: what a cluster said in the order of the pairs.
+        order = np.lexsort((self.cell, unit))
         ordered = unit[order]
         starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
         return ClusterCounts(self.counts, [""] * (len(starts) - 1), starts, self.cell[order], self.weight[order])
@@ -92,9 +94,8 @@ class CrossedVotes(CountedVotes):
         never counted. Where the sum is not positive semidefinite its negative eigenvalues are set to 0, and a
         note says so.
         """
-        both = self.judge.astype(np.int64) * (int(self.query.max()) + 1) + self.query
         total = np.zeros((len(scores), len(scores)))
-        for sign, unit in ((1.0, self.judge), (1.0, self.query), (-1.0, both)):
+        for sign, unit in ((1.0, self.judge), (1.0, self.query), (-1.0, self._both)):
             total += sign * aggregator.covariance(self.counts, scores, self.by(unit))
         kept, clipped = _clipped(total)
         if not clipped:
@@ -107,11 +108,37 @@ class CrossedVotes(CountedVotes):
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
     ) -> NDArray[np.float64]:
-        """Return the scores of crossed resamples, (B, m): judges and queries are drawn, each by itself."""
+        """Return the scores of crossed resamples, (B, m): judges and queries are drawn, each by itself.
+
+        These draw chance with the judges and with the queries, and their variance is too large by up to twice that of
+        the votes of one judge on one query. So each score's deviations are scaled to the variance by judge, plus that
+        by query, less that by both, as [CGM11]_ adds them up, each from resamples of its own; to the larger of the
+        first two at least.
+        """
         units = self.judge, self.query
-        return aggregator.replicates(
+        drawn = aggregator.replicates(
             scores, crossed_resamples(self.counts, units, self.cell, self.weight, resamples, seed)
         )
+
+        def variance(unit: NDArray[np.integer]) -> NDArray[np.float64]:
+            some = self.by(unit)
+            found = aggregator.replicates(scores, resamples_of(some, resamples, seed))
+            return _spread_of(found) * len(some) / (len(some) - 1)
+
+        judges, queries, both = variance(self.judge), variance(self.query), variance(self._both)
+        wanted = np.maximum(judges + queries - both, np.maximum(judges, queries))
+        count = self.units.count
+        # `rank` widens what fewer units than that spread by.
+        had = _spread_of(drawn) * count / (count - 1)
+        factor = np.sqrt(np.divide(wanted, had, out=np.ones(len(scores)), where=had > 0))
+        factor[~np.isfinite(factor)] = 1.0
+        scaled: NDArray[np.float64] = scores + (drawn - scores) * factor
+        return scaled
+
+    @property
+    def _both(self) -> NDArray[np.int64]:
+        """Number of each vote's judge and query together, (n,)."""
+        return self.judge.astype(np.int64) * (int(self.query.max()) + 1) + self.query
 
     def few_units(self) -> list[str]:
         """Return what a reader of intervals must know where judges or queries are few."""
@@ -180,6 +207,13 @@ def _cells(votes: Votes, counts: PairCounts) -> NDArray[np.int32]:
     outcome = np.where(votes.ties, 2, votes.winners > votes.losers)
     cells: NDArray[np.int32] = (3 * pair + outcome).astype(np.int32)
     return cells
+
+
+def _spread_of(drawn: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the variances of the scores of resamples, (m,), of those that have scores; nan of none."""
+    kept = drawn[np.isfinite(drawn).all(axis=1)]
+    variance: NDArray[np.float64] = kept.var(axis=0, ddof=1) if len(kept) > 1 else np.full(drawn.shape[1], np.nan)
+    return variance
 
 
 def _clipped(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:

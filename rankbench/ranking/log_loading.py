@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from rankbench.counts.votes import Votes, coded_votes, load_votes
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.column_readings import with_column
 from rankbench.ranking.crossed import CrossedVotes, crossed_votes
 from rankbench.ranking.intervals import Intervals, LogFacts, by_judge, chosen_intervals, refuse_too_many_cells
 from rankbench.ranking.lists import Ballots, load_ballots, load_sessions
@@ -15,13 +16,39 @@ from rankbench.ranking.logs import CountedVotes, OrderedVotes, RankedLog
 if TYPE_CHECKING:
     import polars as pl
 
-    from rankbench.counts.log_source import LogSource
+    from rankbench.counts.log_source import Log, LogSource
     from rankbench.counts.parquet_log import ParquetLog
     from rankbench.counts.stream import FirstVotes
 
-__all__ = ["counted_votes", "load_log", "pooled_ballots"]
+__all__ = ["counted_votes", "load_log", "opened_log", "pooled_ballots"]
 
 WantedIntervals = Intervals | Literal["auto"] | None
+
+
+def opened_log(log: Log, *, columns: str, by: str | None, reader: str) -> LogSource:
+    """Open a log whose rankings are one for each value of a column, if `by` says so.
+
+    Raises
+    ------
+    SpecError
+        The log holds ballots or clicks, of which there are rankings by query alone; or what `open_source` raises.
+    InputError
+        See `open_source`.
+    """
+    from rankbench.counts.log_source import open_source
+
+    if by in (None, "query"):
+        return open_source(log, columns=columns, reader=reader)
+    try:
+        return open_source(log, columns=with_column(columns, "query", str(by)), reader=reader)
+    except InputError as error:
+        try:
+            table = open_source(log, columns=columns, reader=reader).table
+        except (InputError, SpecError):
+            raise error from None
+        if table.row == "comparisons":
+            raise
+        raise SpecError(f"--by {by}: rankings by another column than the query are of votes, not of {table}") from None
 
 
 def load_log(

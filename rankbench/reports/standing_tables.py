@@ -126,11 +126,13 @@ def _ranking(sampler: Sampler, arm: Arm, split: Split) -> tuple[Node, ...]:
 
 
 def item_table(sampler: Sampler, arm: Arm, split: Split, most: int | None = None) -> Grid:
-    """Return a ranking of items, the best first: all of them, or so many."""
+    """Return a ranking of items, the best first: all of them, or so many; stretches of time in their order."""
     units = sampler.source.units[split]
     score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
     # Equal scores stand in the order of the names, whatever the order in the log.
-    order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))[:most]
+    series = sampler.source.layout == "series"
+    best = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
+    order = list(range(len(units))) if series else best[:most]
     votes = sampler.values(arm, VOTES, split) if VOTES in sampler.metrics else None
     lines = [
         (
@@ -142,7 +144,8 @@ def item_table(sampler: Sampler, arm: Arm, split: Split, most: int | None = None
         )
         for i in order
     ]
-    columns = [Column("rank", "center"), Column("item"), Column(RANKING[0], "right"), Column("95% interval", "center")]
+    name = Column("time" if series else "item")
+    columns = [Column("rank", "center"), name, Column(RANKING[0], "right"), Column("95% interval", "center")]
     columns += [] if votes is None else [Column(VOTES, "right")]
     return Grid.from_rows(columns, lines)
 

@@ -42,6 +42,7 @@ MADE = {
     "run": ["run", "--suite", "small.toml", "--workers", "1", "--out", "again"],
     "aggregate": ["aggregate", "votes.csv"],
     "aggregate --matrix": ["aggregate", "votes.csv", "--matrix"],
+    "aggregate --pool": ["aggregate", "langs.csv", "--by", "lang", "--pool"],
     "aggregate --across": ["aggregate", "votes.csv", "--by", "query", "--across"],
     "aggregate --control": ["aggregate", "sides.csv", "--control", "side"],
     "aggregate --effects": ["aggregate", "sides.csv", "--control", "side", "--effects"],
@@ -126,6 +127,8 @@ def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("json")
     (made / "votes.csv").write_text(VOTES)
     (made / "sides.csv").write_text(SIDES)
+    langs = "".join(f"x,y,{lang}\ny,z,{lang}\nz,x,{lang}\n" for lang in ("en", "de"))
+    (made / "langs.csv").write_text(f"winner,loser,lang\n{langs}")
     (made / "scores.csv").write_text(SCORES)
     (made / "small.toml").write_text(SUITE)
     with pytest.MonkeyPatch.context() as patch:

@@ -330,3 +330,22 @@ def test_what_cannot_be_asked_for() -> None:
         rankbench.aggregate(log, by="judge")
     with pytest.raises(InputError, match="no such file"):
         rankbench.aggregate("nothing.csv")
+
+
+def test_shipped_data_sets_are_ranked_by_any_column() -> None:
+    found = rankbench.aggregate("international-results", by="tournament")
+    cup = found.table.filter(query="FIFA World Cup")
+    assert cup["item"][0] in ("Brazil", "Germany", "Argentina", "Italy")
+    assert found.facts["n"] == 49_520
+
+
+def test_data_sets_without_names_of_columns_say_so() -> None:
+    with pytest.raises(SpecError, match="'preflib' is a data set, which has its columns; leave --columns and --by"):
+        rankbench.aggregate("preflib", by="tournament")
+
+
+def test_ballots_are_ranked_by_query_alone(tmp_path: Path) -> None:
+    path = tmp_path / "ballots.csv"
+    path.write_text("query_id,ranking,judge\nq,a>b>c,x\nq,b>a>c,y\n")
+    with pytest.raises(SpecError, match="--by judge: rankings by another column than the query are of votes"):
+        rankbench.aggregate(path, by="judge")

@@ -8,10 +8,11 @@ from pathlib import Path
 from rankbench.data.readers.parts import PartsReader, is_pattern
 from rankbench.data.readers.registered import registered_readers
 from rankbench.data.readers.text_lines import head
-from rankbench.errors import InputError
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.column_readings import columns_text, said_columns
 from rankbench.kinds.reader import Reader, existing
 
-__all__ = ["choose_reader"]
+__all__ = ["choose_reader", "with_meanings"]
 
 _HEAD = 65_536
 
@@ -53,3 +54,18 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
         return by_content[0]()
     known = ", ".join(sorted(cls.name for cls in classes))
     raise InputError(f"no reader knows this {'folder' if path.is_dir() else 'format'}; readers: {known}", path=path)
+
+
+def with_meanings(reader: Reader, columns: str) -> Reader:
+    """Return a reader that is told what some columns mean, beside what it was told before.
+
+    Raises
+    ------
+    SpecError
+        The columns of its files have fixed names.
+    """
+    if "columns" not in reader.parameters():
+        raise SpecError(f"the columns of this file ({reader.name}) have fixed names; leave --columns out")
+    own = str(reader.config()["columns"] or "")
+    said = dict(said_columns(own)) if own else {}
+    return reader.model_copy(update={"columns": columns_text({**said, **dict(said_columns(columns))})})

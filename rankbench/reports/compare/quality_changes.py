@@ -172,7 +172,7 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     if pair.matched and done[0] == done[1] and base.tobytes() == head.tobytes():
         yield ChangeEstimate(replace(change("every loss"), verdict="equal", lower=0.0, upper=0.0))
         return
-    if sampler.source.layout == "ranking":
+    if sampler.source.layout in ("ranking", "series"):
         return  # a score, its bounds and its places are no losses
     allowed = margin.at(float(base.mean()))
     if sampler.source.layout == "exact":

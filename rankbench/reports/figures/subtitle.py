@@ -22,7 +22,7 @@ def subtitle(sampler: Sampler, figure: Figure, races: Sequence[Race], drawing: D
     if drawing.bands and not (counts and too_few(counts[-1])):
         bands = drawing.bands
     elif source.layout != "race":
-        bands = "95% intervals" if source.layout == "ranking" else "exact"
+        bands = "exact" if source.layout == "exact" else "95% intervals"
     elif not counts or counts[-1] < 2:
         bands = f"no bands: {words} repetition"
     elif too_few(counts[-1]):

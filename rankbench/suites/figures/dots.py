@@ -56,7 +56,7 @@ class Dots(FigureKind):
         labels = order_of(results)
         asked = [label for label in labels if self._asked(results, label)]
         omissions = [Omission(label, "", "choice") for label in labels if label not in asked]
-        if results.layout == "ranking":
+        if results.layout in ("ranking", "series"):
             arm = self._ranking(results)
             drawn, race, why = {arm.label} if arm else set(), _last_declared(results), ""
             finished = {arm.label for arm in race.arms if arm.finished} if race else set()
@@ -79,12 +79,14 @@ class Dots(FigureKind):
 
     def drawing(self, figure: Figure, results: ExperimentResults, cast: Cast) -> Drawing:
         """Return rows of dots."""
-        if results.layout == "ranking":
+        if results.layout in ("ranking", "series"):
             arm = self._ranking(results)
             dots = _items(results, arm) if arm else ()
             score = f"score{f' in {self.unit}' if self.unit else ''} by {arm.label if arm else 'nobody'}"
             counted = ", votes" if VOTES in results.metrics else ""
-            plot = Plot(x_label=f"{score} ({results.metric(RANKING[0]).better})", dots=dots, notes=f"places{counted}")
+            # An advantage is neither good nor bad.
+            better = "" if results.layout == "series" else f" ({results.metric(RANKING[0]).better})"
+            plot = Plot(x_label=f"{score}{better}", dots=dots, notes=f"places{counted}")
             bands = "95% intervals of each score alone; places hold all together"
             return Drawing(((plot,),), legends="none", bands=bands)
         metrics = self.metrics or results.metrics[:1]
@@ -152,6 +154,9 @@ def _items(results: ExperimentResults, arm: ArmResults) -> tuple[Dot, ...]:
     score, lower, upper, low, high = (results.values(n, arm.label, metric, split) for metric in RANKING)
     votes = results.values(n, arm.label, VOTES, split) if VOTES in results.metrics else None
     order = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))[:MOST_ITEMS]
+    if results.layout == "series":
+        # The last ones, in the order of time.
+        order = list(range(len(units)))[-MOST_ITEMS:]
     notes = [place_range_text(round(low[i]), round(high[i])) for i in range(len(units))]
     if votes is not None:
         notes = [f"{note},  {grouped_digits(round(votes[i]))}" for i, note in enumerate(notes)]

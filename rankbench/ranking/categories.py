@@ -1,0 +1,347 @@
+"""Votes by category, and what a method makes of each category with the covariance of all of it."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.clusters import count_clusters
+from rankbench.counts.count import count_pairs
+from rankbench.counts.units import Units, units_of_counts
+from rankbench.counts.votes import Votes, coded_votes, load_votes, query_numbers
+from rankbench.errors import ContenderDiverged, InputError, SpecError
+from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
+from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.ranking.expected_votes import ExpectedShares, expected_shares, refit_spread
+from rankbench.stats.variance_component import CategoryEstimates
+from rankbench.text import short_repr
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["CategorySample", "CategoryVotes", "category_votes", "estimated_categories"]
+
+_DIFFERENCES = 300
+"""Of scores of drawn votes, from which it is estimated how much more scores of few votes vary."""
+
+MOST_HELD = 50_000_000
+"""Most votes whose categories are held: 1 GB."""
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryVotes:
+    """Votes with their categories.
+
+    Attributes
+    ----------
+    votes : Votes
+        In the log's order.
+    names : list of str, length C
+        Of the categories, sorted.
+    category : ndarray of int32, shape (n,)
+    by_judge : bool
+        Whether judges are what is independent; else single votes are.
+    """
+
+    votes: Votes
+    names: list[str]
+    category: NDArray[np.int32]
+    by_judge: bool
+
+    def counts(self) -> PairCounts | ClusterCounts:
+        """Return the sums of all votes, by what is independent."""
+        votes = self.votes
+        return self.summed(
+            votes.winners, votes.losers, votes.judges if self.by_judge else None, slice(None), len(votes.items)
+        )
+
+    def pairs(self) -> PairCounts:
+        """Return the sums by pair of all votes."""
+        counted = self.counts()
+        return counted.counts if isinstance(counted, ClusterCounts) else counted
+
+    def only(self, names: list[str]) -> CategoryVotes:
+        """Return the votes of some categories alone."""
+        kept, votes = sorted(names), self.votes
+        place = np.full(len(self.names), -1, np.int32)
+        place[[self.names.index(name) for name in kept]] = np.arange(len(kept))
+        rows = np.flatnonzero(place[self.category] >= 0)
+        some = replace(
+            votes,
+            winners=votes.winners[rows],
+            losers=votes.losers[rows],
+            ties=votes.ties[rows],
+            weights=votes.weights[rows],
+            judges=None if votes.judges is None else votes.judges[rows],
+            groups=votes.groups[rows],
+            times=None,
+        )
+        return CategoryVotes(some, kept, place[self.category[rows]], self.by_judge)
+
+    def summed(
+        self,
+        winners: NDArray[np.integer],
+        losers: NDArray[np.integer],
+        judges: NDArray[np.integer] | None,
+        taken: slice | NDArray[np.int64],
+        m: int,
+    ) -> PairCounts | ClusterCounts:
+        """Return the sums of the votes at some rows, of items with other numbers; by vote where they have weights."""
+        ties, weights = self.votes.ties[taken], None if self.votes.alike else self.votes.weights[taken]
+        if judges is None and weights is None:
+            return count_pairs(winners, losers, ties=ties, m=m)
+        clusters = np.arange(len(winners)) if judges is None else judges
+        return count_clusters(winners, losers, clusters, ties=ties, weights=weights, m=m)
+
+
+@dataclass(frozen=True, eq=False)
+class CategorySample:
+    """What a method makes of the votes of each category.
+
+    Attributes
+    ----------
+    names : list of str, length C
+        Of the categories that have scores.
+    categories : list of CategoryEstimates, length C
+    counts : list of PairCounts, length C
+        Of the items of each category.
+    errors : list of ndarray
+        Covariances of the categories' scores.
+    joint : ndarray of float64, shape (n, n), optional
+        That of all of them, where judges vote in several categories.
+    units : list of Units, length C
+    whole : Units
+        Of the log, for all m items.
+    notes : list of str
+    """
+
+    names: list[str]
+    categories: list[CategoryEstimates]
+    counts: list[PairCounts]
+    errors: list[NDArray[np.float64]]
+    joint: NDArray[np.float64] | None
+    units: list[Units]
+    whole: Units
+    notes: list[str]
+
+
+def category_votes(frame: pl.LazyFrame) -> CategoryVotes:
+    """Load votes with their categories; judges are what is independent where all votes have one and there are two.
+
+    Parameters
+    ----------
+    frame : LazyFrame
+        Comparisons in the schema of `rankbench.data.tables`; the query is the category.
+
+    Raises
+    ------
+    SpecError
+        There is one category, or more votes than are held.
+    InputError
+        See `rankbench.counts.votes.load_votes`.
+    """
+    import polars as pl
+
+    names = frame.collect_schema().names()
+    kept = ["query_id", "winner", "loser", *(name for name in ("judge", "weight", "tie") if name in names)]
+    table = coded_votes(frame.select(kept))
+    votes = load_votes(table)
+    if len(votes) > MOST_HELD:
+        raise SpecError(f"{len(votes):,} votes by category are too many to be held (at most {MOST_HELD:,})")
+    categories = table.select("query_id").unique().collect()["query_id"].cast(pl.String).sort().to_list()
+    if len(categories) < 2:
+        raise SpecError("all votes are of one category: there is nothing to pool or to mix; leave --by out")
+    by_judge = votes.judges is not None and int(votes.judges.max()) > 0
+    return CategoryVotes(votes, categories, query_numbers(table), by_judge)
+
+
+def estimated_categories(log: CategoryVotes, aggregator: Aggregator, seed: int) -> CategorySample:
+    """Return the scores of each category with the covariance of their errors.
+
+    Errors are those of the aggregator's sandwich, by judge where judges are independent; then scores of different
+    categories depend on one another through the judges of both, unless these are too many scores for a matrix.
+    Weights of categories are those of the sandwich of votes with one variance more for judges' tastes: a sandwich of
+    fewer judges than items has no inverse. The formula is of many votes: of few, scores vary by up to a fifth more. By
+    how much is found by drawing votes of each category, as they are expected to go, and ranking these.
+
+    Raises
+    ------
+    SpecError
+        No category has scores, or there are more items than the aggregator can rank.
+    """
+    m = len(log.votes.items)
+    order = np.argsort(log.category, kind="stable")
+    ends = np.cumsum(np.bincount(log.category, minlength=len(log.names)))
+    shares = expected_shares(log.pairs(), aggregator)
+    found, notes = _Found(), list[str]()
+    for c, (name, rows) in enumerate(zip(log.names, np.split(order, ends[:-1]), strict=True)):
+        try:
+            found.add(c, name, _estimate(log, aggregator, rows, shares))
+        except (InputError, ContenderDiverged) as error:
+            notes.append(f"category {short_repr(name)} is left out: {error}")
+    if not found.names:
+        raise SpecError(f"no category can be ranked: {notes[0]}")
+    whole = units_of_counts(log.counts())
+    found.widen(aggregator, seed)
+    if not log.by_judge:
+        categories = [one.weighted_by(one.expected) for one in found.some]
+        errors = [one.by_vote for one in found.some]
+        return CategorySample(found.names, categories, found.counts(), errors, None, found.units(), whole, notes)
+    joint = _joint(log, aggregator, found, m)
+    if joint is None:
+        notes.append(
+            f"{found.cells():,} scores of categories are too many for one matrix: what judges say in different "
+            "categories is taken for independent"
+        )
+        errors = [one.by_judge() for one in found.some]
+    else:
+        starts = np.cumsum([0, *(len(one.items) for one in found.some)])
+        errors = [joint[a:b, a:b] for a, b in itertools.pairwise(starts)]
+    noises = _tasted(found, errors, joint, m)
+    categories = [one.weighted_by(noise) for one, noise in zip(found.some, noises, strict=True)]
+    return CategorySample(found.names, categories, found.counts(), errors, joint, found.units(), whole, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Estimate:
+    """One category: its items by number, their scores, and its votes.
+
+    `by_vote` is the sandwich of its votes; `expected` is that of `usual`, as many votes on the same pairs that go as
+    the whole log lets expect. A category's own would be large where its scores are, by chance or not, far apart.
+    """
+
+    items: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    scales: NDArray[np.int64]
+    by_vote: NDArray[np.float64]
+    usual: PairCounts
+    expected: NDArray[np.float64]
+    counts: PairCounts
+    clusters: ClusterCounts | None
+    aggregator: Aggregator
+
+    def weighted_by(self, noise: NDArray[np.float64]) -> CategoryEstimates:
+        return CategoryEstimates(self.items, self.scores, noise, self.scales)
+
+    def units(self) -> Units:
+        return units_of_counts(self.counts if self.clusters is None else self.clusters)
+
+    def by_judge(self) -> NDArray[np.float64]:
+        """Return the sandwich by judge; that of votes where all are one judge's."""
+        if self.clusters is None or len(self.clusters) < 2:
+            return self.by_vote
+        return self.aggregator.covariance(self.counts, self.scores, self.clusters)
+
+
+class _Found:
+    """The categories that have scores."""
+
+    def __init__(self) -> None:
+        self.numbers: list[int] = []
+        self.names: list[str] = []
+        self.some: list[_Estimate] = []
+
+    def add(self, number: int, name: str, one: _Estimate) -> None:
+        self.numbers.append(number)
+        self.names.append(name)
+        self.some.append(one)
+
+    def widen(self, aggregator: Aggregator, seed: int) -> None:
+        """Widen what is expected of all categories by what drawn votes show."""
+        rng, sums, differences = np.random.default_rng([seed, 9]), 0.0, 0
+        times = -(-_DIFFERENCES // max(self.cells(), 1))
+        for one in self.some:
+            more, free = refit_spread(one.usual, aggregator, one.expected, times, rng)
+            sums, differences = sums + more, differences + free
+        share = sums / differences if differences and sums > 0 else 1.0
+        self.some = [replace(one, expected=share * one.expected) for one in self.some]
+
+    def counts(self) -> list[PairCounts]:
+        return [one.counts for one in self.some]
+
+    def units(self) -> list[Units]:
+        return [one.units() for one in self.some]
+
+    def cells(self) -> int:
+        return sum(len(one.items) for one in self.some)
+
+
+def _estimate(log: CategoryVotes, aggregator: Aggregator, rows: NDArray[np.int64], shares: ExpectedShares) -> _Estimate:
+    winners, losers = log.votes.winners[rows], log.votes.losers[rows]
+    items = np.unique(np.concatenate([winners, losers])).astype(np.int64)
+    if len(rows) < 2:
+        raise InputError("it has one vote")
+    won, lost = np.searchsorted(items, winners), np.searchsorted(items, losers)
+    said = log.summed(won, lost, None, rows, len(items))
+    counts = said.counts if isinstance(said, ClusterCounts) else said
+    clusters = said if isinstance(said, ClusterCounts) else None
+    scores = aggregator.from_counts(counts)
+    by_vote = aggregator.covariance(counts, scores, clusters)
+    squares = None
+    if clusters is not None:
+        squares = np.bincount(clusters.cells // 3, clusters.weights**2, len(counts)).astype(np.float64)
+    usual = shares.votes(counts, items, squares)
+    if log.by_judge and log.votes.judges is not None:
+        by_judge = log.summed(won, lost, log.votes.judges[rows], rows, len(items))
+        clusters = by_judge if isinstance(by_judge, ClusterCounts) else None
+    scales = aggregator.scales(counts).of.astype(np.int64)
+    expected = aggregator.covariance(usual, aggregator.from_counts(usual), None)
+    return _Estimate(items, scores, scales, by_vote, usual, expected, counts, clusters, aggregator)
+
+
+def _joint(log: CategoryVotes, aggregator: Aggregator, found: _Found, m: int) -> NDArray[np.float64] | None:
+    """Return the sandwich by judge of the scores of all categories, (n, n): each score is an item of its own."""
+    n = found.cells()
+    if n > MOST_DENSE:
+        return None
+    place = np.full((len(log.names), m), -1)
+    first = 0
+    for number, one in zip(found.numbers, found.some, strict=True):
+        place[number, one.items] = np.arange(first, first + len(one.items))
+        first += len(one.items)
+    winners = place[log.category, log.votes.winners]
+    rows = np.flatnonzero(winners >= 0)
+    losers = place[log.category[rows], log.votes.losers[rows]]
+    judges = log.votes.judges[rows] if log.votes.judges is not None else rows
+    said = log.summed(winners[rows], losers, judges, rows, n)
+    scores = np.concatenate([one.scores for one in found.some])
+    if not isinstance(said, ClusterCounts) or len(said) < 2:
+        return None
+    return aggregator.covariance(said.counts, scores, said)
+
+
+def _tasted(
+    found: _Found, errors: list[NDArray[np.float64]], joint: NDArray[np.float64] | None, m: int
+) -> list[NDArray[np.float64]]:
+    """Return the covariances that categories are weighted by: of votes, and of tastes of the judges of a category.
+
+    What tastes of judges add to the errors of a category, beyond what they add to all categories alike (which moves the
+    common scores alone), is taken for alike in all items and to fall with the effective number of the judges.
+    """
+    free = np.array([len(one.items) - len(np.unique(one.scales)) for one in found.some], dtype=np.float64)
+    excess = np.array([np.trace(error - one.by_vote) for error, one in zip(errors, found.some, strict=True)])
+    judges = np.array([max(one.units().effective, 1.0) for one in found.some])
+    alike = 0.0
+    if joint is not None:
+        item = np.concatenate([one.items for one in found.some])
+        times = np.bincount(item, minlength=m)
+        pairs = float((times * (times - 1)).sum())
+        same = sum(float(joint[np.ix_(rows, rows)].sum()) for rows in (np.flatnonzero(item == i) for i in range(m)))
+        share = float(free.sum()) / len(item)
+        alike = max((same - float(np.trace(joint))) / (pairs * share), 0.0) if pairs * share > 0 else 0.0
+    spread = float((free / judges).sum())
+    taste = max(float((excess - free * alike).sum()) / spread, 0.0) if spread > 0 else 0.0
+    return [
+        one.expected + taste / many * _differences(one.scales) for one, many in zip(found.some, judges, strict=True)
+    ]
+
+
+def _differences(scales: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the projection on differences within scales, (k, k)."""
+    same = (scales[:, None] == scales).astype(np.float64)
+    projection: NDArray[np.float64] = np.eye(len(scales)) - same / same.sum(axis=1)
+    return projection

@@ -1,0 +1,106 @@
+"""How votes go if the category does not matter: by the scores of the whole log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.counts import PairCounts
+
+__all__ = ["ExpectedShares", "expected_shares", "refit_spread"]
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedShares:
+    """Chances that one item wins against another.
+
+    Attributes
+    ----------
+    scores : ndarray of float64, shape (m,), or None
+        Log-odds; None where scores are something else: then chances are the pairs' shares of wins.
+    pairs : ndarray of int64, shape (P,)
+        m times the smaller item plus the larger one, sorted.
+    shares : ndarray of float64, shape (P,)
+        Of wins of the smaller item, a tie being half a win.
+    m : int
+    """
+
+    scores: NDArray[np.float64] | None
+    pairs: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    m: int
+
+    def chances(self, first: NDArray[np.integer], second: NDArray[np.integer]) -> NDArray[np.float64]:
+        """Return the chance that each first item wins against the second one; these were compared."""
+        from scipy.special import expit
+
+        if self.scores is not None:
+            found: NDArray[np.float64] = expit(self.scores[first] - self.scores[second])
+            return found
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        share = self.shares[np.searchsorted(self.pairs, low.astype(np.int64) * self.m + high)]
+        either: NDArray[np.float64] = np.where(first == low, share, 1 - share)
+        return either
+
+    def votes(
+        self, counts: PairCounts, items: NDArray[np.int64], squares: NDArray[np.float64] | None = None
+    ) -> PairCounts:
+        """Return as many votes on each pair, with as many ties, that go as is expected.
+
+        Parameters
+        ----------
+        counts : PairCounts
+        items : ndarray of int
+            What its items are here.
+        squares : ndarray of float64, shape (P,), optional
+            Sums of squared weights: votes with weights are as many as are worth as much.
+        """
+        total = counts.forward + counts.backward + counts.ties
+        worth = total if squares is None else total**2 / squares
+        ties = worth * counts.ties / total
+        forward = (worth - ties) * self.chances(items[counts.low], items[counts.high])
+        return replace(counts, forward=forward, backward=worth - ties - forward, ties=ties, weighted=False)
+
+
+def refit_spread(
+    votes: PairCounts, aggregator: Aggregator, noise: NDArray[np.float64], times: int, rng: np.random.Generator
+) -> tuple[float, int]:
+    """Return how far scores of drawn votes are off, as a sum of squares by a covariance, and of how many differences.
+
+    Parameters
+    ----------
+    votes : PairCounts
+        As many as are drawn on each pair, and how they are expected to go; ties stay.
+    aggregator : Aggregator
+    noise : ndarray of float64, shape (k, k)
+        The covariance that its formula gives the scores of such votes.
+    times : int
+        How often votes are drawn.
+    rng : Generator
+    """
+    truth, total, differences = aggregator.from_counts(votes), 0.0, 0
+    scales = aggregator.scales(votes)
+    inverse = np.linalg.pinv(noise, hermitian=True)
+    decisive = votes.forward + votes.backward
+    share = np.divide(votes.forward, decisive, out=np.full(len(votes), 0.5), where=decisive > 0)
+    many = np.maximum(np.rint(decisive), (votes.ties == 0).astype(np.float64)).astype(np.int64)
+    for _ in range(times):
+        forward = rng.binomial(many, share).astype(np.float64)
+        drawn = replace(votes, forward=forward, backward=many - forward)
+        if aggregator.scales(drawn).cuts(scales):
+            continue  # without a penalty its parts are on scales of their own
+        off = aggregator.from_counts(drawn) - truth
+        total += float(off @ inverse @ off)
+        differences += len(off) - len(scales)
+    return total, differences
+
+
+def expected_shares(counts: PairCounts, aggregator: Aggregator) -> ExpectedShares:
+    """Return how votes are expected to go, from all of them."""
+    forward, backward = counts.wins()
+    pairs = counts.low.astype(np.int64) * counts.m + counts.high
+    scores = aggregator.from_counts(counts) if aggregator.score_unit() == "log-odds" else None
+    return ExpectedShares(scores, pairs, forward / (forward + backward), counts.m)

@@ -1,0 +1,249 @@
+"""Rankings of categories that borrow from one another, and of mixtures of categories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.counts.units import Units
+from rankbench.errors import SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.ranking.categories import CategorySample, CategoryVotes, category_votes, estimated_categories
+from rankbench.ranking.certainty import check_size, too_thin
+from rankbench.ranking.exchanged_categories import CategoryTest, category_test
+from rankbench.ranking.expected_votes import expected_shares
+from rankbench.ranking.mixtures import centered_on, mixed_tallies, mixture_of, separate_mixture
+from rankbench.ranking.ranking import ItemRanking, with_covariance
+from rankbench.stats.variance_component import Shrinkage, VarianceEstimate
+from rankbench.text import number, short_repr
+
+if TYPE_CHECKING:
+    from rankbench.counts.log_source import LogSource
+
+__all__ = ["CategoryRankings", "categories_matter", "category_rankings", "check_shared", "pooled_rankings"]
+
+MOST_POOLED = 1000
+"""Most items of categories that borrow from one another: some twenty matrices of all pairs for each category."""
+
+_MOST_MATRICES = 200_000_000
+"""Numbers of the covariances of all categories together: 1.6 GB."""
+
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryRankings:
+    """Rankings of categories, or one of a mixture.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the categories; none of a mixture.
+    rankings : list of ItemRanking
+    notes : list of str
+    facts : dict
+        ``pool`` and ``mix``, as `rankbench.ranking.aggregate.Aggregation` has them.
+    """
+
+    names: list[str]
+    rankings: list[ItemRanking]
+    notes: list[str]
+    facts: dict[str, Any]
+
+
+def check_shared(
+    by: str | None, pool: bool, mix: str | Mapping[str, float], intervals: str | None, executor: str
+) -> None:
+    """Refuse options that do not go with pooled, or mixed, categories.
+
+    Raises
+    ------
+    SpecError
+        There are no categories, intervals are to be made otherwise, or a cluster was to count.
+    """
+    if not (pool or mix):
+        return
+    if by is None:
+        raise SpecError("--pool and --mix are of categories; say --by COLUMN with them")
+    if intervals not in (None, "auto", "sandwich"):
+        raise SpecError(f"--pool and --mix have intervals by formula, not by {intervals}; leave --intervals out")
+    if executor != "local":
+        raise SpecError("a cluster does not count by category; leave --executor out to do it on this machine")
+
+
+def category_rankings(
+    source: LogSource,
+    aggregator: Aggregator,
+    *,
+    column: str,
+    pool: bool,
+    mix: str | Mapping[str, float],
+    seed: int,
+) -> CategoryRankings:
+    """Rank categories whose scores are drawn towards common ones, or a mixture of categories.
+
+    Parameters
+    ----------
+    source : LogSource
+        Whose queries are the categories.
+    aggregator : Aggregator
+        With a formula for the covariance of its scores.
+    column : str
+        What the category is called.
+    pool : bool
+        Whether scores of categories borrow from one another.
+    mix : str or mapping of str to float
+        Shares of categories, see `rankbench.ranking.mixtures.mixture_of`; empty: each category is ranked by itself.
+    seed : int
+
+    Raises
+    ------
+    SpecError
+        The log holds no votes, the aggregator has no formula, a category is unknown, or there are too many items.
+    InputError
+        The votes cannot be loaded.
+    """
+    if not (aggregator.has_covariance() and aggregator.ranks_counts()):
+        raise SpecError(
+            f"--pool and --mix need the covariance of scores, for which {aggregator.name!r} has no formula; take "
+            "bradley-terry:penalty=firth or davidson:penalty=firth"
+        )
+    if source.table.row != "comparisons":
+        raise SpecError(f"--pool and --mix are for votes; {source.name} holds {source.table}")
+    log = category_votes(source.frame)
+    check_size(len(log.votes.items))
+    shares, notes = mixture_of(mix, log.names) if mix else ({}, [])
+    if shares:
+        said = " and ".join(f"{share:.3g} of {short_repr(name)}" for name, share in shares.items())
+        notes.append(f"scores are a mixture of those of categories ({column}): {said}")
+    if pool:
+        found = pooled_rankings(log, aggregator, shares, column, seed)
+        return replace(found, notes=[*notes, *found.notes])
+    log = log.only(list(shares))
+    _check_matrices(log)
+    sample = estimated_categories(log, aggregator, seed)
+    ranking, more = separate_mixture(sample, _numbered(shares, sample), log.votes.items, seed)
+    return CategoryRankings([], [ranking], [*notes, *sample.notes, *more], {"pool": None, "mix": shares})
+
+
+def pooled_rankings(
+    log: CategoryVotes, aggregator: Aggregator, shares: Mapping[str, float], column: str, seed: int
+) -> CategoryRankings:
+    """Rank categories, or a mixture of them, by scores that are drawn towards common ones.
+
+    Raises
+    ------
+    SpecError
+        See `category_rankings`.
+    """
+    m = len(log.votes.items)
+    if m > MOST_POOLED:
+        raise SpecError(f"--pool: {m:,} items are too many (at most {MOST_POOLED:,}); leave some out")
+    _check_matrices(log)
+    sample = estimated_categories(log, aggregator, seed)
+    model = Shrinkage(sample.categories, m, sample.errors, sample.joint)
+    if not model.freedom:
+        raise SpecError(f"--pool: no difference of items is known in two categories of {column}: nothing can be shared")
+    tested = categories_matter(log, aggregator, seed)
+    facts = {"pool": _facts(model.variance, tested, aggregator), "mix": dict(shares) or None}
+    notes = [*_words(model.variance, tested, column, aggregator, log), *sample.notes, *too_thin(sample.whole)]
+    if shares:
+        mixed = _numbered(shares, sample)
+        items = np.unique(np.concatenate([sample.categories[c].items for c in mixed]))
+        return CategoryRankings([], [_ranking(log, sample, model, mixed, items, seed)], notes, facts)
+    rankings = [_ranking(log, sample, model, {c: 1.0}, one.items, seed) for c, one in enumerate(sample.categories)]
+    return CategoryRankings(sample.names, rankings, notes, facts)
+
+
+def categories_matter(log: CategoryVotes, aggregator: Aggregator, seed: int) -> CategoryTest:
+    """Test whether categories matter, around the scores that the aggregator gives the whole log."""
+    votes = log.votes
+    chances = expected_shares(log.pairs(), aggregator).chances(votes.winners, votes.losers)
+    residuals = votes.weights * (np.where(votes.ties, 0.5, 1.0) - chances)
+    judges = votes.judges if log.by_judge and votes.judges is not None else np.arange(len(votes))
+    return category_test(residuals, votes.winners, votes.losers, log.category, judges, len(votes.items), seed)
+
+
+def _check_matrices(log: CategoryVotes) -> None:
+    """Refuse more items of categories than matrices can be held for."""
+    m = len(log.votes.items)
+    cells = log.category.astype(np.int64) * m
+    items = np.bincount(np.unique(np.concatenate([cells + log.votes.winners, cells + log.votes.losers])) // m)
+    if float((items.astype(np.float64) ** 2).sum()) > _MOST_MATRICES:
+        raise SpecError("--pool and --mix: items by categories are more than fit into memory; leave some out")
+
+
+def _numbered(shares: Mapping[str, float], sample: CategorySample) -> dict[int, float]:
+    for name in shares:
+        if name not in sample.names:
+            raise SpecError(f"--mix: category {name!r} has no scores: {sample.notes[0] if sample.notes else ''}")
+    return {sample.names.index(name): share for name, share in shares.items()}
+
+
+def _ranking(
+    log: CategoryVotes,
+    sample: CategorySample,
+    model: Shrinkage,
+    shares: dict[int, float],
+    items: NDArray[np.int64],
+    seed: int,
+) -> ItemRanking:
+    """Return the ranking of some items by the predicted scores of a category, or of a mixture."""
+    found, whole = model.predicted(shares), sample.whole
+    block, scales = np.ix_(items, items), model.scales[items]
+    scores, covariance = centered_on(found.scores[items], found.covariance[block], scales)
+    # Degrees of freedom of the category's own units as far as the error is theirs, else of those of the log.
+    variance = np.maximum(np.diag(covariance), 0.0)
+    own = np.clip(np.diag(centered_on(scores, found.own[block], scales)[1]), 0.0, variance)
+    log_freedom = np.maximum(whole.of_variance[items] - 1, 1.0)
+    own_freedom = np.full(len(items), np.inf)
+    for c in shares:
+        place = np.searchsorted(items, sample.categories[c].items)
+        freedom = np.maximum(sample.units[c].of_variance - 1, 1.0)
+        own_freedom[place] = np.minimum(own_freedom[place], freedom)
+    spread = own**2 / own_freedom + (variance - own) ** 2 / log_freedom
+    freedom = np.divide(variance**2, spread, out=log_freedom.copy(), where=spread > 0)
+    units = Units(whole.count, whole.effective, whole.items[items], whole.votes[items], freedom + 1)
+    names = [log.votes.items[i] for i in items]
+    ranking = with_covariance(names, scores, scales, covariance, units, seed)
+    some = [sample.counts[c] for c in shares], [sample.categories[c].items for c in shares]
+    return replace(ranking, tallies=mixed_tallies(*some, items))
+
+
+def _facts(found: VarianceEstimate, tested: CategoryTest, aggregator: Aggregator) -> dict[str, Any]:
+    return {
+        "variance": found.variance,
+        "lower": found.lower,
+        "upper": None if math.isinf(found.upper) else found.upper,
+        "differences": found.freedom,
+        "unit": aggregator.score_unit() or None,
+        "p": tested.p,
+        "trials": tested.trials,
+    }
+
+
+def _words(
+    found: VarianceEstimate, tested: CategoryTest, column: str, aggregator: Aggregator, log: CategoryVotes
+) -> list[str]:
+    """Return whether categories matter, and by how much."""
+    unit = f" {aggregator.score_unit()}" if aggregator.score_unit() else ""
+    of = "judges" if log.by_judge else "votes"
+    p = f"p = {tested.p:.3g}" if tested.p > 0.001 else "p = 0.001 or less"
+    made = f"{p}, {tested.trials} logs in which {of} exchange their categories"
+    matters = (
+        f"{column} matters: scores differ between its categories by more than chance explains ({made})"
+        if tested.p <= _LEVEL
+        else f"{column} is not shown to matter: chance explains how scores differ between its categories ({made})"
+    )
+    top = "any value above" if math.isinf(found.upper) else f"to {number(math.sqrt(found.upper))}"
+    return [
+        matters,
+        f"an item's score differs between categories with a standard deviation of {number(math.sqrt(found.variance))}"
+        f"{unit} (variance {number(found.variance)} by REML; 95% interval of the standard deviation "
+        f"{number(math.sqrt(found.lower))} {top}): scores of categories are drawn towards the common ones accordingly",
+    ]

@@ -1,0 +1,225 @@
+"""The advantage of the left, and who was first, by stretches of years: planted values, and scipy's optimum."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from amounts import trials
+from scipy.optimize import brentq
+from scipy.special import expit
+
+import rankbench
+from rankbench.component import Component
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.cell import RANKING, VOTES, BlockKey, CellResult
+from rankbench.kinds.contender import Contender
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.plugin import manager
+from rankbench.protocols.left_advantage import LeftAdvantage
+from rankbench.protocols.period_leaders import PeriodLeaders
+from rankbench.spec import expand, parse
+
+METRICS = (*RANKING, VOTES)
+
+
+class Seasons(Dataset):
+    """Matches of 1990 to 2009 with sides; the home team has an advantage in one of the two decades, or in both."""
+
+    name = "test-seasons"
+    source = "test"
+    title = "matches"
+    table = "comparisons"
+    n: int = 4000
+    items: int = 8
+    seed: int = 0
+    advantages: tuple[float, float] = (0.6, 0.2)
+    neutral: float = 0.0
+    sides: bool = True
+    dated: bool = True
+
+    def scan(self) -> pl.LazyFrame:
+        return self.table_of("all")
+
+    def scan_as(self, columns: str) -> pl.LazyFrame:
+        return self.table_of(columns.removeprefix("query="))
+
+    def table_of(self, column: str) -> pl.LazyFrame:
+        rng = np.random.default_rng(self.seed)
+        year = np.sort(rng.integers(1990, 2010, self.n))
+        a = rng.integers(0, self.items, self.n)
+        b = (a + rng.integers(1, self.items, self.n)) % self.items
+        neutral = rng.random(self.n) < self.neutral
+        skill = np.linspace(-1, 1, self.items)
+        home = np.where(neutral, 0.0, np.where(year < 2000, *self.advantages))
+        won = rng.random(self.n) < expit(skill[a] - skill[b] + home)
+        frame = pl.DataFrame(
+            {
+                "query_id": [str(one).lower() for one in neutral] if column == "neutral" else ["maybe"] * self.n,
+                "winner": [f"team {one}" for one in np.where(won, a, b)],
+                "loser": [f"team {one}" for one in np.where(won, b, a)],
+                "time": [date(int(one), 6, 1) for one in year],
+                "first": won,
+            }
+        )
+        left_out = [name for name, kept in (("first", self.sides), ("time", self.dated)) if not kept]
+        return frame.drop(left_out).lazy()
+
+    def fingerprint(self) -> str:
+        return "0" * 64
+
+
+def contender(text: str) -> Contender:
+    return Contender(text, tuple(manager.get(Aggregator, str(one)) for one in expand(parse(text))))
+
+
+def judged(protocol: Protocol, dataset: Dataset, text: str = "bradley-terry:penalty=firth") -> tuple[Prepared, Any]:
+    prepared = protocol.prepare(dataset, 0)
+    task = BlockTask(BlockKey("x", "x", 1, 0, 0), 0, METRICS, {"cell": contender(text)})
+    (found,) = protocol.execute(prepared, task)
+    assert isinstance(found, CellResult)
+    assert found.status == "done", found.reason
+    return prepared, {name: found.losses[name, "design"] for name in METRICS}
+
+
+def test_the_advantage_is_that_at_which_the_left_won_as_often_as_expected() -> None:
+    data = Seasons(n=500)
+    prepared, found = judged(LeftAdvantage(), data)
+    assert prepared.units["design"] == ("1990 to 1999", "2000 to 2009")
+    frame = data.scan().collect()
+    for at, rows in enumerate((pl.col("time").dt.year() < 2000, pl.col("time").dt.year() >= 2000)):
+        some = frame.filter(rows)
+        table = rankbench.aggregate(some.select("winner", "loser")).table
+        score = dict(table.select("item", "score").iter_rows())
+        lead = np.array([score[w] - score[v] for w, v in some.select("winner", "loser").iter_rows()])
+        first = some["first"].to_numpy()
+        lead = np.where(first, lead, -lead)
+
+        def excess(h: float, lead: Any = lead, first: Any = first) -> float:
+            return float((first - expit(lead + h)).sum() + 0.5 - expit(h))
+
+        assert found["score"][at] == pytest.approx(brentq(excess, -5, 5), abs=1e-9)
+        assert found[VOTES][at] == some.height
+
+
+def test_planted_advantages_are_covered_and_told_apart() -> None:
+    logs, hits, apart = trials(80), 0.0, 0
+    for seed in range(logs):
+        _, found = judged(LeftAdvantage(unless="neutral"), Seasons(seed=seed, neutral=0.3))
+        truth = np.array([0.6, 0.2])
+        hits += ((found["lower"] <= truth) & (truth <= found["upper"])).mean()
+        apart += bool(found["rank-high"][0] == 1 and found["rank-low"][1] == 2)
+    assert hits / logs >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / (2 * logs))
+    assert apart / logs > 0.7
+
+
+def test_equal_advantages_are_seldom_told_apart() -> None:
+    logs = trials(120)
+    wrong = 0
+    for seed in range(logs):
+        _, found = judged(LeftAdvantage(), Seasons(seed=seed, advantages=(0.3, 0.3), n=1500))
+        wrong += bool((found["rank-low"] > 1).any())
+    assert wrong / logs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / logs)
+
+
+def test_votes_without_sides_say_nothing_of_them() -> None:
+    prepared, found = judged(LeftAdvantage(unless="neutral"), Seasons(neutral=0.5))
+    away = int(Seasons(neutral=0.5).scan_as("query=neutral").collect()["query_id"].eq("true").sum())
+    assert prepared.notes == (f"{away:,} of 4,000 votes have no sides (neutral).",)
+    assert found[VOTES].sum() == 4000 - away
+
+
+def test_a_file_says_on_which_grounds_sides_mean_nothing(tmp_path: Path) -> None:
+    frame = Seasons(neutral=0.5).scan_as("query=neutral").collect()
+    home, away = (pl.when("first").then(one).otherwise(two) for one, two in (("winner", "loser"), ("loser", "winner")))
+    result = pl.when("first").then(pl.lit("1-0")).otherwise(pl.lit("0-1"))
+    written = frame.select("time", home_team=home, away_team=away, result=result, neutral="query_id")
+    written.write_csv(tmp_path / "log.csv")
+    _, found = judged(LeftAdvantage(unless="neutral"), rankbench.log_file(tmp_path / "log.csv"))
+    _, expected = judged(LeftAdvantage(unless="neutral"), Seasons(neutral=0.5))
+    for name in METRICS:
+        np.testing.assert_array_equal(found[name], expected[name])
+
+
+def test_the_first_of_a_period_is_the_first_of_its_ranking() -> None:
+    data = Seasons(n=3000)
+    prepared, found = judged(PeriodLeaders(years=4), data)
+    frame = data.scan().collect()
+    names = [name.split(": ") for name in prepared.units["design"]]
+    assert [years for years, _ in names] == [
+        "1988 to 1991", "1992 to 1995", "1996 to 1999", "2000 to 2003", "2004 to 2007", "2008 to 2009"
+    ]  # fmt: skip
+    for at, (years, team) in enumerate(names):
+        begin, end = (int(year) for year in years.split(" to "))
+        some = frame.filter(pl.col("time").dt.year().is_between(begin, end)).select("winner", "loser")
+        first = rankbench.aggregate(some, intervals="sandwich", seed=0).table.row(0, named=True)
+        assert (first["item"], first["votes"]) == (team, found[VOTES][at])
+        for metric, column in zip(RANKING[:3], ("score", "lower", "upper"), strict=True):
+            assert found[metric][at] == pytest.approx(first[column], abs=1e-9)
+        assert found["rank-low"][at] <= 1 <= found["rank-high"][at]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "dataset", "error", "says"),
+    [
+        (LeftAdvantage(), Seasons(sides=False), InputError, "does not say which item was on the left"),
+        (LeftAdvantage(), Seasons(dated=False), InputError, "does not say on which day"),
+        (PeriodLeaders(), Seasons(dated=False), InputError, "does not say on which day"),
+        (LeftAdvantage(unless="other"), Seasons(), SpecError, "column 'other' says more than true and false"),
+        (PeriodLeaders(), Seasons(n=8), SpecError, "no stretch of 1 years has an item with ten votes"),
+    ],
+)
+def test_what_cannot_be(protocol: Protocol, dataset: Dataset, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        protocol.prepare(dataset, 0)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "text", "says"),
+    [(LeftAdvantage(), "win-rate", "makes no log-odds"), (PeriodLeaders(), "win-rate", "has no formula for intervals")],
+)
+def test_who_cannot_compete(protocol: Protocol, text: str, says: str) -> None:
+    found: Component = manager.get(Aggregator, text)
+    assert says in protocol.misfit(found)
+    assert protocol.misfit(manager.get(Aggregator, "bradley-terry")) == ""
+
+
+SUITE = """
+name = "seasons"
+title = "Seasons"
+seed = 1
+[[experiments]]
+name = "home"
+title = "How much the home team wins"
+protocol = "left-advantage"
+losses = ["score", "lower", "upper", "rank-low", "rank-high", "votes"]
+contenders = [{ label = "home", use = "bradley-terry:penalty=firth" }]
+[[experiments.figures]]
+file = "home"
+kind = "dots"
+"""
+
+
+def test_pages_have_stretches_in_their_order_and_no_item_that_is_first(tmp_path: Path) -> None:
+    frame = Seasons(advantages=(0.1, 0.8)).scan().collect()
+    home, away = (
+        pl.when("first").then(one).otherwise(other) for one, other in (("winner", "loser"), ("loser", "winner"))
+    )
+    result = pl.when("first").then(pl.lit("1-0")).otherwise(pl.lit("0-1"))
+    frame.select("time", home_team=home, away_team=away, result=result).write_csv(tmp_path / "log.csv")
+    (tmp_path / "seasons.toml").write_text(SUITE)
+    log = rankbench.log_file(tmp_path / "log.csv")
+    rankbench.run(str(tmp_path / "seasons.toml"), dataset=log, out=tmp_path / "out", workers=1)
+    page = (tmp_path / "out" / "leaderboard.md").read_text()
+    assert "Which item is first?" not in page
+    rows = [line for line in page.splitlines() if " to 1999 |" in line or " to 2009 |" in line]
+    assert [row.split(" | ")[1] for row in rows] == ["1990 to 1999", "2000 to 2009"]
+    assert [float(row.split(" | ")[2]) for row in rows] == sorted(float(row.split(" | ")[2]) for row in rows)
+    assert "| rank | time | score | 95% interval | votes |" in page
+    assert (tmp_path / "out" / "figures" / "home.png").exists()
