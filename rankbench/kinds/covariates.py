@@ -17,6 +17,9 @@ _FEW = 64
 
 _LOOKED_AT = 10_000
 
+_TABLE = 1 << 22
+"""Pairs of items that are looked up in a table, however few votes there are."""
+
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
@@ -124,13 +127,22 @@ class CovariateVotes:
     def counts(self) -> PairCounts:
         """Return the sums by pair, whatever the covariates are."""
         m = len(self.items)
-        key = np.minimum(self.first, self.second).astype(np.int64) * m + np.maximum(self.first, self.second)
-        keys, pair = np.unique(key, return_inverse=True)
+        key = np.minimum(self.first, self.second).astype(np.int64)
+        key *= m
+        key += np.maximum(self.first, self.second)
+        if m * m <= max(_TABLE, len(self)):
+            keys = np.flatnonzero(np.bincount(key, minlength=m * m))
+            place = np.zeros(m * m, np.int64)
+            place[keys] = np.arange(len(keys))
+            pair = place[key]
+        else:
+            keys, found = np.unique(key, return_inverse=True)
+            pair = found.reshape(-1)
         turned = self.first > self.second
         forward, backward = self.outcomes[:, 0], self.outcomes[:, 1]
         up, down = np.where(turned, backward, forward), np.where(turned, forward, backward)
         wins, losses, ties = (
-            np.bincount(pair.reshape(-1), one, len(keys)).astype(np.float64) for one in (up, down, self.outcomes[:, 2])
+            np.bincount(pair, one, len(keys)).astype(np.float64) for one in (up, down, self.outcomes[:, 2])
         )
         low, high = np.divmod(keys, m)
         starts = np.searchsorted(low, np.arange(m + 1))

@@ -46,6 +46,22 @@ def outcome_chances(d: float, eta: float, tied: bool) -> tuple[float, float, flo
     return up / total, down / total, even / total, top + math.log(total)
 
 
+@declared(*[types.float64(values, types.int64, _READ) for values in _VALUES])
+def product_of_row(x: NDArray[np.floating], r: int, effects: NDArray[np.float64]) -> float:
+    """Return the product of a row with effects, in four sums that do not wait for one another."""
+    p = len(effects)
+    one, two, three, four = 0.0, 0.0, 0.0, 0.0
+    whole = p - p % 4
+    for a in range(0, whole, 4):
+        one += x[r, a] * effects[a]
+        two += x[r, a + 1] * effects[a + 1]
+        three += x[r, a + 2] * effects[a + 2]
+        four += x[r, a + 3] * effects[a + 3]
+    for a in range(whole, p):
+        one += x[r, a] * effects[a]
+    return (one + two) + (three + four)
+
+
 @declared(*[_PAIR(types.int64, types.int64, types.int64, values, _CELLS, _CELLS, _CELLS, _OUT) for values in _VALUES])
 def spread_of_row(
     i: int,
@@ -60,18 +76,20 @@ def spread_of_row(
     """Return the variance of a row's margin under a covariance, and its covariance with what comes behind."""
     p = x.shape[1]
     spread = sigma[i, i] + sigma[j, j] - 2 * sigma[i, j]
+    # Sums along rows of `inner`, not dot products with them: those are not vectorized.
+    for b in range(p):
+        work[b] = 2 * (across[i, b] - across[j, b])
     for a in range(p):
-        work[a] = x[r, a]
-    for a in range(p):
-        along = 2 * (across[i, a] - across[j, a])
+        value = np.float64(x[r, a])
         for b in range(p):
-            along += inner[a, b] * work[b]
-        spread += along * work[a]
+            work[b] += inner[a, b] * value
+    for b in range(p):
+        spread += work[b] * x[r, b]
     gap = 0.0
     if across.shape[1] > p:
         gap = across[i, p] - across[j, p]
         for a in range(p):
-            gap += inner[a, p] * work[a]
+            gap += inner[a, p] * x[r, a]
     return max(spread, 0.0), gap
 
 
@@ -129,8 +147,7 @@ def learn_rows(
     for r in range(begin, end):
         i, j = first[r], second[r]
         d = scores[i] - scores[j]
-        for a in range(p):
-            d += x[r, a] * effects[a]
+        d += product_of_row(x, r, effects)
         won, lost, even = outcomes[r, 0], outcomes[r, 1], outcomes[r, 2]
         if not tied:
             won, lost, even = won + even / 2, lost + even / 2, 0.0

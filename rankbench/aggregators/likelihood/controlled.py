@@ -14,7 +14,7 @@ factorized, and effects are solved for in its Schur complement.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -37,9 +37,15 @@ _BLOCK = 8192
 _LONGEST = 4.0
 """A step changes no number by more."""
 
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-9
+"""A step is the last one where the next, shorter by as much as this one was, would change no number by more."""
+
 _CLOSE = 1e-6
 """Below such changes a step that is not shorter than the one before is rounding."""
+
+_LONG = 100_000
+"""Of more rows Firth's fit starts at the one with a ridge of 1: a pass with pseudo-votes takes far longer than one
+without."""
 
 _FAR = 30.0
 """Log-odds that a typical value of a covariate adds where it separates the votes."""
@@ -344,11 +350,15 @@ def fit_controlled(votes: CovariateVotes, penalties: Penalties, *, ties: bool = 
     ContenderDiverged
         There is no maximum: a covariate, or items, separate the votes; or the steps do not come to rest.
     """
-    rows = fitted_rows(votes, penalties, ties=ties)
-    return _climbed(rows, penalties)
+    rows, start = fitted_rows(votes, penalties, ties=ties), None
+    if penalties.firth and len(votes) > _LONG:
+        graph = rows.graph
+        ridged = replace(rows, graph=Laplacian(graph.starts, graph.high, 1.0, graph.scales))
+        start = _climbed(ridged, Penalties(ridge=1.0), None)
+    return _climbed(rows, penalties, start)
 
 
-def _climbed(rows: VoteRows, penalties: Penalties) -> ControlledFit:
+def _climbed(rows: VoteRows, penalties: Penalties, start: ControlledFit | None) -> ControlledFit:
     ridge, q = penalties.ridge, rows.q
     scores, beside = np.zeros(rows.votes.m), np.zeros(q)
     ridges = np.full(q, ridge)
@@ -356,6 +366,8 @@ def _climbed(rows: VoteRows, penalties: Penalties) -> ControlledFit:
         decided = float(rows.votes.outcomes[:, :2].sum())
         beside[-1] = np.log(2 * float(rows.votes.outcomes[:, 2].sum()) / decided)
         ridges[-1] = 0.0
+    if start is not None:
+        scores, beside = start.scores, np.concatenate([start.effects, start.extra])
     best, before = -np.inf, np.inf
     step = np.zeros(len(scores)), np.zeros(q)
     for iteration in range(1, _STEPS + 1):
@@ -377,7 +389,8 @@ def _climbed(rows: VoteRows, penalties: Penalties) -> ControlledFit:
         step = step[0] * length, step[1] * length
         scores, beside = scores + step[0], beside + step[1]
         _refuse_far(rows, beside)
-        if change <= _TOLERANCE or (change <= _CLOSE and change >= before):
+        shorter = min(1.0, change / before) if before < np.inf else 1.0
+        if change * shorter <= _TOLERANCE or (change <= _CLOSE and change >= before):
             effects, _ = rows.parted(beside)
             extra = beside[len(effects) :]
             centered = rows.graph.scales.centered(scores)
