@@ -14,11 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["log_options", "with_log"]
 
+_WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
+"""Contenders of a log with covariates: the same penalty, so that the difference is what the covariates are worth."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def log_options(command: F) -> F:
-    """Give a command ``--log``, ``--columns`` and ``--reader``, for `with_log`."""
+    """Give a command ``--log``, ``--columns``, ``--control`` and ``--reader``, for `with_log`."""
     options = [
         click.option(
             "--log",
@@ -29,6 +32,12 @@ def log_options(command: F) -> F:
         ),
         click.option(
             "--columns", default="", metavar="ROLE=NAME,..", help="What the log's columns mean, as left=model_x."
+        ),
+        click.option(
+            "--control",
+            default="",
+            metavar="TERM,..",
+            help="Of the log: do covariates help to predict? As 'side:unless=neutral, log(length)'.",
         ),
         click.option(
             "--reader",
@@ -43,9 +52,9 @@ def log_options(command: F) -> F:
 
 
 def with_log(
-    suite: str | None, dataset: Sequence[str], log: str | None, columns: str, reader: str
-) -> tuple[str, list[str | Dataset]]:
-    """Return the suite and the data sets that were asked for; the log is one of these.
+    suite: str | None, dataset: Sequence[str], log: str | None, columns: str, reader: str, control: str = ""
+) -> tuple[str, list[str | Dataset], tuple[str, ...]]:
+    """Return the suite, the data sets that were asked for, of which the log is one, and contenders to add.
 
     Parameters
     ----------
@@ -55,6 +64,8 @@ def with_log(
     log : str or None
     columns, reader : str
         See `rankbench.counts.log_source.reader_for`.
+    control : str
+        Covariates of the log: Bradley-Terry with them is a contender, beside the same without.
 
     Raises
     ------
@@ -65,10 +76,14 @@ def with_log(
 
     data: list[str | Dataset] = list(dataset)
     if log is None:
-        if columns or reader:
-            raise SpecError("--columns and --reader say how to read a --log")
-        return suite or "paper", data
+        if columns or reader or control:
+            raise SpecError("--columns, --control and --reader say how to read a --log")
+        return suite or "paper", data, ()
     from rankbench.counts.log_file import own_log, suite_of
 
+    if control:
+        from rankbench.kinds.column_readings import with_column
+
+        columns = with_column(columns, "control", control)
     own = own_log(log, columns=columns, reader=reader)
-    return suite or suite_of(own), [*data, own]
+    return suite or suite_of(own), [*data, own], _WITH_AND_WITHOUT if control else ()

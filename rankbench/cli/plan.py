@@ -46,6 +46,7 @@ def plan(
     suite: str | None,
     log: str | None,
     columns: str,
+    control: str,
     reader: str,
     dataset: tuple[str, ...],
     reps: int | None,
@@ -57,8 +58,8 @@ def plan(
     from rankbench.runner.estimate import estimated_seconds, untried_cells
     from rankbench.text import duration_text
 
-    chosen, data = with_log(suite, dataset, log, columns, reader)
-    made = api.planned(chosen, dataset=data, reps=reps, extra=extra)
+    chosen, data, more = with_log(suite, dataset, log, columns, reader, control)
+    made = api.planned(chosen, dataset=data, reps=reps, extra=(*extra, *more))
     planned = made.plan
     shown = Counter((m.experiment, m.n, m.label, m.spec) for m in planned.members)
     taken = estimated_seconds(made)

@@ -54,6 +54,7 @@ def run(
     suite: str | None,
     log: str | None,
     columns: str,
+    control: str,
     reader: str,
     dataset: tuple[str, ...],
     reps: int | None,
@@ -84,7 +85,7 @@ def run(
     from rankbench.runtime import available_cores
 
     console = Console(stderr=True)
-    chosen, data = with_log(suite, dataset, log, columns, reader)
+    chosen, data, more = with_log(suite, dataset, log, columns, reader, control)
     results = api.run(
         chosen,
         dataset=data,
@@ -93,7 +94,7 @@ def run(
         timeout=timeout,
         executor=executor,
         address=address,
-        extra=extra,
+        extra=(*extra, *more),
         out=out,
         progress=Bar(console) if console.is_terminal else Lines(console),
     )

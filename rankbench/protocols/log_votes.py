@@ -16,6 +16,8 @@ from rankbench.data.tables.recognize import table_kind
 from rankbench.describe.findings import name_notes, suspicious_votes
 from rankbench.errors import InputError
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.controlled_aggregator import ControlledAggregator
+from rankbench.kinds.covariates import Covariates
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import Prepared, pack
 from rankbench.kinds.scales import connected_components
@@ -142,6 +144,10 @@ def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:
         "ties": votes.ties,
         "groups": votes.groups,
     }
+    if votes.covariates is not None:
+        # Names have no line ends: terms are columns of a file.
+        arrays["covariates"] = votes.covariates.values
+        arrays["controls"] = np.frombuffer("\n".join(votes.covariates.names).encode(), dtype=np.uint8)
     known = {"weights": None if votes.alike else votes.weights, "judges": votes.judges, "times": votes.times}
     return pack("votes", **arrays, **{name: array for name, array in known.items() if array is not None})
 
@@ -155,7 +161,10 @@ def unpack_items(prepared: Prepared) -> list[str]:
 def unpack_votes(prepared: Prepared) -> Votes:
     """Return what `pack_votes` packed."""
     of = {name.removeprefix("votes."): array for name, array in prepared.arrays.items() if name.startswith("votes.")}
-    n = len(of["winners"])
+    n, covariates = len(of["winners"]), None
+    if "covariates" in of:
+        names = tuple(of["controls"].tobytes().decode().split("\n"))
+        covariates = Covariates(names, (1.0,) * len(names), of["covariates"])
     return Votes(
         unpack_items(prepared),
         of["winners"],
@@ -165,13 +174,23 @@ def unpack_votes(prepared: Prepared) -> Votes:
         of.get("judges"),
         of["groups"],
         of.get("times"),
+        covariates=covariates,
     )
 
 
-def misfit_of(contender: Component) -> str:
-    """Return why a component cannot rank the items of a log of votes; empty if it can."""
+def misfit_of(contender: Component, *, covariates: bool = False) -> str:
+    """Return why a component cannot rank the items of a log of votes; empty if it can.
+
+    Parameters
+    ----------
+    contender : Component
+    covariates : bool
+        Whether the protocol shows those of the log.
+    """
     if not isinstance(contender, Aggregator):
         return f"a {contender.kind} aggregates nothing"
+    if isinstance(contender, ControlledAggregator) and contender.control and not covariates:
+        return "it takes covariates, and this experiment shows none"
     if contender.needs_truth:
         return "it needs the truth, and a log has none"
     if contender.judgments != "comparisons":

@@ -132,7 +132,7 @@ class OwnLog(Protocol):
 
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot rank the items of a log; empty if it can."""
-        return misfit_of(contender)
+        return misfit_of(contender, covariates=True)
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
         """Fit every contender to the training votes and judge it on the others."""

@@ -10,9 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.counts.covariate_rows import covariate_votes
 from rankbench.counts.votes import Votes
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.controlled_aggregator import ControlledAggregator
+from rankbench.kinds.covariates import CovariateVotes
 from rankbench.kinds.scales import connected_components
 from rankbench.kinds.scores import finite_scores
 from rankbench.protocols.folds import Cut, grouping_of
@@ -99,12 +102,53 @@ class Trial:
             )
         return finite_scores(aggregator.from_counts(counts), counts.m)
 
+    @cached_property
+    def _rows(self) -> tuple[CovariateVotes, NDArray[np.int8]]:
+        votes, part = self._part_of_vote
+        if votes.covariates is None:
+            raise SpecError("it takes covariates, and the log was asked for none: name them with --control")
+        return covariate_votes(votes), part
+
+    def _by_covariates(
+        self, aggregator: ControlledAggregator, folds: Sequence[tuple[tuple[int, ...], int]]
+    ) -> PairOutcomes:
+        """Return the votes of some parts with margins from scores and effects that have not seen them.
+
+        Raises
+        ------
+        ContenderDiverged
+            There is no finite fit, or scores stand on more scales than the votes themselves.
+        """
+        rows, part = self._rows
+        found = []
+        for learned, out in folds:
+            training = rows.take(np.isin(part, learned)).summed()
+            fit = aggregator.fit_controlled(training)
+            if len(fit.scales) > len(connected_components(training.counts())):
+                raise ContenderDiverged("its scores stand on more scales than the training votes; give it a ridge")
+            tested = rows.take(part == out).summed()
+            margins = np.array(fit.margins(tested))
+            if margins.shape != (len(tested),) or not np.isfinite(margins).all():
+                raise ContenderDiverged("its margins are not finite")
+            margins[np.abs(margins) < max(SMALLEST, EQUAL * float(np.abs(fit.scores).max()))] = 0.0
+            found.append((margins, tested.outcomes, tested.weighted))
+        outcomes = np.concatenate([each for _, each, _ in found])
+        numbers = (outcomes > 0).astype(np.float64) if any(weighted for *_, weighted in found) else outcomes
+        won, lost, tied = np.ascontiguousarray(outcomes.T)
+        decided = np.ascontiguousarray(numbers[:, 0] + numbers[:, 1])
+        margins = np.concatenate([each for each, *_ in found])
+        return PairOutcomes(margins, won, lost, tied, decided, decided + numbers[:, 2])
+
     def predicted(self, aggregator: Aggregator) -> PairOutcomes:
         """Return the training votes with margins from scores that have not seen them."""
+        if isinstance(aggregator, ControlledAggregator) and aggregator.control:
+            return self._by_covariates(aggregator, self.cut.inner)
         return self._inner.outcomes([self.scores(aggregator, learned) for learned, _ in self.cut.inner])
 
     def tested(self, aggregator: Aggregator) -> PairOutcomes:
         """Return the held-out votes with margins from the scores of the training part."""
+        if isinstance(aggregator, ControlledAggregator) and aggregator.control:
+            return self._by_covariates(aggregator, [(self._everything, self.cut.tested)])
         return self._test.outcomes([self.scores(aggregator, self._everything)])
 
     def seconds(self, grid: Sequence[Aggregator]) -> float:
@@ -117,6 +161,8 @@ class Trial:
         """
         learned = self.cut.inner[-1][0] if self.cut.inner else self._everything
         point = grid[len(grid) // 2]
+        if isinstance(point, ControlledAggregator) and point.control:
+            return (len(grid) + 1) * processor_seconds(lambda: self.predicted(point))
         fit = processor_seconds(lambda: self.scores(point, learned))
         scores = self.scores(point, learned)
         seen = self._inner.outcomes([scores for _ in self.cut.inner])

@@ -105,7 +105,7 @@ def test_plan_takes_a_log_as_run_does_and_says_what_is_left_out(rankbench, tmp_p
     facts = json.loads(rankbench("plan", "--log", str(path), "--json").stdout)
     assert (facts["suite"], set(facts["left_out"])) == ("own-log", {"by-time", "by-pair"})
     assert rankbench("plan", "--columns", "left=x").stderr.strip() == (
-        "error: --columns and --reader say how to read a --log"
+        "error: --columns, --control and --reader say how to read a --log"
     )
 
 
