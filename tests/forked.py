@@ -1,8 +1,9 @@
 """Programs that start in a fraction of the time: forked from a process that has imported what they import.
 
-Of a short run four fifths are imports, and the suite has hundreds of runs. A test of imports, of the interpreter's own
-variables or of machine code starts a process by `subprocess`; all others may ask for a forked one, which sees the same
-arguments, variables, folder and standard files, and ends as any other.
+Of a short run four fifths are imports, and the suite has hundreds of runs. A test of imports or of the interpreter's
+own variables starts a process by `subprocess`; all others may ask for a forked one, which sees the same arguments,
+variables, folder and standard files, and ends as any other. One that has to import rankbench anew, because a copy of
+it is tried or what it does with numba's files, is forked from a process with numba alone.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 __all__ = ["MAIN", "Forked", "run_program", "start_program"]
 
@@ -36,7 +37,7 @@ _SERVER = """
 import sys
 sys.path.insert(0, sys.argv[2])
 import forked
-code, end = forked.serve(int(sys.argv[1])), forked.end
+code, end = forked.serve(int(sys.argv[1]), sys.argv[3]), forked.end
 del forked
 try:
     exec(code)
@@ -48,7 +49,10 @@ end(0)
 """
 
 _READ_ONCE = ("LANG", "LC_", "LD_", "MKL_", "NUMBA_", "OMP_", "OPENBLAS_", "POLARS_", "PYTHON", "RANKBENCH_CACHE")
-"""What variables begin with that are read when something is imported."""
+"""What variables begin with that are read when something is imported; two of them when rankbench is."""
+
+Imported = Literal["rankbench", "numba"]
+"""What the process that forks has imported."""
 
 _LIBRARIES = (
     "importlib.metadata",
@@ -83,17 +87,24 @@ class Forked:
     environment : mapping of str to str
     folder : Path, optional
         Where it works; where this process does by default.
+    imported : {"rankbench", "numba"}
     """
 
     def __init__(
-        self, code: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None
+        self,
+        code: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path | None,
+        imported: Imported,
     ) -> None:
         self.args, self.returncode = arguments, None
         self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         self._verdict, verdict = os.pipe()
-        asked = [code, list(arguments), dict(environment), str(folder or Path.cwd())]
+        os.umask(umask := os.umask(0))
+        asked = [code, list(arguments), dict(environment), str(folder or Path.cwd()), umask]
         try:
-            self.pid = _server().fork(asked, [*(file.fileno() for file in self._said), verdict])
+            self.pid = _server(imported).fork(asked, [*(file.fileno() for file in self._said), verdict])
         finally:
             os.close(verdict)
 
@@ -140,12 +151,13 @@ class Forked:
 class _Server:
     """The process that forks."""
 
-    def __init__(self) -> None:
+    def __init__(self, imported: Imported) -> None:
+        environment = {k: v for k, v in os.environ.items() if imported == "rankbench" or not _of_numba(k)}
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         folder = str(Path(__file__).resolve().parent)
         with theirs:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", _SERVER, str(theirs.fileno()), folder],
+                [sys.executable, "-c", _SERVER, str(theirs.fileno()), folder, imported], env=environment,
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
             )  # fmt: skip
         atexit.register(self.end)
@@ -161,25 +173,38 @@ class _Server:
 
 
 @functools.cache
-def _server() -> _Server:
-    return _Server()
+def _server(imported: Imported) -> _Server:
+    return _Server(imported)
 
 
-def _may_fork(environment: Mapping[str, str]) -> bool:
+def _of_numba(variable: str) -> bool:
+    return variable.startswith("NUMBA_")
+
+
+def _may_fork(environment: Mapping[str, str], imported: Imported) -> bool:
     """Return whether a program has all variables that are read once in common with what forks it."""
     wanted, here = (
         {name: value for name, value in each.items() if name.startswith(_READ_ONCE) and name != "PYTHONPATH"}
         for each in (environment, os.environ)
     )
+    if imported == "numba":  # which is told of its folder by rankbench, and is forked without any variables of its own
+        wanted.pop("NUMBA_CACHE_DIR", None)
+        for each in (wanted, here):
+            each.pop("RANKBENCH_CACHE", None)
+        here = {name: value for name, value in here.items() if not _of_numba(name)}
     return sys.platform == "linux" and wanted == here
 
 
 def start_program(
-    *arguments: str, environment: Mapping[str, str], folder: Path | None = None, code: str = MAIN
+    *arguments: str,
+    environment: Mapping[str, str],
+    folder: Path | None = None,
+    code: str = MAIN,
+    imported: Imported = "rankbench",
 ) -> Forked | subprocess.Popen[str]:
     """Start ``rankbench``, or other code, in a session of its own: forked, if its variables are as they are here."""
-    if _may_fork(environment):
-        return Forked(code, arguments, environment, folder)
+    if _may_fork(environment, imported):
+        return Forked(code, arguments, environment, folder, imported)
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True, cwd=folder,
@@ -187,10 +212,14 @@ def start_program(
 
 
 def run_program(
-    *arguments: str, environment: Mapping[str, str] = os.environ, folder: Path | None = None, code: str = MAIN
+    *arguments: str,
+    environment: Mapping[str, str] = os.environ,
+    folder: Path | None = None,
+    code: str = MAIN,
+    imported: Imported = "rankbench",
 ) -> subprocess.CompletedProcess[str]:
     """Run ``rankbench``, or other code, to its end; return what it said and its exit code."""
-    program = start_program(*arguments, environment=environment, folder=folder, code=code)
+    program = start_program(*arguments, environment=environment, folder=folder, code=code, imported=imported)
     try:
         out, err = program.communicate(timeout=600)
     except subprocess.TimeoutExpired:
@@ -199,11 +228,11 @@ def run_program(
     return subprocess.CompletedProcess(arguments, program.wait(), out, err)
 
 
-def serve(descriptor: int) -> str:
+def serve(descriptor: int, imported: Imported) -> str:
     """Import what programs import; return, in a new process each time, the code that it is to run."""
     del sys.path[0], sys.modules["forked"]
     path = [entry for entry in sys.path if entry not in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    _import_all()
+    _import_numba() if imported == "numba" else _import_all()
     gc.collect()
     gc.freeze()  # what is shared stays shared, and is not looked through when a program ends
     asked, running = socket.socket(fileno=descriptor), dict[int, int]()
@@ -259,6 +288,13 @@ def _import_all() -> None:
     importlib.import_module("rankbench.kernels.declared").load_declared()
 
 
+def _import_numba() -> None:
+    """Import numba, and compile something: the first time it imports what it compiles with."""
+    import numba
+
+    numba.njit("f8(f8)")(lambda x: x)
+
+
 def _tell_ends(running: dict[int, int]) -> None:
     with contextlib.suppress(ChildProcessError):
         while running:
@@ -270,10 +306,11 @@ def _tell_ends(running: dict[int, int]) -> None:
             os.close(verdict)
 
 
-def _become(asked: tuple[str, list[str], dict[str, str], str], files: Sequence[int], path: Sequence[str]) -> str:
+def _become(asked: tuple[str, list[str], dict[str, str], str, int], files: Sequence[int], path: Sequence[str]) -> str:
     """Make this process what was asked for."""
-    code, arguments, environment, folder = asked
+    code, arguments, environment, folder, umask = asked
     os.setsid()
+    os.umask(umask)
     os.chdir(folder)
     os.dup2(files[0], 1)
     os.dup2(files[1], 2)
@@ -287,5 +324,6 @@ def _become(asked: tuple[str, list[str], dict[str, str], str], files: Sequence[i
     tempfile.tempdir = None
     time.tzset()
     # The threads of what is imported are not in this process: it is watched over, as one is that imports it later.
-    importlib.import_module("rankbench.cli.start")._NEVER_FORKED = ()
+    if start := sys.modules.get("rankbench.cli.start"):
+        start._NEVER_FORKED = ()
     return code

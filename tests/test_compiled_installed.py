@@ -7,11 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from damaged_code import DAMAGE, posix, root_alone
+from forked import run_program
 
 from rankbench import compiled
 
@@ -65,52 +65,12 @@ def told(site: Path, out: str, said: str) -> tuple[int, int, str]:
     return hits, functions, said
 
 
-WARM = """
-import json, os, sys
-import numba
-asked, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
-for line in asked:
-    folder, cache, code, out, said = json.loads(line)
-    if not (child := os.fork()):
-        break
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=answers, flush=True)
-else:
-    sys.exit()
-os.dup2(os.open(out, os.O_CREAT | os.O_WRONLY), 1)
-os.dup2(os.open(said, os.O_CREAT | os.O_WRONLY), 2)
-os.chdir(folder)
-sys.path.insert(0, folder)
-os.environ["RANKBENCH_CACHE"] = cache
-exec(code)
-"""
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[subprocess.Popen[str]]:
-    """Start a process that has imported numba, and forks where it is asked to."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")}
-    with subprocess.Popen(
-        [sys.executable, "-c", WARM], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        yield process
-        process.communicate()
-
-
-Loaded = Callable[[Path, Path], tuple[int, int, str]]
-
-
-@pytest.fixture
-def loaded(warm: subprocess.Popen[str], tmp_path: Path) -> Loaded:
-    """Return what does as `ours` does, in a process that was forked: it has numba already, and takes half the time."""
-
-    def run(site: Path, cache: Path) -> tuple[int, int, str]:
-        out, said = tmp_path / "out", tmp_path / "said"
-        print(json.dumps([str(site), str(cache), OURS, str(out), str(said)]), file=warm.stdin, flush=True)
-        assert warm.stdout is not None
-        assert warm.stdout.readline() == "0\n", said.read_text()
-        return told(site, out.read_text(), said.read_text())
-
-    return run if hasattr(os, "fork") else ours
+def loaded(site: Path, cache: Path) -> tuple[int, int, str]:
+    """Do as `ours` does, in a process that is forked from one that has imported numba."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA_")} | {"RANKBENCH_CACHE": str(cache)}
+    shown = run_program(code=OURS, environment=environment, folder=site, imported="numba")
+    assert shown.returncode == 0, shown.stderr
+    return told(site, shown.stdout, shown.stderr)
 
 
 def installed_files(site: Path) -> list[Path]:
@@ -133,7 +93,7 @@ def kept_anything(cache: Path) -> bool:
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("damage", ["bit", "cut", "folder"])
 def test_damage_among_what_was_installed_is_compiled_into_the_users_folder(
-    site: Path, tmp_path: Path, loaded: Loaded, damage: str, suffix: str
+    site: Path, tmp_path: Path, damage: str, suffix: str
 ) -> None:
     broken = next(path for path in installed_files(site) if path.suffix == suffix)
     DAMAGE[damage](broken)
@@ -167,9 +127,7 @@ def above(site: Path, place: str) -> Path:
 @posix
 @pytest.mark.parametrize("place", ["root", "folder", "room"])
 @pytest.mark.parametrize("mode", [0o777, 0o775])
-def test_what_others_may_write_to_is_not_loaded(
-    site: Path, tmp_path: Path, loaded: Loaded, place: str, mode: int
-) -> None:
+def test_what_others_may_write_to_is_not_loaded(site: Path, tmp_path: Path, place: str, mode: int) -> None:
     (site / "rankbench").chmod(0o755)
     above(site, place).chmod(mode)
     hits, _, said = loaded(site, tmp_path / "cache")
@@ -178,7 +136,7 @@ def test_what_others_may_write_to_is_not_loaded(
 
 
 @posix
-def test_a_file_that_others_may_write_to_is_not_loaded(site: Path, tmp_path: Path, loaded: Loaded) -> None:
+def test_a_file_that_others_may_write_to_is_not_loaded(site: Path, tmp_path: Path) -> None:
     (site / "rankbench").chmod(0o755)
     installed_files(site)[0].chmod(0o666)
     hits, functions, _ = loaded(site, tmp_path / "cache")
@@ -186,9 +144,7 @@ def test_a_file_that_others_may_write_to_is_not_loaded(site: Path, tmp_path: Pat
 
 
 @posix
-def test_where_a_group_may_write_to_the_package_it_may_to_the_machine_code(
-    site: Path, tmp_path: Path, loaded: Loaded
-) -> None:
+def test_where_a_group_may_write_to_the_package_it_may_to_the_machine_code(site: Path, tmp_path: Path) -> None:
     """As with umask 002: who can edit the code needs no machine code to run something."""
     for path in (site / "rankbench", *(site / "rankbench").rglob("*")):
         path.chmod(0o775 if path.is_dir() else 0o664)
@@ -198,7 +154,7 @@ def test_where_a_group_may_write_to_the_package_it_may_to_the_machine_code(
 
 @posix
 @pytest.mark.parametrize("place", ["root", "folder", "room"])
-def test_a_link_to_elsewhere_is_not_followed(site: Path, tmp_path: Path, loaded: Loaded, place: str) -> None:
+def test_a_link_to_elsewhere_is_not_followed(site: Path, tmp_path: Path, place: str) -> None:
     linked = above(site, place)
     linked.rename(tmp_path / "elsewhere")
     linked.symlink_to(tmp_path / "elsewhere")
@@ -207,6 +163,6 @@ def test_a_link_to_elsewhere_is_not_followed(site: Path, tmp_path: Path, loaded:
 
 @root_alone
 @pytest.mark.parametrize("place", ["root", "folder", "room"])
-def test_what_another_user_has_put_there_is_not_loaded(site: Path, tmp_path: Path, loaded: Loaded, place: str) -> None:
+def test_what_another_user_has_put_there_is_not_loaded(site: Path, tmp_path: Path, place: str) -> None:
     os.chown(above(site, place), 1234, 1234)
     assert loaded(site, tmp_path / "cache")[0] == 0
