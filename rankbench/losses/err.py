@@ -146,6 +146,8 @@ def _still(fails: NDArray[np.float64]) -> NDArray[np.float64]:
 
     One probability at a time: of r items among the first k, item k is one with chance r/k.
     """
+    if (fails == 1.0).all():  # as of all that is worth nothing, thousands perhaps
+        return np.ones(len(fails) + 1)
     still = np.zeros(len(fails) + 1)
     still[0] = 1.0
     for k, fail in enumerate(fails, 1):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from forked import MAIN, start_program
 
 from rankbench.cli.output import _fitted
 
@@ -49,26 +51,25 @@ def folder(tmp_path_factory) -> Path:
 
 def printed(folder: Path, words: list[str], width: int) -> str:
     """Return what a terminal of a width shows."""
-    program = Path(sys.executable).with_name("rankbench")
     ours, theirs = pty.openpty()
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     environment |= {"NO_COLOR": "1", "TERM": "xterm"}
-    set_size = (
-        f"import fcntl, struct, termios; fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack('4H', 40, {width}, 0, 0))"
+    on_terminal = (
+        "import fcntl, os, struct, termios\n"
+        f"terminal = os.open({os.ttyname(theirs)!r}, os.O_RDWR | os.O_NOCTTY)\n"
+        f"fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack('4H', 40, {width}, 0, 0))\n"
+        "for number in range(3):\n    os.dup2(terminal, number)\n"
+        "os.close(terminal)\n"
+        "import sys\n"
+        "sys.stdout, sys.stderr = (open(number, 'w', closefd=False) for number in (1, 2))\n"
     )
-    start = f"{set_size}; import os, sys; os.execv(sys.argv[1], sys.argv[1:])"
-    process = subprocess.Popen(
-        [sys.executable, "-c", start, str(program), *words],
-        stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment,
-    )  # fmt: skip
+    process = start_program(*words, environment=environment, folder=folder, code=on_terminal + MAIN)
+    found, over = b"", False
+    while not over:
+        over = process.poll() is not None
+        while select.select([ours], [], [], 0.02)[0]:
+            found += os.read(ours, 65536)
     os.close(theirs)
-    found = b""
-    try:
-        while part := os.read(ours, 65536):
-            found += part
-    except OSError:  # the other side is closed
-        pass
-    process.wait(60)
     os.close(ours)
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", found.decode()).replace("\r\n", "\n")
 

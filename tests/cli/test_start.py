@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from forked import run_program
 
 from rankbench.cli import main
 from rankbench.runtime import check_variables
@@ -128,10 +129,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rankbench(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(folder)} | more
+    return run_program(*arguments, environment=os.environ | {"PYTHONPATH": str(folder)} | more, folder=folder)
+
+
+def afresh(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program in a process that was not forked."""
     return subprocess.run(
         [sys.executable, "-c", "from rankbench.cli import main; main()", *arguments],
-        env=environment,
+        env=os.environ | {"PYTHONPATH": str(folder)},
         cwd=folder,
         capture_output=True,
         text=True,
@@ -168,8 +173,8 @@ def test_the_same_plugin_that_ends_nothing(folder: Path) -> None:
 
 
 def test_a_verdict_is_passed_on(folder: Path) -> None:
-    assert rankbench(folder, "list").returncode == 0
-    assert rankbench(folder, "lst").returncode == 2
+    assert afresh(folder, "list").returncode == 0
+    assert afresh(folder, "lst").returncode == 2
     assert rankbench(folder, "report", "nowhere").returncode == 3
 
 

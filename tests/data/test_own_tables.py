@@ -5,19 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from forked import run_program
 
 from rankbench.counts.log_file import LogFile
 from rankbench.data.own_cards import own_cards_folder
 from rankbench.data.tables.items.load import load_dataset
 from rankbench.errors import InputError, SpecError
 from rankbench.runner.prepare import dataset_of, protocol_of
-
-PROGRAM = [sys.executable, "-c", "from rankbench.cli import main; main()"]
 
 
 def letor(path: Path, queries: int = 12, first: int = 1, seed: int = 0) -> Path:
@@ -108,9 +106,7 @@ def cards(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
 
 
 def said(cwd: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*PROGRAM, *words], cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False
-    )
+    return run_program(*words, folder=cwd, environment=os.environ | environment)
 
 
 def test_own_cards_are_data_sets_like_others(tmp_path: Path) -> None:

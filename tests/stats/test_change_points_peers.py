@@ -6,11 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+from amounts import trials
 
 from rankbench.stats.change_points import change_points
 
 RUNS = 200
-TIMES = [12, pytest.param(200, marks=pytest.mark.long)]
+TIMES = [trials(24), pytest.param(200, marks=pytest.mark.long)]
 """Series."""
 
 
