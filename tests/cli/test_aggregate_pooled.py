@@ -1,0 +1,78 @@
+"""Pooled and mixed categories on the command line: tables, files and notes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+KINDS = ("US, UK", "de", "fr")
+
+
+@pytest.fixture(scope="module")
+def votes(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a log of three kinds, one of which has a comma in its name."""
+    rng, lines = np.random.default_rng(0), ["winner,loser,kind"]
+    for kind in KINDS:
+        for _ in range(60):
+            a, b = rng.choice(4, 2, replace=False)
+            first, second = (a, b) if rng.random() < 1 / (1 + np.exp(a - b)) else (b, a)
+            lines.append(f'item {first},item {second},"{kind}"')
+    path = tmp_path_factory.mktemp("pooled") / "votes.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_a_table_and_what_is_said_of_it(rankbench, votes: str) -> None:
+    done = rankbench("aggregate", votes, "--by", "kind", "--pool")
+    assert done.exit_code == 0, done.stderr
+    assert "180 judgments; scores in log-odds; 95% intervals (sandwich)" in done.stdout
+    assert done.stdout.count("item 0") == 3
+    assert "note: kind is not shown to matter: " in done.stderr or "note: kind matters: " in done.stderr
+    assert "999 logs in which votes exchange their categories" in done.stderr
+    assert "standard deviation of " in done.stderr
+
+
+def test_files(rankbench, votes: str, tmp_path: Path) -> None:
+    shown = rankbench("aggregate", votes, "--by", "kind", "--pool", "--format", "csv").stdout
+    rows = list(csv.DictReader(io.StringIO(shown)))
+    assert list(rows[0])[:5] == ["query", "item", "score", "rank_low", "rank_high"]
+    assert {row["query"] for row in rows} == set(KINDS)
+    page = rankbench("aggregate", votes, "--by", "kind", "--pool", "--format", "md").stdout
+    assert "| query | rank | item | score | 95% interval | votes | wins |" in page
+    assert "by REML; 95% interval of the standard deviation" in page
+    out = tmp_path / "mixed.json"
+    mixed = rankbench("aggregate", votes, "--by", "kind", "--pool", "--mix", '"US, UK=.5",de=1.5', "--out", str(out))
+    assert mixed.exit_code == 0, mixed.stderr
+    found = json.loads(out.read_text())
+    assert found["mix"] == {"US, UK": 0.25, "de": 0.75}
+    assert found["pool"]["lower"] <= found["pool"]["variance"]
+    assert (found["pool"]["differences"], found["pool"]["trials"], found["pool"]["unit"]) == (6, 999, "log-odds")
+    assert found["items"][0]["item"] == "item 0"
+    assert "note: --mix: shares sum to 2, and were divided by it" in mixed.stderr
+    assert "a mixture of those of categories (kind): 0.25 of 'US, UK' and 0.75 of 'de'" in mixed.stderr
+
+
+def test_categories_side_by_side(rankbench, votes: str) -> None:
+    done = rankbench("aggregate", votes, "--by", "kind", "--pool", "--across", "scores", "--format", "csv")
+    assert set(next(csv.reader(io.StringIO(done.stdout)))) == {"item", *KINDS}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--pool",), "say --by COLUMN with them"),
+        (("--by", "kind", "--mix", "de=.5", "--across"), "no --matrix or --mix"),
+        (("--by", "kind", "--pool", "--method", "elo"), "'elo' has no formula"),
+        (("--by", "kind", "--pool", "--intervals", "judges"), "by formula, not by judges"),
+        (("--by", "kind", "--mix", "en=1"), "there is no category 'en'"),
+    ],
+)
+def test_what_cannot_be_had(rankbench, votes: str, arguments: tuple[str, ...], said: str) -> None:
+    done = rankbench("aggregate", votes, *arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr
