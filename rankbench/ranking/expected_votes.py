@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.counts import PairCounts
 
@@ -92,7 +93,10 @@ def refit_spread(
         drawn = replace(votes, forward=forward, backward=many - forward)
         if aggregator.scales(drawn).cuts(scales):
             continue  # without a penalty its parts are on scales of their own
-        off = aggregator.from_counts(drawn) - truth
+        try:
+            off = aggregator.from_counts(drawn) - truth
+        except (ContenderDiverged, InputError):
+            continue
         total += float(off @ inverse @ off)
         differences += len(off) - len(scales)
     return total, differences

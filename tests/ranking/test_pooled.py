@@ -341,3 +341,11 @@ def test_facts_say_what_was_found() -> None:
     assert (pool["unit"], found.facts["intervals"], found.facts["n"]) == ("log-odds", "sandwich", 360)
     assert found.notes[0].startswith("lang matters: ")
     assert "standard deviation of " in found.notes[1]
+
+
+@pytest.mark.parametrize("method", ["bradley-terry", "bradley-terry:ridge=0", "davidson", "davidson:penalty=none"])
+def test_other_penalties_are_pooled_too(method: str) -> None:
+    frame = log(11, [8, 60, 60], 0.2)[0].with_columns(tie=pl.int_range(pl.len()) % 5 == 0)
+    found = pooled(frame, pool=True, method=method)
+    assert np.isfinite(found.table["score"].to_numpy()).all()
+    assert found.table["lower"].null_count() < found.table.height / 2
