@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rankbench.component import Component
-from rankbench.counts.units import ENOUGH
+from rankbench.counts.units import ENOUGH, Units
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import RANKING, VOTES, CellResult, Layout, Split
@@ -22,9 +22,9 @@ from rankbench.plugin.resolve import reference
 from rankbench.protocols.log_votes import misfit_of, unchanged
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.periods import counts_of_period, dated_votes
+from rankbench.ranking.certainty import item_rank_ranges, judged_enough, score_intervals
 from rankbench.ranking.logs import CountedVotes
-from rankbench.ranking.rank import rank
-from rankbench.ranking.ranking import ItemRanking
+from rankbench.ranking.ranking import normal_deviations
 
 __all__ = ["PeriodLeaders"]
 
@@ -34,8 +34,9 @@ class PeriodLeaders(Protocol):
 
     Who is first says `method`: the highest score of those that ten votes are about, among the items that chains of
     comparisons connect with most others. Contenders rank all items of the stretch by its votes alone, with
-    intervals by formula; a row is what they say of that item. Its rank range is among all items of its stretch:
-    1 alone means that it is shown to be above each other one. Rows of different stretches are not compared.
+    intervals by formula; a row is what they say of that item. Its rank range is among the items of its stretch that ten
+    votes are about and that stand on its scale: 1 alone means that it is shown to be above each other one of these.
+    Rows of different stretches are not compared.
     """
 
     name: ClassVar[str] = "period-leaders"
@@ -130,14 +131,26 @@ def _of_period(stored: dict[str, NDArray[Any]], p: int) -> CountedVotes:
     return CountedVotes(counts_of_period(winners, losers, ties, weights, [str(i) for i in range(most)])[0])
 
 
+def _row(log: CountedVotes, aggregator: Aggregator, item: str, seed: int) -> tuple[float, ...]:
+    """Return what an aggregator says of an item: score, interval, places among those of ten votes, and votes."""
+    scores, scales, units = log.scores(aggregator), log.scales(aggregator), log.units
+    covariance = log.covariance(aggregator, scores)[0]
+    at = log.items.index(item)
+    lower, upper = score_intervals(scores, np.sqrt(np.maximum(np.diag(covariance), 0)), units)
+    # What few votes are about may hold any place: of these nothing is said.
+    kept = np.flatnonzero(judged_enough(units) & (scales == scales[at]))
+    some = Units(units.count, units.effective, units.items[kept], units.votes[kept], units.of_variance[kept])
+    block = covariance[np.ix_(kept, kept)]
+    low, high = item_rank_ranges(scores[kept], block, scales[kept], some, normal_deviations(block, seed))
+    place = int(np.searchsorted(kept, at))
+    ends = (low[place], high[place]) if at in kept else (1, len(kept))
+    return float(scores[at]), float(lower[at]), float(upper[at]), *map(float, ends), float(log.tallies().judged[at])
+
+
 def _rows(prepared: Prepared, aggregator: Aggregator, seed: int) -> dict[str, NDArray[np.float64]]:
     stored = {name.removeprefix("dated."): array for name, array in prepared.arrays.items()}
     lines = []
     for p, item in zip(stored["kept"].tolist(), stored["first"].tolist(), strict=True):
-        log = _of_period(stored, p)
-        ranking: ItemRanking = rank(log, aggregator, intervals="sandwich", seed=seed)[0]
-        at = log.items.index(str(item))
-        ends = ranking.low[at], ranking.high[at]
-        lines.append((ranking.scores[at], ranking.lower[at], ranking.upper[at], *ends, float(log.tallies().judged[at])))
+        lines.append(_row(_of_period(stored, p), aggregator, str(item), seed))
     columns = np.array(lines, dtype=np.float64).T
     return {name: np.ascontiguousarray(column) for name, column in zip((*RANKING, VOTES), columns, strict=True)}
