@@ -13,6 +13,7 @@ from rankbench.errors import InputError
 from rankbench.text import cut, short_repr
 
 if TYPE_CHECKING:
+    from rankbench.describe.drift import Drift
     from rankbench.describe.findings import Findings
     from rankbench.describe.judges import OneSided, Position, Repeats
     from rankbench.describe.majority import Majority
@@ -55,6 +56,8 @@ class ComparisonsSummary:
         None if the table does not say what stood on the left.
     one_sided : list of OneSided, optional
     repeats : Repeats, optional
+    drift : Drift, optional
+        None if there is no order of time.
     lookalikes : list of list of str
         Items called alike.
     odd_names : list of str
@@ -79,6 +82,7 @@ class ComparisonsSummary:
     position: Position | None
     one_sided: list[OneSided] | None
     repeats: Repeats | None
+    drift: Drift | None
     lookalikes: list[list[str]]
     odd_names: list[str]
 
@@ -110,6 +114,7 @@ class ComparisonsSummary:
             ("left wins", _marked(found.left_wins(), found.sided())),
             ("one-sided judges", _marked(found.one_sided_judges(), bool(self.one_sided))),
             ("votes cast again", _marked(found.cast_again(), self.repeats is not None and self.repeats.votes > 0)),
+            ("drift", _marked(self._drift(), self.drift is not None and bool(self.drift.items))),
             ("items called alike", _marked(count_and_first(alike), bool(alike))),
             (
                 "odd names",
@@ -122,6 +127,22 @@ class ComparisonsSummary:
             return "not given"
         missing = f"; missing in {self.untimed:,} rows, so that there is no order of time  !" if self.untimed else ""
         return f"{self.time[0]} to {self.time[1]}{missing}"
+
+    def _drift(self) -> str:
+        if self.drift is None:
+            return "not known: no order of time, or one time alone"
+        from rankbench.describe.findings import count_and_first
+
+        who = "judges" if self.drift.by_judge else "votes"
+        about = "" if self.drift.sampled == 1 else f"; of {self.drift.sampled:.0%} of the votes"
+        if not self.drift.items:
+            return f"no item is shown to change at a quarter of the log ({who} taken as independent{about})"
+        said = [
+            f"{short_repr(one.item)} ({one.change:+.2f} log-odds from {one.since} on; won {one.before:.0%} before, "
+            f"{one.after:.0%} after)"
+            for one in self.drift.items
+        ]
+        return f"{count_and_first(said)} ({who} taken as independent{about})"
 
     def _connected(self) -> str:
         if self.component_count == 1:
@@ -164,6 +185,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
     the rows.
     """
     from rankbench.counts.scan import count_log
+    from rankbench.describe.drift import drift
     from rankbench.describe.judges import position_bias, repeats
     from rankbench.describe.lookalikes import lookalikes, odd
     from rankbench.describe.majority import majority
@@ -198,6 +220,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
         position=position,
         one_sided=judges,
         repeats=repeats(table, facts["rows"]),
+        drift=drift(table, facts["rows"], counts) if facts.get("untimed") == 0 else None,
         lookalikes=lookalikes(counts.items),
         odd_names=odd(counts.items),
     )
