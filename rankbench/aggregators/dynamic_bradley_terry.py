@@ -18,6 +18,7 @@ from rankbench.kinds.sequential_aggregator import SequentialAggregator
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.score_history import ScoreHistory, TimedCounts
 
 __all__ = ["DynamicBradleyTerry"]
 
@@ -42,6 +43,9 @@ class DynamicBradleyTerry(SequentialAggregator):
     time on that it was judged at. All judgments of a time are learned from together; of judgments that are all of one
     time the scores are those of `bradley-terry` with ridge 1 / v. That i beats j is expected with the log-odds
     :math:`(s_i - s_j) / \sqrt{1 + \pi \operatorname{var}(s_i - s_j) / 8}`, the chance over the posterior [M92]_.
+
+    `rankbench aggregate LOG --over time` has the scores of all times by the same model, smoothed: the mode of the
+    joint posterior of all scores of all times, with its covariance.
 
     Where times are not known (`aggregate` and `from_comparisons`) every judgment has a time of its own, and equal
     judgments in a row have one. The scores are those of the last time. A tie is half a win each way.
@@ -115,6 +119,17 @@ class DynamicBradleyTerry(SequentialAggregator):
         state[:, MEAN] += columns @ gradient
         covariance -= columns @ gained[:, :-1] @ columns.T
         state[items, SEEN] = 1.0
+
+    def history(self, counts: TimedCounts) -> ScoreHistory:
+        """Return the mode of the joint posterior of all scores; q is of a unit of time.
+
+        It is not filtered but smoothed: no normal distribution stands for what came before, so that the last
+        scores differ a little from those of `learn`.
+        """
+        from rankbench.aggregators.likelihood.walking_scores import walking_scores
+
+        self.check_size(counts.m)
+        return walking_scores(counts, self.drift, self.variance)
 
     def aggregate(
         self, winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int

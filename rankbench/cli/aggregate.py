@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from rankbench.cli.completion import complete_names
+from rankbench.cli.log_options import time_unit_option
 from rankbench.cli.output import form_or_json, json_option
 from rankbench.seeds import LOG_SEED
 
 if TYPE_CHECKING:
     from rankbench.cli.shown_rankings import Shown
+    from rankbench.counts.time_units import TimeUnit
 
 __all__ = ["aggregate"]
 
@@ -75,6 +77,11 @@ __all__ = ["aggregate"]
     type=click.Choice(["ranks", "scores"]),
     help="With --by: a row for each item, a column for each category; alone, ranks.",
 )
+@click.option("--over", type=click.Choice(["time"]), help="Scores over time, with bands; what changed since --since.")
+@time_unit_option("With --over: votes of one such unit go together; default: the finest of at most 200.")
+@click.option(
+    "--since", default="", metavar="TIME", help="With --over: changes are since this time; default: the middle."
+)
 @click.option("--matrix", is_flag=True, help="Shares of wins of each item (row) against each other (column).")
 def aggregate(
     log: str,
@@ -97,6 +104,9 @@ def aggregate(
     top: int | None,
     points: str,
     across: Literal["ranks", "scores"] | None,
+    over: str | None,
+    time_unit: TimeUnit | None,
+    since: str,
     matrix: bool,
 ) -> None:
     """Rank the items of a log of votes, ballots or clicks.
@@ -114,6 +124,22 @@ def aggregate(
     from rankbench.ranking.aggregate import first_items
     from rankbench.ranking.point_scales import point_scale_of, rescaled
 
+    if over:
+        from rankbench.cli.over_time import show_over_time
+
+        if by or control or effects or intervals or points or across or matrix or address:
+            others = "--by, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
+            raise SpecError(f"--over time: leave {others} out")
+        chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=True)
+        with heartbeat(f"scores over time of {shown_log(log)}"):
+            from rankbench.ranking.over_time import scores_over_time
+
+            history = scores_over_time(
+                log, method, unit=time_unit, since=since, columns=columns, reader=reader, seed=seed
+            )
+        return show_over_time(history, chosen, log, out, top)
+    if time_unit or since:
+        raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
     chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across))
     if effects and (not control or matrix):

@@ -12,7 +12,7 @@ from rankbench.cli.completion import complete_names
 if TYPE_CHECKING:
     from rankbench.kinds.dataset import Dataset
 
-__all__ = ["log_options", "with_log"]
+__all__ = ["log_options", "time_unit_option", "with_log"]
 
 _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
 """Contenders of a log with covariates: the same penalty, so that the difference is what the covariates are worth."""
@@ -20,8 +20,14 @@ _WITH_AND_WITHOUT = ("bradley-terry", "bradley-terry:control=true")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def time_unit_option(words: str) -> Callable[[F], F]:
+    """Return the option ``--time-unit``, with what it means."""
+    units = ["minute", "hour", "day", "week", "month", "quarter", "year"]
+    return click.option("--time-unit", type=click.Choice(units), help=words)
+
+
 def log_options(command: F) -> F:
-    """Give a command ``--log``, ``--columns``, ``--control`` and ``--reader``, for `with_log`."""
+    """Give a command ``--log``, ``--columns``, ``--control`` and ``--reader``, for `with_log`, and ``--time-unit``."""
     options = [
         click.option(
             "--log",
@@ -44,6 +50,9 @@ def log_options(command: F) -> F:
             default="",
             shell_complete=complete_names("reader"),
             help="Reader of the log, as csv; chosen by its ending by default.",
+        ),
+        time_unit_option(
+            "Votes of one such unit are predicted together, and learned from together; default: of one time."
         ),
     ]
     for option in reversed(options):

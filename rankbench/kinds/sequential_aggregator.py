@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.queries import Comparisons
 from rankbench.returned import Promise
 
 if TYPE_CHECKING:
     from rankbench.kernels.signatures import Kernel
+    from rankbench.kinds.score_history import ScoreHistory, TimedCounts
 
 __all__ = ["SequentialAggregator"]
 
@@ -77,6 +79,16 @@ class SequentialAggregator(Aggregator):
         time : int
             Its number, from 0.
         """
+
+    def history(self, counts: TimedCounts) -> ScoreHistory:
+        """Return the scores of all times, each from all judgments, those after it too; optional.
+
+        Raises
+        ------
+        SpecError
+            It has no model of scores over time; or the log is too large for it.
+        """
+        raise SpecError(f"aggregator {self.name!r} has no model of scores over time")
 
     def walk_kernel(self) -> Kernel | None:
         """Return the compiled form of all times one after the other (`WALK`), or None: interpreted."""

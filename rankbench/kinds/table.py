@@ -45,6 +45,9 @@ class TableKind(Component):
         What its rows are called where logs of judgments are listed: ``votes``.
     method : str
         The aggregator that ranks such a log where none is named. Empty: that of the judgments that rows are.
+    history : str
+        The aggregator, or a grid of it, that has scores over time of such a log. Empty: that of the judgments that
+        rows are.
     suite : str
         The suite that asks which method suits such a log, for ``rankbench run --log``. Empty: that of the
         judgments that rows are.
@@ -66,6 +69,7 @@ class TableKind(Component):
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ()
     words: ClassVar[str] = ""
     method: ClassVar[str] = ""
+    history: ClassVar[str] = ""
     suite: ClassVar[str] = ""
     together: ClassVar[bool] = False
     features: ClassVar[bool] = False

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from pydantic import Field
 
 from rankbench.component import Component
+from rankbench.counts.time_units import TimeUnit, in_units
 from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
@@ -20,7 +21,16 @@ from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.protocols.foresight import foreseen, stretch_losses, walked
 from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_items, votes_of
 from rankbench.protocols.own_log import OwnLog
-from rankbench.protocols.steps import BLOCKS, Steps, TimeUnit, cut_steps, in_units, stretch_names, unpack_steps
+from rankbench.protocols.steps import (
+    BLOCKS,
+    FEWEST_MOMENTS,
+    MOMENTS,
+    REFITTED_PAIRS,
+    Steps,
+    cut_steps,
+    stretch_names,
+    unpack_steps,
+)
 from rankbench.protocols.stopwatch import processor_seconds
 
 __all__ = ["OneStepAhead"]
@@ -32,7 +42,9 @@ class OneStepAhead(Protocol):
     Votes of one time are predicted from what came before it, and learned from together: their order means
     nothing. Aggregators that keep a state
     (`rankbench.kinds.sequential_aggregator.SequentialAggregator`) learn after each time. The others are fitted again
-    to all votes before, at 100 declared moments at most, equally many votes apart.
+    to all votes before, at declared moments, equally many votes apart: 100, or as many as 10,000,000 compared pairs
+    allow, each refit going through all of them, but 10 at least. A refit starts from the scores of the last one
+    (`rankbench.kinds.aggregator.Aggregator.from_counts_near`).
 
     The first fifth of the votes is warm-up. A contender's parameters and its link, from margins to chances, are those
     of the least log loss on what it predicted so far (on the last 100,000 votes of it). They are chosen at the end of
@@ -53,7 +65,9 @@ class OneStepAhead(Protocol):
     judged_on: ClassVar[str] = "stretches of time"
     tunes: ClassVar[bool] = True
 
-    unit: TimeUnit = Field(default="time", description="Votes of one time, hour, day, week, month or year go together.")
+    unit: TimeUnit = Field(
+        default="time", description="Votes of one time, minute, hour, day, week, month, quarter or year go together."
+    )
     blocks: int = Field(
         default=BLOCKS, ge=4, le=1000, description="Stretches of time that differences are resampled by, at most."
     )
@@ -96,6 +110,12 @@ class OneStepAhead(Protocol):
     def refusal(self, dataset: Dataset) -> str:
         """Return why a data set is no log of votes; empty if it is one."""
         return OwnLog().refusal(dataset)
+
+    def in_time_units(self, unit: str) -> Protocol:
+        """Return the same with votes of one such unit together."""
+        if unit not in get_args(TimeUnit):
+            raise SpecError(f"there is no time unit {unit!r}; there are {', '.join(get_args(TimeUnit))}")
+        return type(self).model_validate(self.model_dump() | {"unit": unit})
 
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot rank the items of a log; empty if it can."""
@@ -153,7 +173,8 @@ def _notes(steps: Steps) -> list[str]:
         f"One step ahead: votes of one time are predicted from those before it, and learned from together; {times:,} "
         f"times. The first {steps.tested.start:,} votes are learned from only, the other {tested:,} are judged.",
         "Methods that keep a state, as Elo does, learn after each time. The others are fitted again at "
-        f"{len(steps.moments)} moments: they learn of a vote {later}.",
+        f"{len(steps.moments)} moments: they learn of a vote {later}. There are {MOMENTS} moments, or as many as "
+        f"{REFITTED_PAIRS:,} compared pairs allow, but at least {FEWEST_MOMENTS}, as far as there are times.",
         f"Parameters and links are chosen by the log loss of what was predicted so far, {len(steps.choices)} times.",
         f"Intervals are over {steps.count} stretches of time with {int(sizes.min()):,} to {int(sizes.max()):,} votes "
         "each, resampled as wholes (block bootstrap): they hold for other times like these. Where one method falls "

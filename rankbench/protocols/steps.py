@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,24 +27,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCKS",
+    "FEWEST_MOMENTS",
     "MOMENTS",
+    "REFITTED_PAIRS",
     "WARM_UP",
     "Steps",
-    "TimeUnit",
     "cut_steps",
-    "in_units",
     "stretch_names",
     "unpack_steps",
 ]
-
-TimeUnit: TypeAlias = Literal["time", "hour", "day", "week", "month", "year"]
-"""What votes are taken to be of one time; ``time``: of the same one in the log."""
 
 WARM_UP = 0.2
 """Share of the votes, the first ones, that are learned from and not judged."""
 
 MOMENTS = 100
 """At so many moments, at most, is a method fitted again that does not learn from one time after the other."""
+
+FEWEST_MOMENTS = 10
+"""At so many moments, at least, where there are as many times."""
+
+REFITTED_PAIRS = 10_000_000
+"""All refits of a method together go through so many compared pairs, at most, unless `FEWEST_MOMENTS` are more."""
 
 BLOCKS = 25
 """Stretches of time that differences are resampled by, at most."""
@@ -54,8 +57,6 @@ _GROWTH = 1.1
 
 _FEWEST = 4
 """Stretches without which nothing is told apart."""
-
-_TRUNCATED = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "year": "1y"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,26 +156,6 @@ def unpack_steps(arrays: Mapping[str, NDArray[Any]]) -> Steps:
     return Steps(int(of.pop("m")[0]), **of)
 
 
-def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
-    """Return times as the beginnings of their hours, days, ..
-
-    Raises
-    ------
-    SpecError
-        They are numbers, of which nobody knows what a day is.
-    """
-    import polars as pl
-
-    if unit == "time" or (times.dtype == pl.Date and unit == "hour"):
-        return times
-    if not isinstance(times.dtype, pl.Datetime) and times.dtype != pl.Date:
-        raise SpecError(
-            f"the log's times are numbers, of which nobody knows what a {unit} is; leave --time-unit out, or write "
-            "dates or date-times"
-        )
-    return times.dt.truncate(_TRUNCATED[unit])
-
-
 def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> Steps:
     """Return votes by time, with what happens when.
 
@@ -205,7 +186,8 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
             f"the log has {times} time{'s' * (times != 1)}, {max(times - warm, 0)} of them after its first fifth: at "
             f"least {_FEWEST} are needed to predict one after the other"
         )
-    moments = np.searchsorted(starts, np.arange(1, MOMENTS) * (n / MOMENTS)) if times > MOMENTS else np.arange(1, times)
+    count = moments_of(votes)
+    moments = np.searchsorted(starts, np.arange(1, count) * (n / count)) if times > count else np.arange(1, times)
     moments = np.unique(np.append(moments, [1, warm] if moments[0] >= warm else [warm]))
     reached = starts[warm] * _GROWTH ** np.arange(np.log(n / starts[warm]) / np.log(_GROWTH))
     choices = np.unique(np.append(np.searchsorted(starts, reached), warm))
@@ -230,6 +212,12 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
             f"at least {_FEWEST} are needed to tell methods apart"
         )
     return steps
+
+
+def moments_of(votes: Votes) -> int:
+    """Return at how many moments, at most, a method is fitted again: the fewer, the more pairs were compared."""
+    pairs = len(numbered_pairs(votes.winners, votes.losers, len(votes.items))[0])
+    return min(MOMENTS, max(FEWEST_MOMENTS, REFITTED_PAIRS // pairs))
 
 
 def stretch_names(times: pl.Series, steps: Steps) -> tuple[str, ...]:

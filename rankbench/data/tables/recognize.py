@@ -114,8 +114,8 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
     return kind
 
 
-def default_of(kind: TableKind, fact: Literal["method", "suite"]) -> str:
-    """Return the method or the suite of a kind of table: its own, or that of the built-in kind of its judgments."""
+def default_of(kind: TableKind, fact: Literal["method", "history", "suite"]) -> str:
+    """Return a kind of table's method (or that of scores over time) or suite: its own, or of the kind of its rows."""
     own = getattr(kind, fact)
     if own or not kind.judgments:
         return str(own)

@@ -1,0 +1,80 @@
+"""Votes by the hour, day or year: what of a log is taken to be of one time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from rankbench.errors import SpecError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["CALENDAR_UNITS", "TimeUnit", "in_units", "units_since", "written_time"]
+
+TimeUnit: TypeAlias = Literal["time", "minute", "hour", "day", "week", "month", "quarter", "year"]
+"""What votes are taken to be of one time; ``time``: of the same one in the log."""
+
+CALENDAR_UNITS: dict[TimeUnit, str] = {
+    "minute": "1m",
+    "hour": "1h",
+    "day": "1d",
+    "week": "1w",
+    "month": "1mo",
+    "quarter": "1q",
+    "year": "1y",
+}
+"""The units that only dates and date-times have, the finest first, as Polars writes them."""
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_MINUTES = {"minute": 1, "hour": 60, "day": 1440, "week": 10080}
+
+
+def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:
+    """Return times as the beginnings of their hours, days, ..
+
+    Raises
+    ------
+    SpecError
+        They are numbers, of which nobody knows what a day is.
+    """
+    import polars as pl
+
+    if unit == "time" or (times.dtype == pl.Date and unit in ("minute", "hour")):
+        return times
+    if not isinstance(times.dtype, pl.Datetime) and times.dtype != pl.Date:
+        raise SpecError(
+            f"the log's times are numbers, of which nobody knows what a {unit} is; leave --time-unit out, or write "
+            "dates or date-times"
+        )
+    return times.dt.truncate(CALENDAR_UNITS[unit])
+
+
+def units_since(times: pl.Series, unit: TimeUnit) -> pl.Series:
+    """Return how many units have passed since the first of some times, floats.
+
+    Parameters
+    ----------
+    times : Series
+        Not decreasing, as `in_units` returns them; not numbers.
+    unit : TimeUnit
+        Not ``time``.
+    """
+    import polars as pl
+
+    if unit in _MONTHS:
+        months = (times.dt.year().cast(pl.Int64) * 12 + times.dt.month()) // _MONTHS[unit]
+        return pl.Series((months - months[0]).cast(pl.Float64))
+    moments = times.cast(pl.Datetime("us")).cast(pl.Int64)
+    return pl.Series((moments - moments[0]).cast(pl.Float64) / (_MINUTES[unit] * 60e6))
+
+
+def written_time(time: object, unit: TimeUnit) -> str:
+    """Return a time for people: of a year the year, of a month the month, else as ISO 8601 has it."""
+    from datetime import date
+
+    if not isinstance(time, date):
+        return str(time)
+    if unit == "quarter":
+        return f"{time.year:04d}-Q{(time.month + 2) // 3}"
+    text = time.isoformat()
+    return {"year": text[:4], "month": text[:7], "week": text[:10], "day": text[:10]}.get(unit, text)

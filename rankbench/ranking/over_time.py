@@ -1,0 +1,336 @@
+"""Scores over time: one log, one model of walking scores, and what it says of then and now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rankbench.counts.log_source import Log, open_source
+from rankbench.counts.time_units import CALENDAR_UNITS, TimeUnit, in_units, units_since, written_time
+from rankbench.counts.units import units_of_counts
+from rankbench.counts.votes import Votes, coded_votes, load_votes, numbered_pairs
+from rankbench.data.tables.recognize import default_of, not_judged
+from rankbench.errors import SpecError
+from rankbench.kinds.scales import connected_components
+from rankbench.kinds.score_history import TimedCounts
+from rankbench.kinds.sequential_aggregator import SequentialAggregator
+from rankbench.ranking.averaged_history import AveragedHistory, model_chances, simultaneous_changes
+from rankbench.ranking.certainty import check_size, item_rank_ranges
+from rankbench.ranking.ranking import normal_deviations
+from rankbench.seeds import LOG_SEED
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["MOST_TIMES", "ScoresOverTime", "scores_over_time"]
+
+MOST_TIMES = 200
+"""Where no unit of time is said: the finest one of which the log has at most so many."""
+
+STRETCHES = 50
+"""Times of a log whose times are numbers, more than `MOST_TIMES` of them: stretches of about equally many votes."""
+
+_NORMAL = 1.959963984540054
+_GRID_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class ScoresOverTime:
+    """Scores over time, and what changed.
+
+    Attributes
+    ----------
+    table : DataFrame
+        ``time, item, score, lower, upper, votes``, a row for each time and item that was judged by then: the score
+        less the mean of those of its time, a 95% band of each alone, and the weight of the item's votes of that time.
+    now : DataFrame
+        ``item, score, lower, upper, rank_low, rank_high, votes, last, change, change_lower, change_upper, p``, a row
+        for each item, the best first: of the last time; ranks, of all together at
+        95%, among the items that were judged since then (null for the others); when it was last judged; and by
+        how much it changed, against the mean of the items that had a score then, with simultaneous 95% intervals and
+        p-values of all items together. Changes are null for items without a score then.
+    method : str
+        Canonical spec, of a grid that of the likeliest point.
+    notes : tuple of str
+    facts : dict
+        ``unit`` of the scores; ``time_unit``; ``times``, ``then``, ``now`` as they are written; ``n``; ``grid``, each
+        point with its log likelihood and weight; ``seed``.
+    x : tuple of float
+        Where each time stands on an axis.
+    """
+
+    table: pl.DataFrame
+    now: pl.DataFrame
+    method: str
+    notes: tuple[str, ...]
+    facts: dict[str, Any] = field(default_factory=dict)
+    x: tuple[float, ...] = ()
+
+    def plot(self, top: int | None = None) -> Figure:
+        """Draw the scores of the first items over time, with their bands.
+
+        Parameters
+        ----------
+        top : int, optional
+            How many items; 6 by default.
+        """
+        from rankbench.ranking.history_picture import history_canvas
+
+        place = dict(zip(self.facts["times"], self.x, strict=True))
+        return history_canvas(self.table, self.now, place, self.method, self.facts, top)
+
+
+def scores_over_time(
+    log: Log,
+    method: str = "",
+    *,
+    unit: TimeUnit | None = None,
+    since: str = "",
+    columns: str = "",
+    reader: str = "",
+    seed: int = LOG_SEED,
+) -> ScoresOverTime:
+    """Return the scores of a log's items over time, with bands, and what changed between then and now.
+
+    The points of a grid are weighed by how likely they make the log: the product, over times, of the chances that
+    were given to the votes of a time by those before it (prequential likelihood, by Laplace's method). Scores are means
+    over them, and what is not known of the variances is in the bands.
+
+    Parameters
+    ----------
+    log : path, LazyFrame, DataFrame, or name of a data set
+        Votes with times.
+    method : str
+        A sequential aggregator with a model of scores over time, or a grid of it.
+    unit : TimeUnit, optional
+        Votes of one such unit go together; by default the finest of which there are at most 200.
+    since : str
+        The first time from here on is *then*, as ``2024`` or ``2024-03``; by default that of the median vote.
+    columns, reader : str
+        See `rankbench.aggregate`.
+    seed : int
+        Of the normal draws behind ranks and simultaneous intervals.
+
+    Raises
+    ------
+    InputError
+        The log cannot be used; with the row.
+    SpecError
+        It has no times, or one; a unit that it cannot have; an unknown method, or one without such a model.
+    """
+    from rankbench.runtime import one_blas_thread, settle_runtime
+
+    settle_runtime()
+    source = open_source(log, columns=columns, reader=reader)
+    points = _points(method or default_of(source.table, "history"))
+    if not method and not default_of(source.table, "history"):
+        raise not_judged(source.name, source.table, "method")
+    source = source.judged()
+    if source.table.row != "comparisons":
+        raise SpecError(f"there are scores over time of votes alone; {source.name} holds {source.table}")
+    coded = coded_votes(source.frame)
+    votes = load_votes(coded)
+    check_size(len(votes.items))
+    if votes.times is None:
+        said = votes.order_note().split(":")[0]
+        raise SpecError(f"{said}: there are no scores over time")
+    times = coded.select("time").collect()["time"].sort()
+    periods, chosen, x = _periods(times, unit)
+    place = (periods != periods.shift(1)).fill_null(False).cum_sum().to_numpy().astype(np.int64)
+    starts = np.flatnonzero(np.diff(place, prepend=-1))
+    if len(starts) < 2:
+        raise SpecError(f"all votes are of one {chosen}: there is nothing over time; say a finer --time-unit")
+    names = [written_time(time, chosen) for time in periods.gather(starts).to_list()]
+    counts = _counted(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
+    then = _then(names, since, place)
+    with one_blas_thread():
+        histories = [point.history(counts) for point in points]
+        weights = model_chances([history.evidence + history.log_prior for history in histories])
+        found = _read(AveragedHistory.from_models(histories, weights, then), counts, votes, names, then, seed)
+    point = points[int(np.argmax(weights))]
+    grid = [
+        {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
+        for one, history, weight in zip(points, histories, weights, strict=True)
+    ]
+    notes = [*source.remarks, *_notes(votes, counts, grid, names, then, chosen)]
+    facts = {
+        "unit": point.score_unit(),
+        "time_unit": chosen,
+        "times": names,
+        "then": names[then],
+        "now": names[-1],
+        "n": len(votes),
+        "grid": grid,
+        "seed": seed,
+    }
+    return ScoresOverTime(*found, str(point), tuple(notes), facts, tuple(_axis(periods.gather(starts), x[starts])))
+
+
+def _points(method: str) -> list[SequentialAggregator]:
+    from rankbench.kinds.aggregator import Aggregator
+    from rankbench.plugin.resolve import contender
+    from rankbench.spec import parse
+
+    points = contender(Aggregator, parse(method)).grid(Aggregator) if method else []
+    for point in points:
+        if not isinstance(point, SequentialAggregator):
+            raise SpecError(f"aggregator {point.name!r} has no model of scores over time")
+    return [point for point in points if isinstance(point, SequentialAggregator)]
+
+
+def _periods(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUnit, NDArray[np.float64]]:
+    """Return the time of each vote as it goes together with others, its unit, and how many units have passed."""
+    if isinstance(times.dtype, pl.Datetime) or times.dtype == pl.Date:
+        units = [unit] if unit is not None else list(CALENDAR_UNITS)
+        if times.dtype == pl.Date and unit is None:
+            units = units[units.index("day") :]
+        for one in units:
+            found = in_units(times, one)
+            if one == units[-1] or found.n_unique() <= MOST_TIMES:
+                return found, one, units_since(found, one).to_numpy()
+    if unit not in (None, "time"):
+        in_units(times, unit or "time")
+    place = (times != times.shift(1)).fill_null(False).cum_sum().to_numpy()
+    if place[-1] >= MOST_TIMES:
+        n = len(place)
+        # A stretch begins with a time, so that all votes of one time are in one stretch.
+        begins = np.unique(np.searchsorted(place, place[np.arange(STRETCHES) * n // STRETCHES]))
+        place = np.searchsorted(begins, np.arange(n), side="right") - 1
+        times = times.gather(begins[place])
+    return times, "time", place.astype(np.float64)
+
+
+def _counted(votes: Votes, place: NDArray[np.int64], gaps: NDArray[np.float64]) -> TimedCounts:
+    """Return the votes summed by time and pair."""
+    low, high, pair = numbered_pairs(votes.winners, votes.losers, len(votes.items))
+    keys, cell = np.unique(place * len(low) + pair, return_inverse=True)
+    cell = cell.reshape(-1)
+    share = np.where(votes.ties, 0.5, (votes.winners < votes.losers).astype(np.float64))
+    sums = (np.bincount(cell, votes.weights * part, len(keys)) for part in (share, 1 - share))
+    won, lost = (np.asarray(one, np.float64) for one in sums)
+    time, of_cell = np.divmod(keys, len(low))
+    starts = np.searchsorted(time, np.arange(len(gaps) + 1))
+    return TimedCounts(len(votes.items), gaps, starts, low[of_cell], high[of_cell], won, lost)
+
+
+def _then(names: Sequence[str], since: str, place: NDArray[np.int64]) -> int:
+    """Return the time that the last one is compared with."""
+    if not since:
+        return min(int(place[len(place) // 2]), len(names) - 2)
+    found = next((t for t, name in enumerate(names) if name >= since), len(names))
+    if found > len(names) - 2:
+        raise SpecError(f"--since {since}: the log has no time from there on before its last one, {names[-1]}")
+    return found
+
+
+def _read(
+    found: AveragedHistory, counts: TimedCounts, votes: Votes, names: Sequence[str], then: int, seed: int
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the scores over time and those of now, as tables."""
+    scores = found.scores
+    present = np.isfinite(scores)
+    centered = scores - np.nanmean(scores, axis=1, keepdims=True)
+    half = _NORMAL * found.deviation
+    cast = np.zeros(scores.shape)
+    for items in (counts.first, counts.second):
+        np.add.at(cast, (counts.times, items), counts.won + counts.lost)
+    rows, columns = np.nonzero(present)
+    named = pl.Series(votes.items)
+    table = pl.DataFrame(
+        {
+            "time": pl.Series(names, dtype=pl.String).gather(rows),
+            "item": named.gather(columns),
+            "score": centered[present],
+            "lower": (centered - half)[present],
+            "upper": (centered + half)[present],
+            "votes": cast[present],
+        }
+    )
+    last = len(names) - 1 - np.argmax(cast[::-1] > 0, axis=0)
+    known, current = present[then], last >= then
+    low, high = _places_now(centered[-1], found.now, votes, current, seed)
+    change, lower, upper, p = np.full((4, counts.m), np.nan)
+    of_known = simultaneous_changes(found.changes, seed)
+    for column, values in zip((change, lower, upper, p), of_known, strict=True):
+        column[known] = values
+    now = pl.DataFrame(
+        {
+            "item": named,
+            "score": centered[-1],
+            "lower": (centered - half)[-1],
+            "upper": (centered + half)[-1],
+            "rank_low": pl.Series(low).replace(0, None),
+            "rank_high": pl.Series(high).replace(0, None),
+            "votes": cast.sum(axis=0),
+            "last": pl.Series(names, dtype=pl.String).gather(last),
+            "change": change,
+            "change_lower": lower,
+            "change_upper": upper,
+            "p": p,
+        }
+    ).with_columns(pl.col("change", "change_lower", "change_upper", "p").fill_nan(None))
+    return table, now.sort("score", "item", descending=[True, False])
+
+
+def _places_now(
+    scores: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    votes: Votes,
+    current: NDArray[np.bool_],
+    seed: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places that items may hold now, among those that were judged since then; 0 for the others."""
+    units, chosen = units_of_counts(votes.counts()), np.flatnonzero(current)
+    of = replace(units, items=units.items[chosen], votes=units.votes[chosen], of_variance=units.of_variance[chosen])
+    own = covariance[np.ix_(chosen, chosen)]
+    low, high = np.zeros((2, len(scores)), np.int64)
+    scales = np.zeros(len(chosen), np.int64)
+    low[chosen], high[chosen] = item_rank_ranges(scores[chosen], own, scales, of, normal_deviations(own, seed))
+    return low, high
+
+
+def _notes(
+    votes: Votes,
+    counts: TimedCounts,
+    grid: Sequence[dict[str, Any]],
+    names: Sequence[str],
+    then: int,
+    unit: TimeUnit,
+) -> list[str]:
+    """Return what a reader must know."""
+    what = "time" if unit == "time" else unit
+    notes = [
+        f"scores of {len(counts):,} times ({names[0]} to {names[-1]}, by {what}), each from all votes, those after it "
+        "too, less the mean of the items that were judged by then; bands are 95% of each score alone",
+        f"changes are between {names[then]} and {names[-1]}, less the mean of the items that had a score at both; "
+        "intervals of all items together cover at 95%",
+    ]
+    if len(grid) > 1:
+        order = sorted(grid, key=lambda one: -one["log_likelihood"])
+        said = "; ".join(
+            f"{one['method']} {one['log_likelihood'] - order[0]['log_likelihood']:.1f} ({one['weight']:.0%})"
+            for one in order[:_GRID_SHOWN]
+        )
+        notes.append(
+            f"{len(grid)} variances of the walk are weighed by the chances that they give the votes of a time from "
+            f"those before it; log likelihoods against the best, {order[0]['log_likelihood']:,.1f}, and weights: {said}"
+        )
+    scales = len(connected_components(votes.counts()))
+    if scales > 1:
+        notes.append(
+            f"{scales} groups of items were never compared with one another: how their scores stand to each other is "
+            "the prior's word alone"
+        )
+    return notes
+
+
+def _axis(periods: pl.Series, x: NDArray[np.float64]) -> list[float]:
+    """Return where times stand on an axis: dates as years, numbers as they are, others by their number."""
+    if isinstance(periods.dtype, pl.Datetime) or periods.dtype == pl.Date:
+        return [float(y) for y in periods.dt.year() + (periods.dt.ordinal_day() - 1) / 365.25]
+    return [float(value) for value in (periods if periods.dtype.is_numeric() else pl.Series(x))]

@@ -1,0 +1,258 @@
+"""Scores over time of a log: bands cover, changes are found and not invented, times are what they say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from amounts import trials
+from click.testing import CliRunner
+
+from rankbench.cli import main
+from rankbench.errors import SpecError
+from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
+
+FEW = "dynamic-bradley-terry:drift=[0.01,0.03,0.1,0.3],variance=[0.5,1,2]"
+
+
+def walks(
+    seed: int, *, m: int = 8, times: int = 12, votes: int = 60, drift: float = 0.05
+) -> tuple[np.ndarray, pl.DataFrame]:
+    """Return scores that walk, shape (T, m), and votes on them."""
+    rng = np.random.default_rng([20261123, seed])
+    steps = rng.normal(scale=drift**0.5, size=(times, m))
+    steps[0] = rng.normal(size=m)
+    scores = np.cumsum(steps, axis=0)
+    t = np.repeat(np.arange(times), votes)
+    a = rng.integers(m, size=len(t))
+    b = (a + rng.integers(1, m, size=len(t))) % m
+    a[:m], b[:m] = np.arange(m), (np.arange(m) + 1) % m  # all are there from the first time on
+    won = rng.random(len(t)) < 1 / (1 + np.exp(scores[t, b] - scores[t, a]))
+    names = {
+        "query_id": ["q"] * len(t),
+        "winner": [f"i{x}" for x in np.where(won, a, b)],
+        "loser": [f"i{x}" for x in np.where(won, b, a)],
+        "time": t,
+    }
+    return scores, pl.DataFrame(names)
+
+
+def covered(seed: int) -> tuple[float, bool, float]:
+    """Return the share of bands that cover, whether all changes do, and the share of changes that are named."""
+    scores, votes = walks(seed)
+    found = scores_over_time(votes, FEW)
+    centered = scores - scores.mean(axis=1, keepdims=True)
+    rows = found.table.with_columns(
+        true=pl.Series([centered[int(t), int(i[1:])] for t, i in found.table.select("time", "item").iter_rows()])
+    )
+    inside = rows.select((pl.col("lower") <= pl.col("true")) & (pl.col("true") <= pl.col("upper"))).to_series().mean()
+    then = int(found.facts["then"])
+    moved = centered[-1] - centered[then]
+    true = np.array([moved[int(item[1:])] for item in found.now["item"]])
+    low, high = found.now["change_lower"].to_numpy(), found.now["change_upper"].to_numpy()
+    return float(inside), bool(((low <= true) & (true <= high)).all()), float((found.now["p"] <= 0.05).mean())
+
+
+def check_coverage(count: int) -> None:
+    found = [covered(seed) for seed in range(count)]
+    bands, together = np.mean([one[0] for one in found]), np.mean([one[1] for one in found])
+    slack = 2 * (0.93 * 0.07 / count) ** 0.5
+    assert bands >= 0.93 - (0.01 if count < 300 else 0)
+    assert together >= 0.93 - (slack if count < 300 else 0)
+
+
+def test_bands_and_changes_cover_on_walks() -> None:
+    check_coverage(trials(80))
+
+
+@pytest.mark.long
+def test_bands_and_changes_cover_on_three_hundred_walks() -> None:
+    check_coverage(300)
+
+
+def test_an_item_that_falls_is_named_and_the_others_are_not() -> None:
+    _, votes = walks(3, drift=1e-9, votes=200)
+    fallen = pl.col("time") >= 6
+    involved = (pl.col("winner") == "i3") & fallen
+    votes = votes.with_columns(
+        winner=pl.when(involved).then("loser").otherwise("winner"),
+        loser=pl.when(involved).then("winner").otherwise("loser"),
+    )
+    found = scores_over_time(votes, FEW, since="0")
+    worse = found.now.filter(pl.col("p") <= 0.05)
+    assert "i3" in worse["item"].to_list()
+    own = found.now.row(by_predicate=pl.col("item") == "i3", named=True)
+    assert own["change_upper"] < 0
+    assert own["rank_low"] == own["rank_high"] == 8
+    assert found.now["item"][-1] == "i3"
+
+
+def dated(days: int, *, clock: bool = False) -> pl.DataFrame:
+    rng = np.random.default_rng(1)
+    n = 400
+    a = rng.integers(4, size=n)
+    b = (a + rng.integers(1, 4, size=n)) % 4
+    day = pl.lit("2020-01-01").str.to_datetime() + pl.duration(hours=24 * pl.col("time"))
+    frame = pl.DataFrame(
+        {
+            "query_id": ["q"] * n,
+            "winner": [f"i{x}" for x in a],
+            "loser": [f"i{x}" for x in b],
+            "time": np.sort(rng.integers(days, size=n)),
+        }
+    ).with_columns(time=day)
+    return frame if clock else frame.with_columns(pl.col("time").dt.date())
+
+
+@pytest.mark.parametrize(
+    ("days", "unit", "chosen", "first"),
+    [
+        (90, None, "day", "2020-01-0"),
+        (900, None, "week", "2019-12-30"),
+        (3000, None, "month", "2020-01"),
+        (9000, None, "quarter", "2020-Q1"),
+        (90, "month", "month", "2020-01"),
+        (3000, "year", "year", "2020"),
+    ],
+)
+def test_the_unit_is_the_finest_of_at_most_200_unless_it_is_said(days: int, unit: Any, chosen: str, first: str) -> None:
+    frame = dated(days)
+    found = scores_over_time(frame, "dynamic-bradley-terry", unit=unit)
+    assert found.facts["time_unit"] == chosen
+    assert found.facts["times"][0].startswith(first)
+    assert len(found.facts["times"]) <= 200
+    assert found.table["time"].unique(maintain_order=True).to_list() == found.facts["times"]
+    assert found.table.select("votes").sum().item() == 2 * len(frame)
+
+
+def test_a_gap_of_two_years_is_two_steps_of_the_walk() -> None:
+    """What is not judged for long is less certain."""
+    frame = dated(90).with_columns(
+        pl.when(pl.col("time").dt.month() > 2).then(pl.col("time").dt.offset_by("9y")).otherwise("time").alias("time")
+    )
+    found = scores_over_time(frame, "dynamic-bradley-terry:drift=0.5", unit="year")
+    assert found.facts["times"] == ["2020", "2029"]
+    near = scores_over_time(
+        frame.with_columns(
+            pl.when(pl.col("time").dt.year() > 2020)
+            .then(pl.col("time").dt.offset_by("-8y"))
+            .otherwise("time")
+            .alias("time")
+        ),
+        "dynamic-bradley-terry:drift=0.5",
+        unit="year",
+    )
+    width = [float((one.now["change_upper"] - one.now["change_lower"]).mean()) for one in (found, near)]
+    assert width[0] > width[1]
+
+
+def test_times_backwards_in_the_future_and_very_many() -> None:
+    votes = walks(1)[1]
+    plain = scores_over_time(votes, "dynamic-bradley-terry:drift=0.05")
+    shuffled = scores_over_time(votes.sample(fraction=1.0, shuffle=True, seed=2), "dynamic-bradley-terry:drift=0.05")
+    assert shuffled.table["score"].to_numpy() == pytest.approx(plain.table["score"].to_numpy(), abs=1e-9)
+    future = dated(90).with_columns(pl.col("time").dt.offset_by("200y"))
+    assert scores_over_time(future, "dynamic-bradley-terry").facts["now"].startswith("2220-")
+    rng = np.random.default_rng(3)
+    n = 100_000
+    a = rng.integers(6, size=n)
+    b = (a + rng.integers(1, 6, size=n)) % 6
+    many = pl.DataFrame(
+        {
+            "query_id": ["q"] * n,
+            "winner": [f"i{x}" for x in a],
+            "loser": [f"i{x}" for x in b],
+            "time": rng.permutation(n),
+            "judge": [f"j{x}" for x in range(n)],
+        }
+    )
+    found = scores_over_time(many, "dynamic-bradley-terry:drift=0.01")
+    assert len(found.facts["times"]) == 50
+    sizes = found.table.group_by("time").agg(pl.col("votes").sum() / 2)["votes"]
+    assert (sizes.min(), sizes.max(), sizes.sum()) == (2000, 2000, n)
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "words"),
+    [
+        (walks(1)[1].drop("time"), {}, "the log does not say when votes were cast: there are no scores over time"),
+        (
+            walks(1)[1].with_columns(time=pl.when(pl.col("time") > 3).then("time")),
+            {},
+            "have no time: there are no scores",
+        ),
+        (walks(1)[1].with_columns(time=pl.lit(4)), {}, "all votes are of one time"),
+        (dated(90), {"unit": "year"}, "all votes are of one year"),
+        (walks(1)[1], {"unit": "day"}, "the log's times are numbers"),
+        (dated(90), {"since": "2021"}, "--since 2021: the log has no time from there on before its last one"),
+        (walks(1)[1], {"method": "elo"}, "'elo' has no model of scores over time"),
+        (walks(1)[1], {"method": "win-rate"}, "'win-rate' has no model of scores over time"),
+    ],
+)
+def test_what_has_no_scores_over_time_is_refused(frame: pl.DataFrame, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(SpecError, match=words):
+        scores_over_time(frame, **options)
+
+
+def test_an_item_that_comes_late_has_no_score_before_and_no_change() -> None:
+    votes = walks(2)[1]
+    late = pl.DataFrame({"query_id": ["q"] * 12, "winner": ["new"] * 12, "loser": ["i1"] * 12, "time": [11] * 12})
+    found = scores_over_time(pl.concat([votes, late]), "dynamic-bradley-terry:drift=0.05", since="2")
+    own = found.table.filter(item="new")
+    assert own["time"].to_list() == ["11"]
+    assert found.now.row(by_predicate=pl.col("item") == "new", named=True)["change"] is None
+    alone = pl.concat([votes, late.with_columns(loser=pl.lit("newer"))])
+    assert any("never compared with one another" in note for note in scores_over_time(alone, FEW).notes)
+
+
+def test_the_grid_is_printed_and_the_likeliest_is_taken() -> None:
+    found = scores_over_time(walks(4, drift=0.2)[1], FEW)
+    best = max(found.facts["grid"], key=lambda one: one["weight"])
+    assert found.method == best["method"]
+    assert len(found.facts["grid"]) == 12
+    assert sum(one["weight"] for one in found.facts["grid"]) == pytest.approx(1)
+    assert any(note.startswith("12 variances of the walk are weighed by the chances") for note in found.notes)
+
+
+def shown(*args: str) -> Any:
+    return CliRunner().invoke(main, ["aggregate", *args])
+
+
+def test_the_verb_prints_ranks_and_changes_and_writes_files(tmp_path: Path) -> None:
+    log = tmp_path / "votes.csv"
+    walks(3)[1].write_csv(log)
+    method = ("--method", "dynamic-bradley-terry:drift=0.05")
+    table = shown(str(log), "--over", "time", *method, "--since", "6", "--top", "3")
+    assert table.exit_code == 0, table.output
+    assert "change since 6" in table.stdout
+    assert len([line for line in table.stdout.splitlines() if line.strip().startswith(tuple("12345678"))]) == 3
+    facts = json.loads(shown(str(log), "--over", "time", *method, "--json").stdout)
+    assert facts["time"]["times"] == [str(t) for t in range(12)]
+    assert len(facts["over_time"]) == 12 * 8
+    assert {"rank_low", "change", "change_lower", "p"} <= set(facts["items"][0])
+    for ending in ("csv", "parquet", "md", "png", "svg"):
+        out = tmp_path / f"out.{ending}"
+        done = shown(str(log), "--over", "time", *method, "--out", str(out))
+        assert done.exit_code == 0, done.output
+        assert out.stat().st_size > 500
+    assert pl.read_csv(tmp_path / "out.csv", schema_overrides={"time": pl.String}).equals(
+        pl.read_parquet(tmp_path / "out.parquet")
+    )
+
+
+def test_options_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
+    log = tmp_path / "votes.csv"
+    walks(3)[1].write_csv(log)
+    assert "--time-unit and --since go with --over time" in shown(str(log), "--since", "3").output
+    assert "leave --by," in shown(str(log), "--over", "time", "--by", "query").output
+
+
+def test_a_picture_has_a_line_for_each_of_the_first() -> None:
+    found: ScoresOverTime = scores_over_time(walks(3)[1], "dynamic-bradley-terry:drift=0.05")
+    axes = found.plot(3).axes[0]
+    assert len(axes.get_lines()) == 3
+    assert axes.get_lines()[0].get_xdata().tolist() == [float(t) for t in range(12)]
