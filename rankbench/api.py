@@ -22,7 +22,7 @@ from rankbench.reports.run_results import Results, results_of
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
 from rankbench.runner.plan import Planned, make_plan
-from rankbench.runner.prepare import dataset_of, prepare_sources
+from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runner.record import run_facts, suite_record
 from rankbench.runner.room import check_room
@@ -46,7 +46,14 @@ _LONGEST_TIMEOUT = 1_000_000
 """Seconds; the system takes no more than 2^31 milliseconds."""
 
 
-def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None, extra: Sequence[str] = ()) -> Planned:
+def planned(
+    suite: str,
+    *,
+    dataset: DatasetChoice = (),
+    reps: int | None = None,
+    extra: Sequence[str] = (),
+    time_unit: str | None = None,
+) -> Planned:
     """Load a suite and its data and plan it, without running anything.
 
     Parameters
@@ -62,6 +69,8 @@ def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None,
     extra : sequence of str
         What to add wherever it fits: a contender, or ``kind=component``, as in
         ``surrogate=mine``, which stands in the place of the built-in ones.
+    time_unit : str, optional
+        Judgments of one such unit go together, as ``day``, in experiments that go by time.
 
     Raises
     ------
@@ -75,7 +84,12 @@ def planned(suite: str, *, dataset: DatasetChoice = (), reps: int | None = None,
     loaded = load_suite(suite)
     if reps is not None:
         loaded = _limited(loaded, reps)
+    by_unit: list[str] = []
+    if time_unit is not None:
+        loaded, by_unit = in_time_units(loaded, time_unit)
     found = prepare_sources(loaded, _several(dataset))
+    if by_unit and not found.of.keys() & set(by_unit):
+        raise SpecError(f"--time-unit {time_unit}: {found.left_out[by_unit[0]]}")
     kept = [experiment for experiment in loaded.experiments if experiment.name in found.of]
     if not kept:
         why = next(iter(found.left_out.values()))
@@ -118,6 +132,7 @@ def run(
     executor: Literal["local", "dask"] = "local",
     address: str = "",
     extra: Sequence[str] = (),
+    time_unit: str | None = None,
     out: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -179,7 +194,7 @@ def run(
     started = time.perf_counter()
     with told:
         data = _several(dataset)
-        made = planned(suite, dataset=data, reps=reps, extra=extra)
+        made = planned(suite, dataset=data, reps=reps, extra=extra, time_unit=time_unit)
         plan = made.plan
         directory = Path(out) if out is not None else default_folder(made, data)
         store = Store.open(directory)

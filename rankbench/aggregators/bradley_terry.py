@@ -80,6 +80,17 @@ class BradleyTerry(PenalizedAggregator):
             return firth_bradley_terry(counts).scores
         return fit_bradley_terry(counts, ridge=self.strength()).scores
 
+    def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores, shape (m,), by Newton's method from scores that are near."""
+        from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
+
+        if self.by_firth(counts):
+            return self.from_counts(counts)
+        try:
+            return fit_bradley_terry(counts, ridge=self.strength(), start=scores).scores
+        except ContenderDiverged:  # they were not near: chances of 0 and 1 have no curvature to go by
+            return self.from_counts(counts)
+
     def from_comparisons(self, comparisons: Comparisons, m: int) -> NDArray[np.float64]:
         """Return the scores of one query's comparisons, shape (m,), all on one scale; ties are half wins.
 

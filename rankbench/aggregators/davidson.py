@@ -17,6 +17,7 @@ from pydantic import Field
 from rankbench.aggregators.bradley_terry import BradleyTerry
 from rankbench.aggregators.penalty_rule import PenalizedAggregator
 from rankbench.component import Property
+from rankbench.errors import ContenderDiverged
 
 if TYPE_CHECKING:
     from rankbench.aggregators.likelihood.davidson import DavidsonFit
@@ -63,14 +64,21 @@ class Davidson(PenalizedAggregator):
         """Return the scores, shape (m,), by Newton's method on the pairs; see `fit_davidson`."""
         return self._fit(counts).scores
 
-    def _fit(self, counts: PairCounts) -> DavidsonFit:
+    def from_counts_near(self, counts: PairCounts, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores, shape (m,), by Newton's method from scores that are near."""
+        try:
+            return self._fit(counts, None if self.by_firth(counts) else scores).scores
+        except ContenderDiverged:  # they were not near: chances of 0 and 1 have no curvature to go by
+            return self.from_counts(counts)
+
+    def _fit(self, counts: PairCounts, start: NDArray[np.float64] | None = None) -> DavidsonFit:
         from rankbench.aggregators.likelihood.davidson import fit_davidson
 
         if self.by_firth(counts):
             from rankbench.aggregators.likelihood.firth import firth_davidson
 
             return firth_davidson(counts)
-        return fit_davidson(counts, ridge=self.strength())
+        return fit_davidson(counts, ridge=self.strength(), start=start)
 
     def scales(self, counts: PairCounts) -> Scales:
         """Return the connected components; without a penalty the strongly connected ones."""

@@ -48,6 +48,7 @@ def plan(
     columns: str,
     control: str,
     reader: str,
+    time_unit: str | None,
     dataset: tuple[str, ...],
     reps: int | None,
     extra: tuple[str, ...],
@@ -59,7 +60,7 @@ def plan(
     from rankbench.text import duration_text
 
     chosen, data, more = with_log(suite, dataset, log, columns, reader, control)
-    made = api.planned(chosen, dataset=data, reps=reps, extra=(*extra, *more))
+    made = api.planned(chosen, dataset=data, reps=reps, extra=(*extra, *more), time_unit=time_unit)
     planned = made.plan
     shown = Counter((m.experiment, m.n, m.label, m.spec) for m in planned.members)
     taken = estimated_seconds(made)

@@ -56,6 +56,7 @@ def run(
     columns: str,
     control: str,
     reader: str,
+    time_unit: str | None,
     dataset: tuple[str, ...],
     reps: int | None,
     workers: int | None,
@@ -95,6 +96,7 @@ def run(
         executor=executor,
         address=address,
         extra=(*extra, *more),
+        time_unit=time_unit,
         out=out,
         progress=Bar(console) if console.is_terminal else Lines(console),
     )

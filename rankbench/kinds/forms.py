@@ -24,7 +24,7 @@ def taken_back(own: set[str]) -> set[str]:
     if "from_comparisons" in own:
         others |= {"from_counts"}
     if own & {"aggregate", "from_comparisons", "from_counts"}:
-        others |= {"scales", "covariance", "replicates"}
+        others |= {"scales", "covariance", "replicates", "from_counts_near"}
     return others - own
 
 

@@ -220,6 +220,18 @@ class Protocol(Component):
         raised to `rankbench.kinds.guard.failed`.
         """
 
+    def in_time_units(self, unit: str) -> Protocol | None:
+        """Return the protocol that takes judgments of one such unit of time, as ``day``, for simultaneous; optional.
+
+        None: it does not go by time.
+
+        Raises
+        ------
+        SpecError
+            There is no such unit.
+        """
+        return None
+
     def refusal(self, dataset: Dataset) -> str:
         """Return why the protocol cannot use a data set, in words; empty if it can."""
         if self.table is None:

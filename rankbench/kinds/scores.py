@@ -44,10 +44,13 @@ def finite_scores(scores: NDArray[np.float64], m: int) -> NDArray[np.float64]:
 
 
 def from_observed(method: Callable[..., NDArray[np.float64]]) -> Callable[..., NDArray[np.float64]]:
-    """Return a class's `Aggregator.from_counts` that is shown pairs with some weight, and whose scores are finite."""
+    """Return a class's `Aggregator.from_counts`, or another form of it, that is shown pairs with some weight.
+
+    Its scores are finite.
+    """
 
     @wraps(method)
-    def from_counts(self: Any, counts: PairCounts) -> NDArray[np.float64]:
-        return finite_scores(method(self, counts.observed()), counts.m)
+    def from_counts(self: Any, counts: PairCounts, *near: NDArray[np.float64]) -> NDArray[np.float64]:
+        return finite_scores(method(self, counts.observed(), *near), counts.m)
 
     return from_counts

@@ -201,7 +201,8 @@ class Experiment(_Strict):
     optional : bool
         Left out, with a note, where the data do not allow it.
     recommend : bool
-        A recommendation in words is drawn from its standings, against the baseline.
+        A recommendation in words is drawn from its standings, against the baseline. Of experiments on the same data
+        that ask for one, the first has it; the others are other views of the same question.
     margin : dict of str to float
         By metric, a difference that would not matter to the reader of the recommendation, in (0, 10]. The
         recommendation goes by the headline and by these metrics; methods are called alike
@@ -210,6 +211,10 @@ class Experiment(_Strict):
         What the recommendation is for, as ``predict clicks``: what the metrics judge.
     caveats : tuple of str
         What its reader must bear in mind.
+    confirmed_by : tuple of str, optional
+        Experiments on the same data that must not contradict what is recommended; by default all.
+    views : str
+        Why other experiments on the same data answer another question, in sentences: said beside who leads in each.
     """
 
     name: Name
@@ -221,6 +226,8 @@ class Experiment(_Strict):
     margin: dict[str, Margin] = Field(default_factory=dict)
     purpose: str = ""
     caveats: tuple[str, ...] = ()
+    confirmed_by: tuple[Name, ...] | None = None
+    views: str = ""
     n: Counts = (1,)
     repetitions: int = Field(default=1, ge=1, le=1_000_000)
     losses: tuple[str, ...] = Field(default=("ndcg",), min_length=1)

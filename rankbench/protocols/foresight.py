@@ -153,12 +153,12 @@ def _learning(aggregator: SequentialAggregator, steps: Steps) -> NDArray[np.floa
 
 
 def _refitted(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray[np.float64]:
-    margins = np.zeros(len(steps))
+    margins, scores = np.zeros(len(steps)), None
     cells, known, times = np.zeros((len(steps.pairs[0]), 3)), 0, len(steps.starts) - 1
     for moment, until in zip(steps.moments.tolist(), [*steps.moments.tolist()[1:], times], strict=True):
         cells += steps.cells(known, moment)
         known = moment
-        scores = _scores(aggregator, steps, cells, moment, items)
+        scores = _scores(aggregator, steps, cells, moment, items, scores)
         rows = slice(int(steps.starts[moment]), int(steps.starts[until]))
         own = scores[steps.first[rows]] - scores[steps.second[rows]]
         own[np.abs(own) < max(SMALLEST, EQUAL * float(np.abs(scores).max()))] = 0.0
@@ -167,9 +167,14 @@ def _refitted(aggregator: Aggregator, steps: Steps, items: list[str]) -> NDArray
 
 
 def _scores(
-    aggregator: Aggregator, steps: Steps, cells: NDArray[np.float64], moment: int, items: list[str]
+    aggregator: Aggregator,
+    steps: Steps,
+    cells: NDArray[np.float64],
+    moment: int,
+    items: list[str],
+    near: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """Return an aggregator's scores from all votes before a moment, shape (m,)."""
+    """Return an aggregator's scores from all votes before a moment, shape (m,), starting from those of the last."""
     if not aggregator.ranks_counts():
         return finite_scores(aggregator.from_comparisons(steps.comparisons(0, moment), steps.m), steps.m)
     counts = steps.counts(cells, int(steps.starts[moment]), items)
@@ -181,7 +186,8 @@ def _scores(
                 "margins between scales mean nothing; give it a ridge"
             )
     lent = counts if is_ours(aggregator) else disposable_judgments(counts)
-    return finite_scores(aggregator.from_counts(lent), steps.m)
+    made = aggregator.from_counts(lent) if near is None else aggregator.from_counts_near(lent, near.copy())
+    return finite_scores(made, steps.m)
 
 
 def stretch_losses(said: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[str, NDArray[np.float64]]:

@@ -22,7 +22,7 @@ from rankbench.reports.contender_differences import differences_of
 from rankbench.reports.evaluations import Evaluation, evaluation_of, last_race
 from rankbench.runtime import one_blas_thread
 
-__all__ = ["ALPHA", "Case", "Doubt", "Told", "case_of", "together_level"]
+__all__ = ["ALPHA", "Case", "Doubt", "Told", "asking", "case_of", "together_level"]
 
 ALPHA = 0.05
 """Share of pages on which anything wrong may be said about who is better."""
@@ -57,6 +57,10 @@ class Case:
         Whether any method finished.
     caveats : tuple of str
         Sentences.
+    confirmed_by : tuple of str, optional
+        Names of the other evaluations that must not contradict it; None: all.
+    views : str
+        Why other evaluations answer another question.
     """
 
     main: Evaluation
@@ -69,6 +73,13 @@ class Case:
     no_intervals: frozenset[str] = frozenset()
     finished: bool = True
     caveats: tuple[str, ...] = ()
+    confirmed_by: tuple[str, ...] | None = None
+    views: str = ""
+
+    @property
+    def confirming(self) -> tuple[Evaluation, ...]:
+        """The other evaluations that must not contradict what is recommended."""
+        return tuple(one for one in self.others if self.confirmed_by is None or one.name in self.confirmed_by)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -113,7 +124,7 @@ class Case:
             if self.main.gap(metric, self.winner, self.baseline) > 0
             and not self._within(metric, self.winner, self.baseline)
         ]
-        for other in self.others:
+        for other in self.confirming:
             why, metric = self._doubt(other)
             if why:
                 found.append((other, why, metric))
@@ -162,8 +173,8 @@ class Case:
         return -margin < low and high < margin
 
     def contradicted(self, label: str) -> list[str]:
-        """Return the other evaluations in which some method is better than a contender."""
-        return [other.name for other in self.others if other.worse(label)]
+        """Return the evaluations that confirm in which some method is better than a contender."""
+        return [other.name for other in self.confirming if other.worse(label)]
 
     def stands(self, metric: str, label: str) -> Told:
         """Return how a method stands to the reference in a metric."""
@@ -184,9 +195,18 @@ class Case:
         return found
 
 
+def asking(analysis: Analysis) -> list[Section]:
+    """Return the experiments that a recommendation is drawn from: the first that asks for one, of each data set."""
+    found: dict[str, Section] = {}
+    for section in analysis.sections:
+        if section.sampler.experiment.recommend and section.rows:
+            found.setdefault(section.sampler.source.dataset, section)
+    return list(found.values())
+
+
 def together_level(section: Section, analysis: Analysis) -> float | None:
     """Return the level of all differences of each table of a page that recommends something; None where none is."""
-    if not (section.sampler.experiment.recommend and section.rows):
+    if section not in asking(analysis):
         return None
     case, _ = _tables_of(section, analysis)
     return 1 - ALPHA / case.tables if case.tables else None
@@ -227,6 +247,8 @@ def _tables_of(section: Section, analysis: Analysis) -> tuple[Case, list[Section
         _without_intervals(analysis),
         any(row.status == "done" and row.repetitions for row in section.rows),
         experiment.caveats,
+        experiment.confirmed_by,
+        experiment.views,
     )
     return case, cut_otherwise
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rankbench.reports.analysis import Analysis, Section
-from rankbench.reports.cases import Case, Doubt, case_of
+from rankbench.reports.cases import Case, Doubt, asking, case_of
 from rankbench.reports.document.tree import Bullets, Details, Heading, Node
 from rankbench.reports.grounds import GROUNDS, mean_phrases
 from rankbench.reports.phrases import codes, coin_of, difference, joined_words, margin_of, shown_by, words
@@ -56,9 +56,8 @@ def recommended(found: Sequence[Recommendation]) -> list[Node]:
 
 def recommendations(analysis: Analysis) -> list[Recommendation]:
     """Return a recommendation for each of the experiments that ask for one."""
-    asking = [section for section in analysis.sections if section.sampler.experiment.recommend and section.rows]
     found = []
-    for section in asking:
+    for section in asking(analysis):
         one = recommend(case_of(section, analysis))
         notes = [f"Bear in mind: {note}" for note in _caveats(section, analysis)] if one.grounds else []
         found.append(Recommendation(one.answer, (*one.grounds, *notes)))
@@ -191,6 +190,10 @@ ANSWERS: tuple[Rule, ...] = (
         lambda case: bool(_leading_elsewhere(case)),
         lambda case: " ".join(_leading_elsewhere(case)),
     ),
+    Rule(
+        lambda case: bool(case.views and case.others and _views(case)),
+        lambda case: f"The best mean {code(case.metrics[0])}: {_viewed(case)}. {markdown(sentence(case.views))}",
+    ),
 )
 """All that hold make the answer, in this order, unless a stop comes before."""
 
@@ -305,6 +308,21 @@ def _leading_elsewhere(case: Case) -> list[str]:
                 "not say so."
             )
     return lines
+
+
+def _views(case: Case) -> dict[str, list[str]]:
+    """Return in which evaluations each method has the best mean of the headline, as far as any is above a coin."""
+    metric, found = case.metrics[0], dict[str, list[str]]()
+    for one in (case.main, *case.others):
+        rows = one.rows.get(metric)
+        if rows and not one.above_nothing(metric):
+            found.setdefault(rows[0].contender, []).append(one.name)
+    return found
+
+
+def _viewed(case: Case) -> str:
+    parts = [f"that of **{markdown(label)}** in {codes(names, 'and')}" for label, names in _views(case).items()]
+    return "; ".join(parts)
 
 
 def _caveats(section: Section, analysis: Analysis) -> list[str]:

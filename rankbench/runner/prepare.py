@@ -20,7 +20,7 @@ from rankbench.plugin import manager
 from rankbench.protocols.isolation import is_ours
 from rankbench.resources import check_memory
 
-__all__ = ["Sources", "dataset_of", "prepare_sources", "protocol_of"]
+__all__ = ["Sources", "dataset_of", "in_time_units", "prepare_sources", "protocol_of"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,22 @@ def prepare_sources(suite: Suite, given: Sequence[Dataset] = ()) -> Sources:
             which = f"{d!s} (number {i + 1})" if len(given) > 1 else str(d)
             raise SpecError(f"no experiment of suite {suite.name!r} takes data set {which}: {why}")
     return _prepared(suite, wanted, key_of)
+
+
+def in_time_units(suite: Suite, unit: str) -> tuple[Suite, list[str]]:
+    """Return a suite whose experiments that go by time take judgments of one unit together, and their names.
+
+    Raises
+    ------
+    SpecError
+        There is no such unit, or no such experiment.
+    """
+    found = {e.name: protocol_of(e.protocol).in_time_units(unit) for e in suite.experiments}
+    changed = {name: str(protocol) for name, protocol in found.items() if protocol is not None}
+    if not changed:
+        raise SpecError(f"no experiment of suite {suite.name!r} goes by time: leave --time-unit out")
+    whole = [e.model_copy(update={"protocol": changed.get(e.name, e.protocol)}) for e in suite.experiments]
+    return suite.model_copy(update={"experiments": tuple(whole)}), list(changed)
 
 
 def _prepared(

@@ -103,10 +103,29 @@ def test_plan_takes_a_log_as_run_does_and_says_what_is_left_out(rankbench, tmp_p
     assert "by-time is left out: the log does not say when" in shown.stdout
     assert "by-pair is left out: " in shown.stdout
     facts = json.loads(rankbench("plan", "--log", str(path), "--json").stdout)
-    assert (facts["suite"], set(facts["left_out"])) == ("own-log", {"by-time", "by-pair"})
+    assert (facts["suite"], set(facts["left_out"])) == ("own-log", {"next-votes", "by-time", "by-pair"})
     assert rankbench("plan", "--columns", "left=x").stderr.strip() == (
         "error: --columns, --control and --reader say how to read a --log"
     )
+
+
+def test_votes_of_one_unit_of_time_go_together_where_the_log_has_dates(rankbench, tmp_path):
+    days = [f"2024-{1 + d // 28:02d}-{1 + d % 28:02d}" for d in range(300)]
+    rows = [f"q,{'abc'[d % 3]},{'bca'[d % 3]},{day}" for d, day in enumerate(days)]
+    dated, numbered = tmp_path / "dated.csv", tmp_path / "numbered.csv"
+    dated.write_text("\n".join(["query_id,winner,loser,time", *rows]) + "\n")
+    numbered.write_text(
+        "\n".join(["query_id,winner,loser,time", *(f"q,a,b,{d}" for d in range(50)), "q,b,a,50"]) + "\n"
+    )
+    weekly = rankbench("plan", "--log", str(dated), "--reps", "1", "--time-unit", "week", "--json")
+    source = next(s for s in json.loads(weekly.stdout)["sources"] if "next-votes" in s["experiments"])
+    assert source["protocol"] == "one-step-ahead:unit=week"
+    refused = rankbench("plan", "--log", str(numbered), "--time-unit", "day")
+    assert refused.exit_code == 2
+    assert "--time-unit day: the log's times are numbers" in refused.stderr
+    refused = rankbench("plan", "--suite", "demo", "--time-unit", "day")
+    assert "no experiment of suite 'demo' goes by time: leave --time-unit out" in refused.stderr
+    assert "Invalid value for '--time-unit'" in rankbench("plan", "--time-unit", "fortnight").stderr
 
 
 @pytest.mark.parametrize(("name", "suite"), [("llmfao", "own-log"), ("cascade-clicks:queries=5", "own-clicks")])

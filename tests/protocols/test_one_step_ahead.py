@@ -18,10 +18,12 @@ from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import BlockKey, CellResult
 from rankbench.kinds.contender import Contender
+from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.kinds.queries import Comparisons
 from rankbench.kinds.sequential_aggregator import SequentialAggregator
+from rankbench.protocols import steps as steps_module
 from rankbench.protocols.foresight import foreseen, walked
 from rankbench.protocols.log_votes import unpack_items
 from rankbench.protocols.one_step_ahead import OneStepAhead
@@ -255,6 +257,50 @@ def test_a_refitted_method_is_the_method_on_the_votes_before_each_moment() -> No
         assert margins[own] == pytest.approx(expected, abs=1e-6)
 
 
+class Remembering(Aggregator):
+    """The win rate, which remembers what it was given to start from."""
+
+    name: ClassVar[str] = "remembering"
+    source: ClassVar[str] = "test"
+    starts: ClassVar[list[np.ndarray | None]] = []
+
+    def from_counts(self, counts: PairCounts) -> np.ndarray:
+        self.starts.append(None)
+        return rankbench.get(Aggregator, "win-rate").from_counts(counts)
+
+    def from_counts_near(self, counts: PairCounts, scores: np.ndarray) -> np.ndarray:
+        self.starts.append(scores)
+        return rankbench.get(Aggregator, "win-rate").from_counts(counts)
+
+
+def test_a_refit_starts_from_the_scores_of_the_last_one() -> None:
+    made = prepared(Drifting())
+    steps, items = unpack_steps(made.arrays), unpack_items(made)
+    Remembering.starts.clear()
+    margins = walked(Remembering(), steps, items)
+    first, *others = Remembering.starts
+    assert first is None
+    assert len(others) == len(steps.moments) - 1
+    assert all(start is not None and np.isfinite(start).all() and start.any() for start in others)
+    assert margins == pytest.approx(walked(rankbench.get(Aggregator, "win-rate"), steps, items), abs=1e-12)
+
+
+@pytest.mark.parametrize(("pairs", "most"), [(1, 10), (15, 15), (40, 40), (1000, 100)])
+def test_refits_are_the_fewer_the_more_pairs_were_compared(
+    pairs: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pairs` times all compared pairs may be gone through; at least ten refits, at most a hundred."""
+    data = Drifting(n=1200, times=600)
+    compared = len(unpack_steps(prepared(data).arrays).pairs[0])
+    monkeypatch.setattr(steps_module, "REFITTED_PAIRS", pairs * compared)
+    made = prepared(data)
+    moments = unpack_steps(made.arrays).moments
+    assert len(moments) in (most - 1, most, most + 1)  # the end of the warm-up is one of them
+    assert np.diff(moments).max() <= 600 / most * 3
+    gaps = np.diff(np.append(unpack_steps(made.arrays).starts[moments], 1200))
+    assert f"learn of a vote up to {gaps.max():,} votes later" in " ".join(made.notes)
+
+
 def test_votes_of_one_time_in_any_order_give_the_same_bytes() -> None:
     texts = ("elo:factor=32", "glicko-2", "win-rate", "bradley-terry:ridge=[0.1,1]")
     one, two = (judged(prepared(Drifting(order=order)), *texts) for order in ("as-cast", "shuffled"))
@@ -364,6 +410,16 @@ def test_what_happens_when_is_said() -> None:
     assert "learn of a vote up to" in notes
     assert "block bootstrap" in notes
     assert "take the file's order" not in notes
+
+
+def test_a_unit_of_time_is_a_parameter_of_the_protocol() -> None:
+    by_week = OneStepAhead().in_time_units("week")
+    assert str(by_week) == "one-step-ahead:unit=week"
+    data = Drifting(begin="2024-01-01")
+    weeks = data.scan().collect()["time"].dt.truncate("1w").n_unique()
+    assert len(unpack_steps(by_week.prepare(data, 0).arrays).starts) - 1 == weeks
+    with pytest.raises(SpecError, match="no time unit 'fortnight'; there are time, minute"):
+        OneStepAhead().in_time_units("fortnight")
 
 
 @pytest.mark.parametrize("what", [{"times": 100_000}, {"judges": 100_000}])

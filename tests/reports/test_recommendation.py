@@ -324,3 +324,27 @@ def test_worse_than_some_method_is_what_the_same_intervals_say() -> None:
     lines = recommend(case(row("a"), row("b", rank_low=3), apart={("a", "base"): WORSE})).grounds
     (line,) = [one for one in lines if one.startswith("Worse than some")]
     assert line == "Worse than some method in `disagreement`, by the same intervals: a (place 2 to 3)."
+
+
+WHY = "forgetting gains nothing there"
+
+
+def test_only_the_evaluations_that_are_named_must_confirm() -> None:
+    """A view that answers another question does not take a winner back; one that must confirm does."""
+    against = evaluation("by-pair", row("a"), apart={("base", "a"): BETTER})
+    whole = case(row("a", mean=0.25), apart=LEADS, others=[against])
+    assert "not confirmed: in `by-pair` some method is shown to be better than it" in answer(whole)
+    assert answer(replace(whole, confirmed_by=("by-time",))).startswith("Use **a**")
+    assert "not confirmed" in answer(replace(whole, confirmed_by=("by-time", "by-pair")))
+
+
+def test_who_has_the_best_mean_in_each_view_is_said_with_why() -> None:
+    same = evaluation("by-time", row("a", mean=0.26), row("b", mean=0.28))
+    other = evaluation("by-pair", row("b", mean=0.2), row("a", mean=0.3))
+    own = case(row("a", mean=0.25), apart=LEADS, others=[other, same], confirmed_by=("by-time",), views=WHY)
+    text = answer(own)
+    assert "The best mean `disagreement`: that of **a** in `methods` and `by-time`; that of **b** in `by-pair`." in text
+    assert f"{WHY[:1].upper()}{WHY[1:]}." in text or f"{WHY}." in text
+    assert "that of **a** in `methods` and `by-time`. " in answer(replace(own, others=(same,)))
+    assert WHY not in answer(replace(own, others=()))
+    assert WHY not in answer(replace(own, views=""))

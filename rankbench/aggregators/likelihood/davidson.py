@@ -55,7 +55,12 @@ class DavidsonFit:
 
 
 def fit_davidson(
-    counts: PairCounts, *, ridge: float = 0.0, start: DavidsonFit | None = None, tolerance: float = 1e-6
+    counts: PairCounts,
+    *,
+    ridge: float = 0.0,
+    start: NDArray[np.float64] | None = None,
+    start_nu: float = 0.0,
+    tolerance: float = 1e-6,
 ) -> DavidsonFit:
     r"""Maximize the likelihood of Davidson's model ([D70]_) of counted judgments, perhaps with a ridge.
 
@@ -77,8 +82,10 @@ def fit_davidson(
     ----------
     counts : PairCounts
     ridge : float
-    start : DavidsonFit, optional
-        Where to start; by default where all items are equal.
+    start : ndarray of float64, shape (m,), optional
+        Scores to start at; by default all items are equal.
+    start_nu : float
+        Where to start in nu; 0 and inf: where all items are equal.
     tolerance : float
         The last Newton step changes no score, and not :math:`\log \nu`, by more.
 
@@ -95,15 +102,14 @@ def fit_davidson(
     scales = connected_components(counts) if ridge > 0 else strongly_connected(counts)
     inside = within(counts, scales, ridge)
     if not inside.ties.any():
-        plain = fit_bradley_terry(counts, ridge=ridge, tolerance=tolerance)
+        plain = fit_bradley_terry(counts, ridge=ridge, start=start, tolerance=tolerance)
         return DavidsonFit(counts.items, plain.scores, 0.0, scales, ridge, plain.step, plain.iterations)
     if not (inside.forward.any() or inside.backward.any()):
         return DavidsonFit(counts.items, np.zeros(counts.m), np.inf, scales, ridge, 0.0, 0)
     problem = _Problem(inside, Laplacian(inside.starts, inside.high, ridge, scales))
-    begin = np.zeros(counts.m), float(np.log(2 * problem.ties / problem.decisive.sum()))
-    if start is not None and 0 < start.nu < np.inf:
-        begin = scales.centered(start.scores), float(np.log(start.nu))
-    scores, log_nu, step, iterations = problem.newton(*begin, tolerance)
+    begin = np.zeros(counts.m) if start is None else scales.centered(start)
+    nu = start_nu if 0 < start_nu < np.inf else 2 * problem.ties / problem.decisive.sum()
+    scores, log_nu, step, iterations = problem.newton(begin, float(np.log(nu)), tolerance)
     return DavidsonFit(counts.items, scales.centered(scores), float(np.exp(log_nu)), scales, ridge, step, iterations)
 
 

@@ -130,7 +130,9 @@ def firth_davidson(counts: PairCounts, *, tolerance: float = 1e-9) -> DavidsonFi
         padded = replace(
             counts, forward=counts.forward + more[0], backward=counts.backward + more[1], ties=counts.ties + more[2]
         )
-        return fit_davidson(padded, start=start, tolerance=_INNER)
+        if start is None:
+            return fit_davidson(padded, tolerance=_INNER)
+        return fit_davidson(padded, start=start.scores, start_nu=start.nu, tolerance=_INNER)
 
     first = np.full((3, len(counts)), _even_share(graph) / 3)
     found = _in_turns(fit, lambda one: _davidson_hats(counts, graph, one), first, tolerance)
