@@ -22,6 +22,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "json.md").read_text(enco
 
 VOTES = "winner,loser\n" + "a,b\nb,c\na,c\nc,d\nd,a\nb,d\nc,b\n" * 5
 SIDES = "left,right,winner\n" + "a,b,left\nb,a,left\nb,c,right\na,c,left\nc,a,tie\n" * 4
+TIMES = "winner,loser,time\n" + "a,b,1\nb,c,1\nc,a,2\na,c,3\n" * 4
 SCORES = "model,t1,t2,t3\na,1,2,3\nb,2,3,5\nc,0,1,1\n"
 SUITE = """\
 name = "small"
@@ -46,6 +47,7 @@ MADE = {
     "aggregate --across": ["aggregate", "votes.csv", "--by", "query", "--across"],
     "aggregate --control": ["aggregate", "sides.csv", "--control", "side"],
     "aggregate --effects": ["aggregate", "sides.csv", "--control", "side", "--effects"],
+    "aggregate --over time": ["aggregate", "times.csv", "--over", "time", "--method", "dynamic-bradley-terry"],
     "rank": ["rank", "scores.csv", "--replicates", "50"],
     "certify": ["certify", "regression", "--loss", "ndcg", "--laws", "1", "--noise", "any"],
     "certify --verify": ["certify", "--verify", "certificate.json"],
@@ -129,6 +131,7 @@ def folder(tmp_path_factory):
     (made / "sides.csv").write_text(SIDES)
     langs = "".join(f"x,y,{lang}\ny,z,{lang}\nz,x,{lang}\n" for lang in ("en", "de"))
     (made / "langs.csv").write_text(f"winner,loser,lang\n{langs}")
+    (made / "times.csv").write_text(TIMES)
     (made / "scores.csv").write_text(SCORES)
     (made / "small.toml").write_text(SUITE)
     with pytest.MonkeyPatch.context() as patch:
