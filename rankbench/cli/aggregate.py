@@ -128,7 +128,9 @@ def aggregate(
         from rankbench.cli.over_time import show_over_time
 
         if by or pool or mix or control or effects or intervals or points or across or matrix or address:
-            others = "--by, --pool, --mix, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
+            others = (
+                "--by, --pool, --mix, --control, --effects, --intervals, --scale, --across, --matrix and --executor"
+            )
             raise SpecError(f"--over time: leave {others} out")
         chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=True)
         with heartbeat(f"scores over time of {shown_log(log)}"):
