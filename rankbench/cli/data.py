@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,6 +131,11 @@ def verify(name: str | None, as_json: bool) -> None:
         click.echo("no data set is here; see `rankbench data list`")
 
 
+def _offer(controls: list[str]) -> str:
+    """Return what could be said of covariates to ``rankbench aggregate`` and ``run``."""
+    return f"--control {shlex.quote(', '.join(controls))} (aggregate and run)" if controls else ""
+
+
 @data.command()
 @click.argument("table", metavar="FILE|NAME", shell_complete=complete_names("dataset", files=True))
 @click.option(
@@ -145,19 +151,27 @@ def describe(table: str, reader: str, columns: str, as_json: bool) -> None:
     from rankbench.cli.beating import heartbeat
     from rankbench.counts.log_source import open_source
     from rankbench.data.readers.remote import shown_log
+    from rankbench.describe.controls_offered import offered_controls
     from rankbench.describe.describe import describe as summarize
     from rankbench.text import listed
 
     source = open_source(table, columns=columns, reader=reader)
     with heartbeat(f"describing {shown_log(table)}"):
         summary = source.counted(lambda frame: summarize(frame, path=source.path))
+        controls = offered_controls(table, source, summary, columns=columns, reader=reader)
     read = source.remarks
     if as_json:
-        said = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
+        said: dict[str, object] = {"columns": read.columns, "columns_left_out": read.left} if read.columns else {}
+        said |= {"controls": controls} if controls else {}
         print_json(summary.as_dict() | said | ({"notes": list(read)} if read else {}))
         return
     columns_read = ", ".join(_reading(role, name) for role, name in read.columns.items())
-    lines = [("columns read", columns_read), ("left out", listed(read.left)), *(("note", note) for note in read)]
+    lines = [
+        ("columns read", columns_read),
+        ("left out", listed(read.left)),
+        ("could be controlled for", _offer(controls)),
+        *(("note", note) for note in read),
+    ]
     print_table(("", ""), [*summary.lines(), *(line for line in lines if line[1])], title=_safe(shown_log(table)))
 
 

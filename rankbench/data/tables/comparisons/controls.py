@@ -18,7 +18,16 @@ from rankbench.data.tables.comparisons.plain_names import plain_name
 from rankbench.errors import InputError, nearest
 from rankbench.text import short_repr
 
-__all__ = ["CONTROL", "TRANSFORMS", "ControlTerm", "Transform", "control_expressions", "control_roles", "parse_control"]
+__all__ = [
+    "CONTROL",
+    "TRANSFORMS",
+    "ControlTerm",
+    "Transform",
+    "control_expressions",
+    "control_roles",
+    "parse_control",
+    "sided_columns",
+]
 
 CONTROL = "control: "
 """What names of columns with covariates begin with, in the schema of comparisons; the rest is the term."""
@@ -162,6 +171,23 @@ def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple
     """Return the column of a name, or its columns of the two sides."""
     if name in columns:
         return (name,)
+    bases = sided_columns(columns, roles)
+    pair = bases.get(plain_name(name))
+    if pair is None:
+        raise InputError(f"there is no column {name!r} to control for{nearest(name, {*columns, *bases})}", column=name)
+    return pair
+
+
+def sided_columns(columns: Sequence[str], roles: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the pairs of columns, of the left and of the right, by what they have in common: ``length`` of two.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        All that are looked at.
+    roles : mapping of str to str
+        Columns of the votes by role, which say what the sides are called.
+    """
     by_plain: dict[str, list[str]] = {}
     for column in columns:
         by_plain.setdefault(plain_name(column), []).append(column)
@@ -171,10 +197,7 @@ def _known(name: str, columns: Sequence[str], roles: Mapping[str, str]) -> tuple
             for base, other in _stripped(plain, left, right):
                 if other in by_plain:
                     bases.setdefault(base, (by_plain[plain][0], by_plain[other][0]))
-    pair = bases.get(plain_name(name))
-    if pair is None:
-        raise InputError(f"there is no column {name!r} to control for{nearest(name, {*columns, *bases})}", column=name)
-    return pair
+    return bases
 
 
 def _words(roles: Mapping[str, str]) -> list[tuple[str, str]]:
