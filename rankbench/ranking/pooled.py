@@ -19,6 +19,7 @@ from rankbench.ranking.exchanged_categories import CategoryTest, category_test
 from rankbench.ranking.expected_votes import expected_shares
 from rankbench.ranking.mixtures import centered_on, mixed_tallies, mixture_of, separate_mixture
 from rankbench.ranking.ranking import ItemRanking, with_covariance
+from rankbench.runtime import one_blas_thread
 from rankbench.stats.variance_component import Shrinkage, VarianceEstimate
 from rankbench.text import number, short_repr
 
@@ -121,14 +122,16 @@ def category_rankings(
     if shares:
         said = " and ".join(f"{share:.3g} of {short_repr(name)}" for name, share in shares.items())
         notes.append(f"scores are a mixture of those of categories ({column}): {said}")
-    if pool:
-        found = pooled_rankings(log, aggregator, shares, column, seed)
-        return replace(found, notes=[*notes, *found.notes])
-    log = log.only(list(shares))
-    _check_matrices(log)
-    sample = estimated_categories(log, aggregator, seed)
-    ranking, more = separate_mixture(sample, _numbered(shares, sample), log.votes.items, seed)
-    return CategoryRankings([], [ranking], [*notes, *sample.notes, *more], {"pool": None, "mix": shares})
+    # Many small matrices: more threads take longer.
+    with one_blas_thread():
+        if pool:
+            found = pooled_rankings(log, aggregator, shares, column, seed)
+            return replace(found, notes=[*notes, *found.notes])
+        log = log.only(list(shares))
+        _check_matrices(log)
+        sample = estimated_categories(log, aggregator, seed)
+        ranking, more = separate_mixture(sample, _numbered(shares, sample), log.votes.items, seed)
+        return CategoryRankings([], [ranking], [*notes, *sample.notes, *more], {"pool": None, "mix": shares})
 
 
 def pooled_rankings(
