@@ -143,7 +143,7 @@ def aggregate(
     if time_unit or since:
         raise SpecError("--time-unit and --since go with --over time")
     scale = point_scale_of(points) if points else None
-    chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across))
+    chosen = chosen_form(form_or_json(form, as_json), out, log, pictures=not (matrix or across or effects))
     if effects and (not control or matrix):
         raise SpecError("--effects shows those of --control: say what to control for, and leave --matrix out")
     if across and (by is None or matrix or mix):

@@ -79,3 +79,9 @@ def test_what_is_wrong_is_said(log: Path) -> None:
     result = CliRunner().invoke(main, ["aggregate", str(log), "--control", "wrds"])
     assert result.exit_code == 2
     assert "there is no column 'wrds' to control for" in result.stderr
+
+
+def test_effects_are_no_picture(log: Path, tmp_path: Path) -> None:
+    result = invoke(log, "--effects", "--out", str(tmp_path / "effects.png"))
+    assert result.exit_code == 2
+    assert "there is no format .png" in result.stderr
