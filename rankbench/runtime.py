@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +27,6 @@ __all__ = [
     "cache_root",
     "check_variables",
     "cpu_class",
-    "in_halves",
     "numba_cache",
     "one_blas_thread",
     "settle_blas",
@@ -240,14 +239,3 @@ def _temporary() -> Path:
 
 _until_the_end = ExitStack()
 atexit.register(_until_the_end.close)
-
-
-def in_halves(work: Callable[[slice], None], length: int) -> None:
-    """Have two threads do what compiled code without the interpreter's lock does with a range, a half each."""
-    if length < 2:
-        work(slice(0, length))
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(work, (slice(0, length // 2), slice(length // 2, length))))

@@ -61,6 +61,8 @@ def _one(token: str, tokens: list[str]) -> str:
         return (
             f"{_closed(above)}/{_closed(below)}" if _BARE.fullmatch(above) else f"{_closed(above)} / {_closed(below)}"
         )
+    if name == "sqrt":
+        return f"sqrt({_argument(tokens)})"
     if name in _ACCENTS:
         return _argument(tokens) + _ACCENTS[name]
     if name in _WORDS:

@@ -110,8 +110,9 @@ def rank(
     from rankbench.errors import SpecError
     from rankbench.ranking.score_ranking import rank_scores
 
-    for read in (*scores, *filter(None, [qrels])):
-        chosen = chosen_form(form_or_json(form, as_json), out, read, pictures=True)
+    asked = form_or_json(form, as_json)
+    # No file that is read is written; the form is the same for all.
+    *_, chosen = (chosen_form(asked, out, read, pictures=True) for read in (*scores, *filter(None, [qrels])))
     if len(scores) > 1 and not qrels:
         raise SpecError("one score table is ranked at a time; several TREC runs need their judgments: --qrels FILE")
     with heartbeat(f"ranking {' '.join(map(shown_log, scores))}"):

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.kinds.counts import ClusterCounts, PairCounts
-from rankbench.runtime import in_halves
 from rankbench.seeds import resample_entropy
+from rankbench.system import in_halves
 
 __all__ = ["Resamples", "UnitDraws", "draws_of", "resamples_of"]
 

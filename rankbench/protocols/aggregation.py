@@ -72,7 +72,7 @@ class AggregationTrial(Protocol):
         ),
         Metric("rmse", sentence="Error of the scores after the best affine fit to the true ones.", low=0),
     )
-    splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
+    splits: ClassVar[dict[Split, str]] = {"design": "Populations (laws of judgments that are known exactly)"}
     counts: ClassVar[str] = "judgments of each population"
     simulated: ClassVar[bool] = True
 

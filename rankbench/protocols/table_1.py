@@ -58,7 +58,14 @@ class Table1(Protocol):
     name: ClassVar[str] = "table-1"
     source: ClassVar[str] = "[DMJ10]_ section 4, eq. (7)"
     metrics: ClassVar[tuple[Metric, ...]] = (
-        Metric(METRIC, sentence="Share of test pairs that the scores order the other way.", low=0, high=1, jumps=True),
+        Metric(
+            METRIC,
+            sentence="Share of test pairs that the scores order the other way.",
+            low=0,
+            high=1,
+            chance=0.5,
+            jumps=True,
+        ),
     )
     splits: ClassVar[dict[Split, str]] = {"heldout": "Test pairs (of a fold that nothing was learned from)"}
     counts: ClassVar[str] = "training pairs"

@@ -63,7 +63,7 @@ class Theory(Protocol):
         Metric("gap", "maximize", "Least surrogate risk of wrong orders, less that of right ones."),
         Metric("excess", sentence="Largest true risk above the least that minimizing can end in.", low=0, jumps=True),
     )
-    splits: ClassVar[dict[Split, str]] = {"design": "Populations"}
+    splits: ClassVar[dict[Split, str]] = {"design": "Populations (laws of judgments that are known exactly)"}
     counts: ClassVar[str] = ""
     layout: ClassVar[Layout] = "exact"
 

@@ -80,7 +80,7 @@ class UStatistics(Protocol):
         Metric("excess", sentence="Mean risk of the minimizer above the least risk.", low=0),
         Metric("instability", sentence="How much the minimizer changes with the order of the same votes.", low=0),
     )
-    splits: ClassVar[dict[Split, str]] = {"design": "Worlds"}
+    splits: ClassVar[dict[Split, str]] = {"design": "Worlds (true scores and chances that votes are drawn from)"}
     counts: ClassVar[str] = "votes in each world"
     simulated: ClassVar[bool] = True
 

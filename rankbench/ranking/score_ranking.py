@@ -186,8 +186,9 @@ def rank_scores(scores: Log | RunFiles, methods: Sequence[str] = (), **options: 
     ]
     k = min(top, len(whole.systems))
     tables = []
+    known: dict[bytes, SystemRanking] = {}
     for method in asked:
-        found = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed)
+        found = rank_systems(whole.values, method, k=k, replicates=replicates, seed=seed, known=known)
         tables.append(_table(method, whole.systems, found))
         if found.dropped:
             notes.append(f"{method}: {found.dropped:,} of {replicates:,} resamples have no scores, and are left out")

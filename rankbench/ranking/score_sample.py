@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,9 @@ from rankbench.stats.bootstrap import counts, crossed
 from rankbench.stats.columns import AllPairs, ContrastMatrix, Contrasts
 from rankbench.stats.contrasts import studentized_contrasts
 from rankbench.stats.critical import VarianceSources
+from rankbench.stats.own_errors import OwnErrors, allowing_for_resamples
 from rankbench.stats.ranks import rank_ranges_of_signs, significance_tiers, top_shares
-from rankbench.stats.simultaneous import Studentized
+from rankbench.stats.simultaneous import FEW, Studentized
 
 __all__ = ["SystemRanking", "rank_systems"]
 
@@ -48,9 +50,25 @@ class SystemRanking:
     top: NDArray[np.float64]
     dropped: int
 
+    def turned(self, sign: float, least: float) -> SystemRanking:
+        """Return it with scores, of which more is better, plus a constant, times 1 or -1."""
+        lower, upper = (self.lower, self.upper) if sign > 0 else (self.upper, self.lower)
+        return replace(
+            self,
+            scores=sign * (self.scores + least) + 0.0,
+            lower=sign * (lower + least) + 0.0,
+            upper=sign * (upper + least) + 0.0,
+        )
+
 
 def rank_systems(
-    values: NDArray[np.float64], method: ScoreAggregator, *, k: int, replicates: int, seed: int
+    values: NDArray[np.float64],
+    method: ScoreAggregator,
+    *,
+    k: int,
+    replicates: int,
+    seed: int,
+    known: dict[bytes, SystemRanking] | None = None,
 ) -> SystemRanking:
     """Rank systems by one method, with the paired crossed bootstrap over tasks and seeds.
 
@@ -63,34 +81,67 @@ def rank_systems(
         Of the first k places.
     replicates, seed : int
         The same seed, R and T resample the same tasks and seeds, whatever the method.
+    known : dict, optional
+        Rankings of the same table with the same parameters, by a digest of cells: methods whose cells differ by a
+        constant, as ranks and Borda counts do, share their resamples. New ones are added.
 
     Raises
     ------
     ContenderDiverged
         The method has no finite scores.
     """
-    arms, sign = values.shape[2], 1.0 if method.direction == "maximize" else -1.0
-    if method.has_cells():
-        sample = crossed(sign * method.checked_cells(values), seed, replicates)
-        scores, drawn = sample.mean, sample.replicates
-        single = studentized_contrasts(sample, ContrastMatrix(np.eye(arms)))
-        paired = studentized_contrasts(sample, AllPairs(arms))
-    else:
+    sign = 1.0 if method.direction == "maximize" else -1.0
+    if not method.has_cells():
+        arms = values.shape[2]
         scores = sign * finite_scores(method.from_scores(values, np.ones(values.shape[:2])), arms)
         drawn = sign * _resampled(values, method, replicates, seed)
-        single = _studentized(ContrastMatrix(np.eye(arms)), scores, drawn, values.shape)
-        paired = _studentized(AllPairs(arms), scores, drawn, values.shape)
-    signs = paired.signs(LEVEL)
-    if tell_nothing(values.shape[1], arms):
-        signs[_coarse(sample.queries) if method.has_cells() else slice(None)] = 0
+        single, paired = (
+            _studentized(wanted, scores, drawn, values.shape)
+            for wanted in (ContrastMatrix(np.eye(arms)), AllPairs(arms))
+        )
+        nothing = slice(None) if tell_nothing(values.shape[1], arms) else None
+        return _ranking(single, paired, drawn, nothing, k, replicates, None).turned(sign, 0.0)
+    cells = sign * method.checked_cells(values)
+    least = float(cells.min())
+    cells -= least
+    key = hashlib.sha256(np.ascontiguousarray(cells).tobytes()).digest()
+    known = {} if known is None else known
+    if key not in known:
+        known[key] = _of_cells(cells, k, replicates, seed)
+    return known[key].turned(sign, least)
+
+
+def _of_cells(cells: NDArray[np.float64], k: int, replicates: int, seed: int) -> SystemRanking:
+    """Rank systems by means of cells, shape (R, T, S); more is better."""
+    sample, arms = crossed(cells, seed, replicates), cells.shape[2]
+    single = studentized_contrasts(sample, ContrastMatrix(np.eye(arms)))
+    paired = studentized_contrasts(sample, AllPairs(arms))
+    nothing = _coarse(sample.queries) if tell_nothing(cells.shape[1], arms) else None
+    own = OwnErrors.of_pairs(cells[0], seed, replicates) if len(cells) == 1 and paired.units >= FEW else None
+    return _ranking(single, paired, sample.replicates, nothing, k, replicates, own)
+
+
+def _ranking(
+    single: Studentized,
+    paired: Studentized,
+    drawn: NDArray[np.float64],
+    nothing: slice | NDArray[np.bool_] | None,
+    k: int,
+    replicates: int,
+    own: OwnErrors | None,
+) -> SystemRanking:
+    """Return a ranking by scores of which more is better; of pairs in `nothing` nothing is said."""
+    arms = len(single.estimate)
+    signs = paired.signs(LEVEL, own, allowing_for_resamples(LEVEL, len(drawn if own is None else own.values)))
+    if nothing is not None:
+        signs[nothing] = 0
     half = np.full(arms, np.nan) if single.sources is None else single.sources.quantile(1 - LEVEL) * single.se
     # What is the same in all resamples of a few tasks need not be the same on all tasks.
     half = np.where(single.se > 0, half, np.nan)
-    shown = sign * scores + 0.0
     return SystemRanking(
-        shown,
-        shown - half,
-        shown + half,
+        single.estimate,
+        single.estimate - half,
+        single.estimate + half,
         rank_ranges_of_signs(signs, arms),
         significance_tiers(signs, arms),
         top_shares(drawn, 1),

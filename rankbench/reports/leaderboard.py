@@ -22,7 +22,7 @@ from rankbench.reports.sample import Race
 from rankbench.reports.sources import Group, details, facts, overview, source_groups
 from rankbench.reports.standing_tables import exact_tables, intervals_tables, race_title, ranking_tables
 from rankbench.store.records import SuiteRecord
-from rankbench.text import code, first_of, grouped_digits, literal, markdown, sentence
+from rankbench.text import code, first_of, grouped_digits, literal, markdown
 
 __all__ = ["leaderboard"]
 
@@ -66,7 +66,7 @@ def _place(headings: Bullets) -> int:
 
 
 def _left_out(record: SuiteRecord) -> list[Node]:
-    lines = tuple(f"{markdown(name)} is left out: {markdown(sentence(why))}" for name, why in record.left_out.items())
+    lines = tuple(f"{markdown(name)} is left out ({markdown(why)})." for name, why in record.left_out.items())
     return [Bullets(lines)] if lines else []
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rankbench.kinds.cell import RANKING, SPLITS, Split
+from rankbench.kinds.metric import Metric
 from rankbench.reports.analysis import Analysis, Section
 from rankbench.reports.document.tree import Bullets, Column, Grid, Image, Node, Paragraph, Quote
 from rankbench.reports.leaders import Leaders, leaders_of, said_of_leaders
@@ -30,7 +32,7 @@ __all__ = [
 VERDICTS: dict[Verdict, str] = {
     "held": "held",
     "did not hold": "did not hold",
-    "could not tell": "could not be told",
+    "could not tell": "cannot be decided by these data",
 }
 
 MOST_ITEMS = 10
@@ -138,14 +140,19 @@ def _tally(analysis: Analysis) -> list[str]:
         return []
     claims = {(answer.experiment, answer.claim.id) for answer in answers}
     late = {(a.experiment, a.claim.id) for a in answers if a.claim.origin == "post hoc"}
+    asked = Counter((answer.experiment, answer.claim.id) for answer in answers)
     parts = []
     for split, words in split_words(analysis).items():
         found = Counter(answer.verdict for answer in answers if answer.about == split)
         counted = [f"{found[verdict]} {said}" for verdict, said in VERDICTS.items() if found[verdict]]
         parts.append(f"on {words} {', '.join(counted)}")
-    knew = f" ({len(late)} of them written knowing earlier results)" if late else ""
+    knew = f" ({len(late)} written knowing earlier results)" if late else ""
     number_of = f"{len(claims)} claim{'s' if len(claims) != 1 else ''}"
-    return [f"**Do the claims hold?** Of {number_of}{knew}: {'; '.join(parts)}."]
+    twice = sum(count > 1 for count in asked.values())
+    # Else the verdicts, added up, would be more than the claims.
+    which = f"{twice} of them " if twice < len(claims) else ""
+    more = f", {which}judged on several kinds of data" if twice else ""
+    return [f"**Do the claims hold?** {number_of}{more}{knew}: {'; '.join(parts)}."]
 
 
 def at_a_glance(analysis: Analysis) -> list[Node]:
@@ -166,11 +173,11 @@ def at_a_glance(analysis: Analysis) -> list[Node]:
             )  # fmt: skip
     if not rows:
         return []
-    titles = ("experiment", "data", "n", "judged on", "by", "best mean", "is it real?")
+    titles = ("experiment", "data", "n", "judged on", "by", "best mean", "shown to be best?")
     columns = [Column(title, "right" if title == "n" else "left") for title in titles]
     note = (
-        "*Real*: shown at 95% to be better than every other contender of the table, by tests of all pairs at once, "
-        "for other queries or splits too and not only for other draws."
+        "*Shown*: at 95% better than every other contender of the table, by tests of all pairs at once, for other "
+        "queries or splits too and not only for other draws. *Not shown* does not mean equal: the data may be too few."
     )
     return [Grid.from_rows(columns, rows), Paragraph(note), *_judged_by(analysis)]
 
@@ -180,8 +187,19 @@ def _judged_by(analysis: Analysis) -> list[Node]:
     metrics = dict.fromkeys(
         section.sampler.source.metric(section.sampler.metrics[0]) for section in analysis.sections if section.rows
     )
-    said = {one.name: one.sentence or f"a loss; {code(f'rankbench info {one.name}')} says which." for one in metrics}
-    return [Bullets(tuple(f"{code(name)}: {text[:1].lower()}{text[1:]}" for name, text in said.items()))]
+    said = [f"{code(one.name)}: {_metric_said(one)}" for one in metrics]
+    sources = [section.sampler.source for section in analysis.sections]
+    titles = dict.fromkeys(source.splits.get(split, "") for source in sources for split in source.shown_splits())
+    # What a title explains stands in its parentheses.
+    explained = [found for title in titles if (found := re.fullmatch(r"(.+?) \((.+)\)", title))]
+    said += [f"*{markdown(found[1][:1].lower() + found[1][1:])}*: {markdown(found[2])}." for found in explained]
+    return [Bullets(tuple(said))]
+
+
+def _metric_said(metric: Metric) -> str:
+    text = metric.sentence or f"a loss; {code(f'rankbench info {metric.name}')} says which."
+    coin = "" if metric.chance is None else f" A coin gets {metric.chance:.4g}."
+    return f"{text[:1].lower()}{text[1:]}{coin}"
 
 
 def _best(leaders: Leaders) -> tuple[str, str]:
@@ -194,7 +212,10 @@ def _best(leaders: Leaders) -> tuple[str, str]:
         return mean, "alone"
     if leaders.sure:
         return mean, f"yes, of {grouped_digits(len(leaders.runners))}"
-    return mean, f"no: any of {len(leaders.first)} of {grouped_digits(len(leaders.runners))} may be best"
+    alike = sum(runner.row.mean == row.mean for runner in leaders.first)
+    if alike == len(leaders.first):
+        return mean, f"no: {alike} of {grouped_digits(len(leaders.runners))} have the same mean"
+    return mean, f"not shown: any of {len(leaders.first)} of {grouped_digits(len(leaders.runners))} may be"
 
 
 def top_items(analysis: Analysis) -> list[Node]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.step_down import FIRST, SECOND
+from rankbench.system import in_halves
 
 __all__ = ["AllPairs", "Columns", "ContrastMatrix", "Contrasts", "DenseColumns", "OneArm", "OnePair", "contrasts_of"]
 
@@ -101,7 +102,9 @@ class _Differences:
         from rankbench.stats.kernels.column_differences import variances
 
         found = np.empty(self.count)
-        variances(np.ascontiguousarray(self.of), found)
+        values = np.ascontiguousarray(self.of)
+        # Rows of pairs get shorter: every other tile makes two equal halves.
+        in_halves(lambda half: variances(values, half.start, found), 2)
         return found
 
     def largest(
@@ -112,7 +115,8 @@ class _Differences:
 
         found = np.empty(self.rows)
         both = np.full(self.count, FIRST | SECOND) if sides is None else sides
-        largest(np.ascontiguousarray(self.of), centre, scale, both, found)
+        values = np.ascontiguousarray(self.of)
+        in_halves(lambda half: largest(values[half], centre, scale, both, found[half]), self.rows)
         return found
 
 

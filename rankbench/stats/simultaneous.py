@@ -18,6 +18,7 @@ from scipy.special import ndtr
 
 from rankbench.stats.columns import Columns, DenseColumns
 from rankbench.stats.critical import VarianceSources
+from rankbench.stats.own_errors import OwnErrors
 from rankbench.stats.rounding import rounding
 from rankbench.stats.step_down import told_apart
 
@@ -197,25 +198,34 @@ class Studentized:
             self.estimate, self.se, self.estimate - half, self.estimate + half, local, self.sources, self.flat
         )
 
-    def signs(self, level: float = 0.95) -> NDArray[np.int8]:
+    def signs(
+        self, level: float = 0.95, own: OwnErrors | None = None, quantile: float | None = None
+    ) -> NDArray[np.int8]:
         """Return which estimates are told from 0, and on which side, shape (P,): see `told_apart`.
 
         Parameters
         ----------
         level : float, in (0, 1)
             Of there being no wrong sign among all.
+        own : OwnErrors, optional
+            Resamples with their own standard errors, in place of `columns`.
+        quantile : float, optional
+            See `told_apart`.
         """
         if self.sources is None:
             return np.zeros(self.estimate.shape, np.int8)
         live = self.se > 0
+
+        def largest(sides: NDArray[np.uint8]) -> NDArray[np.float64]:
+            return self.columns.largest(self.estimate, self.se, sides) if own is None else own.largest(self.se, sides)
+
         found = told_apart(
             self.estimate,
             self.se,
             self.sources.quantile,
-            (lambda open_sides: self.columns.largest(self.estimate, self.se, open_sides))
-            if self.units >= FEW
-            else None,
+            largest if self.units >= FEW else None,
             level,
+            quantile=quantile,
         )
         # Without spread an estimate is its own interval where that is believed.
         return np.where(live | np.isnan(self.flat), found, np.sign(self.estimate)).astype(np.int8)

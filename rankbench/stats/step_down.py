@@ -30,6 +30,7 @@ def told_apart(
     largest: Callable[[NDArray[np.uint8]], NDArray[np.float64]] | None,
     level: float = 0.95,
     hypotheses: int | None = None,
+    quantile: float | None = None,
 ) -> NDArray[np.int8]:
     """Return the sign of each difference that is told from 0, else 0, shape (P,).
 
@@ -48,6 +49,8 @@ def told_apart(
     hypotheses : int, optional
         Number of one-sided hypotheses that stand at first; two for each pair with a spread
         by default.
+    quantile : float, optional
+        Of the largest deviations; `level` by default. A larger one allows for replicates being few.
     """
     alpha = 1 - level
     live = se > 0
@@ -60,7 +63,7 @@ def told_apart(
     while (possible & (found == 0)).any():
         local = 2 * alpha / count
         if largest is not None and local < alpha:
-            local = max(local, min(float(2 * ndtr(-np.quantile(largest(standing), level))), alpha))
+            local = max(local, min(float(2 * ndtr(-np.quantile(largest(standing), quantile or level))), alpha))
         rejected = possible & (found == 0) & (size > critical(local) * se)
         if not rejected.any():
             break

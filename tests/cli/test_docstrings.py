@@ -23,6 +23,7 @@ from rankbench.plugin.manager import names
         (r"\theta^{t+1} = \operatorname{argmin}_\theta f", "θ^(t+1) = argmin_θ f"),
         (r"a \le b, \quad b \to \infty", "a ≤ b,   b → ∞"),
         (r"\Big\{ x \Big\}", "{ x }"),
+        (r"g(\sqrt{\phi_i^2 + \phi_j^2})", "g(sqrt(φ_i^2 + φ_j^2))"),
         (r"r_{\text{position of } l}", "r_(position of  l)"),
         (r"\unknown x", "unknown  x"),
         ("{ unbalanced", "unbalanced"),

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import rankbench
 from rankbench.counts.log_source import open_source
+from rankbench.data.tables.measurements.check import MeasurementsCheck
 from rankbench.data.tables.measurements.layout import AS_SCORES
 from rankbench.data.tables.measurements.load import load_scores
 from rankbench.data.tables.recognize import table_of
@@ -52,6 +55,29 @@ CELLS = {("t", "a"): 1.0, ("t", "b"): 2.0, ("u", "a"): 3.0, ("u", "b"): 4.5}
 def test_layouts_are_one_table(tmp_path: Path, text: str, columns: str) -> None:
     found = scanned(tmp_path, text, columns)
     assert {(row["query_id"], row["system"]): row["score"] for row in found.iter_rows(named=True)} == CELLS
+
+
+VALUES = ("1", " 2.5", "-3e-2", "", "NA", "True", "false", "5%", "12.5 %", "inf", "nan", "x", "0")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_columns_are_read_together_as_they_are_one_by_one(data: st.DataObject, tmp_path: Path) -> None:
+    common = data.draw(st.sampled_from([VALUES[:7], VALUES[:3], VALUES]))
+    rows = data.draw(st.lists(st.lists(st.sampled_from(common), min_size=3, max_size=3), min_size=1, max_size=4))
+    path = tmp_path / "scores.csv"
+    path.write_text("model,t,u,v\n" + "".join(f"s{at},{','.join(row)}\n" for at, row in enumerate(rows)))
+
+    def read() -> str:
+        try:
+            return repr(rankbench.scan(path, columns=AS_SCORES).collect().to_dicts())
+        except InputError as error:
+            return str(error)
+
+    together = read()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MeasurementsCheck, "_together", lambda self, cells: None)
+        assert together == read()
 
 
 def test_seeds_truth_values_and_gaps(tmp_path: Path) -> None:

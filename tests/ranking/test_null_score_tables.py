@@ -59,8 +59,15 @@ def test_null_tables_are_wrong_in_at_most_five_of_a_hundred() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("draw", "systems", "tasks", "seeds"),
-    [(correlated, 10, 100, 1), (heavy, 10, 100, 1), (normal, 10, 10, 1), (normal, 10, 11, 1), (normal, 10, 50, 5)],
-    ids=["correlated", "heavy tails", "ten tasks", "eleven tasks", "five seeds"],
+    [
+        (correlated, 10, 100, 1),
+        (heavy, 10, 100, 1),
+        (normal, 10, 10, 1),
+        (normal, 10, 11, 1),
+        (normal, 10, 40, 1),
+        (normal, 10, 50, 5),
+    ],
+    ids=["correlated", "heavy tails", "ten tasks", "eleven tasks", "forty tasks", "five seeds"],
 )
 def test_other_null_tables_are_reported(draw: Drawn, systems: int, tasks: int, seeds: int) -> None:
     found = wrong(draw, systems, tasks, seeds, TABLES)

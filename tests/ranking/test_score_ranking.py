@@ -14,7 +14,7 @@ import rankbench
 from rankbench.aggregators import BordaCount, MeanRank, MeanScore
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.score_aggregator import ScoreAggregator
-from rankbench.ranking.score_sample import rank_systems
+from rankbench.ranking.score_sample import SystemRanking, rank_systems
 from rankbench.stats.ranks import rank_ranges_of_signs, significance_tiers, top_shares
 
 MTEB = """\
@@ -255,6 +255,22 @@ def test_a_mean_by_cells_and_by_resamples_is_one() -> None:
     assert one.scores == pytest.approx(other.scores)
     assert one.first == pytest.approx(other.first)
     assert one.ranks.tolist() == other.ranks.tolist()
+
+
+def test_methods_whose_cells_differ_by_a_constant_share_their_resamples() -> None:
+    values = np.random.default_rng(5).normal(size=(2, 40, 4)).round(1)
+    known: dict[bytes, SystemRanking] = {}
+    options = {"k": 2, "replicates": 300, "seed": 1}
+    ranks, borda, mean = (rank_systems(values, m(), known=known, **options) for m in (MeanRank, BordaCount, MeanScore))
+    assert len(known) == 2
+    for found, method in ((ranks, MeanRank()), (borda, BordaCount()), (mean, MeanScore())):
+        alone = rank_systems(values, method, **options)
+        for name in ("scores", "lower", "upper", "ranks", "tiers", "first", "top"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(alone, name), err_msg=name)
+        assert found.scores == pytest.approx(method.checked_cells(values).mean(axis=(0, 1)))
+        assert (found.lower < found.scores).all()
+        assert (found.scores < found.upper).all()
+    assert borda.scores == pytest.approx(4 - ranks.scores)
 
 
 def test_a_class_inherits_no_other_formula() -> None:

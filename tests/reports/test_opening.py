@@ -109,8 +109,10 @@ def test_a_page_begins_with_what_is_asked(tmp_path: Path) -> None:
     assert lines[4].endswith("(by `ndcg` in `figure-3`, n = 400,000).")
     assert lines[5].startswith("- On held-out queries ")
     # What is not there comes after what is, and what the words of a table mean is said.
-    assert page.index("- by-time is left out: the log does not say when.") > page.index("- On held-out queries ")
+    assert page.index("- by-time is left out (the log does not say when).") > page.index("- On held-out queries ")
     assert "- `ndcg`: a loss; `rankbench info ndcg` says which." in page
+    assert "shown to be best?" in page
+    assert "- *design queries*: those that were judged, as in the paper." in page
     assert "*1 to 6* is any from the first to the sixth" in page
 
 

@@ -145,7 +145,8 @@ def test_markdown_says_what_matters_first(tmp_path: Path) -> None:
     assert lines[0].startswith("# ")
     assert "*simulated*" in lines[2]
     places = [text.index(words) for words in (
-        "**Who is best?**", "**Do the claims hold?** Of 1 claim: on design queries 1 held; on held-out queries 1 held.",
+        "**Who is best?**",
+        "**Do the claims hold?** 1 claim, judged on several kinds of data: on design queries 1 held; on held-out ",
         "figures/figure-3.svg", "## At a glance", "## On this page", "**C1** Small k is worse. | **held** | **held** |",
         "## How to read", "n = 400,000, 6 repetitions", "<details><summary>figure-3: n = 200,000, 6 repetitions",
         "Labels are nonlinear", "ab" * 32, "n was scaled by 1/2.", "## What made this",

@@ -27,7 +27,8 @@ from rankbench.kinds.aggregator import MOST_DENSE
 from rankbench.kinds.controlled_aggregator import ControlledFit
 from rankbench.kinds.covariates import CovariateVotes
 from rankbench.kinds.scales import connected_components, strongly_connected
-from rankbench.runtime import in_halves, one_blas_thread
+from rankbench.runtime import one_blas_thread
+from rankbench.system import in_halves
 
 __all__ = ["Penalties", "RowSums", "VoteRows", "fit_controlled", "fitted_rows"]
 

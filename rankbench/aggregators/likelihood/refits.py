@@ -11,7 +11,7 @@ from rankbench.aggregators.likelihood.bradley_terry import BradleyTerryFit
 from rankbench.aggregators.likelihood.padded_rows import fast_rows
 from rankbench.errors import InputError
 from rankbench.kinds.resamples import Resamples
-from rankbench.runtime import in_halves
+from rankbench.system import in_halves
 
 __all__ = ["refitted"]
 

@@ -19,12 +19,15 @@ Vector = types.float64[::1]
 Matrix = types.float64[:, ::1]
 
 
-@njit(types.void(Matrix, Vector), cache=True, nogil=True)
-def variances(values: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """Write the variance (divisor N - 1) of ``values[:, i] - values[:, j]`` for all i < j, row by row."""
+@njit(types.void(Matrix, types.int64, Vector), cache=True, nogil=True)
+def variances(values: NDArray[np.float64], part: int, out: NDArray[np.float64]) -> None:
+    """Write the variance (divisor N - 1) of ``values[:, i] - values[:, j]`` for all i < j, row by row.
+
+    `part` is 0 or 1: i in the tiles of even numbers, or of odd ones.
+    """
     rows, columns = values.shape
     means, squares = np.empty((TILE, TILE)), np.empty((TILE, TILE))
-    for first in range(0, columns, TILE):
+    for first in range(part * TILE, columns, 2 * TILE):
         height = min(TILE, columns - first)
         for second in range(first, columns, TILE):
             width = min(TILE, columns - second)

@@ -37,11 +37,13 @@ class MeasurementsCheck(TableCheck):
             score = self._numbers(self._own(frame, "score")).alias("score")
             return pl.DataFrame([*columns.values(), score]).select(list(self.schema))
         cells = frame["score"].struct.unnest()
-        scores = [self._numbers(cells[name]) for name in cells.columns]
         side = pl.Series("query_id" if "system" in self.roles else "system", cells.columns, pl.String)
         at = np.repeat(np.arange(cells.width), frame.height)
         repeated = [column.gather(np.tile(np.arange(frame.height), cells.width)) for column in columns.values()]
-        score = pl.concat([score.alias("score") for score in scores])
+        together = self._together(cells)
+        if together is None:
+            together = pl.concat([self._numbers(cells[name]) for name in cells.columns])
+        score = together.alias("score")
         return pl.DataFrame([*repeated, side.gather(at), score]).select(list(self.schema))
 
     def end(self) -> None:
@@ -72,16 +74,42 @@ class MeasurementsCheck(TableCheck):
             return column.cast(pl.String).alias(own)
         return column.alias(own)
 
+    def _together(self, cells: pl.DataFrame) -> pl.Series | None:
+        """Return the scores of all columns, one after the other; None if each must be looked at by itself.
+
+        A thousand columns are a thousand times as many calls. Signs, types that differ, and whatever is wrong are
+        things of one column, and are found there.
+        """
+        texts = all(dtype == pl.String for dtype in cells.dtypes)
+        if any(self.percent.values()) or not (texts or all(dtype.is_numeric() for dtype in cells.dtypes)):
+            return None
+        column = cells.unpivot(variable_name="name", value_name="score")["score"]
+        if texts:
+            column = _plain(column)
+            if column.str.strip_chars().str.ends_with("%").any():
+                return None
+        try:
+            scores = self._finite(column)
+        except InputError:
+            return None
+        some = scores.is_not_null().to_numpy().reshape(cells.width, cells.height)
+        for name, filled in zip(cells.columns, some, strict=True):
+            self.filled[name] = self.filled.get(name, False) or bool(filled.any())
+            if texts:
+                self.percent.setdefault(name, False)
+        return scores
+
     def _numbers(self, column: pl.Series) -> pl.Series:
         """Return scores, null where one is missing."""
         if column.dtype == pl.String:
-            text = column.str.strip_chars().str.to_lowercase()
-            known = column.set(text.is_in(list(MISSING)).fill_null(False), None)
-            column = known.zip_with(~text.is_in(list(_TRUTH)).fill_null(False), text.replace(_TRUTH)).alias(column.name)
-            column = self._without_signs(column)
+            column = self._without_signs(_plain(column))
+        scores = self._finite(column)
+        self.filled[column.name] = self.filled.get(column.name, False) or scores.null_count() < len(scores)
+        return scores
+
+    def _finite(self, column: pl.Series) -> pl.Series:
         scores = self.cast(column, pl.Float64(), nulls=True).fill_nan(None)
         self.refuse(~scores.is_finite().fill_null(True), column, "the score {} is not finite")
-        self.filled[column.name] = self.filled.get(column.name, False) or scores.null_count() < len(scores)
         return scores
 
     def _without_signs(self, column: pl.Series) -> pl.Series:
@@ -90,6 +118,13 @@ class MeasurementsCheck(TableCheck):
         with_sign = self.percent.setdefault(column.name, bool(signed.any()))
         self.refuse((signed != with_sign) & column.is_not_null(), column, _SIGNS)
         return column.str.strip_chars().str.strip_suffix("%").alias(column.name) if with_sign else column
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Return texts, null where one says that the score is missing, truth values as numbers."""
+    text = column.str.strip_chars().str.to_lowercase()
+    known = column.set(text.is_in(list(MISSING)).fill_null(False), None)
+    return known.zip_with(~text.is_in(list(_TRUTH)).fill_null(False), text.replace(_TRUTH)).alias(column.name)
 
 
 _SIGNS = "the score {} is written otherwise than others of its column: some have a percent sign, some have none"
