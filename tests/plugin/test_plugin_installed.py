@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from forked import run_program
 from installed import Program
 
 GOOD = """
@@ -89,13 +90,7 @@ def site(tmp_path):
 @pytest.fixture
 def rankbench(site):
     def run(*arguments, **environment):
-        return subprocess.run(
-            [sys.executable, "-c", "from rankbench.cli import main; main(prog_name='rankbench')", *arguments],
-            env={**os.environ, "PYTHONPATH": str(site), **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run_program(*arguments, environment={**os.environ, "PYTHONPATH": str(site), **environment})
 
     return run
 

@@ -29,9 +29,9 @@ from rankbench.store.published_files import Digests, read_digests
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a published folder of a small run of the demo."""
+    """Return a published folder of a small run of the demo, on narrow data: it is computed again and again."""
     place = tmp_path_factory.mktemp("verify")
-    api.run("demo", reps=2, out=place / "run")
+    api.run("demo", dataset="web10k-like:queries=440,features=10", reps=2, out=place / "run")
     api.report(place / "run", place / "out")
     return place / "out"
 

@@ -41,7 +41,7 @@ def test_queries_and_n_are_scaled_and_said(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_small_run(name: str, tmp_path: Path) -> None:
-    results = rankbench.run("demo", dataset=name, out=tmp_path)
+    results = rankbench.run("demo", dataset=name, reps=2, out=tmp_path)
     assert set(results.rows["status"]) == {"done"}
     board = results.leaderboard.filter(metric="ndcg", split="design")
     for n in board["n"].unique():

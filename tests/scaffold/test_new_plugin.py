@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from forked import run_program
 
 from rankbench.errors import InputError, SpecError
 from rankbench.plugin.loading import load
@@ -65,14 +66,14 @@ def test_the_protocol_runs_the_suite_of_its_readme_and_its_tests_pass(tmp_path):
     (info / "entry_points.txt").write_text("[rankbench]\nmade-protocol = rankbench_made_protocol\n")
     (toml,) = re.findall(r"```toml\n(.*?)```", (folder / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
     (tmp_path / "own.toml").write_text(toml, encoding="utf-8")
-    program = "from rankbench.cli import main; main(prog_name='rankbench')"
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
     run, check = ["run", "--suite", "own.toml", "--reps", "1", "--out", "out"], ["check", "rankbench-made-protocol"]
-    for command in (["-c", program, *run], ["-c", program, *check], ["-m", "pytest", "-q", str(folder)]):
-        environment = {**os.environ, "PYTHONPATH": str(folder)}
-        shown = subprocess.run(
-            [sys.executable, *command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+    for command in (run, check):
+        shown = run_program(*command, environment=environment, folder=tmp_path)
         assert shown.returncode == 0, shown.stdout + shown.stderr
+    tests = [sys.executable, "-m", "pytest", "-q", str(folder)]
+    shown = subprocess.run(tests, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
     rows = pl.read_parquet(tmp_path / "out" / "results.parquet")
     assert rows["status"].unique().to_list() == ["done"]
     means = dict(rows.group_by("n").agg(pl.col("value").mean()).iter_rows())
