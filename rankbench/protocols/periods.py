@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from rankbench.counts.count import count_pairs
@@ -65,6 +64,8 @@ def dated_votes(dataset: Dataset, years: int, *, sides: bool = False, unless: st
     SpecError
         The data set has no such column.
     """
+    import polars as pl
+
     frame = dataset.scan_as(f"query={unless}") if unless else dataset.scan()
     names = frame.collect_schema()
     if "time" not in names or not names["time"].is_temporal():
