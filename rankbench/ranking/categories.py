@@ -177,12 +177,14 @@ def estimated_categories(log: CategoryVotes, aggregator: Aggregator, seed: int) 
     order = np.argsort(log.category, kind="stable")
     ends = np.cumsum(np.bincount(log.category, minlength=len(log.names)))
     shares = expected_shares(log.pairs(), aggregator)
-    found, notes = _Found(), list[str]()
+    found, left = _Found(), list[tuple[int, str]]()
     for c, (name, rows) in enumerate(zip(log.names, np.split(order, ends[:-1]), strict=True)):
         try:
             found.add(c, name, _estimate(log, aggregator, rows, shares))
         except (InputError, ContenderDiverged) as error:
-            notes.append(f"category {short_repr(name)} is left out: {error}")
+            left.append((len(rows), f"category {short_repr(name)} is left out: {error}"))
+    # The largest first: what many notes hide is the least.
+    notes = [said for _, said in sorted(left, key=lambda one: -one[0])]
     if not found.names:
         raise SpecError(f"no category can be ranked: {notes[0]}")
     whole = units_of_counts(log.counts())

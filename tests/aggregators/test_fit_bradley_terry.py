@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import choix
 import numpy as np
 import pytest
@@ -180,3 +182,15 @@ def test_the_error_that_the_last_step_leaves(ridge: float, seed: int) -> None:
     near = fit_bradley_terry(counts, ridge=ridge, start=exact + 2e-7 * rng.normal(size=m))
     assert near.iterations == 1
     np.testing.assert_allclose(near.scores, exact, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_start_far_off_ends_at_the_same_maximum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(3, 8))
+    counts = simulated(seed, int(rng.integers(m, 4 * m)), m)
+    counts = replace(counts, forward=counts.forward + 0.3, backward=counts.backward + 0.3)
+    expected = fit_bradley_terry(counts, tolerance=1e-10).scores
+    # From half of these starts Newton's first steps end where nothing bends any more.
+    found = fit_bradley_terry(counts, start=3 * rng.normal(size=m), tolerance=1e-10).scores
+    np.testing.assert_allclose(found, expected, atol=1e-8)
