@@ -27,6 +27,9 @@ ZERO = "0.4"
 DECADE = 10
 """Means that span less than this factor are drawn on a linear axis: a logarithmic one would be all but empty."""
 
+_MOST_TICKS = 6
+"""Intervals between ticks below dots: more, and their numbers touch beside long names."""
+
 LONGEST = 40
 """Letters of a name beside its dot."""
 
@@ -212,6 +215,7 @@ def _dots(axes: Axes, plot: Plot, shown: Mapping[str, str]) -> None:
     axes.set_yticks(rows, [shown[dot.row] for dot in dots])
     axes.set_ylim(max(len(dots), 1) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
+    axes.locator_params(axis="x", nbins=_MOST_TICKS)
     if plot.notes:
         right = axes.secondary_yaxis("right")
         right.set_yticks(rows, [safe(dot.note) for dot in dots])
