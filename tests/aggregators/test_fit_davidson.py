@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from amounts import examples
@@ -91,3 +93,17 @@ def test_scales_stay_apart() -> None:
     fit = fit_davidson(counts)
     assert fit.scales.of.tolist() == [0, 0, 1, 1]
     np.testing.assert_allclose([fit.scores[:2].sum(), fit.scores[2:].sum()], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_start_far_off_ends_at_the_same_maximum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(3, 8))
+    a = rng.integers(0, m, 4 * m)
+    counts = count_pairs(a, (a + rng.integers(1, m, 4 * m)) % m, m=m)
+    more = {name: getattr(counts, name) + 0.3 for name in ("forward", "backward", "ties")}
+    counts = replace(counts, **more)
+    expected = fit_davidson(counts, tolerance=1e-10)
+    found = fit_davidson(counts, start=4 * rng.normal(size=m), start_nu=5.0, tolerance=1e-10)
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-8)
+    assert found.nu == pytest.approx(expected.nu)

@@ -24,6 +24,9 @@ __all__ = ["DavidsonFit", "fit_davidson", "tie_chances"]
 _STEPS = 200
 _ROUNDING = 1e-15
 
+_FARTHEST = 4.0
+"""Log-odds by which one step moves the items of a pair against one another, at most."""
+
 
 @dataclass(frozen=True, eq=False)
 class DavidsonFit:
@@ -173,7 +176,9 @@ class _Problem:
             change = max(float(np.abs(step).max()), abs(step_nu))
             if change <= tolerance:
                 return scores - step, log_nu - step_nu, change, iteration
-            length = 1.0
+            # Beyond some log-odds a pair no longer bends as it does here: longer steps run away, to where none does.
+            lead = np.abs(step[graph.low] - step[graph.high]).max()
+            length = 1.0 if lead <= _FARTHEST else float(_FARTHEST / lead)
             while True:
                 trial, trial_nu = scores - length * step, log_nu - length * step_nu
                 p, q, r = tie_chances(graph, trial, trial_nu)
