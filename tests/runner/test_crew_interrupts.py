@@ -14,21 +14,24 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals are blocked where they can be")
 
 PROGRAM = """
-import os, signal, threading, time
+import os, select, signal, threading, time
 from multiprocessing import util
 from pathlib import Path
 from rankbench.runner import crew
 
 plain = util.spawnv_passfds
+taken, written = os.pipe()
+os.set_blocking(written, False)
 
 def interrupted(path, arguments, descriptors):
     found = plain(path, arguments, descriptors)
     if b"spawn_main" in b" ".join(os.fsencode(each) for each in arguments):
         os.kill(os.getpid(), signal.SIGINT)  # which the other thread takes
-        time.sleep(0.1)
+        select.select([taken], [], [], 30)  # however long that takes it
     return found
 
 if __name__ == "__main__":
+    signal.set_wakeup_fd(written)
     util.spawnv_passfds = interrupted
     threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
     try:
