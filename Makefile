@@ -66,7 +66,7 @@ bench: install ## the benchmarks, as ratios to peers, against a baseline of form
 		--benchmark-json=build/bench/benchmarks.json $(ARGS)
 	.venv/bin/python tests/benchmarks/ratios.py build/bench/benchmarks.json $(REBASE)
 
-peers: install ## the plugin rankbench-peers, tested against choix, evalica, scikit-learn and LightGBM
+peers: install ## the plugin rankbench-peers, tested against the packages that it calls
 	@sh scripts/peers.sh
 	build/peers/bin/python -m pytest tests/ranking/test_aggregate_log.py tests/ranking/test_elo_logs.py $(ARGS)
 	cd plugins/rankbench-peers && ../../build/peers/bin/python -m pytest $(ARGS)

@@ -18,7 +18,7 @@ import rankbench
 from rankbench.component import Property
 from rankbench.errors import ContenderDiverged
 from rankbench_peers.packages import package
-from rankbench_peers.votes import repeated
+from rankbench_peers.votes import one_by_one
 
 __all__ = [
     "EvalicaAverageWinRate",
@@ -218,8 +218,4 @@ class EvalicaElo(EvalicaPeer):
         SpecError
             evalica is not installed.
         """
-        rows = repeated(comparisons.weights)
-        ties = None if comparisons.ties is None else comparisons.ties[rows]
-        winners, losers = comparisons.winners[rows], comparisons.losers[rows]
-        whole = rankbench.Comparisons(np.array([0, len(rows)]), winners, losers, np.ones(len(rows)), ties)
-        return super().from_comparisons(whole, m)
+        return super().from_comparisons(one_by_one(comparisons), m)

@@ -11,7 +11,7 @@ __all__ = ["rankbench_register"]
 
 @rankbench.hookimpl
 def rankbench_register() -> list[type[rankbench.Component] | Path]:
-    """Return what choix, evalica, scikit-learn and LightGBM compute, and the suites that compare it with ours."""
+    """Return what other people's packages compute, and the suites that compare it with ours."""
     from rankbench_peers.from_choix import ChoixIlsr, ChoixLsr, ChoixMm, ChoixOpt, ChoixRankCentrality
     from rankbench_peers.from_evalica import (
         EvalicaAverageWinRate,
@@ -22,8 +22,12 @@ def rankbench_register() -> list[type[rankbench.Component] | Path]:
         EvalicaNewman,
         EvalicaPageRank,
     )
+    from rankbench_peers.from_glicko2 import Glicko2Package
+    from rankbench_peers.from_kickscore import Kickscore
     from rankbench_peers.from_lightgbm import LightgbmRanker
+    from rankbench_peers.from_openskill import Openskill
     from rankbench_peers.from_sklearn import SklearnLogistic, SklearnSgd
+    from rankbench_peers.from_trueskill import TrueskillThroughTime
 
     suites = Path(__file__).parent / "suites"
     return [
@@ -39,6 +43,10 @@ def rankbench_register() -> list[type[rankbench.Component] | Path]:
         EvalicaElo,
         EvalicaNewman,
         EvalicaPageRank,
+        Glicko2Package,
+        Kickscore,
+        Openskill,
+        TrueskillThroughTime,
         SklearnLogistic,
         SklearnSgd,
         LightgbmRanker,

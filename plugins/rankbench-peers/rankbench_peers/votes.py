@@ -8,9 +8,10 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+import rankbench
 from rankbench.errors import InputError
 
-__all__ = ["MOST", "common_unit", "listed", "repeated", "wins"]
+__all__ = ["MOST", "common_unit", "listed", "one_by_one", "repeated", "runs", "wins"]
 
 MOST = 2_000_000
 """Rows that `listed` and `repeated` make at most."""
@@ -91,3 +92,24 @@ def repeated(weights: NDArray[np.float64]) -> NDArray[np.int64]:
     if weights.sum() > MOST:
         raise InputError(f"this peer takes votes one by one, and there would be {weights.sum():,.0f}; {MOST:,} at most")
     return np.repeat(np.arange(len(weights)), weights.astype(np.int64))
+
+
+def one_by_one(comparisons: rankbench.Comparisons) -> rankbench.Comparisons:
+    """Return each vote as often as its weight says, of weight 1, ties marked; see `repeated`."""
+    rows = repeated(comparisons.weights)
+    ties = np.zeros(len(rows), np.bool_) if comparisons.ties is None else comparisons.ties[rows]
+    winners, losers = comparisons.winners[rows], comparisons.losers[rows]
+    return rankbench.Comparisons(np.array([0, len(rows)]), winners, losers, np.ones(len(rows)), ties)
+
+
+def runs(comparisons: rankbench.Comparisons) -> NDArray[np.int64]:
+    """Return where each run of equal votes begins, and the number of votes, shape (R + 1,).
+
+    Ties of the same two items are equal, whichever is named first.
+    """
+    ties = np.zeros(len(comparisons), np.bool_) if comparisons.ties is None else comparisons.ties
+    first = np.where(ties, np.minimum(comparisons.winners, comparisons.losers), comparisons.winners)
+    second = np.where(ties, np.maximum(comparisons.winners, comparisons.losers), comparisons.losers)
+    votes = np.column_stack([first, second, ties])
+    begins = np.flatnonzero((votes[1:] != votes[:-1]).any(axis=1)) + 1
+    return np.concatenate([[0], begins, [len(votes)]]).astype(np.int64)
