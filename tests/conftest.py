@@ -23,8 +23,8 @@ settle_blas()
 
 gc.set_threshold(50_000, 20, 20)  # a worker imports everything, and keeps it
 
-settings.register_profile("full", max_examples=100)
-settings.register_profile("quick", max_examples=12)
+settings.register_profile("full", max_examples=100, deadline=None)  # a law says nothing of time
+settings.register_profile("quick", max_examples=12, deadline=None)
 settings.load_profile("quick")  # pytest's option --hypothesis-profile comes after it
 
 

@@ -31,6 +31,7 @@ def interrupted(path, arguments, descriptors):
     return found
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background ignores
     signal.set_wakeup_fd(written)
     util.spawnv_passfds = interrupted
     threading.Thread(target=time.sleep, args=(5,), daemon=True).start()
