@@ -72,7 +72,7 @@ def test_commands_and_options_exist(document: str, line: str) -> None:
     from rankbench.cli import main
 
     command: click.Command = main
-    with click.Context(main) as context:
+    with click.Context(main, **main.context_settings) as context:
         for word in re.sub(r"[\[\]]", " ", line).split():
             if word.startswith("--"):
                 options = {name for parameter in command.get_params(context) for name in parameter.opts}

@@ -123,7 +123,7 @@ def _missing_verb(words: list[str]) -> str:
     from rankbench.cli import main
 
     command: click.Command = main
-    with click.Context(main) as context:
+    with click.Context(main, **main.context_settings) as context:
         for word in words:
             if isinstance(command, click.Group):
                 found = command.get_command(context, word)

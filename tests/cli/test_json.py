@@ -99,7 +99,7 @@ def documented() -> dict[str, list[str]]:
 def leaves() -> Iterator[tuple[str, click.Command]]:
     """Yield every built-in command that does something, by its words."""
     for verb in SHORT_HELPS:
-        found = main.get_command(click.Context(main), verb)
+        found = main.get_command(click.Context(main, **main.context_settings), verb)
         if isinstance(found, click.Group):
             yield from ((f"{verb} {name}", command) for name, command in found.commands.items())
         else:
