@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rankbench.errors import InputError
 from rankbench.kinds.counts import PairCounts
+from rankbench.system import in_halves
 
 __all__ = ["CovariateVotes", "Covariates"]
 
@@ -99,10 +100,14 @@ class CovariateVotes:
         names : tuple of str
             Of the covariates; ``x0``, ``x1``, .. by default.
         """
-        p = covariates.shape[1]
-        said = np.zeros((len(first), 3))
-        said[:, 0], said[:, 1], said[:, 2] = outcome == 1, outcome == 0, outcome == 0.5
-        if not (said.sum(axis=1) == 1).all():
+        p, said = covariates.shape[1], np.empty((len(first), 3))
+
+        def say(rows: slice) -> None:
+            for k, value in enumerate((1, 0, 0.5)):
+                np.equal(outcome[rows], value, out=said[rows, k])
+
+        in_halves(say, len(first))
+        if said.sum() != len(first):
             raise InputError("outcomes are 1 (the first won), 0 (the second won) or 0.5 (a tie)")
         known = names or tuple(f"x{k}" for k in range(p))
         return cls(items, first, second, said, Covariates(known, (1.0,) * p, covariates))
@@ -126,28 +131,40 @@ class CovariateVotes:
 
     def counts(self) -> PairCounts:
         """Return the sums by pair, whatever the covariates are."""
+        return self.numbered()[0]
+
+    def numbered(self) -> tuple[PairCounts, NDArray[np.int32]]:
+        """Return the sums by pair, and the number of the pair of each row, shape (R,)."""
+        from rankbench.kernels.pair_numbers import mark_pairs, number_rows, sum_rows
+
         m = len(self.items)
-        key = np.minimum(self.first, self.second).astype(np.int64)
-        key *= m
-        key += np.maximum(self.first, self.second)
+        first, second = (np.ascontiguousarray(each, np.int32) for each in (self.first, self.second))
+        outcomes = np.ascontiguousarray(self.outcomes)
         if m * m <= max(_TABLE, len(self)):
-            keys = np.flatnonzero(np.bincount(key, minlength=m * m))
-            place = np.zeros(m * m, np.int64)
-            place[keys] = np.arange(len(keys))
-            pair = place[key]
+            seen, pair = np.zeros((m, m), np.uint8), np.empty(len(self), np.int32)
+            in_halves(lambda rows: mark_pairs(first, second, rows.start, rows.stop, seen), len(self))
+            keys = np.flatnonzero(seen)
+            place = np.zeros((m, m), np.int32)
+            place.reshape(-1)[keys] = np.arange(len(keys), dtype=np.int32)
+            in_halves(lambda rows: number_rows(first, second, rows.start, rows.stop, place, pair), len(self))
         else:
+            key = np.minimum(first, second).astype(np.int64) * m + np.maximum(first, second)
             keys, found = np.unique(key, return_inverse=True)
-            pair = found.reshape(-1)
-        turned = self.first > self.second
-        forward, backward = self.outcomes[:, 0], self.outcomes[:, 1]
-        up, down = np.where(turned, backward, forward), np.where(turned, forward, backward)
-        wins, losses, ties = (
-            np.bincount(pair, one, len(keys)).astype(np.float64) for one in (up, down, self.outcomes[:, 2])
-        )
+            pair = found.reshape(-1).astype(np.int32)
+        halves = dict[int, NDArray[np.float64]]()
+
+        def add(rows: slice) -> None:
+            cells = np.zeros((len(keys), 3))
+            sum_rows(first, second, pair, outcomes, rows.start, rows.stop, cells)
+            halves[rows.start] = cells
+
+        in_halves(add, len(self))
+        wins, losses, ties = np.ascontiguousarray(np.sum([halves[start] for start in sorted(halves)], axis=0).T)
         low, high = np.divmod(keys, m)
         starts = np.searchsorted(low, np.arange(m + 1))
-        judgments = len(self) if self.weighted else round(float(self.outcomes.sum()))
-        return PairCounts(self.items, starts, high.astype(np.int32), wins, losses, ties, judgments, self.weighted)
+        judgments = len(self) if self.weighted else round(float(wins.sum() + losses.sum() + ties.sum()))
+        counts = PairCounts(self.items, starts, high.astype(np.int32), wins, losses, ties, judgments, self.weighted)
+        return counts, pair
 
     def summed(self) -> CovariateVotes:
         """Return votes that are alike (of one pair, judge and row of covariates) as one row, if such rows are few.

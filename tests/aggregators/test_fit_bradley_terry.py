@@ -192,5 +192,15 @@ def test_a_start_far_off_ends_at_the_same_maximum(seed: int) -> None:
     counts = replace(counts, forward=counts.forward + 0.3, backward=counts.backward + 0.3)
     expected = fit_bradley_terry(counts, tolerance=1e-10).scores
     # From half of these starts Newton's first steps end where nothing bends any more.
-    found = fit_bradley_terry(counts, start=3 * rng.normal(size=m), tolerance=1e-10).scores
+    found = fit_bradley_terry(counts, start=10 * rng.normal(size=m), tolerance=1e-10).scores
     np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_a_step_leads_as_far_as_it_moves_a_pair() -> None:
+    from rankbench.aggregators.kernels.likelihood import largest_lead
+
+    rng = np.random.default_rng(3)
+    counts = simulated(3, 40, 12)
+    low = np.repeat(np.arange(counts.m), np.diff(counts.starts))
+    step = rng.normal(size=counts.m)
+    assert largest_lead(counts.starts, counts.high, step) == np.abs(step[low] - step[counts.high]).max()

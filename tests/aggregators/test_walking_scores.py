@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import approx_fprime, minimize, root
+from scipy.special import expit
 
 import rankbench
 from rankbench.aggregators.dynamic_bradley_terry import DynamicBradleyTerry
@@ -65,6 +66,24 @@ class Naive:
             value += sum(s**2 / (2 * v) + math.log(2 * math.pi * v) / 2 for s, v in terms)
         return float(value)
 
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """Return the derivative of it by every score."""
+        counts, found = self.counts, np.zeros(len(x))
+        for e, t in enumerate(counts.times.tolist()):
+            one, other = self.place[t, counts.first[e]], self.place[t, counts.second[e]]
+            wins = expit(x[one] - x[other])
+            push = counts.lost[e] * wins - counts.won[e] * (1 - wins)
+            found[one] += push
+            found[other] -= push
+        for i, begin in enumerate(self.born):
+            found[self.place[begin, i]] += x[self.place[begin, i]] / self.variance
+            for t in range(begin + 1, len(counts)):
+                now, before = self.place[t, i], self.place[t - 1, i]
+                pull = (x[now] - x[before]) / (self.drift * counts.gaps[t])
+                found[now] += pull
+                found[before] -= pull
+        return found
+
     def hessian(self, x: np.ndarray, step: float = 1e-4) -> np.ndarray:
         n = len(x)
         found = np.zeros((n, n))
@@ -77,29 +96,24 @@ class Naive:
 
 
 @given(seed=st.integers(0, 10_000), drift=st.sampled_from([0.01, 0.3, 2.0]), variance=st.sampled_from([0.5, 3.0]))
-def test_the_mode_is_that_of_a_generic_optimizer(seed: int, drift: float, variance: float) -> None:
+def test_the_mode_is_that_of_generic_solvers(seed: int, drift: float, variance: float) -> None:
+    """BFGS stops short where the walk is stiff (of drift .01 by 1e-5): Powell's method goes on from there."""
     counts = small(seed)
     naive = Naive(counts, drift, variance)
-    found = minimize(naive, np.zeros(len(naive.place)), method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+    near = minimize(naive, np.zeros(len(naive.place)), jac=naive.slope, method="BFGS").x
+    found = root(naive.slope, near, tol=1e-13)
+    assert np.abs(naive.slope(found.x)).max() < 1e-9
     history = walking_scores(counts, drift, variance)
-    for (t, item), place in naive.place.items():
-        assert history.scores[t, item] == pytest.approx(found.x[place], abs=1e-5)
     mode = np.array([history.scores[node] for node in naive.place])
-    assert naive(mode) <= found.fun + 1e-9
+    assert mode == pytest.approx(found.x, abs=1e-9)
+    assert naive(mode) <= naive(found.x) + 1e-10
     assert np.isnan(history.scores).sum() == len(counts) * counts.m - len(naive.place)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_mode_agrees_with_a_polished_one_to_1e_6(seed: int) -> None:
-    """One Newton step more, by a Hessian of finite differences."""
-    counts = small(seed)
-    naive = Naive(counts, 0.3, 1.5)
-    found = minimize(naive, np.zeros(len(naive.place)), method="BFGS", options={"gtol": 1e-10, "maxiter": 5000}).x
-    unit = 1e-5 * np.eye(len(found))
-    slope = np.array([(naive(found + one) - naive(found - one)) / 2e-5 for one in unit])
-    found = found - np.linalg.solve(naive.hessian(found), slope)
-    mode = np.array([walking_scores(counts, 0.3, 1.5).scores[node] for node in naive.place])
-    assert np.abs(mode - found).max() < 1e-6
+def test_the_slope_of_the_oracle_is_that_of_its_value() -> None:
+    naive = Naive(small(3), 0.3, 1.5)
+    at = np.random.default_rng(0).normal(size=len(naive.place))
+    assert naive.slope(at) == pytest.approx(approx_fprime(at, naive, 1e-7), abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(3))

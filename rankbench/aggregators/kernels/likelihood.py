@@ -11,6 +11,8 @@ Elsewhere indices are unsigned: a negative one would be looked for, to count it 
 
 References
 ----------
+.. [STD19] T. Sun and Q. Tran-Dinh. Generalized self-concordant functions: a recipe for Newton-type methods.
+   Mathematical Programming 178, 2019.
 .. [EW94] S. C. Eisenstat and H. F. Walker. Globally convergent inexact Newton methods.
    SIAM Journal on Optimization 4(2), 1994.
 """
@@ -28,6 +30,7 @@ from rankbench.kernels.laplacian import WORK, conjugate_gradients, consecutive, 
 
 __all__ = [
     "AT_MAXIMUM",
+    "FAR",
     "NEEDS_SOLUTION",
     "NEWTON_WORK",
     "STUCK",
@@ -35,6 +38,7 @@ __all__ = [
     "centered",
     "gradient_and_curvature",
     "item_sums",
+    "largest_lead",
     "newton",
 ]
 
@@ -48,6 +52,9 @@ AT_MAXIMUM, NEEDS_SOLUTION, STUCK, UNFINISHED = 0, 1, 2, 3
 
 NEWTON_WORK = WORK + 2
 """Vectors of length m that `newton` needs, besides a number a pair."""
+
+FAR = 4.0
+"""Log-odds: a step that moves the items of a pair further apart is damped."""
 
 _STEPS = 200
 _ROUNDING = 1e-15
@@ -145,6 +152,16 @@ def centered(vector: NDArray[np.float64], scale: NDArray[np.int32], sizes: NDArr
         vector[i] -= means[scale[i]]
 
 
+@declared(types.float64(_ROWS, _INDEX, _VECTOR))
+def largest_lead(starts: NDArray[np.int64], high: NDArray[np.int32], step: NDArray[np.float64]) -> float:
+    """Return by how much a step, (m,), moves the items of a pair against one another, at most."""
+    largest = 0.0
+    for i in range(len(step)):
+        for e in range(starts[i], starts[i + 1]):
+            largest = max(largest, abs(step[i] - step[high[e]]))
+    return largest
+
+
 @declared(
     types.Tuple((types.int64, types.float64, types.int64))(  # type: ignore[no-untyped-call]
         _ROWS,
@@ -184,6 +201,9 @@ def newton(
     work: NDArray[np.float64],
 ) -> tuple[int, float, int]:
     """Move `scores` to the maximum of the likelihood by Newton's method [EW94]_.
+
+    A step that moves a pair by D > `FAR` is taken by log(1 + D) / D of its length: the likelihood then grows
+    ([STD19]_, damped steps for nu = 2), where the whole step may end so far out that no pair bends any more.
 
     Parameters
     ----------
@@ -245,7 +265,11 @@ def newton(
             for i in range(m):
                 scores[i] -= step[i]
             return AT_MAXIMUM, change, iteration + 1
-        length = 1.0
+        length, lead = 1.0, 0.0
+        if 2.0 * change > FAR:
+            lead = largest_lead(starts, high, step)
+            if lead > FAR:
+                length = math.log1p(lead) / lead
         while True:
             for i in range(m):
                 trial[i] = scores[i] - length * step[i]
@@ -256,7 +280,7 @@ def newton(
                 squares += ahead[i] * ahead[i]
             after = math.sqrt(squares)
             # Backtracking on the gradient's norm needs no value of the objective.
-            if after <= max((1.0 - 1e-4 * length) * norm, noise):
+            if lead > FAR or after <= max((1.0 - 1e-4 * length) * norm, noise):
                 break
             length *= 0.5
             if length < 1e-10:

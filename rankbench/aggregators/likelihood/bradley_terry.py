@@ -13,7 +13,6 @@ References
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,7 +106,7 @@ def fit_bradley_terry(
     ties : {"half", "drop"}
         What is made of ties: half a win each way, or nothing.
     start : ndarray of float64, shape (m,), optional
-        Where to start; by default, and where the steps from there run away, at smoothed log-odds of each item's wins.
+        Where to start; by default at smoothed log-odds of each item's wins.
     tolerance : float
         The last Newton step changes no score by more than this. Convergence is quadratic: 1e-6 leaves
         errors below 1e-10 where several steps were taken. A `start` so near that the first step is the last one
@@ -124,22 +123,6 @@ def fit_bradley_terry(
     check_ridge(ridge)
     if not len(counts):
         raise InputError("there are no comparisons to fit")
-    scales = connected_components(counts) if ridge > 0 else strongly_connected(counts, ties)
-    if start is not None:
-        # From far off the first steps may run away, to where nothing bends: the usual start is never far off.
-        with suppress(ContenderDiverged):
-            return _fit_from(start, counts, scales, ridge, ties, tolerance)
-    return _fit_from(None, counts, scales, ridge, ties, tolerance)
-
-
-def _fit_from(
-    start: NDArray[np.float64] | None,
-    counts: PairCounts,
-    scales: Scales,
-    ridge: float,
-    ties: TieRule,
-    tolerance: float,
-) -> BradleyTerryFit:
     from rankbench.aggregators.kernels.likelihood import (
         AT_MAXIMUM,
         NEEDS_SOLUTION,
@@ -149,6 +132,7 @@ def _fit_from(
         newton,
     )
 
+    scales = connected_components(counts) if ridge > 0 else strongly_connected(counts, ties)
     inside = within(counts, scales, ridge)
     forward, backward = inside.wins(ties)
     won, lost = np.zeros(counts.m), np.zeros(counts.m)

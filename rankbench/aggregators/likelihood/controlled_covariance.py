@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.aggregators.likelihood.controlled import Penalties, RowSums, VoteRows, fitted_rows
+from rankbench.aggregators.likelihood.controlled import Penalties, fitted_rows
 from rankbench.aggregators.likelihood.covariance import ENOUGH_TERMS, TERMS
+from rankbench.aggregators.likelihood.vote_rows import RowParts, RowSums, VoteRows
 from rankbench.errors import InputError
 from rankbench.kinds.aggregator import MOST_DENSE
 from rankbench.kinds.controlled_aggregator import ControlledFit
@@ -77,10 +78,10 @@ def _middle(
     sigma, own = rows.blocks(inverse), rows.blocks(bread)
     clustered = rows.votes.clusters is not None
 
-    def learn(begin: int, end: int, into: RowSums, last: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def learn(begin: int, end: int, into: RowSums, last: NDArray[np.float64], of_rows: RowParts) -> None:
         middle_rows(
             first, second, rows.pair, outcomes, values, scores, effects, eta, rows.tied, *sigma, *own, clustered,
-            rows.votes.weighted, firth, begin, end, into.edge, into.cross, last, weight,
+            rows.votes.weighted, firth, begin, end, into.edge, into.cross, last, of_rows.weight, of_rows.beside,
         )  # fmt: skip
 
     sums, m, graph = rows.each_block(learn), rows.votes.m, rows.graph
@@ -102,7 +103,7 @@ def _clustered(
     bread: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Return the sum over clusters of corrected u u^T: the series of `rankbench...covariance`, of many at a time."""
-    from rankbench.aggregators.kernels.covariate_votes import add_information, add_slopes
+    from rankbench.aggregators.kernels.covariate_clusters import add_information, add_slopes
 
     first, second, outcomes, values = rows.arrays
     effects, eta = rows.parted(beside)

@@ -24,9 +24,6 @@ __all__ = ["DavidsonFit", "fit_davidson", "tie_chances"]
 _STEPS = 200
 _ROUNDING = 1e-15
 
-_FARTHEST = 4.0
-"""Log-odds by which one step moves the items of a pair against one another, at most."""
-
 
 @dataclass(frozen=True, eq=False)
 class DavidsonFit:
@@ -159,6 +156,8 @@ class _Problem:
         self, scores: NDArray[np.float64], log_nu: float, tolerance: float
     ) -> tuple[NDArray[np.float64], float, float, int]:
         """Return the scores, log nu, the largest last change and the number of steps, from a start."""
+        from rankbench.aggregators.kernels.likelihood import FAR
+
         graph = self.graph
         p, q, r = tie_chances(graph, scores, log_nu)
         slope, slope_nu, norm = self.gradient(scores, p, q)
@@ -176,15 +175,16 @@ class _Problem:
             change = max(float(np.abs(step).max()), abs(step_nu))
             if change <= tolerance:
                 return scores - step, log_nu - step_nu, change, iteration
-            # Beyond some log-odds a pair no longer bends as it does here: longer steps run away, to where none does.
-            lead = np.abs(step[graph.low] - step[graph.high]).max()
-            length = 1.0 if lead <= _FARTHEST else float(_FARTHEST / lead)
+            # How far a step moves the log-odds of what may come of a pair; damped as Bradley-Terry's steps are.
+            moved = np.abs(step[graph.low] - step[graph.high]).max()
+            lead = float(max(moved, moved / 2 + abs(step_nu)))
+            length = 1.0 if lead <= FAR else float(np.log1p(lead)) / lead
             while True:
                 trial, trial_nu = scores - length * step, log_nu - length * step_nu
                 p, q, r = tie_chances(graph, trial, trial_nu)
                 slope, slope_nu, after = self.gradient(trial, p, q)
                 # Backtracking on the gradient's norm: sums of large weights hide small changes of the objective.
-                if after <= max((1 - 1e-4 * length) * norm, self.noise):
+                if lead > FAR or after <= max((1 - 1e-4 * length) * norm, self.noise):
                     break
                 length /= 2
                 if length < 1e-10:

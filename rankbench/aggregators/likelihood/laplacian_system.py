@@ -98,15 +98,20 @@ class Laplacian:
         if self.m > DENSE_SYSTEM:
             sides = np.ascontiguousarray(sides)
             return np.stack([self.solve(edge, side, 1e-12 * float(np.linalg.norm(side))) for side in sides])
-        from scipy.linalg import cho_factor, cho_solve
+        from scipy.linalg.lapack import dpotrf, dpotrs
 
-        free, found = self.free, np.zeros(sides.shape)
-        if len(free):
-            try:
-                factor = cho_factor(self.dense(edge)[np.ix_(free, free)], overwrite_a=True)
-            except np.linalg.LinAlgError as error:
-                raise ContenderDiverged(_SINGULAR) from error
-            found[:, free] = cho_solve(factor, sides[:, free].T).T
+        # What is held at 0 stays in the matrix, apart from all else: nothing is copied. LAPACK goes by columns, so that
+        # rows of what is above the diagonal are columns of what is below it.
+        held = np.delete(np.arange(self.m), self.free)
+        matrix, found = np.zeros((self.m, self.m)), np.array(sides.T, order="F")
+        matrix[self.low, self.high] = -edge
+        matrix[held], matrix[:, held], found[held] = 0.0, 0.0, 0.0
+        np.fill_diagonal(matrix, self.diagonal(edge))
+        matrix[held, held] = 1.0
+        factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
+        if failed:
+            raise ContenderDiverged(_SINGULAR)
+        found = dpotrs(factor, found, lower=1, overwrite_b=1)[0].T
         return self.balanced(found)
 
     def balanced(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:

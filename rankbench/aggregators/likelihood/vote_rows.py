@@ -1,0 +1,254 @@
+"""Rows of votes with covariates: what all of them say near a fit, and the step of Newton's method from there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.aggregators.likelihood.laplacian_system import Laplacian
+from rankbench.errors import ContenderDiverged
+from rankbench.kinds.covariates import CovariateVotes
+from rankbench.runtime import one_blas_thread
+from rankbench.system import in_halves
+
+__all__ = ["SEPARATED", "RowParts", "RowSums", "VoteRows"]
+
+_BLOCK = 4096
+"""Rows whose products are made at a time."""
+
+_NONE = np.zeros((0, 0))
+
+SEPARATED = (
+    "the information on effects of covariates is singular: they, or items, separate the votes; a ridge, or Firth's "
+    "penalty, keeps them finite"
+)
+
+
+@dataclass(eq=False)
+class RowSums:
+    """Slopes and information of all rows.
+
+    Attributes
+    ----------
+    value : float
+        Log-likelihood.
+    edge, item_slope, slope, cross, table : ndarray of float64, shapes (P,), (m,), (q,), (m, q), (q, q)
+    """
+
+    value: float
+    edge: NDArray[np.float64]
+    item_slope: NDArray[np.float64]
+    slope: NDArray[np.float64]
+    cross: NDArray[np.float64]
+    table: NDArray[np.float64]
+
+    @classmethod
+    def nothing(cls, pairs: int, m: int, q: int) -> RowSums:
+        """Return zeros."""
+        return cls(0.0, np.zeros(pairs), np.zeros(m), np.zeros(q), np.zeros((m, q)), np.zeros((q, q)))
+
+    def add(self, other: RowSums) -> None:
+        """Add others in place."""
+        self.value += other.value
+        for name in ("edge", "item_slope", "slope", "cross", "table"):
+            mine = getattr(self, name)
+            mine += getattr(other, name)
+
+
+class RowParts(NamedTuple):
+    """What each row of a block says by itself.
+
+    Attributes
+    ----------
+    pull, weight, beside : ndarray of float64, shape (rows,)
+        Slope and information by its margin; information by its margin and log nu, of Davidson's model.
+    """
+
+    pull: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    beside: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class VoteRows:
+    """Rows of votes with the graph of their pairs.
+
+    Attributes
+    ----------
+    votes : CovariateVotes
+    pair : ndarray of int32, shape (R,)
+    graph : Laplacian
+    tied : bool
+        Whether the model is Davidson's, which has one more parameter.
+    """
+
+    votes: CovariateVotes
+    pair: NDArray[np.int32]
+    graph: Laplacian
+    tied: bool
+
+    @property
+    def q(self) -> int:
+        """Number of unknowns beside the scores."""
+        return len(self.votes.covariates.names) + int(self.tied)
+
+    @cached_property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What kernels take of the rows: items, outcomes, covariates."""
+        values = np.ascontiguousarray(self.votes.covariates.values)
+        outcomes = np.ascontiguousarray(self.votes.outcomes)
+        first, second = (np.ascontiguousarray(each, np.int32) for each in (self.votes.first, self.votes.second))
+        return first, second, outcomes, values
+
+    def sums(
+        self,
+        scores: NDArray[np.float64],
+        beside: NDArray[np.float64],
+        inverse: NDArray[np.float64] | None,
+        *,
+        padded: bool,
+    ) -> RowSums:
+        """Return slopes and information at some numbers, in one pass.
+
+        Parameters
+        ----------
+        scores, beside : ndarray of float64, shapes (m,), (q,)
+        inverse : ndarray of float64, shape (m + q, m + q), optional
+            Of which Firth's pseudo-votes are made.
+        padded : bool
+            Whether they are information.
+        """
+        from rankbench.aggregators.kernels.covariate_products import add_products
+        from rankbench.aggregators.kernels.covariate_votes import learn_rows
+
+        first, second, outcomes, values = self.arrays
+        sigma = self.blocks(inverse)
+        effects, eta = self.parted(beside)
+
+        def learn(begin: int, end: int, into: RowSums, last: NDArray[np.float64], of_rows: RowParts) -> None:
+            into.value += learn_rows(
+                first, second, self.pair, outcomes, values, scores, effects, eta, self.tied, *sigma, padded, begin, end,
+                into.edge, into.item_slope, into.slope, into.cross, last, *of_rows,
+            )  # fmt: skip
+            add_products(values, begin, end, of_rows.pull, into.slope)
+
+        return self.each_block(learn)
+
+    def each_block(self, learn: Any) -> RowSums:
+        """Return the sums that two threads make, half of the rows each, a block after the other."""
+        from rankbench.aggregators.kernels.covariate_products import add_across, add_products
+
+        first, second, _, values = self.arrays
+        q, m, p, found = self.q, self.votes.m, values.shape[1], dict[int, RowSums]()
+
+        def learn_half(rows: slice) -> None:
+            into, last = RowSums.nothing(len(self.graph.high), m, q), np.zeros(q)
+            longest = min(_BLOCK, rows.stop - rows.start)
+            room, scaled = np.empty((3, longest)), np.empty((longest, p), values.dtype)
+            for begin in range(rows.start, rows.stop, _BLOCK):
+                end = min(begin + _BLOCK, rows.stop)
+                of_rows, product = RowParts(*room[:, : end - begin]), scaled[: end - begin]
+                learn(begin, end, into, last, of_rows)
+                add_across(first, second, values, begin, end, of_rows.weight, into.cross, product)
+                into.table[:p, :p] += product.T @ product
+                if self.tied:
+                    add_products(values, begin, end, of_rows.beside, last)
+            if q > p:
+                into.table[p], into.table[:, p] = last, last
+            found[rows.start] = into
+
+        with one_blas_thread():
+            in_halves(learn_half, len(self.votes))
+        whole, *others = (found[start] for start in sorted(found))
+        for other in others:
+            whole.add(other)
+        return whole
+
+    def blocks(
+        self, inverse: NDArray[np.float64] | None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return a matrix of all unknowns as kernels take it: of items, of items and others, of others."""
+        if inverse is None:
+            return _NONE, _NONE, _NONE
+        m = self.votes.m
+        items, across, others = inverse[:m, :m], inverse[:m, m:], inverse[m:, m:]
+        return np.ascontiguousarray(items), np.ascontiguousarray(across), np.ascontiguousarray(others)
+
+    def parted(self, beside: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Return effects and log nu."""
+        return (np.ascontiguousarray(beside[:-1]), float(beside[-1])) if self.tied else (beside, 0.0)
+
+    def penalized(self, sums: RowSums, ridge: float) -> NDArray[np.float64]:
+        """Return the information of what stands beside the scores, with a ridge on effects, (q, q)."""
+        table = sums.table.copy()
+        effects = np.arange(self.q - self.tied)
+        table[effects, effects] += ridge
+        return table
+
+    def inverse(self, sums: RowSums, ridge: float) -> NDArray[np.float64]:
+        """Return the inverse information of all unknowns, (m + q, m + q); scores sum to zero on every scale.
+
+        Raises
+        ------
+        ContenderDiverged
+            It is singular.
+        """
+        graph, m = self.graph, self.votes.m
+        found = graph.inverse(sums.edge)
+        if graph.ridge == 0:
+            found = np.ascontiguousarray(graph.scales.centered(graph.scales.centered(found).T))
+        ahead = found @ sums.cross
+        left = inverted(self.penalized(sums, ridge) - sums.cross.T @ ahead)
+        whole = np.empty((m + self.q, m + self.q))
+        whole[:m, :m] = found + ahead @ left @ ahead.T
+        whole[:m, m:] = -ahead @ left
+        whole[m:, :m] = whole[:m, m:].T
+        whole[m:, m:] = left
+        return whole
+
+    def newton_step(
+        self, sums: RowSums, item_slope: NDArray[np.float64], slope: NDArray[np.float64], ridge: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the steps of the scores and of what stands beside them: the Schur complement of the items."""
+        graph = self.graph
+        sides = np.column_stack([item_slope, sums.cross])
+        solved = graph.solve_each(sums.edge, graph.balanced(sides.T)).T
+        one, other = solved[:, 0], solved[:, 1:]
+        left = self.penalized(sums, ridge) - sums.cross.T @ other
+        step = solve_positive(left, slope - sums.cross.T @ one)
+        return one - other @ step, step
+
+
+def solve_positive(matrix: NDArray[np.float64], side: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Solve a system of few unknowns, scaled to a diagonal of ones.
+
+    Raises
+    ------
+    ContenderDiverged
+        The matrix is not positive definite.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    diagonal = np.diag(matrix)
+    if not len(matrix):
+        return np.zeros_like(side)
+    if not (diagonal > 0).all():
+        raise ContenderDiverged(SEPARATED)
+    scale = 1 / np.sqrt(diagonal)
+    try:
+        factor = cho_factor(matrix * scale[:, None] * scale)
+    except np.linalg.LinAlgError as error:
+        raise ContenderDiverged(SEPARATED) from error
+    scaled = scale[:, None] * side if side.ndim == 2 else scale * side
+    solved = cho_solve(factor, scaled)
+    found: NDArray[np.float64] = scale[:, None] * solved if side.ndim == 2 else scale * solved
+    return found
+
+
+def inverted(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the inverse of a positive definite matrix of few unknowns; see `solve_positive`."""
+    return solve_positive(matrix, np.eye(len(matrix)))
