@@ -8,7 +8,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from rankbench.counts.votes import Votes
 from rankbench.kinds.counts import ClusterCounts, PairCounts
 
-__all__ = ["ENOUGH", "Units", "effective", "units_of_counts", "units_of_lists", "units_of_voters", "units_of_votes"]
+__all__ = [
+    "ENOUGH",
+    "Units",
+    "effective",
+    "units_of_counts",
+    "units_of_lists",
+    "units_of_parts",
+    "units_of_voters",
+    "units_of_votes",
+]
 
 _AT_ONCE = 1 << 20
 """Sums that are looked at together: what is made on the way does not grow with the log."""
@@ -93,25 +102,39 @@ def units_of_counts(data: PairCounts | ClusterCounts) -> Units:
     effect (Satterthwaite): Kish's number of judgments where rho = 0, and far fewer of unequal clusters where it is 1,
     the worst case of [CSS17]_. One rho is estimated for all items, by moments of the clusters' shares of wins.
     """
-    counts = data.counts if isinstance(data, ClusterCounts) else data
-    ends = np.concatenate([counts.low, counts.high])
-    if isinstance(data, PairCounts):
-        weight = data.forward + data.backward + data.ties
-        judged = _sums(ends, np.tile(weight, 2), data.m)
-        return Units(data.judgments, float(data.judgments), judged, judged, judged)
+    if isinstance(data, ClusterCounts):
+        return units_of_parts(data.counts, [data])
+    weight = data.forward + data.backward + data.ties
+    judged = _sums(np.concatenate([data.low, data.high]), np.tile(weight, 2), data.m)
+    return Units(data.judgments, float(data.judgments), judged, judged, judged)
+
+
+def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts]) -> Units:
+    """Return the units of clusters that come part by part, as `units_of_counts` does of all of them together.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        The sums over all parts.
+    parts : iterable of ClusterCounts
+        Whole clusters, each in one of them.
+    """
     sums, votes, votes_squares = _SaidSums.nothing(counts.m), np.zeros(counts.m), np.zeros(counts.m)
-    for begin, end in _whole_clusters(data.starts):
-        rows = slice(data.starts[begin], data.starts[end])
-        cells, weight = data.cells[rows], np.tile(data.weights[rows], 2)
-        items = np.concatenate([counts.low[cells // 3], counts.high[cells // 3]])
-        cluster = np.tile(np.repeat(np.arange(end - begin), np.diff(data.starts[begin : end + 1])), 2)
-        won = _WON[:, cells % 3].ravel()
-        sums.add(items, cluster, weight, weight * won, None if counts.weighted else weight)
-        votes += _sums(items, weight, counts.m)
-        votes_squares += _sums(items, weight**2, counts.m)
-    sizes = np.add.reduceat(np.append(data.weights, 0.0), data.starts[:-1]) * (np.diff(data.starts) > 0)
+    low, high, sizes = counts.low, counts.high, []
+    for data in parts:
+        for begin, end in _whole_clusters(data.starts):
+            rows = slice(data.starts[begin], data.starts[end])
+            cells, weight = data.cells[rows], np.tile(data.weights[rows], 2)
+            items = np.concatenate([low[cells // 3], high[cells // 3]])
+            cluster = np.tile(np.repeat(np.arange(end - begin), np.diff(data.starts[begin : end + 1])), 2)
+            won = _WON[:, cells % 3].ravel()
+            sums.add(items, cluster, weight, weight * won, None if counts.weighted else weight)
+            votes += _sums(items, weight, counts.m)
+            votes_squares += _sums(items, weight**2, counts.m)
+        sizes.append(np.add.reduceat(np.append(data.weights, 0.0), data.starts[:-1]) * (np.diff(data.starts) > 0))
     judged = _shared(votes, votes_squares) if counts.weighted else votes
-    return Units(len(data), effective(sizes), sums.shares(), judged, sums.of_variance(sums.alike()))
+    size = np.concatenate(sizes)
+    return Units(len(size), effective(size), sums.shares(), judged, sums.of_variance(sums.alike()))
 
 
 def _whole_clusters(starts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

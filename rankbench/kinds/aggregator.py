@@ -182,7 +182,8 @@ class Aggregator(Component):
         scores : ndarray of float64, shape (m,)
             What `from_counts` made of them.
         clusters : ClusterCounts, optional
-            The same judgments by what is independent; by default every judgment is.
+            The same judgments by what is independent; by default every judgment is. Or some of them: what clusters
+            add to the covariance is a sum over them, and of a long log they come part by part.
         """
         raise TypeError(f"aggregator {self.name!r} has no formula for the covariance of its scores")
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from rankbench.component import Component
 from rankbench.counts.units import Units
+from rankbench.counts.votes import all_ones
 from rankbench.data.tables.recognize import table_kind
 from rankbench.errors import SpecError
 from rankbench.kinds.aggregator import Aggregator
@@ -237,12 +238,15 @@ def _unpack_counts(prepared: Prepared) -> CountedVotes:
 
 
 def _pack_crossed(log: CrossedVotes) -> dict[str, NDArray[Any]]:
-    return pack("crossed", judge=log.judge, query=log.query, cell=log.cell, weight=log.weight)
+    # Weights that are all 1 take no memory: none are stored.
+    weight = log.weight if log.weight.strides != (0,) else log.weight[:0]
+    return pack("crossed", judge=log.judge, query=log.query, cell=log.cell, weight=weight)
 
 
 def _unpack_crossed(prepared: Prepared) -> CrossedVotes:
     counted = _unpack_counts(prepared)
     judge, query, cell, weight = (prepared.arrays[f"crossed.{name}"] for name in ("judge", "query", "cell", "weight"))
+    weight = weight if len(weight) else all_ones(len(judge))
     return CrossedVotes(
         counted.data, known_units=counted.known_units, judge=judge, query=query, cell=cell, weight=weight
     )

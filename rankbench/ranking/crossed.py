@@ -8,30 +8,39 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.counts.units import Units, units_of_counts
-from rankbench.counts.votes import Votes, coded_votes, load_votes, query_numbers
+from rankbench.counts.units import Units, units_of_parts
+from rankbench.counts.votes import all_ones
+from rankbench.data.tables.weights import check_weights
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.counts import ClusterCounts, PairCounts
+from rankbench.kinds.counts import ClusterCounts
 from rankbench.kinds.crossed_resamples import crossed_resamples
 from rankbench.kinds.resamples import resamples_of
 from rankbench.ranking.certainty import FEW
 from rankbench.ranking.logs import CountedVotes
+from rankbench.resources import check_memory
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MOST_CROSSED", "CrossedVotes", "crossed_votes"]
+__all__ = ["CrossedVotes", "crossed_votes"]
 
-MOST_CROSSED = 50_000_000
-"""Most votes whose judges and queries are held: 1 GB."""
+_AT_ONCE = 1 << 21
+"""Votes that are put in order together, unless one judge or query has more: some 100 MB."""
+
+_BYTES = 64
+"""That a vote takes at most: its judge, query and cell are held in 12, and come from buffers that are read into."""
+
+_WEIGHT_BYTES = 16
+"""That its weight takes, where weights differ."""
 
 _NEGATIVE = 1e-10
 """Share of the largest eigenvalue from which on a negative one is more than rounding."""
@@ -63,15 +72,42 @@ class CrossedVotes(CountedVotes):
         starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1], [True]]))
         return ClusterCounts(self.counts, [""] * (len(starts) - 1), starts, self.cell[order], self.weight[order])
 
+    def parts(self, unit: NDArray[np.int32], within: NDArray[np.int32] | None = None) -> Iterator[ClusterCounts]:
+        """Yield the votes by a unit, whole units at a time, a row a vote: what is made on the way does not grow.
+
+        Parameters
+        ----------
+        unit : ndarray of int32, shape (n,)
+            Numbered from 0.
+        within : ndarray of int32, shape (n,), optional
+            Votes of one unit that differ in it are different clusters.
+        """
+        ends = np.cumsum(np.bincount(unit))
+        first, before = 0, 0
+        while first < len(ends):
+            last = max(first + 1, int(np.searchsorted(ends, before + _AT_ONCE, side="right")))
+            rows = np.flatnonzero((unit >= first) & (unit < last)) if (first, last) != (0, len(ends)) else slice(None)
+            keys = [unit[rows]] if within is None else [unit[rows], within[rows]]
+            order = np.lexsort((self.cell[rows], *reversed(keys)))
+            new = np.ones(len(order) + 1, np.bool_)
+            new[1:-1] = False
+            for key in keys:
+                ordered = key[order]
+                new[1:-1] |= ordered[1:] != ordered[:-1]
+            starts = np.flatnonzero(new)
+            cells, weights = self.cell[rows][order], self.weight[rows][order]
+            yield ClusterCounts(self.counts, [""] * (len(starts) - 1), starts, cells, weights)
+            first, before = last, int(ends[last - 1])
+
     @cached_property
     def of_judges(self) -> Units:
         """Judges, and how much of them there is."""
-        return units_of_counts(self.by(self.judge))
+        return units_of_parts(self.counts, self.parts(self.judge))
 
     @cached_property
     def of_queries(self) -> Units:
         """Queries, and how much of them there is."""
-        return units_of_counts(self.by(self.query))
+        return units_of_parts(self.counts, self.parts(self.query))
 
     @cached_property
     def units(self) -> Units:
@@ -90,13 +126,13 @@ class CrossedVotes(CountedVotes):
     def covariance(self, aggregator: Aggregator, scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
         """Return the two-way sandwich, (m, m): by judge, plus by query, less by both [CGM11]_.
 
-        Votes of one judge on one query are a cluster of the third term: these clusters are put in order for it, and
-        never counted. Where the sum is not positive semidefinite its negative eigenvalues are set to 0, and a
-        note says so.
+        Votes of one judge on one query are a cluster of the third term: they are put in order for it some judges at a
+        time, and never counted. Where the sum is not positive semidefinite its negative eigenvalues are set to 0, and
+        a note says so.
         """
         total = np.zeros((len(scores), len(scores)))
-        for sign, unit in ((1.0, self.judge), (1.0, self.query), (-1.0, self._both)):
-            total += sign * aggregator.covariance(self.counts, scores, self.by(unit))
+        for sign, unit, within in ((1.0, self.judge, None), (1.0, self.query, None), (-1.0, self.judge, self.query)):
+            total += sign * self._sandwich(aggregator, scores, self.parts(unit, within))
         kept, clipped = _clipped(total)
         if not clipped:
             return kept, []
@@ -104,6 +140,21 @@ class CrossedVotes(CountedVotes):
             f"the sandwich by judge and query had {clipped} negative eigenvalue{'s' * (clipped > 1)} of {len(scores)}, "
             "which are set to 0: some intervals may be a little too wide"
         ]
+
+    def _sandwich(
+        self, aggregator: Aggregator, scores: NDArray[np.float64], parts: Iterator[ClusterCounts]
+    ) -> NDArray[np.float64]:
+        """Return the sandwich by clusters that come part by part: what all have in common counts once."""
+        total, common = np.zeros((len(scores), len(scores))), None
+        for part in parts:
+            whole = len(part.cells) == len(self.cell)
+            total += aggregator.covariance(self.counts, scores, part if whole else _with_silent(part, 1))
+            if common is not None:
+                total -= common
+            elif not whole:
+                nothing = ClusterCounts(self.counts, [], np.zeros(1, np.int64), part.cells[:0], part.weights[:0])
+                common = aggregator.covariance(self.counts, scores, _with_silent(nothing, 2))
+        return total
 
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
@@ -164,49 +215,82 @@ def crossed_votes(frame: pl.LazyFrame) -> CrossedVotes:
     Raises
     ------
     SpecError
-        The log does not name two judges and two queries, or has too many votes.
+        The log does not name two judges and two queries, or has more votes than there is memory for.
     InputError
         The judge of some votes is missing.
     """
-    names = frame.collect_schema().names()
-    if "judge" not in names:
+    import polars as pl
+
+    from rankbench.counts.scan import count_log
+
+    if "judge" not in frame.collect_schema():
         raise SpecError(
             "the log does not say who judged (judge=COLUMN in --columns says where it stands); take --intervals "
             "bootstrap"
         )
-    kept = [name for name in ("query_id", "winner", "loser", "judge", "weight", "tie") if name in names]
-    table = coded_votes(frame.select(kept))
-    votes = load_votes(table)
-    if votes.judges is None:
-        raise InputError(
-            f"the judge is missing in {votes.unsigned or len(votes):,} of {len(votes):,} votes", column="judge"
-        )
-    if len(votes) > MOST_CROSSED:
-        raise SpecError(
-            f"intervals by judge and query hold both of every vote: {len(votes):,} votes are too many (at most "
-            f"{MOST_CROSSED:,}); take --intervals judges"
-        )
-    query = query_numbers(table)
-    for units, what, other in ((votes.judges, "judge", "bootstrap"), (query, "query", "judges")):
-        if units.max() == 0:
+    votes = _columns(frame)
+    facts = votes.select(
+        pl.len(), pl.col("judge").null_count().alias("unsigned"), (pl.col("weight") == 1).all().alias("alike")
+    )
+    n, unsigned, alike = facts.collect(engine="streaming").row(0)
+    if not n:
+        raise InputError("the log has no votes")
+    if unsigned:
+        raise InputError(f"the judge is missing in {unsigned:,} of {n:,} votes", column="judge")
+    check_memory(
+        n * (_BYTES + (not alike) * _WEIGHT_BYTES),
+        f"holding the judge and the query of {n:,} votes",
+        "fewer votes, or --intervals judges",
+    )
+    counts = count_log(votes.drop("weight") if alike else votes)
+    judges, queries = (_names(votes, name) for name in ("judge", "query_id"))
+    for units, what, other in ((judges, "judge", "bootstrap"), (queries, "query", "judges")):
+        if len(units) < 2:
             raise SpecError(f"all votes are of one {what}; take --intervals {other}")
-    return _crossed(votes, votes.judges, query)
+    numbers = [
+        pl.col("winner", "loser").cast(pl.Enum([str(item) for item in counts.items])).to_physical(),
+        pl.col("tie"),
+    ]
+    numbers += [
+        pl.col("judge").cast(pl.Enum(judges)).to_physical(),
+        pl.col("query_id").cast(pl.Enum(queries)).to_physical(),
+    ]
+    read = votes.select(*numbers, *([] if alike else ["weight"])).collect(engine="streaming")
+    weight = all_ones(n) if alike else read["weight"].to_numpy()
+    check_weights(weight)
+    judge, query, cell = (np.empty(n, np.int32) for _ in range(3))
+    known, begin = counts.low.astype(np.int64) * counts.m + counts.high, 0
+    for some in read.iter_slices(_AT_ONCE):
+        rows = slice(begin, begin + len(some))
+        judge[rows], query[rows] = some["judge"].to_numpy(), some["query_id"].to_numpy()
+        winners, losers = (some[name].to_numpy().astype(np.int64) for name in ("winner", "loser"))
+        pair = np.searchsorted(known, np.minimum(winners, losers) * counts.m + np.maximum(winners, losers))
+        cell[rows] = 3 * pair + np.where(some["tie"].to_numpy(), 2, winners > losers)
+        begin = rows.stop
+    return CrossedVotes(counts, judge=judge, query=query, cell=cell, weight=weight)
 
 
-def _crossed(votes: Votes, judge: NDArray[np.int32], query: NDArray[np.int32]) -> CrossedVotes:
-    counts = votes.counts()
-    weight = np.ascontiguousarray(votes.weights)
-    return CrossedVotes(counts, judge=judge, query=query, cell=_cells(votes, counts), weight=weight)
+def _columns(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return winners, losers, judges and queries as texts, weights (1 where there are none), and ties."""
+    import polars as pl
+
+    names = frame.collect_schema().names()
+    weight = pl.col("weight").cast(pl.Float64).fill_null(1.0) if "weight" in names else pl.lit(1.0).alias("weight")
+    tie = pl.col("tie").fill_null(False) if "tie" in names else pl.lit(False).alias("tie")
+    return frame.select(pl.col("query_id", "winner", "loser", "judge").cast(pl.String), weight, tie)
 
 
-def _cells(votes: Votes, counts: PairCounts) -> NDArray[np.int32]:
-    """Return the pair and the outcome of each vote, shape (n,)."""
-    low, high = np.minimum(votes.winners, votes.losers), np.maximum(votes.winners, votes.losers)
-    known = counts.low.astype(np.int64) * counts.m + counts.high
-    pair = np.searchsorted(known, low.astype(np.int64) * counts.m + high)
-    outcome = np.where(votes.ties, 2, votes.winners > votes.losers)
-    cells: NDArray[np.int32] = (3 * pair + outcome).astype(np.int32)
-    return cells
+def _names(votes: pl.LazyFrame, column: str) -> pl.Series:
+    """Return the different names in a column, sorted."""
+    import polars as pl
+
+    return votes.select(pl.col(column).unique().sort()).collect(engine="streaming")[column]
+
+
+def _with_silent(part: ClusterCounts, more: int) -> ClusterCounts:
+    """Return clusters and some more that say nothing: a sandwich takes two clusters at least."""
+    starts = np.append(part.starts, np.repeat(part.starts[-1:], more))
+    return replace(part, clusters=[""] * (len(starts) - 1), starts=starts)
 
 
 def _spread_of(drawn: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from amounts import is_full
 
-VOTES, ITEMS, JUDGES, TURNS = 1_000_000, 200, 500, 3 if is_full() else 2
+VOTES, ITEMS, JUDGES, TURNS = 1_000_000, 200, 500, 3
 
 MOST_TIME, MOST_MEMORY = 8.0, 1.6
 """Of what the log of winners and losers takes, which is counted as it stands: 4.6 and 5.4 times when this was written.
@@ -67,8 +67,15 @@ def cost(path: Path) -> tuple[float, float]:
 
 def test_sides_cost_little_more(tmp_path: Path) -> None:
     paths = logs(tmp_path)
-    costs = {name: [cost(path) for _ in range(TURNS)] for name, path in paths.items()}
-    seconds, peaks = ({name: min(one[at] for one in found) for name, found in costs.items()} for at in (0, 1))
-    print(f"\nsides: {seconds['sides']:.2f} s, {peaks['sides']}; plain: {seconds['plain']:.2f} s, {peaks['plain']}")
-    assert seconds["sides"] < MOST_TIME * seconds["plain"]
-    assert peaks["sides"] < MOST_MEMORY * peaks["plain"]
+    costs: dict[str, list[tuple[float, float]]] = {name: [] for name in paths}
+    little_more = False
+    for _ in range(TURNS):
+        if little_more and not is_full():
+            break
+        for name, path in paths.items():
+            costs[name].append(cost(path))
+        seconds, peaks = ({name: min(one[at] for one in found) for name, found in costs.items()} for at in (0, 1))
+        little_more = seconds["sides"] < MOST_TIME * seconds["plain"] and peaks["sides"] < MOST_MEMORY * peaks["plain"]
+    assert little_more, (
+        f"sides: {seconds['sides']:.2f} s, {peaks['sides']}; plain: {seconds['plain']:.2f} s, {peaks['plain']}"
+    )

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from amounts import trials
+from amounts import part_of, trials
 from competing import cells
 from numpy.typing import NDArray
 from scipy.linalg import sqrtm
 from scipy.special import expit
 
 import rankbench
-from rankbench.aggregators import BradleyTerry, WinRate
+from rankbench import resources
+from rankbench.aggregators import BradleyTerry, Davidson, WinRate
 from rankbench.aggregators.likelihood.firth import pseudo_votes
 from rankbench.counts.log_file import log_file
 from rankbench.errors import SpecError
@@ -163,10 +165,60 @@ def test_what_cannot_be(change: Callable[[pl.DataFrame], pl.DataFrame], method: 
         rankbench.aggregate(change(log(6, 100, 10, 10)), method, intervals="judges+queries")
 
 
-def test_too_many_votes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crossed, "MOST_CROSSED", 99)
-    with pytest.raises(SpecError, match=r"100 votes are too many \(at most 99\)"):
-        rankbench.aggregate(log(6, 100, 10, 10), intervals="judges+queries")
+def test_more_votes_than_there_is_memory_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = log(6, 100, 10, 10).with_columns(weight=pl.lit(2.0))
+    monkeypatch.setattr(resources, "free_memory", lambda: 7999)
+    with pytest.raises(SpecError, match=r"the judge and the query of 100 votes takes .* take fewer votes, or --interv"):
+        crossed_votes(frame.lazy())
+    monkeypatch.setattr(resources, "free_memory", lambda: 8000)
+    assert crossed_votes(frame.lazy()).weight.tolist() == [2.0] * 100
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("method", [BradleyTerry(penalty="firth"), Davidson(penalty="firth"), BradleyTerry()])
+@pytest.mark.parametrize("at_once", [1, 40, 250])
+def test_what_is_put_in_order_part_by_part_is_what_all_of_it_is(
+    method: Aggregator, weighted: bool, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One judge casts half of the votes, and some judge has one on one query."""
+    frame = log(9, 300, 12, 15, ties=0.2)
+    frame = frame.with_columns(judge=pl.when(pl.int_range(300) < 150).then(pl.lit("0003")).otherwise("judge"))
+    frame = frame.with_columns(judge=pl.when(pl.int_range(300) == 299).then(pl.lit("alone")).otherwise("judge"))
+    if weighted:
+        frame = frame.with_columns(weight=np.random.default_rng(0).random(300) + 0.5)
+    whole = crossed_votes(frame.lazy())
+    scores = whole.scores(method)
+    expected, units = whole.covariance(method, scores)[0], whole.units
+    monkeypatch.setattr(crossed, "_AT_ONCE", at_once)
+    parts = crossed_votes(frame.lazy())
+    for unit in (parts.judge, parts.query):
+        given = list(parts.parts(unit))
+        assert len(given) > 1
+        assert sum(len(part) for part in given) == len(np.unique(unit))
+        assert max(len(part.cells) for part in given) <= max(at_once, np.bincount(unit).max())
+    for name in ("judge", "query", "cell", "weight"):
+        np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))
+    np.testing.assert_allclose(parts.covariance(method, scores)[0], expected, rtol=1e-9, atol=1e-13)
+    for name in ("count", "effective", "items", "votes", "of_variance"):
+        np.testing.assert_allclose(getattr(parts.units, name), getattr(units, name), rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_votes_are_loaded_as_their_rows_say(weighted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crossed, "_AT_ONCE", 64)
+    frame = log(2, 300, 9, 11, ties=0.2)
+    if weighted:
+        frame = frame.with_columns(weight=np.random.default_rng(0).random(300) + 0.5)
+    loaded = crossed_votes(frame.lazy())
+    judges, queries = (sorted(set(frame[name])) for name in ("judge", "query_id"))
+    assert [judges[number] for number in loaded.judge] == frame["judge"].to_list()
+    assert [queries[number] for number in loaded.query] == frame["query_id"].to_list()
+    assert loaded.weight.tolist() == (frame["weight"].to_list() if weighted else [1.0] * 300)
+    items, low, high = loaded.items, loaded.counts.low, loaded.counts.high
+    for cell, (winner, loser, tie) in zip(loaded.cell, frame.select("winner", "loser", "tie").rows(), strict=True):
+        pair, outcome = divmod(int(cell), 3)
+        assert {items[low[pair]], items[high[pair]]} == {winner, loser}
+        assert outcome == (2 if tie else 0 if items[low[pair]] == winner else 1)
 
 
 def covered(method: Aggregator, logs: int, by_judge: float, by_query: float, replicates: int = 200) -> float:
@@ -193,10 +245,10 @@ def bounds(
 TASTES = [(0.0, 0.0), (0.7, 0.0), (0.0, 0.7), (0.7, 0.7)]
 
 
-@pytest.mark.parametrize(("by_judge", "by_query"), TASTES)
-@pytest.mark.parametrize("method", [BradleyTerry(penalty="firth"), WinRate()])
-def test_intervals_cover(method: Aggregator, by_judge: float, by_query: float) -> None:
+@pytest.mark.parametrize(("method", "tastes"), part_of(product([BradleyTerry(penalty="firth"), WinRate()], TASTES), 5))
+def test_intervals_cover(method: Aggregator, tastes: tuple[float, float]) -> None:
     logs = trials(200)
+    by_judge, by_query = tastes
     share = covered(method, logs, by_judge, by_query)
     print(f"\n| {method}, tastes of judges {by_judge}, of queries {by_query} | {share:.3f} |")
     # Items of one log hang together: as if there were two of them.
