@@ -86,21 +86,29 @@ class Drift:
 
 @dataclass(frozen=True, eq=False)
 class _Looked:
-    """Votes from the side of each of their two items: arrays of shape (2 n,)."""
+    """Votes that are looked at, those of one judge together: arrays of shape (n,).
 
-    item: NDArray[np.int64]
-    other: NDArray[np.int64]
+    Attributes
+    ----------
+    winners, losers : ndarray of int32
+    quarter : ndarray of int32
+        Moments that the vote was not cast before.
+    residual, information, weight : ndarray of float64
+        The residual is the winner's.
+    won : ndarray of float64
+        The winner's share of the win.
+    starts : ndarray of int64, shape (G + 1,), or None
+        Where the votes of each judge begin; None where votes are what is independent.
+    """
+
+    winners: NDArray[np.int32]
+    losers: NDArray[np.int32]
+    quarter: NDArray[np.int32]
     residual: NDArray[np.float64]
+    information: NDArray[np.float64]
     weight: NDArray[np.float64]
-    share: NDArray[np.float64]
-    votes: NDArray[np.float64]
-    place: NDArray[np.float64]
-    cluster: NDArray[np.int64]
-
-    def without(self, item: int) -> _Looked:
-        """Return the votes that an item is not in."""
-        kept = (self.item != item) & (self.other != item)
-        return _Looked(*(getattr(self, name)[kept] for name in self.__dataclass_fields__))
+    won: NDArray[np.float64]
+    starts: NDArray[np.int64] | None
 
 
 def drift(table: pl.LazyFrame, rows: int, counts: PairCounts) -> Drift | None:
@@ -116,22 +124,14 @@ def drift(table: pl.LazyFrame, rows: int, counts: PairCounts) -> Drift | None:
     counts : PairCounts
         All of it.
     """
-    import polars as pl
-
-    names = table.collect_schema().names()
-    if "time" not in names:
-        return None
     step = -(-rows // _SAMPLE)
-    wanted = [name for name in ("winner", "loser", "tie", "weight", "time", "judge") if name in names]
-    chosen = table.select(wanted).gather_every(step) if step > 1 else table.select(wanted)
-    items = pl.Enum(counts.items)
-    votes = chosen.with_columns(pl.col("winner", "loser").cast(pl.String).cast(items).to_physical()).collect(
-        engine="streaming"
-    )
-    if votes["time"].null_count() or not votes.height:
+    votes = _votes(table, step, counts.items)
+    if votes is None or votes["time"].null_count() or not votes.height:
         return None
-    votes = votes.sort("time", maintain_order=True)
     times = votes["time"]
+    if not times.is_sorted():
+        votes = votes.sort("time", maintain_order=True)
+        times = votes["time"]
     n, cuts = votes.height, []
     for share in MOMENTS:
         begin = int(times.search_sorted(times[int(share * n)], side="left"))
@@ -148,92 +148,135 @@ def drift(table: pl.LazyFrame, rows: int, counts: PairCounts) -> Drift | None:
     return Drift(drifting, by_judge, 1 / step)
 
 
+def _votes(table: pl.LazyFrame, step: int, items: list[str] | list[int]) -> pl.DataFrame | None:
+    """Return every `step`-th vote, names as numbers of 4 bytes; None where votes have no times."""
+    import polars as pl
+
+    schema = table.collect_schema().names()
+    if "time" not in schema:
+        return None
+    chosen = table.select([name for name in ("winner", "loser", "tie", "weight", "time", "judge") if name in schema])
+    if step > 1:
+        # In less memory than `gather_every` takes.
+        chosen = chosen.with_row_index("row").filter(pl.col("row") % step == 0).drop("row")
+    numbers = [pl.col("winner", "loser").cast(pl.String).cast(pl.Enum([str(item) for item in items])).to_physical()]
+    if "judge" in schema:
+        judges = pl.Categorical(pl.Categories.random(namespace="judge"))
+        numbers.append(pl.col("judge").cast(pl.String).cast(judges).to_physical())
+    return chosen.with_columns(numbers).collect(engine="streaming")
+
+
 def _looked(votes: pl.DataFrame, cuts: list[int], counts: PairCounts) -> tuple[_Looked, bool]:
+    """Return votes in the order of time with what they say, and whether judges are what is independent."""
     import polars as pl
 
     from rankbench.kinds.aggregator import Aggregator
     from rankbench.plugin.manager import get
 
+    n = len(votes)
+    winners, losers = (votes[name].to_numpy().astype(np.int32) for name in ("winner", "loser"))
+    weight = votes["weight"].cast(pl.Float64).to_numpy() if "weight" in votes.columns else np.ones(n)
+    won = np.ones(n)
+    if "tie" in votes.columns:
+        won[votes["tie"].fill_null(False).to_numpy()] = 0.5
     scores = get(Aggregator, _SCORES).from_counts(counts)
-    winner, loser = (votes[name].to_numpy().astype(np.int64) for name in ("winner", "loser"))
-    tied = votes["tie"].fill_null(False).to_numpy() if "tie" in votes.columns else np.zeros(len(votes), np.bool_)
-    weight = votes["weight"].cast(pl.Float64).to_numpy() if "weight" in votes.columns else np.ones(len(votes))
-    won = np.where(tied, 0.5, 1.0)
-    chance = 0.5 + 0.5 * np.tanh((scores[winner] - scores[loser]) / 2)
-    residual, bend = weight * (won - chance), weight * chance * (1 - chance)
-    place = np.searchsorted(cuts, np.arange(len(votes)), side="right").astype(np.float64)
-    by_judge = "judge" in votes.columns and votes["judge"].null_count() == 0 and votes["judge"].n_unique() > 1
-    judges = votes["judge"].rank("dense").to_numpy() if by_judge else np.arange(len(votes))
-    both = np.concatenate
-    return (
-        _Looked(
-            both([winner, loser]),
-            both([loser, winner]),
-            both([residual, -residual]),
-            both([bend, bend]),
-            both([weight * won, weight * (1 - won)]),
-            both([weight, weight]),
-            both([place, place]),
-            both([judges, judges]).astype(np.int64),
-        ),
-        by_judge,
+    chance = 0.5 + 0.5 * np.tanh((scores[winners] - scores[losers]) / 2)
+    residual, information = weight * (won - chance), weight * chance * (1 - chance)
+    quarter = np.repeat(np.arange(len(cuts) + 1, dtype=np.int32), np.diff([0, *cuts, n]))
+    judges = _numbered(votes["judge"]) if "judge" in votes.columns and not votes["judge"].null_count() else None
+    by_judge = judges is not None and bool(judges.any())
+    starts, order = None, np.arange(n)
+    if judges is not None and by_judge:
+        each = np.bincount(judges)
+        if len(each) < n:
+            starts, order = np.concatenate([[0], np.cumsum(each)]), np.argsort(judges, kind="stable")
+    looked = _Looked(
+        winners[order],
+        losers[order],
+        quarter[order],
+        residual[order],
+        information[order],
+        weight[order],
+        won[order],
+        starts,
     )
+    return looked, by_judge
+
+
+def _numbered(judges: pl.Series) -> NDArray[np.integer]:
+    """Return numbers from 0 in the order of first votes, (n,): those of Polars are as its threads met the names."""
+    from rankbench.counts.kernels.codes import renumber
+
+    given = judges.to_numpy().astype(np.uint32)[:, None]
+    codes = np.empty(given.shape, np.int32)
+    count = renumber(given, np.full(int(given.max()) + 1, -1, np.int32), 0, codes)
+    # NumPy sorts 2 bytes in linear time.
+    return codes[:, 0].astype(np.uint16 if count <= 1 << 16 else np.int32)
 
 
 def _found(looked: _Looked, moments: int, m: int) -> list[tuple[int, int, float, float, float, float]]:
     """Return the items that drift: item, moment, change, shares of wins before and after, adjusted p."""
     found: list[tuple[int, int, float, float, float, float]] = []
-    worst, clusters = 0.0, int(looked.cluster.max()) + 1
+    worst, aside = 0.0, np.zeros(m, np.bool_)
     while len(found) < _MOST:
-        tests = [_tested(looked, k, m, clusters) for k in range(1, moments + 1)]
-        p = np.stack([test[0] for test in tests])
+        p, change, before, after = _tested(looked, aside, moments)
         if not np.isfinite(p).any():
             break
         k, item = divmod(int(np.nanargmin(p)), m)
         worst = max(worst, float(p[k, item]) * moments * (m - len(found)))
         if worst >= LEVEL:
             break
-        _, change, before, after = tests[k]
-        found.append((item, k, float(change[item]), float(before[item]), float(after[item]), worst))
-        looked = looked.without(item)
+        found.append((item, k, float(change[k, item]), float(before[k, item]), float(after[k, item]), worst))
+        aside[item] = True
     return found
 
 
-def _tested(looked: _Looked, moment: int, m: int, clusters: int) -> tuple[NDArray[np.float64], ...]:
-    """Return of each item the p-value (nan: not known), the change, and its shares of wins before and after."""
+def _tested(looked: _Looked, aside: NDArray[np.bool_], moments: int) -> tuple[NDArray[np.float64], ...]:
+    """Return of each moment and item the p-value (nan: not known), the change, and the shares of wins before and after.
+
+    Each has the shape (moments, m); votes on items that are put aside do not count.
+    """
     from scipy.special import stdtr
 
-    item = looked.item
-    after = (looked.place >= moment).astype(np.float64)
+    from rankbench.describe.kernels.drift_sums import add_by_quarter
+
+    sums = np.zeros((6, len(aside), moments + 1))
+    add_by_quarter(
+        looked.winners, looked.losers, looked.quarter, looked.residual, looked.information, looked.weight, looked.won,
+        aside, sums,
+    )  # fmt: skip
+    upto = np.ascontiguousarray(sums.cumsum(axis=2).transpose(0, 2, 1))
+    before, whole = upto[:, :-1], upto[:, -1:]
+    after = whole - before
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.bincount(item, looked.weight * after, m) / np.bincount(item, looked.weight, m)
-        apart = after - mean[item]
-        score = looked.residual * apart
-        total = np.bincount(item, score, m)
-        information = np.bincount(item, looked.weight * apart**2, m)
-        squares, fourths = _sums_of_clusters(looked, score, m, clusters)
-        votes = np.bincount(item, looked.votes * after, m), np.bincount(item, looked.votes * (1 - after), m)
-        wins = np.bincount(item, looked.share * after, m), np.bincount(item, looked.share * (1 - after), m)
+        mean = after[0] / whole[0]
+        rest = 1 - mean
+        total = after[1] * rest - before[1] * mean
+        information = after[0] * rest**2 + before[0] * mean**2
+        squares = after[2] * rest**2 + before[2] * mean**2
+        fourths = after[3] * rest**4 + before[3] * mean**4
+        squares, fourths = _of_judges(looked, aside, mean, squares, fourths)
         t, freedom = np.abs(total) / np.sqrt(squares), squares**2 / fourths
-        known = (np.minimum(*votes) >= _FEWEST) & (squares > 0) & (freedom > 1)
+        known = (np.minimum(before[4], after[4]) >= _FEWEST) & (squares > 0) & (freedom > 1)
         p = np.where(known, 2 * stdtr(np.maximum(freedom - 1, 1e-3), -t), np.nan)
-        return p, total / information, wins[1] / votes[1], wins[0] / votes[0]
+        return p, total / information, before[5] / before[4], after[5] / after[4]
 
 
-def _sums_of_clusters(
-    looked: _Looked, score: NDArray[np.float64], m: int, clusters: int
+def _of_judges(
+    looked: _Looked,
+    aside: NDArray[np.bool_],
+    mean: NDArray[np.float64],
+    squares: NDArray[np.float64],
+    fourths: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return sums of squares and of fourth powers over what is independent, (m,): the larger, of votes or judges."""
-    own = tuple(np.bincount(looked.item, score**power, m).astype(np.float64) for power in (2, 4))
-    if clusters * 2 >= len(score):
-        return own[0], own[1]
-    key = looked.cluster * m + looked.item
-    if clusters * m <= max(4 * len(key), 1 << 22):
-        sums = np.bincount(key, score, clusters * m)
-        of_item = np.tile(np.arange(m), clusters)
-    else:
-        known, place = np.unique(key, return_inverse=True)
-        sums, of_item = np.bincount(place.reshape(-1), score), known % m
-    squares, fourths = np.bincount(of_item, sums**2, m), np.bincount(of_item, sums**4, m)
-    more = squares > own[0]
-    return np.where(more, squares, own[0]), np.where(more, fourths, own[1])
+    """Return sums of squares and of fourth powers over judges where those are larger than the given ones over votes."""
+    if looked.starts is None:
+        return squares, fourths
+    from rankbench.describe.kernels.drift_sums import add_squares_of_judges
+
+    own, powers = np.zeros_like(mean), np.zeros_like(mean)
+    add_squares_of_judges(
+        looked.starts, looked.winners, looked.losers, looked.quarter, looked.residual, aside, mean, own, powers
+    )
+    more = own > squares
+    return np.where(more, own, squares), np.where(more, powers, fourths)

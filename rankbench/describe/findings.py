@@ -93,7 +93,7 @@ def count_and_first(texts: Sequence[str]) -> str:
     return f"{len(texts):,}: {', '.join(texts[:_MOST])}{more}"
 
 
-def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False) -> Findings:
+def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool = True) -> Findings:
     """Look at the first `LOOKED_AT` votes of a log; at one-sided judges only where these are all.
 
     Parameters
@@ -102,6 +102,9 @@ def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False) -> Findings:
         Comparisons in the schema.
     whole : bool
         Look at all votes, however many.
+    queries : bool
+        Whether ``query_id`` is what was asked; else it says something else of a vote, and nothing is said of votes that
+        were cast again.
     """
     names = table.collect_schema().names()
     wanted = [name for name in ("query_id", "winner", "loser", "tie", "first", "judge") if name in names]
@@ -110,7 +113,7 @@ def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False) -> Findings:
     cut = not whole and len(head) > LOOKED_AT
     votes = head.head(LOOKED_AT) if cut else head
     position, judges = position_bias(votes.lazy(), accuse=not cut)
-    again = repeats(votes.lazy(), len(votes)) if "query_id" in names else None
+    again = repeats(votes.lazy(), len(votes)) if queries and "query_id" in names else None
     return Findings(position, judges, again, LOOKED_AT if cut else None)
 
 

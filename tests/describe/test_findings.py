@@ -72,6 +72,9 @@ def test_votes_cast_again_are_said() -> None:
     again = line(frame, "votes cast again")
     assert again != "none"
     assert f"votes cast again: {again}" in rankbench.aggregate(frame).notes
+    # Of a column by which a log is ranked nobody knows whether it is what was asked.
+    by_language = rankbench.aggregate(frame.with_columns(language=pl.lit("en")), by="language")
+    assert not any("cast again" in note for note in by_language.notes)
 
 
 def test_one_sided_judges_are_said() -> None:

@@ -1,0 +1,1 @@
+"""Compiled loops over votes that are described."""
