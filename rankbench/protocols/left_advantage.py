@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,15 +12,14 @@ from pydantic import Field
 
 from rankbench.component import Component
 from rankbench.counts.units import Units
-from rankbench.errors import InputError, SpecError
+from rankbench.errors import InputError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import RANKING, VOTES, CellResult, Layout, Split
+from rankbench.kinds.cell import RANKING, VOTES, Split
 from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.metric import Fact, Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol, pack
-from rankbench.protocols.log_votes import misfit_of, unchanged
-from rankbench.protocols.own_log import OwnLog
-from rankbench.protocols.periods import counts_of_period, dated_votes
+from rankbench.kinds.metric import Metric
+from rankbench.kinds.protocol import Prepared
+from rankbench.protocols.log_votes import misfit_of
+from rankbench.protocols.periods import DatedVotes, PeriodProtocol, PeriodRows, counts_of_period, dated_votes
 from rankbench.ranking.certainty import item_rank_ranges, score_intervals
 from rankbench.ranking.ranking import normal_deviations
 
@@ -30,7 +29,7 @@ _STEPS = 50
 _FEWEST = 10
 
 
-class LeftAdvantage(Protocol):
+class LeftAdvantage(PeriodProtocol):
     r"""The advantage of the left item, in log-odds, for each stretch of years, beside the scores of a contender.
 
     It is the h at which the votes of the stretch went as was expected:
@@ -45,45 +44,24 @@ class LeftAdvantage(Protocol):
 
     name: ClassVar[str] = "left-advantage"
     source: ClassVar[str] = "[BT52]_"
-    contender: ClassVar[str] = "aggregator"
-    table: ClassVar[Any] = "comparisons"
     metrics: ClassVar[tuple[Metric, ...]] = (
         *(Metric(name, "maximize", jumps=name.startswith("rank-")) for name in RANKING),
         Metric(VOTES, "maximize", "How many votes with sides there are."),
     )
-    facts: ClassVar[tuple[Fact, ...]] = ()
     splits: ClassVar[dict[Split, str]] = {"design": "Stretches of time"}
-    counts: ClassVar[str] = "votes"
-    layout: ClassVar[Layout] = "series"
 
     years: int = Field(default=10, ge=1, le=1000, description="Years of a stretch.")
     unless: str = Field(default="", description="Column of true and false; where it is true, sides mean nothing.")
 
-    def prepare(self, dataset: Dataset | None, seed: int) -> Prepared:
-        """Load the votes with their sides and years."""
-        if dataset is None:
-            raise SpecError(f"protocol {self.name!r} needs a log")
-        fingerprint = dataset.fingerprint()
-        log = dated_votes(dataset, self.years, sides=True, unless=self.unless)
-        unchanged(dataset, fingerprint)
-        votes = log.votes
-        arrays = pack(
-            "dated",
-            winners=votes.winners,
-            losers=votes.losers,
-            ties=votes.ties,
-            weights=np.array(votes.weights),
-            lefts=log.lefts,
-            sided=log.sided,
-            period=log.period,
-        )
-        away = int((~log.sided).sum())
-        notes = (f"{away:,} of {len(votes):,} votes have no sides ({self.unless}).",) if away else ()
-        return Prepared(self, dataset, fingerprint, {"design": log.names}, arrays, float(len(votes)), notes)
+    def dated(self, dataset: Dataset) -> DatedVotes:
+        """Load the votes with their sides and stretches."""
+        return dated_votes(dataset, self.years, sides=True, unless=self.unless)
 
-    def refusal(self, dataset: Dataset) -> str:
-        """Return why a data set is no log of votes; empty if it is one."""
-        return OwnLog().refusal(dataset)
+    def rows(self, log: DatedVotes, votes: Mapping[str, NDArray[Any]]) -> PeriodRows:
+        """Return the stretches, and the sides of the votes."""
+        away = int((~log.sided).sum())
+        notes = (f"{away:,} of {len(log.votes):,} votes have no sides ({self.unless}).",) if away else ()
+        return PeriodRows(log.names, {"lefts": log.lefts, "sided": log.sided}, notes)
 
     def misfit(self, contender: Component) -> str:
         """Return why a component cannot say what was expected; empty if it can."""
@@ -94,26 +72,15 @@ class LeftAdvantage(Protocol):
             return f"{contender.name!r} makes no log-odds of counts, beside which an advantage is one"
         return ""
 
-    def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:
-        """Estimate the advantage of each stretch beside every contender."""
-        from rankbench.kinds.guard import failed, guarded
-
-        found = []
-        for cell, contender in task.cells.items():
-            values = guarded(partial(_advantages, prepared, contender.component(Aggregator), task.key.seed))
-            if isinstance(values, Exception):
-                found.append(failed(cell, values))
-                continue
-            losses: dict[tuple[str, Split], NDArray[np.float64]] = {
-                (name, "design"): array for name, array in values.items()
-            }
-            found.append(CellResult(cell, "done", "", math.nan, losses))
-        return found
+    def series(self, prepared: Prepared, aggregator: Aggregator, seed: int) -> dict[str, NDArray[np.float64]]:
+        """Estimate the advantage of each stretch beside the contender's scores."""
+        return _advantages(self.stored(prepared), prepared.units["design"], aggregator, seed)
 
 
-def _advantages(prepared: Prepared, aggregator: Aggregator, seed: int) -> dict[str, NDArray[np.float64]]:
-    stored = {name.removeprefix("dated."): array for name, array in prepared.arrays.items()}
-    period, count = stored["period"], len(prepared.units["design"])
+def _advantages(
+    stored: Mapping[str, NDArray[Any]], stretches: Sequence[str], aggregator: Aggregator, seed: int
+) -> dict[str, NDArray[np.float64]]:
+    period, count = stored["period"], len(stretches)
     names = [str(i) for i in range(int(max(stored["winners"].max(), stored["losers"].max())) + 1)]
     score, se, votes = np.zeros(count), np.zeros(count), np.zeros(count)
     for p in range(count):
@@ -122,7 +89,7 @@ def _advantages(prepared: Prepared, aggregator: Aggregator, seed: int) -> dict[s
             stored[name][rows] for name in ("winners", "losers", "ties", "weights", "lefts", "sided")
         )
         if not sided.any():
-            raise InputError(f"no vote of {prepared.units['design'][p]} has sides")
+            raise InputError(f"no vote of {stretches[p]} has sides")
         counts, items = counts_of_period(winners, losers, ties, weights, names)
         scores = aggregator.from_counts(counts)
         lead = scores[np.searchsorted(items, winners)] - scores[np.searchsorted(items, losers)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import competing
 import numpy as np
 import polars as pl
 import pytest
+from amounts import part_of
 
 import rankbench
 from rankbench.counts.log_file import log_file
@@ -16,6 +18,7 @@ from rankbench.kinds.cell import RANKING, BlockKey
 from rankbench.kinds.protocol import BlockTask
 from rankbench.protocols.items import Items
 
+KINDS_OF_VOTES = ("votes", "judges", "weights", "judges, weights and times", "times", "talkative judges, weights")
 METHODS = (
     "bradley-terry:penalty=firth",
     "davidson:penalty=firth",
@@ -68,10 +71,7 @@ def of_items(path: Path, method: str, seed: int) -> pl.DataFrame:
     return pl.DataFrame({"item": prepared.units["design"], **dict(zip(names, values, strict=True))}).sort("item")
 
 
-@pytest.mark.parametrize(
-    "kind", ["votes", "judges", "weights", "judges, weights and times", "times", "talkative judges, weights"]
-)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("kind", "method"), part_of(itertools.product(KINDS_OF_VOTES, METHODS), 5))
 def test_the_same_numbers_as_aggregate(tmp_path: Path, kind: str, method: str) -> None:
     path = tmp_path / "log.csv"
     votes(kind).write_csv(path)

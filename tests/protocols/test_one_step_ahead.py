@@ -1,104 +1,22 @@
-"""One step ahead: predictions from what came before, compared with a loop over votes in plain Python."""
+"""One step ahead: losses compared with a loop over votes in plain Python, stretches, and units of time."""
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
-import polars as pl
 import pytest
+from drifting_votes import METRICS, Drifting, grid, judged, prepared
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 
-import rankbench
-from rankbench.component import Property
 from rankbench.errors import SpecError
-from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.cell import BlockKey, CellResult
-from rankbench.kinds.contender import Contender
-from rankbench.kinds.counts import PairCounts
 from rankbench.kinds.dataset import Dataset
-from rankbench.kinds.protocol import BlockTask, Prepared
-from rankbench.kinds.queries import Comparisons
-from rankbench.kinds.sequential_aggregator import SequentialAggregator
-from rankbench.protocols import steps as steps_module
-from rankbench.protocols.foresight import foreseen, walked
+from rankbench.protocols.foresight import foreseen
 from rankbench.protocols.log_votes import unpack_items
 from rankbench.protocols.one_step_ahead import OneStepAhead
 from rankbench.protocols.steps import MOMENTS, Steps, unpack_steps
-from rankbench.spec import expand, parse
-
-METRICS = ("disagreement", "log-loss", "calibration", "three-outcome-loss")
-
-
-class Drifting(Dataset):
-    """Votes on items whose strengths walk at random, some days with several of them."""
-
-    name = "test-drifting"
-    source = "test"
-    title = "votes that drift"
-    table = "comparisons"
-    n: int = 600
-    items: int = 6
-    times: int = 200
-    seed: int = 1
-    order: str = "as-cast"
-    weighted: bool = False
-    judges: int = 0
-    begin: str = ""
-
-    def scan(self) -> pl.LazyFrame:
-        rng = np.random.default_rng(self.seed)
-        place = np.sort(rng.integers(0, self.times, self.n))
-        walk = np.cumsum(rng.normal(0, 0.15, (self.times, self.items)), axis=0)
-        a = rng.integers(0, self.items, self.n)
-        b = (a + rng.integers(1, self.items, self.n)) % self.items
-        gap = walk[place, a] - walk[place, b]
-        tied = rng.random(self.n) < 0.2
-        won = rng.random(self.n) < expit(gap)
-        weights = rng.integers(1, 4, self.n) * 0.5 if self.weighted else np.ones(self.n)
-        frame = pl.DataFrame(
-            {
-                "query_id": ["all"] * self.n,
-                "winner": [f"i{x}" for x in np.where(won, a, b)],
-                "loser": [f"i{x}" for x in np.where(won, b, a)],
-                "weight": weights,
-                "time": place,
-                "tie": tied,
-            }
-        )
-        if self.begin:
-            day = pl.lit(self.begin).str.to_date() + pl.duration(days=pl.col("time"))
-            frame = frame.with_columns(time=day)
-        if self.judges:
-            frame = frame.with_columns(judge=pl.Series([f"j{x}" for x in rng.integers(0, self.judges, self.n)]))
-        if self.order == "shuffled":
-            frame = frame[np.random.default_rng(9).permutation(self.n)]
-        return frame.lazy()
-
-    def fingerprint(self) -> str:
-        return self.digest() * 2
-
-
-def grid(text: str) -> list[Aggregator]:
-    return [rankbench.get(Aggregator, str(point)) for point in expand(parse(text))]
-
-
-def prepared(data: Dataset, **options: object) -> Prepared:
-    return OneStepAhead.model_validate(options).prepare(data, 0)
-
-
-def judged(made: Prepared, *texts: str) -> list[CellResult]:
-    cells = {text: Contender(text, tuple(grid(text))) for text in texts}
-    task = BlockTask(BlockKey("one-step-ahead", "x", 1, 0, 0), 0, METRICS, cells)
-    found = made.protocol.execute(made, task)
-    assert [cell.status for cell in found] == ["done"] * len(texts), [cell.reason for cell in found]
-    return found
-
-
-# ------------------------------------------------------------------ a loop in plain Python
 
 
 def naive_elo(rows: list[tuple[int, str, str, float, float]], factor: float) -> list[float]:
@@ -231,139 +149,12 @@ def test_losses_are_those_of_a_loop_vote_by_vote(weighted: bool) -> None:
         assert cell.losses[metric, "heldout"].mean() == pytest.approx(value, rel=1e-6), metric
 
 
-def test_a_refitted_method_is_the_method_on_the_votes_before_each_moment() -> None:
-    """Each margin again, from the rows of the log that came before its moment."""
-    data = Drifting(n=900, times=300, weighted=True)
-    made = prepared(data)
-    steps, items = unpack_steps(made.arrays), unpack_items(made)
-    point = rankbench.get(Aggregator, "bradley-terry:ridge=1")
-    margins = walked(point, steps, items)
-    rows = data.scan().collect()
-    times = rows["time"].unique().sort().to_list()
-    where = {name: i for i, name in enumerate(items)}
-    assert len(steps.moments) <= MOMENTS
-    for moment, until in list(zip(steps.moments, [*steps.moments[1:], len(times)], strict=True))[::7]:
-        before = rows.filter(pl.col("time") < times[moment])
-        said = Comparisons(
-            np.array([0, len(before)]),
-            np.array([where[x] for x in before["winner"]], np.int32),
-            np.array([where[x] for x in before["loser"]], np.int32),
-            before["weight"].to_numpy(),
-            before["tie"].to_numpy(),
-        )
-        scores = point.from_comparisons(said, len(items))
-        own = slice(int(steps.starts[moment]), int(steps.starts[until]))
-        expected = scores[steps.first[own]] - scores[steps.second[own]]
-        assert margins[own] == pytest.approx(expected, abs=1e-6)
-
-
-class Remembering(Aggregator):
-    """The win rate, which remembers what it was given to start from."""
-
-    name: ClassVar[str] = "remembering"
-    source: ClassVar[str] = "test"
-    starts: ClassVar[list[np.ndarray | None]] = []
-
-    def from_counts(self, counts: PairCounts) -> np.ndarray:
-        self.starts.append(None)
-        return rankbench.get(Aggregator, "win-rate").from_counts(counts)
-
-    def from_counts_near(self, counts: PairCounts, scores: np.ndarray) -> np.ndarray:
-        self.starts.append(scores)
-        return rankbench.get(Aggregator, "win-rate").from_counts(counts)
-
-
-def test_a_refit_starts_from_the_scores_of_the_last_one() -> None:
-    made = prepared(Drifting())
-    steps, items = unpack_steps(made.arrays), unpack_items(made)
-    Remembering.starts.clear()
-    margins = walked(Remembering(), steps, items)
-    first, *others = Remembering.starts
-    assert first is None
-    assert len(others) == len(steps.moments) - 1
-    assert all(start is not None and np.isfinite(start).all() and start.any() for start in others)
-    assert margins == pytest.approx(walked(rankbench.get(Aggregator, "win-rate"), steps, items), abs=1e-12)
-
-
-@pytest.mark.parametrize(("pairs", "most"), [(1, 10), (15, 15), (40, 40), (1000, 100)])
-def test_refits_are_the_fewer_the_more_pairs_were_compared(
-    pairs: int, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`pairs` times all compared pairs may be gone through; at least ten refits, at most a hundred."""
-    data = Drifting(n=1200, times=600)
-    compared = len(unpack_steps(prepared(data).arrays).pairs[0])
-    monkeypatch.setattr(steps_module, "REFITTED_PAIRS", pairs * compared)
-    made = prepared(data)
-    moments = unpack_steps(made.arrays).moments
-    assert len(moments) in (most - 1, most, most + 1)  # the end of the warm-up is one of them
-    assert np.diff(moments).max() <= 600 / most * 3
-    gaps = np.diff(np.append(unpack_steps(made.arrays).starts[moments], 1200))
-    assert f"learn of a vote up to {gaps.max():,} votes later" in " ".join(made.notes)
-
-
 def test_votes_of_one_time_in_any_order_give_the_same_bytes() -> None:
     texts = ("elo:factor=32", "glicko-2", "win-rate", "bradley-terry:ridge=[0.1,1]")
     one, two = (judged(prepared(Drifting(order=order)), *texts) for order in ("as-cast", "shuffled"))
     for left, right in zip(one, two, strict=True):
         for place, values in left.losses.items():
             assert values.tobytes() == right.losses[place].tobytes()
-
-
-class Momentum(SequentialAggregator):
-    """Elo with a memory of its last step: a state of two columns, without a compiled form."""
-
-    name: ClassVar[str] = "momentum"
-    source: ClassVar[str] = "test"
-    properties: ClassVar[frozenset[Property]] = frozenset({"equivariant", "sequential"})
-
-    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
-        state = self.start(m)
-        for t in range(len(winners)):
-            one = slice(t, t + 1)
-            self.learn(state, Comparisons(np.array([0, 1]), winners[one], losers[one], weights[one]), t)
-        return state[:, 0]
-
-    def start(self, m: int) -> np.ndarray:
-        return np.zeros((m, 2))
-
-    def ratings(self, state: np.ndarray) -> np.ndarray:
-        return state[:, 0]
-
-    def learn(self, state: np.ndarray, votes: Comparisons, time: int) -> None:
-        gap = state[votes.winners, 0] - state[votes.losers, 0]
-        move = np.where(votes.ties if votes.ties is not None else False, 0.5, 1.0) - expit(gap)
-        step = np.bincount(votes.winners, move, len(state)) - np.bincount(votes.losers, move, len(state))
-        state[:, 1] = 0.5 * state[:, 1] + 0.1 * step
-        state[:, 0] += state[:, 1]
-
-
-def test_a_plugin_brings_state_prediction_and_update_in_plain_numpy() -> None:
-    made = prepared(Drifting())
-    steps, items = unpack_steps(made.arrays), unpack_items(made)
-    margins = walked(Momentum(), steps, items)
-    state = np.zeros((steps.m, 2))
-    for t in range(len(steps.starts) - 1):
-        rows = slice(steps.starts[t], steps.starts[t + 1])
-        expected = state[steps.first[rows], 0] - state[steps.second[rows], 0]
-        assert margins[rows] == pytest.approx(expected, abs=1e-12)
-        Momentum().learn(state, steps.comparisons(t, t + 1), t)
-
-
-@pytest.mark.parametrize(
-    "text", ["elo:factor=32", "elo:factor=300", "glicko-2", "glicko-2:volatility=0.5,tau=1.2", "dynamic-bradley-terry"]
-)
-@pytest.mark.parametrize("weighted", [False, True])
-def test_compiled_walks_are_what_learning_does(text: str, weighted: bool) -> None:
-    point = rankbench.get(Aggregator, text)
-    assert isinstance(point, SequentialAggregator)
-    made = prepared(Drifting(n=400, times=60, weighted=weighted))
-    steps = unpack_steps(made.arrays)
-    plain, state = np.zeros(len(steps)), point.start(steps.m)
-    for t in range(len(steps.starts) - 1):
-        rows = slice(steps.starts[t], steps.starts[t + 1])
-        plain[rows] = point.margins(state, steps.first[rows], steps.second[rows], t)
-        point.learn(state, steps.comparisons(t, t + 1), t)
-    assert walked(point, steps, []) == pytest.approx(plain, abs=1e-9)
 
 
 def test_means_of_stretches_are_means_of_votes_whatever_their_sizes() -> None:

@@ -147,14 +147,23 @@ def test_a_file_says_on_which_grounds_sides_mean_nothing(tmp_path: Path) -> None
         np.testing.assert_array_equal(found[name], expected[name])
 
 
-def test_the_first_of_a_period_is_the_first_of_its_ranking() -> None:
+@pytest.mark.parametrize(
+    ("protocol", "first", "ends"),
+    [
+        (PeriodLeaders(years=4), 1988, [1991, 1995, 1999, 2003, 2007, 2009]),
+        (PeriodLeaders(years=4, every=2), 1988, [*range(1991, 2010, 2)]),
+        (PeriodLeaders(years=6, every=3), 1986, [*range(1991, 2009, 3), 2009]),
+    ],
+)
+def test_the_first_of_a_period_is_the_first_of_its_ranking(
+    protocol: PeriodLeaders, first: int, ends: list[int]
+) -> None:
     data = Seasons(n=3000)
-    prepared, found = judged(PeriodLeaders(years=4), data)
+    prepared, found = judged(protocol, data)
     frame = data.scan().collect()
     names = [name.split(": ") for name in prepared.units["design"]]
-    assert [years for years, _ in names] == [
-        "1988 to 1991", "1992 to 1995", "1996 to 1999", "2000 to 2003", "2004 to 2007", "2008 to 2009"
-    ]  # fmt: skip
+    step = protocol.every or protocol.years
+    assert [years for years, _ in names] == [f"{first + i * step} to {end}" for i, end in enumerate(ends)]
     for at, (years, team) in enumerate(names):
         begin, end = (int(year) for year in years.split(" to "))
         some = frame.filter(pl.col("time").dt.year().is_between(begin, end)).select("winner", "loser")
@@ -223,3 +232,29 @@ def test_pages_have_stretches_in_their_order_and_no_item_that_is_first(tmp_path:
     assert [float(row.split(" | ")[2]) for row in rows] == sorted(float(row.split(" | ")[2]) for row in rows)
     assert "| rank | time | score | 95% interval | votes |" in page
     assert (tmp_path / "out" / "figures" / "home.png").exists()
+
+
+class WithStrangers(Seasons):
+    """The same seasons, and two teams that met one another alone."""
+
+    name = "test-strangers"
+
+    def table_of(self, column: str) -> pl.LazyFrame:
+        frame = super().table_of(column).collect()
+        met = {"winner": "team x", "loser": "team y", "time": date(1992, 6, 1)}
+        return pl.concat([frame, frame.head(1).with_columns(**{name: pl.lit(one) for name, one in met.items()})]).lazy()
+
+
+def test_whom_few_votes_are_about_may_hold_any_place() -> None:
+    ends = []
+    for data in (Seasons(n=3000), WithStrangers(n=3000)):
+        prepared, found = judged(PeriodLeaders(years=4), data)
+        at = [name.startswith("1992") for name in prepared.units["design"]].index(True)
+        assert found["rank-low"][at] == 1
+        ends.append(found["rank-high"][at])
+    assert ends[1] == ends[0] + 2
+
+
+def test_stretches_are_put_together_from_whole_steps() -> None:
+    with pytest.raises(ValueError, match="every=3 does not divide years=4"):
+        PeriodLeaders(years=4, every=3)

@@ -1,0 +1,85 @@
+"""Votes on items whose strengths walk at random, and what one step ahead makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from scipy.special import expit
+
+import rankbench
+from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.cell import BlockKey, CellResult
+from rankbench.kinds.contender import Contender
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.protocol import BlockTask, Prepared
+from rankbench.protocols.one_step_ahead import OneStepAhead
+from rankbench.spec import expand, parse
+
+__all__ = ["METRICS", "Drifting", "grid", "judged", "prepared"]
+
+METRICS = ("disagreement", "log-loss", "calibration", "three-outcome-loss")
+
+
+class Drifting(Dataset):
+    """Votes on items whose strengths walk at random, some days with several of them."""
+
+    name = "test-drifting"
+    source = "test"
+    title = "votes that drift"
+    table = "comparisons"
+    n: int = 600
+    items: int = 6
+    times: int = 200
+    seed: int = 1
+    order: str = "as-cast"
+    weighted: bool = False
+    judges: int = 0
+    begin: str = ""
+
+    def scan(self) -> pl.LazyFrame:
+        rng = np.random.default_rng(self.seed)
+        place = np.sort(rng.integers(0, self.times, self.n))
+        walk = np.cumsum(rng.normal(0, 0.15, (self.times, self.items)), axis=0)
+        a = rng.integers(0, self.items, self.n)
+        b = (a + rng.integers(1, self.items, self.n)) % self.items
+        gap = walk[place, a] - walk[place, b]
+        tied = rng.random(self.n) < 0.2
+        won = rng.random(self.n) < expit(gap)
+        weights = rng.integers(1, 4, self.n) * 0.5 if self.weighted else np.ones(self.n)
+        frame = pl.DataFrame(
+            {
+                "query_id": ["all"] * self.n,
+                "winner": [f"i{x}" for x in np.where(won, a, b)],
+                "loser": [f"i{x}" for x in np.where(won, b, a)],
+                "weight": weights,
+                "time": place,
+                "tie": tied,
+            }
+        )
+        if self.begin:
+            day = pl.lit(self.begin).str.to_date() + pl.duration(days=pl.col("time"))
+            frame = frame.with_columns(time=day)
+        if self.judges:
+            frame = frame.with_columns(judge=pl.Series([f"j{x}" for x in rng.integers(0, self.judges, self.n)]))
+        if self.order == "shuffled":
+            frame = frame[np.random.default_rng(9).permutation(self.n)]
+        return frame.lazy()
+
+    def fingerprint(self) -> str:
+        return self.digest() * 2
+
+
+def grid(text: str) -> list[Aggregator]:
+    return [rankbench.get(Aggregator, str(point)) for point in expand(parse(text))]
+
+
+def prepared(data: Dataset, **options: object) -> Prepared:
+    return OneStepAhead.model_validate(options).prepare(data, 0)
+
+
+def judged(made: Prepared, *texts: str) -> list[CellResult]:
+    cells = {text: Contender(text, tuple(grid(text))) for text in texts}
+    task = BlockTask(BlockKey("one-step-ahead", "x", 1, 0, 0), 0, METRICS, cells)
+    found = made.protocol.execute(made, task)
+    assert [cell.status for cell in found] == ["done"] * len(texts), [cell.reason for cell in found]
+    return found
