@@ -260,7 +260,7 @@ def aggregate(
         if not tables:
             raise InputError(notes[0] if notes else "there are no judgments", path=source.path)
         table = pl.concat(tables)
-    found = _findings(source, first_votes, table["item"].unique().to_list())
+    found = _findings(source, first_votes, table["item"].unique().to_list(), queries=by in (None, "query"))
     if intervals is not None and table["lower"].count():
         found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
     pairs = facts.pop("pairs", None)
@@ -383,14 +383,14 @@ def _scale_notes(ranking: ItemRanking) -> list[str]:
     ]
 
 
-def _findings(source: LogSource, first_votes: FirstVotes, names: list[str]) -> list[str]:
-    """Return what is suspicious about a log that could be ranked; see ``rankbench data describe``."""
+def _findings(source: LogSource, first_votes: FirstVotes, names: list[str], *, queries: bool) -> list[str]:
+    """Return what is suspicious about a log that could be ranked; `queries`: whether its queries are what was asked."""
     if source.table.row != "comparisons":
         return name_notes(names)
     frame = source.frame if source.parquet is None else source.parquet.frame()
     if first_votes.frames:
         frame = pl.concat(first_votes.frames).lazy()
-    return [*suspicious_votes(frame).notes(), *name_notes(names)]
+    return [*suspicious_votes(frame, queries=queries).notes(), *name_notes(names)]
 
 
 def _shortened(notes: list[str]) -> tuple[str, ...]:

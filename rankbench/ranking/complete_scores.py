@@ -15,7 +15,7 @@ from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.simultaneous import FEW
 from rankbench.text import first_of, short_repr
 
-__all__ = ["LEVEL", "Kept", "completed", "reduced", "tell_nothing", "turned"]
+__all__ = ["LEVEL", "Kept", "completed", "reduced", "tell_nothing", "turned", "wide_tasks"]
 
 Kept: TypeAlias = Literal["tasks", "systems"]
 """What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks."""
@@ -24,6 +24,9 @@ LEVEL = 0.95
 """Of a score's own interval, and of all rank ranges together."""
 
 _NAMED = 5
+
+_WIDE = 10.0
+"""Times the spread of the median task."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,21 @@ def turned(scores: TaskScores, lower: Sequence[str]) -> tuple[TaskScores, list[s
     names = [short_repr(task) for task, turn in zip(scores.tasks, less, strict=True) if turn]
     values = np.where(less[None, :, None], -scores.values, scores.values)
     return replace(scores, values=values), [f"less is better of {first_of(names, _NAMED)}: the sign is turned in means"]
+
+
+def wide_tasks(scores: TaskScores) -> list[str]:
+    """Say on which tasks of a whole table scores spread so wide that they decide a mean over tasks."""
+    spread = scores.values.mean(axis=0).std(axis=1)
+    typical = float(np.median(spread[spread > 0])) if spread.any() else 0.0
+    wide = spread > _WIDE * typical
+    if not wide.any():
+        return []
+    names = first_of([short_repr(task) for task, far in zip(scores.tasks, wide, strict=True) if far], _NAMED)
+    times = spread[wide].max() / typical
+    return [
+        f"scores on {names} spread up to {times:,.0f} times as wide as those on the median task, and decide means over "
+        "tasks: --without leaves a task out, --lower turns one of which less is better; ranks count all tasks alike"
+    ]
 
 
 def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, list[str]]:

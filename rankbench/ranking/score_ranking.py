@@ -29,7 +29,7 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader
 from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.task_scores import TaskScores
-from rankbench.ranking.complete_scores import LEVEL, Kept, completed, reduced, turned
+from rankbench.ranking.complete_scores import LEVEL, Kept, completed, reduced, turned, wide_tasks
 from rankbench.ranking.judged_runs import RunFiles, judged_runs
 from rankbench.ranking.score_sample import SystemRanking, rank_systems
 from rankbench.seeds import LOG_SEED
@@ -182,6 +182,7 @@ def rank_scores(scores: Log | RunFiles, methods: Sequence[str] = (), **options: 
         *left,
         *notes,
         *more,
+        *wide_tasks(whole),
         f"{len(whole.systems)} systems are ranked on {len(whole.tasks)} tasks: {named_tasks}",
     ]
     k = min(top, len(whole.systems))

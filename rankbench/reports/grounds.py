@@ -67,12 +67,20 @@ def _told_apart(case: Case) -> list[str]:
 
 
 def _beaten(case: Case) -> list[str]:
+    """Say who is worse than some method; and who is so by the ranks of one table alone, which may tell more apart."""
     lines = []
     for metric, rows in case.main.rows.items():
         found = [row.contender for row in rows if metric in case.main.worse(row.contender)]
         if found:
             text = ", ".join(f"{markdown(label)} (place {place_range(case.main, metric, label)})" for label in found)
             lines.append(f"Worse than some method in {code(metric)}, by the same intervals: {text}.")
+        alone = [row.contender for row in rows if (row.rank_low or 1) > 1 and row.contender not in found]
+        if alone:
+            at_once = f" in {case.tables} tables at once" if case.tables > 1 else ""
+            lines.append(
+                f"By the ranks in the table of {code(metric)} worse than some method, too: {words(alone)}. Step-down "
+                f"tests of one table tell more apart than intervals of all differences{at_once}."
+            )
     return lines
 
 

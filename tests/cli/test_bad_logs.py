@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import os
 from pathlib import Path
 
 import polars as pl
 import pytest
+from amounts import part_of
 
 VOTES = b"query_id,winner,loser\n"
 SIDES = b"model_a,model_b,winner\n"
@@ -49,8 +51,7 @@ VERBS: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize(("case", "verb"), part_of(itertools.product(BAD, VERBS)))
 def test_bad_logs_are_errors_with_their_place(rankbench, tmp_path: Path, case: str, verb: str) -> None:
     name, content, message = BAD[case]
     (tmp_path / name).write_bytes(content)

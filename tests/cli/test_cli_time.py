@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amounts import part_of
 
 from rankbench.store.timings import read_timings, write_timings
 
@@ -116,18 +117,30 @@ def test_damaged_timings_cannot_be_used(timed: tuple[Path, str], rankbench, tmp_
     assert rankbench("compare", str(out / "base"), str(tmp_path)).exit_code == 2
 
 
-def test_one_version_is_shown_beside_the_reference(suite: Path, rankbench, tmp_path: Path) -> None:
-    arguments = ("time", str(suite), "--rounds", "2", "--only", "e/k=1", "--n", "400", "--out", str(tmp_path))
-    shown = rankbench(*arguments, "--format", "json")
+@pytest.fixture(scope="module")
+def once(suite: Path) -> tuple[Path, str]:
+    """One version, in one launch."""
+    from click.testing import CliRunner
+
+    from rankbench.cli import main
+
+    out = suite.parent / "once"
+    arguments = ["time", str(suite), "--rounds", "2", "--only", "e/k=1", "--n", "400", "--out", str(out)]
+    shown = CliRunner().invoke(main, [*arguments, "--format", "json"], prog_name="rankbench")
     assert shown.exit_code == 0, shown.output
-    found = json.loads(shown.stdout)
+    return out, shown.stdout
+
+
+def test_one_version_is_shown_beside_the_reference(once: tuple[Path, str]) -> None:
+    out, shown = once
+    found = json.loads(shown)
     assert [row["contender"] for row in found["times"]] == ["k=1"]
     row = found["times"][0]
     assert row["where"] == "e, n = 400"
     assert 0 < row["seconds"] < row["first"]
     assert row["ratio"] > 0
     assert row["lower"] is None  # one launch shows no interval
-    assert [cell.n for cell in read_timings(tmp_path).seconds] == [400]
+    assert [cell.n for cell in read_timings(out).seconds] == [400]
 
 
 def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
@@ -141,14 +154,17 @@ def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [
-        (("demo", "--budget", "soon"), "no time"),
-        (("demo", "--precision", "0"), "precision"),
-        (("demo", "--against", "no-such-ref-anywhere"), "no Python that can be run"),
-        (("no-such-suite",), "no-such-suite"),
-        (("demo", "--only", "nothing"), "nothing of what was to be timed"),
-        (("demo", "--against", "/bin/false"), "ended with exit code 1"),
-    ],
+    part_of(
+        [
+            (("demo", "--budget", "soon"), "no time"),
+            (("demo", "--precision", "0"), "precision"),
+            (("demo", "--against", "no-such-ref-anywhere"), "no Python that can be run"),
+            (("no-such-suite",), "no-such-suite"),
+            (("demo", "--only", "nothing"), "nothing of what was to be timed"),
+            (("demo", "--against", "/bin/false"), "ended with exit code 1"),
+        ],
+        3,
+    ),
 )
 def test_what_cannot_be_used_is_2(arguments: tuple[str, ...], said: str, rankbench) -> None:
     shown = rankbench("time", *arguments)
@@ -156,9 +172,8 @@ def test_what_cannot_be_used_is_2(arguments: tuple[str, ...], said: str, rankben
     assert said in shown.stderr
 
 
-def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, rankbench, tmp_path: Path) -> None:
-    out = tmp_path / "once"
-    assert rankbench("time", str(suite), "--rounds", "2", "--out", str(out)).exit_code == 0
+def test_a_folder_with_another_jobs_timings_is_refused(suite: Path, once: tuple[Path, str], rankbench) -> None:
+    out, _ = once
     shown = rankbench("time", str(suite), "--rounds", "2", "--against", sys.executable, "--out", str(out))
     assert shown.exit_code == 2
     assert "has the timings of another job" in shown.stderr

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from amounts import part_of
 from click.testing import CliRunner
 from forked import run_program
 
@@ -232,7 +233,7 @@ def test_a_crash_says_what_was_going_on() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-@pytest.mark.parametrize("arguments", [["list"], ["--help"], ["env"], ["plugins", "--json"]])
+@pytest.mark.parametrize("arguments", part_of([["list"], ["--help"], ["env"], ["plugins", "--json"]]))
 def test_a_full_standard_output_is_said_in_a_line(arguments: list[str]) -> None:
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
@@ -247,7 +248,7 @@ def test_a_full_standard_output_is_said_in_a_line(arguments: list[str]) -> None:
     assert ended.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("closed", ["1", "2", "0"])
+@pytest.mark.parametrize("closed", part_of(["1", "2", "0"]))
 def test_closed_standard_files(closed: str) -> None:
     ended = subprocess.run(
         ["sh", "-c", f'exec "$0" -c "from rankbench.cli import main; main()" env {closed}>&-', sys.executable],
@@ -297,7 +298,8 @@ def test_variables_that_say_something_stay(name: str, value: str, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    "said", ["NUMBA_NUM_THREADS=0", "NUMBA_OPT=7", "NUMBA_BOUNDSCHECK=x", "NUMBA_CPU_FEATURES=x", "NUMBA_OPT=3"]
+    "said",
+    part_of(["NUMBA_NUM_THREADS=0", "NUMBA_OPT=7", "NUMBA_BOUNDSCHECK=x", "NUMBA_CPU_FEATURES=x", "NUMBA_OPT=3"], 5),
 )
 def test_variables_that_numba_cannot_read(tmp_path: Path, said: str) -> None:
     (tmp_path / "votes.csv").write_text("winner,loser\na,b\nb,c\nc,a\n")

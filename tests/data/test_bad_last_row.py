@@ -5,13 +5,14 @@ Of a million in the full form, and of what readers and Polars take in several pa
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from amounts import is_full
+from amounts import is_full, part_of
 from click.testing import CliRunner
 
 from rankbench.cli import main
@@ -65,10 +66,12 @@ def refused(path: Path, row: int, said: str, *, ranked: bool) -> None:
         assert [left.name for left in folder.iterdir()] == [path.name], command
 
 
-@pytest.mark.parametrize("ending", WRITERS)
 @pytest.mark.parametrize(
-    "kind",
-    ["votes", "impressions", pytest.param("lists", marks=pytest.mark.long)],
+    ("kind", "ending"),
+    [
+        *part_of(itertools.product(["votes", "impressions"], WRITERS)),
+        *(pytest.param("lists", ending, marks=pytest.mark.long) for ending in WRITERS),
+    ],
 )
 def test_of_judgments(tmp_path: Path, kind: str, ending: str) -> None:
     frame = lists(ending != "csv") if kind == "lists" else {"votes": votes, "impressions": impressions}[kind]()

@@ -95,7 +95,8 @@ def test_errors_know_row_and_column(change, row, column, said):
 
 def test_candidates_are_compared_across_batches():
     rows = 200_000
-    frame = pl.LazyFrame({"query_id": ["q"] * rows, "ranking": [["a"]] * rows, "candidates": [["a"]] * rows})
+    one = pl.concat_list(pl.repeat("a", rows))
+    frame = pl.select(query_id=pl.repeat("q", rows), ranking=one, candidates=one).lazy()
     frame = frame.with_columns(
         candidates=pl.when(pl.int_range(pl.len()) == rows - 1).then(pl.lit(["a", "b"])).otherwise("candidates")
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from amounts import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -60,7 +61,7 @@ def test_layouts_are_one_table(tmp_path: Path, text: str, columns: str) -> None:
 VALUES = ("1", " 2.5", "-3e-2", "", "NA", "True", "false", "5%", "12.5 %", "inf", "nan", "x", "0")
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_columns_are_read_together_as_they_are_one_by_one(data: st.DataObject, tmp_path: Path) -> None:
     common = data.draw(st.sampled_from([VALUES[:7], VALUES[:3], VALUES]))

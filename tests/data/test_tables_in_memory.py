@@ -65,7 +65,7 @@ def test_score_tables_in_memory_are_ranked() -> None:
         ({"winner": ["a"], "loser": ["b", "c"]}, InputError, "the table cannot be read"),
         ([("a", "b")], SpecError, "a list is a log if its entries are dicts"),
         (3, SpecError, "a int is no log"),
-        ([], InputError, "of no table that is known"),
+        ([], InputError, "there are no columns: the table is empty"),
     ],
 )
 def test_what_is_no_log_is_said(table: Any, error: type[Exception], said: str) -> None:

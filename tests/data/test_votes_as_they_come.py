@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from amounts import examples
+from amounts import examples, part_of
 from hypothesis import given
 from hypothesis import strategies as st
 from votes_as_they_come import GUESSED, PROPOSED, Vote
@@ -27,7 +27,7 @@ def read(path: Path, columns: str = "") -> list[Vote]:
     return list(zip(frame["winner"], frame["loser"], ties, weights, strict=True))
 
 
-@pytest.mark.parametrize("case", GUESSED)
+@pytest.mark.parametrize("case", part_of(GUESSED))
 def test_they_are_read_without_a_word(tmp_path: Path, case: str) -> None:
     name, content, votes = GUESSED[case]
     path = tmp_path / name
@@ -67,6 +67,17 @@ def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:
     assert "columns are read as left=m1,right=m2,winner=verdict" in rankbench.aggregate(path).notes
 
 
+def test_a_second_column_that_says_who_won_is_not_passed_over_in_silence(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("team1,team2,score1,score2,winner\nAnn,Bob,3,0,Bob\nBob,Eve,1,2,Bob\n")
+    said = "'winner' says who won: 'score1', 'score2' are not read, whatever they say (--columns winner= reads them)"
+    assert said in rankbench.aggregate(path, "win-rate").notes
+    for columns, score in (("winner=winner", -0.5), ("winner=", 0.5)):
+        found = rankbench.aggregate(path, "win-rate", columns=columns)
+        assert not any("says who won" in note for note in found.notes)
+        assert found.table.filter(item="Ann")["score"].to_list() == [score]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -74,6 +85,11 @@ def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:
         ("a.csv", "home,away,home_score,away_score\nx,y,1,0\nx,z,one,0\n", ":3 [home_score]: 'one : 0' are not the"),
         ("a.csv", "left,right,label\nx,y,1\nx,z,\ny,z,0\n", ":3 [label]: "),
         ("a.csv", "left,right,winner\na,b,1\nb,c,0\na,c,2\n", "numbers from 0 to 2"),
+        (
+            "a.csv",
+            "winer,loser\na,b\n",
+            "column 'winner' is missing, which comparisons must have; did you mean 'winer'?",
+        ),
         ("a.csv", "foo,bar,baz\n1,2,3\n4,5,6\n", "these columns are of no table that is known: 'foo', 'bar', 'baz'"),
         ("a.csv", "sep=;\nwinner;loser\na;b\na;\n", ":4 [loser]: the value is missing"),
         ("a.csv", 'winner;loser\na;b\na;"b\n', ":3: a quote is opened here"),

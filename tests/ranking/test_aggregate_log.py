@@ -56,9 +56,10 @@ def test_plain_maximum_likelihood_is_that_of_choix(llmfao: pl.DataFrame) -> None
 
 @pytest.mark.parametrize("ridge", [0.1, 1.0])
 def test_the_ridge_is_twice_the_penalty_of_choix(llmfao: pl.DataFrame, ridge: float) -> None:
-    items, pairs = decisive(llmfao)
+    some = llmfao.gather_every(5)
+    items, pairs = decisive(some)
     expected = choix.opt_pairwise(len(items), pairs, alpha=ridge / 2, method="Newton-CG", tol=1e-12)
-    found = rankbench.aggregate(llmfao.filter(pl.col("winner") != "tie"), f"bradley-terry:ridge={ridge}")
+    found = rankbench.aggregate(some.filter(pl.col("winner") != "tie"), f"bradley-terry:ridge={ridge}")
     np.testing.assert_allclose(scores(found, items), expected - expected.mean(), atol=1e-6)
 
 

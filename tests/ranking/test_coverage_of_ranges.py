@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 import pytest
-from amounts import trials
+from amounts import part_of, trials
 
 import rankbench
 from rankbench.aggregators import BradleyTerry, WinRate
@@ -107,8 +108,7 @@ def test_many_unequal_judges(method: Aggregator, judges: int) -> None:
     assert found <= 0.06 * logs
 
 
-@pytest.mark.parametrize("judges", [124, 300])
-@pytest.mark.parametrize("method", MANY_JUDGES, ids=str)
+@pytest.mark.parametrize(("method", "judges"), part_of(itertools.product(MANY_JUDGES, [124, 300]), 3))
 def test_what_that_costs(method: Aggregator, judges: int) -> None:
     """Ranges are at most 15% wider than with degrees of freedom by the judges' shares of the votes."""
     places = {"variance": 0, "shares": 0}

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 import pytest
+from amounts import trials
 from scipy import stats
 
 import rankbench
@@ -304,7 +305,7 @@ def test_numbering_systems_anew_numbers_scores_anew(method: ScoreAggregator) -> 
 def test_few_tasks_on_which_all_agree_by_chance_tell_nothing(systems: int, tasks: int) -> None:
     """Ranks of equal systems on two tasks agree half of the time, and then have no spread at all."""
     told = 0
-    for seed in range(40):
+    for seed in range(trials(40)):
         values = np.random.default_rng([seed, systems, tasks]).integers(0, 2, size=(1, tasks, systems)) + 0.0
         for name in ("mean-score", "mean-rank", "borda-count"):
             method = rankbench.get(ScoreAggregator, name)
@@ -324,3 +325,14 @@ def test_the_tasks_are_named_as_a_place_or_an_average_may_be_among_them() -> Non
     table = pl.DataFrame({"model": ["a", "b"], "Rank": [1, 2], "x": [0.5, 0.25], "y": [0.75, 0.5]})
     notes = rankbench.rank(table, replicates=100).notes
     assert "2 systems are ranked on 3 tasks: 'Rank', 'x', 'y'" in " ".join(notes)
+
+
+def test_a_task_that_decides_means_by_its_scale_is_named() -> None:
+    rng = np.random.default_rng(1)
+    table = pl.DataFrame({"system": ["a", "b", "c", "d"]} | {f"t{i}": rng.random(4) for i in range(6)})
+    slow = table.with_columns(latency_ms=pl.Series([300.0, 150.0, 200.0, 400.0]))
+    spread = [slow[name].std() for name in slow.columns[1:]]
+    (note,) = [note for note in rankbench.rank(slow).notes if "times as wide" in note]
+    assert note.startswith(f"scores on 'latency_ms' spread up to {max(spread) / np.median(spread):,.0f} times as wide")
+    for found in (rankbench.rank(table), rankbench.rank(slow, without=["latency_ms"])):
+        assert not any("times as wide" in note for note in found.notes)

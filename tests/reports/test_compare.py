@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import synthetic
-from amounts import trials
+from amounts import part_of, trials
 from click.testing import CliRunner
 from made_results import MadeResults
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ from rankbench.reports.report import report
 
 TIMES = [trials(150), pytest.param(2000, marks=pytest.mark.long)]
 """Simulated comparisons."""
+
+NOISE = [(0.1, 0.0, 0.01), (0.0, 0.1, 0.01), (0.0, 0.0, 0.1), (0.03, 0.03, 0.1)]
+"""Standard deviations by draw, by unit, and by cell."""
 
 
 NONE = Margin()
@@ -82,8 +86,7 @@ def test_variance_of_crossed_draws_and_units_is_unbiased() -> None:
 
 
 @pytest.mark.parametrize("times", TIMES)
-@pytest.mark.parametrize("seed", [7, 8])
-@pytest.mark.parametrize("sds", [(0.1, 0.0, 0.01), (0.0, 0.1, 0.01), (0.0, 0.0, 0.1), (0.03, 0.03, 0.1)])
+@pytest.mark.parametrize(("sds", "seed"), part_of(product(NOISE, [7, 8]), 3))
 def test_no_false_alarms(sds: tuple[float, float, float], seed: int, times: int) -> None:
     """A whole leaderboard of twelve contenders where nothing changed: at most ALPHA are called worse."""
     rng = np.random.default_rng([20130501, seed])

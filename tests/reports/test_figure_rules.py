@@ -9,6 +9,7 @@ import numpy as np
 import published
 import pytest
 import synthetic
+from amounts import part_of
 from matplotlib.figure import Figure as Canvas
 from synthetic import Contender, Plan
 
@@ -34,7 +35,7 @@ def analysis_of(folder: Path) -> Analysis:
         return analyze(journal)
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", part_of(SUITES, 3))
 def test_every_axis_of_values_says_which_way_is_better(tmp_path: Path, suite: str) -> None:
     folder = published.write(tmp_path, suite)
     with Journal(folder) as journal:

@@ -11,6 +11,7 @@ import numpy as np
 import published
 import pytest
 import synthetic
+from amounts import part_of
 from matplotlib.figure import Figure as Canvas
 
 from rankbench.drawing.cast import groups
@@ -56,7 +57,7 @@ def styles(axes: Any) -> dict[str, Style]:
     return found
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", part_of(SUITES, 3))
 def test_styles_of_built_in_suites(tmp_path: Path, drawn: Drawn, suite: str) -> None:
     of_suite: dict[str, Style] = {}
     figures = drawn(published.write(tmp_path, suite))

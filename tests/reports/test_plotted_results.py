@@ -9,6 +9,7 @@ import synthetic
 from matplotlib.figure import Figure
 
 import rankbench
+from rankbench.api import Results
 from rankbench.drawing.picture import picture_bytes
 from rankbench.errors import SpecError
 
@@ -29,11 +30,15 @@ def folder(tmp_path_factory) -> Path:
     return synthetic.write(tmp_path_factory.mktemp("run"), [plan, twin])
 
 
+@pytest.fixture(scope="module")
+def results(folder: Path) -> Results:
+    return rankbench.report(folder)
+
+
 @pytest.mark.parametrize(("asked", "file"), [("", "second"), ("first", "first"), ("second", "second")])
-def test_a_figure_is_that_of_the_folder(folder: Path, asked: str, file: str) -> None:
+def test_a_figure_is_that_of_the_folder(folder: Path, results: Results, asked: str, file: str) -> None:
     """Without a name it is the one that the leaderboard begins with: most is claimed of it."""
-    found = rankbench.report(folder)
-    figure = found.plot(asked)
+    figure = results.plot(asked)
     assert isinstance(figure, Figure)
     drawn = picture_bytes(figure)
     assert drawn["png"] == (folder / "figures" / f"{file}.png").read_bytes()
@@ -41,6 +46,6 @@ def test_a_figure_is_that_of_the_folder(folder: Path, asked: str, file: str) -> 
     assert any("less is better" in axes.get_ylabel() for axes in figure.axes)
 
 
-def test_a_figure_that_there_is_not(folder: Path) -> None:
+def test_a_figure_that_there_is_not(results: Results) -> None:
     with pytest.raises(SpecError, match="no figure 'third'; figures: first, second"):
-        rankbench.report(folder).plot("third")
+        results.plot("third")

@@ -320,10 +320,14 @@ def test_not_told_apart_is_not_called_equal() -> None:
 
 
 def test_worse_than_some_method_is_what_the_same_intervals_say() -> None:
-    """Ranks of a table alone would say more than the answer."""
-    lines = recommend(case(row("a"), row("b", rank_low=3), apart={("a", "base"): WORSE})).grounds
+    """Ranks of a table alone may say more than the answer: that is told as such."""
+    lines = recommend(case(row("a", rank_low=2), row("b", rank_low=3), apart={("a", "base"): WORSE})).grounds
     (line,) = [one for one in lines if one.startswith("Worse than some")]
     assert line == "Worse than some method in `disagreement`, by the same intervals: a (place 2 to 3)."
+    assert [one for one in lines if "too:" in one] == [
+        "By the ranks in the table of `disagreement` worse than some method, too: b. Step-down tests of one table "
+        "tell more apart than intervals of all differences."
+    ]
 
 
 WHY = "forgetting gains nothing there"

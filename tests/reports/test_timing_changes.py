@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from amounts import trials
 from numpy.typing import NDArray
 from scipy import stats
 from simulated_jobs import Machine, alarms, changes, sides, timings
@@ -18,7 +19,7 @@ from rankbench.reports.compare.timing_changes import timing_changes
 from rankbench.runner.timing.turns import Limits
 from rankbench.stats.looks import share_of_look
 
-TIMES = [100, pytest.param(2000, marks=pytest.mark.long)]
+TIMES = [trials(100), pytest.param(2000, marks=pytest.mark.long)]
 """Simulated comparisons of a whole leaderboard."""
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from altered_json import alter
+from amounts import trials
 from click.testing import CliRunner
 
 from rankbench import api
@@ -102,7 +103,7 @@ def test_facts_that_were_edited_are_named(copy: Path) -> None:
     assert [one.split(":")[0] for one in found] == ["run.json, seed", "run.json, sources"]
 
 
-@pytest.mark.parametrize("times", [40, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("times", [trials(40), pytest.param(1000, marks=pytest.mark.long)])
 def test_random_alterations_are_found(folder: Path, tmp_path: Path, times: int) -> None:
     """A byte that was changed, cut out or put in, a file that is gone or new, two that are exchanged: all are found.
 
@@ -172,7 +173,7 @@ def differs(folder: Path) -> bool:
         return True
 
 
-@pytest.mark.parametrize("number", [12, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("number", [trials(12), pytest.param(1000, marks=pytest.mark.long)])
 def test_another_record_of_the_suite_is_found(
     folder: Path, tmp_path: Path, number: int, cases: Callable[[int], range]
 ) -> None:

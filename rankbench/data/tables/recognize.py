@@ -90,6 +90,8 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
         not even queries are named, all kinds are.
     """
     names = schema.names()
+    if not names:
+        raise InputError("there are no columns: the table is empty", path=path)
     kind = recognized(names)
     if kind is None and QUERY not in names:
         known = "; ".join(f"{k.words or k.name} ({', '.join(k.columns[1:])})" for k in table_kinds())
@@ -104,7 +106,8 @@ def table_of(schema: pl.Schema, path: Path | None = None) -> TableKind:
         # Items are the last of ours, and what is left where columns tell nothing.
         kinds = sorted(table_kinds(), key=lambda k: -ours.index(k.name) if k.name in ours else 1)
         kind = max(kinds, key=lambda k: 1 - len(k.missing(names)) / len(k.columns))
-    for name in kind.missing(names):
+    # Files may do without queries: what else is missing is the nearer cause.
+    for name in sorted(kind.missing(names), key=QUERY.__eq__):
         near = nearest(name, names)
         raise InputError(
             f"column {name!r} is missing, which {kind} must have"

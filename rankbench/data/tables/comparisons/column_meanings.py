@@ -18,7 +18,16 @@ from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import said_columns
 from rankbench.text import listed, short_repr
 
-__all__ = ["OUTCOMES", "READINGS", "ROLES", "as_comparisons", "guess", "named_roles", "parse_columns"]
+__all__ = [
+    "OUTCOMES",
+    "READINGS",
+    "ROLES",
+    "as_comparisons",
+    "guess",
+    "named_roles",
+    "parse_columns",
+    "unread_outcomes",
+]
 
 ROLES: dict[str, tuple[str, ...]] = {
     "winner": (
@@ -155,6 +164,20 @@ def guess(names: Iterable[str], given: Mapping[str, str] | None = None) -> dict[
             f"columns here: {listed(columns)}"
         )
     return None
+
+
+def unread_outcomes(names: Iterable[str], chosen: Mapping[str, str], given: Mapping[str, str]) -> str:
+    """Say which other columns say who won, where one was chosen of several that nobody gave; empty: none."""
+    found, _ = named_roles(names, given)
+    if not {"left", "right"} <= set(chosen) or any(given.get(role) for roles in OUTCOMES for role in roles):
+        return ""
+    outcome = next((roles for roles in OUTCOMES if set(roles) <= set(chosen)), ())
+    others = [found[role] for roles in OUTCOMES if roles != outcome and set(roles) <= set(found) for role in roles]
+    if not outcome or not others:
+        return ""
+    without = ",".join(f"{role}=" for role in outcome)
+    says = listed([chosen[role] for role in outcome])
+    return f"{says} says who won: {listed(others)} are not read, whatever they say (--columns {without} reads them)"
 
 
 def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ...] | None:

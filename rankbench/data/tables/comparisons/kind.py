@@ -52,9 +52,15 @@ class ComparisonTable(TableKind):
 
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return votes under the names of the schema; see `TableKind.renamed`."""
-        from rankbench.data.tables.comparisons.column_meanings import as_comparisons, guess, parse_columns
+        from rankbench.data.tables.comparisons.column_meanings import (
+            as_comparisons,
+            guess,
+            parse_columns,
+            unread_outcomes,
+        )
         from rankbench.data.tables.comparisons.controls import control_roles, parse_control
         from rankbench.data.tables.comparisons.sides import decided
+        from rankbench.data.tables.remarks import remark
 
         schema = raw.schema()
         with raw.located():
@@ -63,6 +69,8 @@ class ComparisonTable(TableKind):
             found = guess(schema, said)
             if found is None:
                 return None
+            if unread := unread_outcomes(schema, found, said):
+                remark(unread)
             roles = decided(raw.frame, found)
             if control:
                 roles |= {"control": control, **control_roles(parse_control(control), schema.names(), roles)}
