@@ -25,7 +25,7 @@ install: ## make .venv from the hash-checked pins, with rankbench in it
 paper: install ## the papers' figures, Table 1, remedies and theorems on simulated data, in runs/paper/
 	$(RANKBENCH) run --suite paper $(ARGS)
 
-# Four small blocks: not worth starting workers.
+# Small blocks: not worth starting workers.
 demo: install ## a first leaderboard and a figure in seconds, in runs/demo/
 	$(RANKBENCH) run --suite demo --workers 1 $(ARGS)
 

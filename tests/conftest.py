@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from amounts import numbered
 from campaign_time import campaign_line
+from forked import SHARED
 from hypothesis import settings
 
 from rankbench.runtime import settle_blas
@@ -23,14 +27,23 @@ settle_blas()
 
 gc.set_threshold(50_000, 20, 20)  # a worker imports everything, and keeps it
 
-settings.register_profile("full", max_examples=100, deadline=None)  # a law says nothing of time
-settings.register_profile("quick", max_examples=12, deadline=None)
+# A law says nothing of time. Examples are the same at every run, so that a red run is the doing of what changed.
+settings.register_profile("full", max_examples=100, deadline=None, derandomize=True)
+settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True)
+settings.register_profile("fresh", max_examples=100, deadline=None, print_blob=True)
 settings.load_profile("quick")  # pytest's option --hypothesis-profile comes after it
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a long test be run in parts."""
     parser.addoption("--cases", type=numbered, metavar="FIRST:END", help="of long tests whose cases are numbered")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the workers of pytest-xdist, which inherit the variable, fork programs from the same processes."""
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        os.environ[SHARED] = folder = tempfile.mkdtemp()
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

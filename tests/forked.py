@@ -3,13 +3,15 @@
 Of a short run four fifths are imports, and the suite has hundreds of runs. A test of imports or of the interpreter's
 own variables starts a process by `subprocess`; all others may ask for a forked one, which sees the same arguments,
 variables, folder and standard files, and ends as any other. One that has to import rankbench anew, because a copy of
-it is tried or what it does with numba's files, is forked from a process with numba alone.
+it is tried or what it does with numba's files, is forked from a process with numba alone. The workers of pytest-xdist
+share both processes, which end with the last worker.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import functools
 import gc
 import importlib
@@ -28,7 +30,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NoReturn
 
-__all__ = ["MAIN", "Forked", "run_program", "start_program"]
+__all__ = ["MAIN", "SHARED", "Forked", "run_program", "start_program"]
+
+SHARED = "PYTEST_FORKED_FROM"
+"""The variable that names the folder with the sockets of processes that all workers fork from."""
 
 MAIN = "from rankbench.cli import main; main()"
 """What the program ``rankbench`` is."""
@@ -149,18 +154,34 @@ class Forked:
 
 
 class _Server:
-    """The process that forks."""
+    """The process that forks; started by the first worker that asks for it."""
 
     def __init__(self, imported: Imported) -> None:
-        environment = {k: v for k, v in os.environ.items() if imported == "rankbench" or not _of_numba(k)}
-        self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        folder = str(Path(__file__).resolve().parent)
-        with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", _SERVER, str(theirs.fileno()), folder, imported], env=environment,
-                pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
-            )  # fmt: skip
+        place = Path(os.environ.get(SHARED) or tempfile.mkdtemp(), imported)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.process: subprocess.Popen[bytes] | None = None
+        with place.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            try:
+                self.socket.connect(str(place))
+            except (FileNotFoundError, ConnectionRefusedError):
+                place.unlink(missing_ok=True)
+                self.process = self.started(place, imported)
+                self.socket.connect(str(place))
         atexit.register(self.end)
+
+    @staticmethod
+    def started(place: Path, imported: Imported) -> subprocess.Popen[bytes]:
+        """Start a process that listens there; who connects before it has imported all waits for its answers."""
+        environment = {k: v for k, v in os.environ.items() if imported == "rankbench" or not _of_numba(k)}
+        folder = str(Path(__file__).resolve().parent)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+            door.bind(str(place))
+            door.listen()
+            return subprocess.Popen(
+                [sys.executable, "-c", _SERVER, str(door.fileno()), folder, imported], env=environment,
+                pass_fds=[door.fileno()], stdin=subprocess.DEVNULL, start_new_session=True,
+            )  # fmt: skip
 
     def fork(self, asked: object, files: Sequence[int]) -> int:
         """Return the number of a new process."""
@@ -169,7 +190,8 @@ class _Server:
 
     def end(self) -> None:
         self.socket.close()
-        self.process.wait()
+        if self.process and not os.environ.get(SHARED):  # others may fork from it still
+            self.process.wait()
 
 
 @functools.cache
@@ -217,11 +239,12 @@ def run_program(
     folder: Path | None = None,
     code: str = MAIN,
     imported: Imported = "rankbench",
+    timeout: float = 600,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``rankbench``, or other code, to its end; return what it said and its exit code."""
     program = start_program(*arguments, environment=environment, folder=folder, code=code, imported=imported)
     try:
-        out, err = program.communicate(timeout=600)
+        out, err = program.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
         program.kill()
         raise
@@ -235,34 +258,41 @@ def serve(descriptor: int, imported: Imported) -> str:
     _import_numba() if imported == "numba" else _import_all()
     gc.collect()
     gc.freeze()  # what is shared stays shared, and is not looked through when a program ends
-    asked, running = socket.socket(fileno=descriptor), dict[int, int]()
+    door, connected, running = socket.socket(fileno=descriptor), list[socket.socket](), dict[int, int]()
     woken, wakes = os.pipe()
     for end in (woken, wakes):
         os.set_blocking(end, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wakes)
     while True:
-        ready, _, _ = select.select([asked, woken], [], [])
+        ready, _, _ = select.select([door, woken, *connected], [], [])
         if woken in ready:
             os.read(woken, 1000)
             _tell_ends(running)
-        if asked not in ready:
-            continue
-        text, files, _, _ = socket.recv_fds(asked, 2**20, 3)
-        if not text:
+        if door in ready:
+            connected.append(door.accept()[0])
+        for asked in [each for each in connected if each in ready]:
+            text, files, _, _ = socket.recv_fds(asked, 2**20, 3)
+            if not text:
+                connected.remove(asked)
+                asked.close()
+                continue
+            child = os.fork()
+            if not child:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for each in (door, *connected):
+                    each.close()
+                for other in (woken, wakes, *running.values()):
+                    os.close(other)
+                return _become(json.loads(text), files, path)
+            running[child] = files[2]
+            for file in files[:2]:
+                os.close(file)
+            with contextlib.suppress(BrokenPipeError):
+                asked.send(str(child).encode())
+        if not connected and not select.select([door], [], [], 0)[0]:
             os._exit(0)
-        child = os.fork()
-        if not child:
-            signal.set_wakeup_fd(-1)
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            asked.close()
-            for other in (woken, wakes, *running.values()):
-                os.close(other)
-            return _become(json.loads(text), files, path)
-        running[child] = files[2]
-        for file in files[:2]:
-            os.close(file)
-        asked.send(str(child).encode())
 
 
 def end(code: int) -> NoReturn:
@@ -302,7 +332,8 @@ def _tell_ends(running: dict[int, int]) -> None:
             if not child:
                 return
             verdict = running.pop(child)
-            os.write(verdict, str(os.waitstatus_to_exitcode(status)).encode())
+            with contextlib.suppress(BrokenPipeError):  # who asked for it may be gone, others are not
+                os.write(verdict, str(os.waitstatus_to_exitcode(status)).encode())
             os.close(verdict)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
-import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 
+from forked import start_program
+
 SERVER = """
-import json, os, sys, traceback
-asked, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
-os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-os.dup2(2, 1)
+import json, os, socket, sys, traceback
+door = socket.socket(socket.AF_UNIX)
+door.connect(sys.argv[1])
+asked, answers = door.makefile("r"), door.makefile("w")
 from click.testing import CliRunner
 from rankbench.cli import main
 for line in asked:
@@ -36,13 +39,14 @@ class Program:
     """
 
     def __init__(self, site: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVER],
-            env={**os.environ, "PYTHONPATH": str(site), "COLUMNS": "200"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as door:
+            door.bind(f"{folder}/door")
+            door.listen()
+            door.settimeout(120)
+            environment = os.environ | {"PYTHONPATH": str(site), "COLUMNS": "200"}
+            self.process = start_program(f"{folder}/door", environment=environment, code=SERVER)
+            self.connection, _ = door.accept()
+        self.asked, self.answers = self.connection.makefile("w"), self.connection.makefile("r")
 
     def __enter__(self) -> Program:
         return self
@@ -50,12 +54,11 @@ class Program:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        for each in (self.asked, self.answers, self.connection):
+            each.close()
         self.process.communicate()
 
     def run(self, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         """Run a command in a folder."""
-        asked, answers = self.process.stdin, self.process.stdout
-        assert asked is not None
-        assert answers is not None
-        print(json.dumps([str(cwd), arguments]), file=asked, flush=True)
-        return subprocess.CompletedProcess(arguments, *json.loads(answers.readline()))
+        print(json.dumps([str(cwd), arguments]), file=self.asked, flush=True)
+        return subprocess.CompletedProcess(arguments, *json.loads(self.answers.readline()))

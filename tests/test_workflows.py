@@ -105,7 +105,7 @@ SHORT = {
 }
 """What a runner gives to the steps of a workflow, and fewer tests: those are run elsewhere."""
 
-LEFT_OUT = {"elsewhere", "faults", "peers", "speed"}
+LEFT_OUT = {"elsewhere", "faults", "laws", "peers", "speed"}
 """Jobs for other machines, and those that run whole campaigns whatever ARGS are."""
 
 

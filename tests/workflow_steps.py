@@ -111,9 +111,8 @@ def missing(words: list[str], folder: Path = ROOT) -> str:
             return f"no module {rest[1]}"
         return ""
     if name == "make":
-        target = rest[-1]
         known = re.findall(r"^([a-z-]+):", (folder / "Makefile").read_text(encoding="utf-8"), re.M)
-        return "" if target in known else f"no target {target}"
+        return ", ".join(f"no target {word}" for word in rest if "=" not in word and word not in known)
     if name == "sh":
         return "" if (folder / rest[0]).is_file() else f"no script {rest[0]}"
     return "" if shutil.which(name) else f"no program {name}"

@@ -11,24 +11,24 @@ d = (s_a - s_b) + (x_a - x_b) . y_j, where s are the items' scores, x their posi
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-__all__ = ["write_long_log"]
+__all__ = ["long_log", "write_long_log"]
 
 TASTES = 2
 NU = 0.25
 CHUNK = 1_000_000
 
 
-def write_long_log(path: Path, votes: int, items: int = 1000, judges: int = 2000, seed: int = 0) -> None:
-    """Write a log; the same arguments give the same votes.
+def long_log(votes: int, items: int = 1000, judges: int = 2000, seed: int = 0) -> Iterator[pl.DataFrame]:
+    """Yield the votes of a log, a million at a time; the same arguments give the same votes.
 
     Parameters
     ----------
-    path : Path
     votes, items, judges, seed : int
     """
     rng = np.random.default_rng([20261122, seed])
@@ -38,7 +38,6 @@ def write_long_log(path: Path, votes: int, items: int = 1000, judges: int = 2000
     share /= share.sum()
     item_names = pl.Series([f"item-{i:04d}" for i in range(items)])
     judge_names = pl.Series([f"judge-{j:04d}" for j in range(judges)])
-    chunks = []
     for begin in range(0, votes, CHUNK):
         n = min(CHUNK, votes - begin)
         judge = rng.choice(judges, n, p=share)
@@ -48,7 +47,7 @@ def write_long_log(path: Path, votes: int, items: int = 1000, judges: int = 2000
         chances = np.stack([np.exp(d / 2), np.full(n, NU), np.exp(-d / 2)])
         u = rng.random(n) * chances.sum(axis=0)
         lost, tied = u > chances[0] + chances[1], (u > chances[0]) & (u <= chances[0] + chances[1])
-        frame = pl.DataFrame(
+        yield pl.DataFrame(
             {
                 "winner": item_names.gather(np.where(lost, b, a)),
                 "loser": item_names.gather(np.where(lost, a, b)),
@@ -57,8 +56,11 @@ def write_long_log(path: Path, votes: int, items: int = 1000, judges: int = 2000
                 "time": np.arange(begin, begin + n),
             }
         )
-        chunks.append(frame.lazy())
-    pl.concat(chunks).sink_parquet(path)
+
+
+def write_long_log(path: Path, votes: int, items: int = 1000, judges: int = 2000, seed: int = 0) -> None:
+    """Write the votes of `long_log` to one file."""
+    pl.concat([chunk.lazy() for chunk in long_log(votes, items, judges, seed)]).sink_parquet(path)
 
 
 def main() -> None:

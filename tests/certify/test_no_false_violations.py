@@ -10,6 +10,7 @@ from itertools import islice
 from typing import ClassVar
 
 import pytest
+from amounts import trials
 
 import rankbench
 from rankbench.certify.classes import decide_class
@@ -55,7 +56,7 @@ def verdicts(case: tuple[str, str, str, str | None], m: int, count: int, seed: i
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[1]}")
 def test_none_of_some_trials(case):
-    found = verdicts(case, 3, 40, 17) + verdicts(case, 4, 4, 17)
+    found = verdicts(case, 3, trials(40), 17) + verdicts(case, 4, trials(4), 17)
     assert set(found) <= {"CONSISTENT_AT_MU", "INCONCLUSIVE"}, found
     assert found["INCONCLUSIVE"] <= 0.02 * sum(found.values()) + 1
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
 from campaign_time import BUDGET, campaign_line
 
 
@@ -30,9 +29,13 @@ def test_what_tests_of_the_campaign_took_is_summed() -> None:
     assert campaign_line({"passed": [report(other, "call", 1.0)]}) is None
 
 
-def test_the_line_is_printed() -> None:
-    here = "tests/faults/test_budget.py::test_what_tests_of_the_campaign_took_is_summed"
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "-q", here]
-    root = Path(__file__).parents[2]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
-    assert "fault campaign: 1 tests, 0.0 s one after the other" in ended.stdout, ended.stdout + ended.stderr
+def test_the_line_is_printed(pytestconfig: pytest.Config) -> None:
+    """By what pytest calls at the end of this very run: the hook that is registered from our `conftest.py`."""
+    lines: list[str] = []
+    stats = {"passed": [report("tests/faults/test_a.py::test_a", "call", 3.0)]}
+    reporter = SimpleNamespace(stats=stats, write_line=lines.append)
+    conftest = str(Path(__file__).parents[1] / "conftest.py")
+    hooks = pytestconfig.hook.pytest_terminal_summary.get_hookimpls()
+    (ours,) = (hook.function for hook in hooks if hook.plugin_name == conftest)
+    ours(reporter)
+    assert lines == [campaign_line(stats)]

@@ -49,8 +49,9 @@ OF = {kind: kind for kind in ("suites", "cards", "rows", "journal")} | dict.from
 )
 """Which of `damaged.originals` they are among, if not of the tables."""
 
-LONGEST = {"journal": 1 << 17}
-"""Most bytes of an input, where they are not 4,096."""
+SHORTEST = 4096
+"""Bytes that an input may have at least; else it may be twice as long as what the fuzzer begins from, which is cut to
+what an input may have."""
 
 SPLIT = b"\0"
 """Between the two files of MovieLens in one input."""
@@ -88,6 +89,7 @@ def fuzz(kind: str, corpus: Path, *options: str) -> None:
                 (corpus / Path(name).name).write_bytes(
                     whole[name] + (SPLIT + whole["u.item"] if kind == "movielens" else b"")
                 )
+        longest = max(SHORTEST, 2 * max(len(whole[name]) for name in names))
         path = place / names[0]
         read(of, path)  # imports what reads it
 
@@ -102,7 +104,7 @@ def fuzz(kind: str, corpus: Path, *options: str) -> None:
             if not names_it(str(error), of, path) and "u.item" not in str(error):
                 raise AssertionError(f"the file is not named: {error}") from error
 
-    common = [f"-max_len={LONGEST.get(kind, 4096)}", f"-timeout={SECONDS}", f"-rss_limit_mb={MEGABYTES}"]
+    common = [f"-max_len={longest}", f"-timeout={SECONDS}", f"-rss_limit_mb={MEGABYTES}"]
     atheris.Setup([sys.argv[0], *common, *options, f"-artifact_prefix={corpus.parent}/", str(corpus)], case)
     atheris.Fuzz()
 

@@ -105,12 +105,12 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
     return undisturbed(tmp_path_factory.mktemp("whole"), 20_000, 2)
 
 
-def kills(whole: Undisturbed, folder: Path, name: str, cases: range) -> Counter[str]:
+def kills(whole: Undisturbed, folder: Path, name: str, cases: range, longest: float = 1.5) -> Counter[str]:
     """Kill a command one to three times in a place of its own, and let the next one end; return what came of it.
 
     Moments are random, from the start to the time that the whole command took last.
     """
-    came, longest = Counter[str](), 1.5
+    came = Counter[str]()
     for case in cases:
         rng, place = random.Random(f"{name} {case}"), folder / f"{name}-{case}"
         whole.prepare(name, place)
@@ -138,7 +138,9 @@ def kills(whole: Undisturbed, folder: Path, name: str, cases: range) -> Counter[
 
 
 def test_a_killed_conversion(tmp_path: Path, quick: Undisturbed) -> None:
-    assert kills(quick, tmp_path, "convert", range(1, 2))["kills"] == 2
+    began = time.monotonic()
+    assert quick.made("convert")
+    assert kills(quick, tmp_path, "convert", range(1, 2), time.monotonic() - began)["kills"] == 2
 
 
 @pytest.mark.long
@@ -169,8 +171,7 @@ def test_kills_before_each_file_is_put_in_its_place(tmp_path: Path, whole: Undis
     for case in range(100):
         place = tmp_path / str(case)
         whole.prepare(name, place)
-        program = start(place, *whole.command(name, place), code=BEFORE_REPLACING, REPLACED=str(case))
-        code, said = ended(program)
+        code, said = ended(start(place, *whole.command(name, place), code=BEFORE_REPLACING, REPLACED=str(case)))
         if not code:
             break
         assert "ended by SIGKILL" in said
@@ -256,10 +257,7 @@ def fault(
         assert code == 0, said
     fired = (place / "fired").exists()
     assert fired or code == 0, said
-    if name == "run":
-        goes_on(whole, place, blocks_in(place / "out"))
-    else:
-        goes_well(whole, place, name)
+    goes_on(whole, place, blocks_in(place / "out")) if name == "run" else goes_well(whole, place, name)
     return ("ended well" if code == 0 else "failed in words") if fired else "not reached"
 
 
@@ -282,20 +280,29 @@ AFTER = (0, 1, 2, 3, 5, 8, 13, 30, 60, 100, 200, 300)
 """Calls that go well before a machine fails."""
 
 
+def faults(whole: Undisturbed, folder: Path, shim: str, name: str, kind: str, calls: str, cases: range) -> Counter[str]:
+    """Let calls fail after more and more that go well, as long as a command makes more; return what came of it."""
+    came = Counter[str]()
+    for case in cases:
+        place = folder / str(case)
+        found = fault(whole, place, shim, name, kind, AFTER[case], calls=calls)
+        came[found] += 1
+        shutil.rmtree(place)
+        print({"command": name, "fault": kind, "calls": calls or "all"} | came, flush=True)
+        if found == "not reached":
+            break
+    return came
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["full", "broken", "readonly", "clock"])
 @pytest.mark.parametrize("name", ["run", "aggregate", "convert", "report"])
 def test_machines_that_fail(
     tmp_path: Path, whole: Undisturbed, shim: str, name: str, kind: str, cases: Callable[[int], range]
 ) -> None:
-    came = Counter[str]()
-    for case in cases(1 if kind == "readonly" else len(AFTER)):
-        calls = "write,read,sync" if kind == "broken" else ""
-        found = fault(whole, tmp_path / str(case), shim, name, kind, AFTER[case], calls=calls)
-        assert found == "failed in words" or kind == "clock" or AFTER[case] > 0
-        came[found] += 1
-        shutil.rmtree(tmp_path / str(case))
-        print({"command": name, "fault": kind} | came, flush=True)
+    wanted = cases(1 if kind == "readonly" else len(AFTER))
+    came = faults(whole, tmp_path, shim, name, kind, "write,read,sync" if kind == "broken" else "", wanted)
+    assert came["failed in words"] or kind == "clock" or wanted.start
 
 
 @pytest.mark.long
@@ -305,12 +312,7 @@ def test_calls_that_fail(
     tmp_path: Path, whole: Undisturbed, shim: str, name: str, calls: str, cases: Callable[[int], range]
 ) -> None:
     """One kind of call, after some of them went well."""
-    came = Counter[str]()
-    for case in cases(4):
-        place = tmp_path / str(case)
-        came[fault(whole, place, shim, name, "broken", AFTER[case], calls=calls)] += 1
-        shutil.rmtree(place)
-        print({"command": name, "calls that fail": calls} | came, flush=True)
+    faults(whole, tmp_path, shim, name, "broken", calls, cases(4))
 
 
 def removed_while_running(whole: Undisturbed, place: Path, wait: float) -> None:

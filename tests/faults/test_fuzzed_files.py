@@ -13,14 +13,14 @@ import random
 import re
 import resource
 import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from amounts import trials
 from damaged import SHARDS, damaged, originals, read
+from forked import run_program
 
 from rankbench.errors import InputError, SpecError, StoreError
 
@@ -35,7 +35,16 @@ MEMORY = 1 << 30
 
 PARQUET = (".parquet", ".pq")
 
-TESTS = str(Path(__file__).parents[1])
+HERE = str(Path(__file__).parent)
+
+CHUNKS = """
+import json, sys
+from pathlib import Path
+from test_fuzzed_files import chunk
+for kind, first, number, place in json.loads(sys.argv[1]):
+    chunk(kind, first, number, Path(place))
+"""
+"""What a process does that reads damaged files."""
 
 
 def peak_memory() -> int:
@@ -91,14 +100,15 @@ def chunk(kind: str, first: int, cases: int, folder: Path) -> None:
 
 def read_apart(parts: list[tuple[str, int, int, Path]]) -> tuple[int, dict[str, dict[str, int]], str]:
     """Have a process read damaged files, kind after kind; return how it ended, what came of them, and what it said."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([TESTS, *filter(None, [os.getenv("PYTHONPATH")])])}
+    paths = [HERE, str(Path(HERE).parent), *filter(None, [os.getenv("PYTHONPATH")])]
     for *_, place in parts:
         place.mkdir()
-    ended = subprocess.run(
-        [sys.executable, str(Path(__file__)), json.dumps(parts, default=str)],
-        env=environment, timeout=SECONDS * sum(number for _, _, number, _ in parts),
-        capture_output=True, text=True, errors="replace", check=False,
-    )  # fmt: skip
+    ended = run_program(
+        json.dumps(parts, default=str),
+        environment=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        code=CHUNKS,
+        timeout=SECONDS * sum(number for _, _, number, _ in parts),
+    )
     places = [str(place) for *_, place in parts]
     assert ended.returncode != -signal.SIGALRM, f"one of {places} holds a file that takes more than {SECONDS} s"
     assert ended.returncode <= 0, ended.stderr[-2000:]
@@ -144,7 +154,9 @@ KINDS = {"tables": 100_000, "described": 10_000} | dict.fromkeys(OTHERS, 20_000)
 """Cases of each kind in the long form."""
 
 
-@pytest.mark.parametrize("kinds", [{"tables": 800, "described": 200}, dict.fromkeys(OTHERS, 200)], ids=" ".join)
+@pytest.mark.parametrize(
+    "kinds", [{"tables": trials(800), "described": trials(200)}, dict.fromkeys(OTHERS, trials(200))], ids=" ".join
+)
 def test_damaged_files_are_read_or_refused(tmp_path: Path, kinds: dict[str, int]) -> None:
     for kind, came in together(kinds, tmp_path).items():
         assert came["refused"] > kinds[kind] // 10
@@ -155,8 +167,3 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path, kinds: dict[str, int]
 def test_many_damaged_files_are_read_or_refused(tmp_path: Path, kind: str, cases: Callable[[int], range]) -> None:
     wanted = cases(KINDS[kind])
     assert campaign(kind, wanted, tmp_path)["refused"] > len(wanted) // 10
-
-
-if __name__ == "__main__":
-    for kind, first, number, place in json.loads(sys.argv[1]):
-        chunk(kind, first, number, Path(place))

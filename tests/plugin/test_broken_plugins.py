@@ -19,6 +19,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from amounts import part_of
 from forked import run_program
 
 from rankbench.plugin.loading import load
@@ -85,7 +86,7 @@ def as_before():
         yield
 
 
-@pytest.mark.parametrize("name", caught("check"))
+@pytest.mark.parametrize("name", part_of(caught("check"), 3))
 def test_what_is_caught_by_a_check(name, entry, as_before):
     plugin = load([entry(name, load=loader(name))], strict=True)
     ((kind, brought),) = (component.split("/") for component in plugin.statuses[0].components)
@@ -97,7 +98,11 @@ def test_what_is_caught_by_a_check(name, entry, as_before):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.long if n in SLOW else ()) for n in caught("process")]
+    "name",
+    [
+        *part_of((name for name in caught("process") if name not in SLOW), 3),
+        *(pytest.param(name, marks=pytest.mark.long) for name in SLOW),
+    ],
 )
 def test_what_is_caught_by_a_process_of_its_own(name, tmp_path):
     info = tmp_path / f"broken_{name}-1.0.dist-info"

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 import pytest
+from amounts import part_of
 from click.testing import CliRunner
 
 from rankbench import api
@@ -62,7 +63,7 @@ def test_the_estimate_of_items_is_about_right() -> None:
     made = api.planned("own-log", dataset="llmfao", reps=1)
     (task,) = (t for t in made.plan.tasks if made.sources[t.source].protocol.name == "items")
     found = estimated_seconds(made)
-    for cell, contender in task.cells.items():
+    for cell, contender in part_of(task.cells.items()):
         alone = replace(task, cells={cell: contender})
         begin = time.process_time()
         run_block(made.sources[task.source], alone)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from amounts import part_of
 from forked import run_program
 
 SPOILS = """
@@ -260,7 +261,7 @@ def run(
     return done, pl.read_parquet(out / "results.parquet")
 
 
-WAYS = ["memory", "written", "replaced", "gone", "folder", "link", "swap", "tasks"]
+WAYS = part_of(["memory", "written", "replaced", "gone", "folder", "link", "swap", "tasks"], 3)
 """How files are attacked."""
 
 RUBBISH = {
@@ -277,6 +278,8 @@ RUBBISH = {
     "list": "left a result that cannot be read",
 }
 """What a process writes as its result, and what the reason then says."""
+
+WRITTEN = part_of(RUBBISH)
 
 
 def spec(name: str, way: str, default: str) -> str:
@@ -298,7 +301,7 @@ def attacked(tmp_path_factory: pytest.TempPathFactory) -> Attacked:
     folder = tmp_path_factory.mktemp("attacked")
     environment = environment_in(folder)
     bad = (
-        [spec("alters", way, "memory") for way in WAYS] + [spec("rubbish", way, "text") for way in RUBBISH] + ["leaves"]
+        [spec("alters", way, "memory") for way in WAYS] + [spec("rubbish", way, "text") for way in WRITTEN] + ["leaves"]
     )
     done, rows = run(folder, environment, bad, 2)
     left = list((folder / "temporary").iterdir())
@@ -337,7 +340,7 @@ def test_what_a_plugin_does_to_files_changes_nothing_of_its_own(attacked: Attack
     assert own["value"].equals(attacked.rows.filter(contender="alters:way=gone")["value"], check_names=False)
 
 
-@pytest.mark.parametrize("way", RUBBISH)
+@pytest.mark.parametrize("way", WRITTEN)
 def test_a_process_that_writes_rubbish_is_an_error_row(attacked: Attacked, way: str) -> None:
     own = attacked.rows.filter(contender=spec("rubbish", way, "text"))
     assert set(own["status"]) == {"error"}

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from amounts import part_of
 from sessions import Program, nothing_is_left, session_of, start, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -110,7 +111,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 LONG = SUITE.format(n=20_000, repetitions=40, more="")
 
 
-@pytest.mark.parametrize("wait", [0.0, 0.5])
+@pytest.mark.parametrize("wait", part_of([0.0, 0.5]))
 def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[str, bytes], wait: float) -> None:
     """While they start, and while they compute."""
     program = run(tmp_path, LONG, "--workers", "2")
@@ -125,7 +126,7 @@ def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[s
     nothing_is_left(tmp_path, program.pid)
 
 
-@pytest.mark.parametrize("wait", [0.0, 0.4])
+@pytest.mark.parametrize("wait", part_of([0.0, 0.4]))
 def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: dict[str, bytes], wait: float) -> None:
     program = run(tmp_path, LONG, "--workers", "2")
     wait_until(lambda: workers(program.pid) or program.poll() is not None)
@@ -141,7 +142,7 @@ def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: d
     assert leaderboard(tmp_path) == undisturbed
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("sent", part_of([signal.SIGKILL, signal.SIGTERM]))
 def test_what_a_killed_run_leaves_the_next_one_sweeps(
     tmp_path: Path, undisturbed: dict[str, bytes], sent: signal.Signals
 ) -> None:
@@ -159,7 +160,7 @@ def test_what_a_killed_run_leaves_the_next_one_sweeps(
     nothing_is_left(tmp_path, again.pid)
 
 
-@pytest.mark.parametrize("hangs", [False, True])
+@pytest.mark.parametrize("hangs", part_of([False, True]))
 def test_children_of_a_contender_end_with_it(tmp_path: Path, site: Path, hangs: bool) -> None:
     suite = SUITE.format(n=100, repetitions=1, more=f', {{ use = "forks:hangs={str(hangs).lower()}" }}')
     options = ["--timeout", "12"] if hangs else ["--workers", "1"]

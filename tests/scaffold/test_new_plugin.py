@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from amounts import part_of
 from forked import run_program
 
 from rankbench.errors import InputError, SpecError
@@ -40,7 +41,7 @@ def written(tmp_path, monkeypatch):
         del sys.modules[module]
 
 
-@pytest.mark.parametrize(("kind", "compiled"), WRITTEN)
+@pytest.mark.parametrize(("kind", "compiled"), part_of(WRITTEN))
 def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
     folder = written(kind, compiled)
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]

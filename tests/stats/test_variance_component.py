@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from amounts import examples
+from amounts import examples, part_of
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from scipy.stats import multivariate_normal
 from rankbench.stats.variance_component import CategoryEstimates, Shrinkage
 
 M = 5
+SHARES = [{0: 1.0}, {1: 1.0}, {2: 1.0}, {0: 0.3, 3: 0.7}, {1: 0.5, 2: 0.5}]
 
 
 def centered(matrix: NDArray[np.float64], scales: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -87,8 +88,7 @@ def test_the_estimate_is_the_maximum_and_its_interval_the_likelihoods() -> None:
     assert 0 <= variance.lower <= variance.variance <= variance.upper
 
 
-@pytest.mark.parametrize("joint", [False, True])
-@pytest.mark.parametrize("shares", [{0: 1.0}, {1: 1.0}, {2: 1.0}, {0: 0.3, 3: 0.7}, {1: 0.5, 2: 0.5}])
+@pytest.mark.parametrize(("shares", "joint"), part_of(itertools.product(SHARES, [False, True]), 7))
 def test_predictions_are_the_best_linear_ones(shares: dict[int, float], joint: bool) -> None:
     """With levels as further unknowns, by normal equations of the dense model; averaged over many more variances."""
     found = model(11, joint=joint)

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
+from amounts import trials
 
 import rankbench
 from rankbench.errors import StoreError
@@ -296,19 +297,19 @@ def test_a_repaired_journal_is_a_sound_one(written: Path, tmp_path: Path) -> Non
 
 def test_a_report_of_a_damaged_folder(written: Path, tmp_path: Path) -> None:
     campaign = Campaign(written, report, tmp_path / "scratch")
-    campaign.at_random(range(160), 1)
-    campaign.at_values(range(140), 1)
+    campaign.at_random(range(trials(160)), 1)
+    campaign.at_values(range(trials(140)), 1)
     campaign.most_go_on()
-    assert campaign.came["error"] > 100
+    assert campaign.came["error"] > trials(100)
 
 
 def test_a_run_in_a_damaged_folder(ran: tuple[Path, Path], tmp_path: Path) -> None:
     suite, folder = ran
     campaign = Campaign(folder, lambda out: rankbench.run(str(suite), out=out), tmp_path / "scratch")
-    campaign.at_random(range(40), 2)
-    campaign.at_values(range(20), 2)
+    campaign.at_random(range(trials(40)), 2)
+    campaign.at_values(range(trials(20)), 2)
     campaign.most_go_on()
-    assert campaign.came["error"] > 15
+    assert campaign.came["error"] > trials(15)
 
 
 @pytest.mark.long

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import synthetic
+from amounts import part_of
 from small_journals import KEY, begin, done, member
 
 from rankbench.errors import StoreError
@@ -206,7 +207,7 @@ with Store.open({folder!r}) as store:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX thing")
-@pytest.mark.parametrize("wait", [0.0, 0.013, 0.031])
+@pytest.mark.parametrize("wait", part_of([0.0, 0.013, 0.031]))
 def test_kill_9_loses_at_most_the_block_in_flight(tmp_path: Path, wait: float) -> None:
     code = WRITER.format(tests=[str(folder) for folder in Path(__file__).parents[:2]], folder=str(tmp_path))
     writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

@@ -1,5 +1,7 @@
 """rankbench's own checks of components, on every one that this package brings."""
 
+from hypothesis import settings
+
 from rankbench.testing import parametrize_with_checks
 from rankbench_rankad.adbench import TABLES
 from rankbench_rankad.peers import IsolationForest, KnnDistance, LocalOutlierFactor, OneClassSvm
@@ -9,11 +11,13 @@ from rankbench_rankad.rank_ad import RankAD
 from rankbench_rankad.readers import CsvPoints, NpzPoints, ParquetPoints
 from rankbench_rankad.simulator import KnownDensity
 
+FULL = settings.get_current_profile_name() == "full"
+
 
 @parametrize_with_checks(
     [
         RankAD(),
-        RankAD(anchored=True, calibration=0.25),
+        *([RankAD(anchored=True, calibration=0.25)] if FULL else []),
         KnnDistance(),
         OneClassSvm(),
         IsolationForest(),
