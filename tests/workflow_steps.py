@@ -112,7 +112,8 @@ def missing(words: list[str], folder: Path = ROOT) -> str:
         return ""
     if name == "make":
         known = re.findall(r"^([a-z-]+):", (folder / "Makefile").read_text(encoding="utf-8"), re.M)
-        return ", ".join(f"no target {word}" for word in rest if "=" not in word and word not in known)
+        targets = rest[2:] if rest[0] == "-C" else rest
+        return ", ".join(f"no target {word}" for word in targets if "=" not in word and word not in known)
     if name == "sh":
         return "" if (folder / rest[0]).is_file() else f"no script {rest[0]}"
     return "" if shutil.which(name) else f"no program {name}"
