@@ -184,25 +184,24 @@ def sources(package: Path) -> list[Path]:
 def compiled_sources(package: Path) -> list[Path]:
     """Return the sources of a copy of the rankbench package that machine code is made from, sorted.
 
-    These are the modules that import numba or declare functions that it compiles, with what they import in turn, always
-    at a module's top: a compiled function sees the names of its module, and cannot import.
+    These are the modules in folders named ``kernels`` that import numba or declare functions that it compiles, with
+    what they import in turn, always at a module's top: a compiled function sees the names of its module, and cannot
+    import. Other files are not opened: this is asked at every start.
     """
-    modules = _modules(package)
-    texts = {name: path.read_text(encoding="utf-8") for name, path in modules.items()}
-    counted: set[str] = set()
-    left = [name for name, text in texts.items() if _COMPILING.search(text)]
+    counted: dict[Path, None] = {}
+    left = [path for path in package.glob("**/kernels/**/*.py") if _COMPILING.search(path.read_text(encoding="utf-8"))]
     while left:
-        name = left.pop()
-        if name in counted:
+        path = left.pop()
+        if path in counted:
             continue
-        counted.add(name)
-        for origin, names, plain in _AT_THE_TOP.findall(texts[name]):
-            parts = [f"{origin}.{part}" for part in re.findall(r"\w+", names)]
-            named = [*parts, *re.findall(r"rankbench[\w.]*", plain)]
+        counted[path] = None
+        for origin, names, plain in _AT_THE_TOP.findall(path.read_text(encoding="utf-8")):
+            named = {part: _module_path(f"{origin}.{part}", package) for part in re.findall(r"\w+", names)}
+            found = [*named.values(), *(_module_path(one, package) for one in re.findall(r"rankbench[\w.]*", plain))]
             # Of a package whose modules alone are named, nothing else is compiled.
-            left += [found for found in named if found in modules]
-            left += [origin] if origin in modules and any(part not in modules for part in parts) else []
-    return sorted(modules[name] for name in counted)
+            found += [_module_path(origin, package)] if None in named.values() else []
+            left += [one for one in found if one is not None]
+    return sorted(counted)
 
 
 def _modules(package: Path) -> dict[str, Path]:
@@ -229,6 +228,12 @@ def _imported(text: str) -> list[str]:
 def _module_name(path: Path, package: Path) -> str:
     parts = (OURSELVES, *path.relative_to(package).with_suffix("").parts)
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _module_path(name: str, package: Path) -> Path | None:
+    place = package.joinpath(*name.split(".")[1:])
+    candidates = (place / "__init__.py", place.parent / f"{place.name}.py")
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def _all_files(root: Path) -> list[Path]:
