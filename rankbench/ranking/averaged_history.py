@@ -65,9 +65,12 @@ class AveragedHistory:
 
 
 def simultaneous_changes(
-    changes: Sequence[tuple[float, NDArray[np.float64], NDArray[np.float64]]], seed: int
+    changes: Sequence[tuple[float, NDArray[np.float64], NDArray[np.float64]]], seed: int, freedom: float = np.inf
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean changes, simultaneous intervals and adjusted p-values, by draws from all models together."""
+    """Return the mean changes, simultaneous intervals and adjusted p-values, by draws from all models together.
+
+    Draws are of Student's t together, with so many degrees of freedom; normal if these are infinite.
+    """
     k = len(changes[0][1])
     if k < 2:
         nothing = np.full(k, np.nan)
@@ -81,7 +84,10 @@ def simultaneous_changes(
         root = vectors * np.sqrt(np.maximum(values, 0))
         drawn[begin:end] = change - mean + drawn[begin:end] @ root.T
     deviation = np.sqrt(np.maximum((drawn**2).mean(axis=0), 1e-300))
-    largest = np.sort(np.abs(drawn / deviation).max(axis=1))
+    largest = np.abs(drawn / deviation).max(axis=1)
+    if np.isfinite(freedom):
+        largest /= np.sqrt(generator.chisquare(freedom, _DRAWS) / freedom)
+    largest.sort()
     half = largest[int(np.ceil(0.95 * (_DRAWS + 1))) - 1] * deviation
     beyond = _DRAWS - np.searchsorted(largest, np.abs(mean) / deviation)
     return mean, mean - half, mean + half, (1 + beyond) / (1 + _DRAWS)

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from rankbench.counts.log_source import Log, open_source
 from rankbench.counts.time_units import CALENDAR_UNITS, TimeUnit, in_units, units_since, written_time
-from rankbench.counts.units import units_of_counts
+from rankbench.counts.units import Units
 from rankbench.counts.votes import Votes, coded_votes, load_votes, numbered_pairs
 from rankbench.data.tables.recognize import default_of, not_judged
 from rankbench.errors import SpecError
 from rankbench.kinds.scales import connected_components
-from rankbench.kinds.score_history import TimedCounts
+from rankbench.kinds.score_history import ScoreHistory, TimedCounts
 from rankbench.kinds.sequential_aggregator import SequentialAggregator
+from rankbench.ranking.alike_votes import AlikeVotes, alike_votes
 from rankbench.ranking.averaged_history import AveragedHistory, model_chances, simultaneous_changes
 from rankbench.ranking.certainty import check_size, item_rank_ranges
 from rankbench.ranking.ranking import normal_deviations
@@ -35,7 +37,9 @@ MOST_TIMES = 200
 STRETCHES = 50
 """Times of a log whose times are numbers, more than `MOST_TIMES` of them: stretches of about equally many votes."""
 
-_NORMAL = 1.959963984540054
+_NORMAL = 1e9
+"""Degrees of freedom of which Student's t is normal."""
+
 _GRID_SHOWN = 6
 
 
@@ -146,18 +150,21 @@ def scores_over_time(
     if len(starts) < 2:
         raise SpecError(f"all votes are of one {chosen}: there is nothing over time; say a finer --time-unit")
     names = [written_time(time, chosen) for time in periods.gather(starts).to_list()]
-    counts = _counted(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
     then = _then(names, since, place)
     with one_blas_thread():
-        histories = [point.history(counts) for point in points]
-        weights = model_chances([history.evidence + history.log_prior for history in histories])
-        found = _read(AveragedHistory.from_models(histories, weights, then), counts, votes, names, then, seed)
+        alike = alike_votes(votes, place > (then + len(names) - 1) // 2)
+        counts = _counted(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
+        histories, weights = _weighed(points, counts, alike.worth)
+        levels = changes = AveragedHistory.from_models(histories, weights, then)
+        if alike.of_changes != alike.worth:
+            changes = AveragedHistory.from_models(*_weighed(points, counts, alike.of_changes), then)
+        found = _read(replace(levels, changes=changes.changes), counts, votes, alike, names, then, seed)
     point = points[int(np.argmax(weights))]
     grid = [
         {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
         for one, history, weight in zip(points, histories, weights, strict=True)
     ]
-    notes = [*source.remarks, *_notes(votes, counts, grid, names, then, chosen)]
+    notes = [*source.remarks, *_notes(votes, counts, grid, names, then, chosen), *_said_of_judges(alike, len(votes))]
     facts = {
         "unit": point.score_unit(),
         "time_unit": chosen,
@@ -169,6 +176,15 @@ def scores_over_time(
         "seed": seed,
     }
     return ScoresOverTime(*found, str(point), tuple(notes), facts, tuple(_axis(periods.gather(starts), x[starts])))
+
+
+def _weighed(
+    points: Sequence[SequentialAggregator], counts: TimedCounts, worth: float
+) -> tuple[list[ScoreHistory], NDArray[np.float64]]:
+    """Return what each point of the grid says of votes so many of which are worth one, and its chance."""
+    fewer = replace(counts, won=counts.won / worth, lost=counts.lost / worth)
+    histories = [point.history(fewer) for point in points]
+    return histories, model_chances([history.evidence + history.log_prior for history in histories])
 
 
 def _points(method: str) -> list[SequentialAggregator]:
@@ -229,13 +245,20 @@ def _then(names: Sequence[str], since: str, place: NDArray[np.int64]) -> int:
 
 
 def _read(
-    found: AveragedHistory, counts: TimedCounts, votes: Votes, names: Sequence[str], then: int, seed: int
+    found: AveragedHistory,
+    counts: TimedCounts,
+    votes: Votes,
+    alike: AlikeVotes,
+    names: Sequence[str],
+    then: int,
+    seed: int,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the scores over time and those of now, as tables."""
     scores = found.scores
     present = np.isfinite(scores)
     centered = scores - np.nanmean(scores, axis=1, keepdims=True)
-    half = _NORMAL * found.deviation
+    freedom = np.maximum(alike.units.of_variance - 1, 1.0) if alike.judges else np.full(counts.m, np.inf)
+    half = -stdtrit(np.minimum(freedom, _NORMAL), 0.025) * found.deviation
     cast = np.zeros(scores.shape)
     for items in (counts.first, counts.second):
         np.add.at(cast, (counts.times, items), counts.won + counts.lost)
@@ -253,9 +276,9 @@ def _read(
     )
     last = len(names) - 1 - np.argmax(cast[::-1] > 0, axis=0)
     known, current = present[then], last >= then
-    low, high = _places_now(centered[-1], found.now, votes, current, seed)
+    low, high = _places_now(centered[-1], found.now, alike.units, current, seed)
     change, lower, upper, p = np.full((4, counts.m), np.nan)
-    of_known = simultaneous_changes(found.changes, seed)
+    of_known = simultaneous_changes(found.changes, seed, float(freedom[known].min()))
     for column, values in zip((change, lower, upper, p), of_known, strict=True):
         column[known] = values
     now = pl.DataFrame(
@@ -280,12 +303,12 @@ def _read(
 def _places_now(
     scores: NDArray[np.float64],
     covariance: NDArray[np.float64],
-    votes: Votes,
+    units: Units,
     current: NDArray[np.bool_],
     seed: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the places that items may hold now, among those that were judged since then; 0 for the others."""
-    units, chosen = units_of_counts(votes.counts()), np.flatnonzero(current)
+    chosen = np.flatnonzero(current)
     of = replace(units, items=units.items[chosen], votes=units.votes[chosen], of_variance=units.of_variance[chosen])
     own = covariance[np.ix_(chosen, chosen)]
     low, high = np.zeros((2, len(scores)), np.int64)
@@ -327,6 +350,15 @@ def _notes(
             "the prior's word alone"
         )
     return notes
+
+
+def _said_of_judges(alike: AlikeVotes, n: int) -> list[str]:
+    if not alike.judges:
+        return []
+    return [
+        f"votes of one judge are alike: the {n:,} votes of {alike.judges:,} judges count as {n / alike.worth:,.0f} "
+        f"independent ones in scores, as {n / alike.of_changes:,.0f} in changes"
+    ]
 
 
 def _axis(periods: pl.Series, x: NDArray[np.float64]) -> list[float]:

@@ -74,6 +74,43 @@ def test_bands_and_changes_cover_on_three_hundred_walks() -> None:
     check_coverage(300)
 
 
+def judged(seed: int, *, judges: int, in_turn: bool, rise: float = 0.0) -> pl.DataFrame:
+    """Return 1,200 votes of judges with tastes; the first of six items may rise at half of the 12 times."""
+    rng = np.random.default_rng([20261124, seed])
+    n, m = 1200, 6
+    a = rng.integers(m, size=n)
+    b = (a + rng.integers(1, m, size=n)) % m
+    times, judge = np.sort(rng.integers(12, size=n)), rng.integers(judges, size=n)
+    if in_turn:
+        judge.sort()
+    tastes = rng.normal(scale=0.8, size=(judges, m))
+    lead = tastes[judge, a] - tastes[judge, b] + rise * (times >= 6) * ((a == 0) * 1.0 - (b == 0))
+    won = rng.random(n) < 1 / (1 + np.exp(-lead))
+    winner, loser = np.where(won, a, b), np.where(won, b, a)
+    names = {"winner": [f"i{x}" for x in winner], "loser": [f"i{x}" for x in loser]}
+    return pl.DataFrame({"query_id": ["q"] * n} | names | {"time": times, "judge": [f"j{x}" for x in judge]})
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_tastes_of_judges_are_no_changes_and_bands_know_of_them(in_turn: bool) -> None:
+    logs, named, inside = 20, 0, []
+    for seed in range(logs):
+        found = scores_over_time(judged(seed, judges=10, in_turn=in_turn), FEW)
+        named += bool((found.now["p"] <= 0.05).any())
+        inside.append(found.now.select((pl.col("lower") <= 0) & (pl.col("upper") >= 0)).to_series().mean())
+    assert named <= 2
+    assert np.mean(inside) >= 0.9
+    assert any("the 1,200 votes of 10 judges count as" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("weight", [1.0, 1.5])
+def test_a_change_is_found_beside_tastes_of_judges(weight: float) -> None:
+    votes = judged(1, judges=40, in_turn=False, rise=2.0).with_columns(weight=pl.lit(weight))
+    found = scores_over_time(votes, FEW, since="2")
+    assert found.now.filter(pl.col("p") <= 0.05).row(0, named=True)["item"] == "i0"
+    assert found.now["votes"].sum() == pytest.approx(2400 * weight)
+
+
 def test_an_item_that_falls_is_named_and_the_others_are_not() -> None:
     _, votes = walks(3, drift=1e-9, votes=200)
     fallen = pl.col("time") >= 6
