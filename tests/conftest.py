@@ -53,6 +53,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if "pytest.mark.alone" not in collection_path.read_text(encoding="utf-8") else None
 
 
+FIRST = ("runner/test_foreign", "runner/test_left_behind", "runner/test_executors", "testing/test_wheel_checks")
+"""Files whose tests share a run that takes long, or take long one by one."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let a worker of pytest-xdist begin with `FIRST`.
+
+    Others steal what stands last: at the end that would be such tests, which each of them then makes the run for.
+    """
+    if hasattr(config, "workerinput"):
+        names = {f"tests/{name}.py": rank for rank, name in enumerate(FIRST)}
+        items.sort(key=lambda item: names.get(item.nodeid.partition("::")[0], len(FIRST)))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what the fault campaign took, among the tests of `make test` too."""
     if line := campaign_line(terminalreporter.stats):

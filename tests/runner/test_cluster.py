@@ -94,8 +94,9 @@ def test_workers_with_other_code_are_refused(
 
 LOSES = """
 import os, signal, sys, time
-from rankbench.dask import connected_client
-client = connected_client(sys.argv[1])
+import rankbench.dask
+rankbench.dask.PATIENCE = 3  # so long it looks for a scheduler that is gone
+client = rankbench.dask.connected_client(sys.argv[1])
 os.killpg(int(sys.argv[2]), signal.SIGKILL)
 until = time.monotonic() + 60
 while client.status != "closed" and time.monotonic() < until:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from pathlib import Path
 
+import polars as pl
 import pytest
 from amounts import part_of
 from click.testing import CliRunner
@@ -26,6 +28,16 @@ def test_durations_are_rounded(seconds: float, said: str) -> None:
     assert duration_text(seconds) == said
 
 
+@pytest.fixture
+def short(tmp_path: Path) -> str:
+    """A log of 200 votes, for what is said of any log: each contender is fitted to it again and again."""
+    winners = [f"m{i % 4}" for i in range(200)]
+    losers = [f"m{(i % 4 + 1 + i // 4 % 3) % 4}" for i in range(200)]
+    path = tmp_path / "short.csv"
+    pl.DataFrame({"winner": winners, "loser": losers}).write_csv(path)
+    return str(path)
+
+
 def test_contenders_on_a_log_are_timed_and_populations_are_not() -> None:
     made = api.planned("own-log", dataset="llmfao", reps=2)
     found = estimated_seconds(made)
@@ -40,19 +52,19 @@ def test_contenders_on_a_log_are_timed_and_populations_are_not() -> None:
     assert estimated_seconds(api.planned("theory", reps=1)) == {}
 
 
-def test_contenders_of_plugins_are_said_not_to_be_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contenders_of_plugins_are_said_not_to_be_tried(short: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ownership, "is_ours", lambda component: component.name != "borda")
     made = api.planned("own-log", dataset="llmfao", reps=1)
     theirs = {m.cell for m in made.plan.members if m.label == "Borda"}
     assert theirs
     assert untried_cells(made) == theirs
     assert not theirs & set(estimated_seconds(made))
-    done = CliRunner().invoke(main, ["plan", "--log", "llmfao", "--reps", "1"])
+    done = CliRunner().invoke(main, ["plan", "--log", short, "--reps", "1"])
     assert done.exit_code == 0, done.output
     shown = [line for line in done.output.splitlines() if "not tried" in line]
     assert {line.split()[1] for line in shown[:-1]} == {"Borda"}
     assert shown[-1].startswith("not tried: contenders of plugins")
-    facts = json.loads(CliRunner().invoke(main, ["plan", "--log", "llmfao", "--reps", "1", "--json"]).output)
+    facts = json.loads(CliRunner().invoke(main, ["plan", "--log", short, "--reps", "1", "--json"]).output)
     assert {one["label"] for one in facts["contenders"] if one.get("untried")} == {"Borda"}
     assert not any("seconds" in one for one in facts["contenders"] if one.get("untried"))
     assert untried_cells(api.planned("theory", reps=1)) == set()
@@ -83,13 +95,13 @@ def test_the_estimate_is_about_right() -> None:
     assert said / 3 - 0.5 < taken < 3 * said + 0.5
 
 
-def test_plan_prints_what_it_estimates() -> None:
-    done = CliRunner().invoke(main, ["plan", "--log", "llmfao", "--reps", "2"])
+def test_plan_prints_what_it_estimates(short: str) -> None:
+    done = CliRunner().invoke(main, ["plan", "--log", short, "--reps", "2"])
     assert done.exit_code == 0, done.output
     assert "an estimate, from one fit of each" in done.output
     header = done.output.splitlines()[0].split()
     assert header[-2:] == ["about", "spec"]
-    done = CliRunner().invoke(main, ["plan", "--log", "llmfao", "--reps", "2", "--json"])
+    done = CliRunner().invoke(main, ["plan", "--log", short, "--reps", "2", "--json"])
     facts = json.loads(done.output)["contenders"]
     assert {"seconds" in fact for fact in facts if fact["experiment"] == "methods"} == {True}
     assert {"seconds" in fact for fact in facts if fact["experiment"] == "items"} == {True}

@@ -17,7 +17,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs" / "suites.md"
 FEW = "movielens-like:users=200,movies=300,ratings=12000"
 
 
-@pytest.mark.parametrize("name", part_of(sorted(manager.suites()), 3))
+@pytest.mark.parametrize("name", part_of(sorted(manager.suites()), 4))
 def test_built_in_suites_can_be_planned(name: str) -> None:
     # Suites of one's own log bring no data; features of as many ratings as Table 1 has take long to prepare.
     dataset = {"own-log": "llmfao", "own-clicks": "cascade-clicks", "table-1": FEW, "paper": FEW}.get(name, ())
