@@ -1,4 +1,4 @@
-"""docs/index.md leads to every page, and a shell completes what the page of commands says."""
+"""Indexes lead to every page and every decision, and a shell completes what the page of commands says."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ INDEX = (DOCS / "index.md").read_text(encoding="utf-8")
 def test_the_index_has_every_page_once() -> None:
     linked = re.findall(r"\]\(([\w-]+\.md)\)", INDEX)
     assert sorted(linked) == sorted(path.name for path in DOCS.glob("*.md") if path.name != "index.md")
+
+
+def test_the_index_of_decisions_has_every_one_by_its_title() -> None:
+    folder = DOCS / "decisions"
+    linked = dict(re.findall(r"^- \[(.*)\]\(([\w-]+\.md)\)$", (folder / "README.md").read_text(encoding="utf-8"), re.M))
+    pages = [path for path in folder.glob("*.md") if path.name != "README.md"]
+    titles = {path.read_text(encoding="utf-8").splitlines()[0].removeprefix("# "): path.name for path in pages}
+    assert linked == titles
 
 
 def test_a_table_of_the_index_has_words_for_each_page() -> None:

@@ -45,12 +45,13 @@ def encoded(found: Aggregation, form: Format, sha256: str | None = None) -> byte
     if form == "csv":
         return _safe_names(_honest(found)).write_csv().encode()
     names, rows = score_cells(found)
-    for place, name in enumerate(names):
-        if name in ("item", "query"):
+    foreign = [name == "item" or (place == 0 and "query" in found.table.columns) for place, name in enumerate(names)]
+    names[0] = markdown(names[0])
+    for place, given in enumerate(foreign):
+        if given:
             texts = distinct([row[place] for row in rows], one_line)
             for row in rows:
                 row[place] = texts[row[place]]
-    foreign = [name in ("item", "query") for name in names]
     kept = [[markdown(cell) if given else cell for cell, given in zip(row, foreign, strict=True)] for row in rows]
     rule = [":--" if given else "--:" for given in foreign]
     lines = ["| " + " | ".join(row) + " |" for row in (names, rule, *kept)]
@@ -107,7 +108,7 @@ def score_cells(found: Aggregation) -> tuple[list[str], list[list[str]]]:
     table, facts = found.table, found.facts
     known = table["lower"].null_count() < table.height
     several = table["scale"].n_unique() > 1
-    query = ["query"] if "query" in table.columns else []
+    query = [facts.get("by") or "query"] if "query" in table.columns else []
     place = "rank" if facts["intervals"] else "place"
     names = [*query, place, "item", "score", *(["95% interval"] if known else []), facts["votes"], facts["wins"]]
     names += ["scale"] if several else []

@@ -63,10 +63,11 @@ class Aggregation:
     notes : tuple of str
         What a reader must know, as that there are several scales.
     facts : dict
-        ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``seed`` and ``resamples`` of the
-        intervals (None where they are by formula); ``intervals``, how they were made, or None; ``votes`` and ``wins``,
-        what these columns count. Of categories that were pooled or mixed also ``pool``, how much scores differ between
-        them (``variance, lower, upper, differences, unit, p, trials``), or None, and ``mix``, their shares, or None.
+        ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``by``, the column whose values the table
+        calls ``query``, or None; ``seed`` and ``resamples`` of the intervals (None where they are by formula);
+        ``intervals``, how they were made, or None; ``votes`` and ``wins``, what these columns count. Of categories that
+        were pooled or mixed also ``pool``, how much scores differ between them (``variance, lower, upper, differences,
+        unit, p, trials``), or None, and ``mix``, their shares, or None.
     pairs : PairCounts, optional
         Who won against whom, where votes of the whole log were counted.
     effects : DataFrame, optional
@@ -78,7 +79,7 @@ class Aggregation:
     method: str
     notes: tuple[str, ...]
     facts: dict[str, Any] = field(default_factory=dict)
-    pairs: PairCounts | None = None
+    pairs: PairCounts | None = field(default=None, repr=False)
     effects: pl.DataFrame | None = None
 
     def plot(self, top: int | None = None) -> Figure:
@@ -207,7 +208,9 @@ def aggregate(
     elif aggregator.config().get("control"):
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
     first_votes = FirstVotes(LOOKED_AT + 1)
-    facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "seed": seed, "resamples": replicates}
+    facts: dict[str, Any] = {
+        "unit": aggregator.score_unit(), "n": 0, "by": by, "seed": seed, "resamples": replicates,
+    }  # fmt: skip
 
     def ranked(part: LogSource, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
         kept = first_votes if pooled else None
@@ -244,11 +247,11 @@ def aggregate(
             try:
                 ranking, more = ranked(part, pooled=False)
             except InputError as error:
-                notes.append(f"query {query!r} is left out: {error}")
+                notes.append(f"{by} {query!r} is left out: {error}")
                 continue
             # What is so of the whole log is said once.
             notes += [
-                note if note == NO_TIMES else f"query {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
+                note if note == NO_TIMES else f"{by} {query!r}: {note}" for note in (*more, *_scale_notes(ranking))
             ]
             facts["n"] += votes
             some[query] = ranking

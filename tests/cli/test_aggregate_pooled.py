@@ -43,7 +43,7 @@ def test_files(rankbench, votes: str, tmp_path: Path) -> None:
     assert list(rows[0])[:5] == ["query", "item", "score", "rank_low", "rank_high"]
     assert {row["query"] for row in rows} == set(KINDS)
     page = rankbench("aggregate", votes, "--by", "kind", "--pool", "--format", "md").stdout
-    assert "| query | rank | item | score | 95% interval | votes | wins |" in page
+    assert "| kind | rank | item | score | 95% interval | votes | wins |" in page
     assert "by REML; 95% interval of the standard deviation" in page
     out = tmp_path / "mixed.json"
     mixed = rankbench("aggregate", votes, "--by", "kind", "--pool", "--mix", '"US, UK=.5",de=1.5', "--out", str(out))

@@ -147,3 +147,21 @@ def test_a_notebook_shows_the_table_with_its_method(log: str) -> None:
     assert shown.startswith("<p>win-rate</p>")
     assert "<td>&quot;a&quot;</td>" in shown
     assert "wins" in shown
+
+
+def test_the_column_that_rankings_are_by_heads_them(rankbench, tmp_path: Path) -> None:
+    path = tmp_path / "turns.csv"
+    path.write_text("winner,loser,turn|of\na,b,1\nb,a,1\na,b,2\n")
+    done = rankbench("aggregate", str(path), "--by", "turn|of")
+    assert done.stdout.splitlines()[1].split()[:3] == ["turn|of", "place", "item"]
+    table = rankbench("aggregate", str(path), "--by", "turn|of", "--format", "md").stdout.splitlines()
+    assert table[0].startswith(r"| turn\|of | place | item |")
+    assert table[1].startswith("| :-- | --: | :-- |")
+    assert rankbench("aggregate", str(path), "--by", "turn|of", "--format", "csv").stdout.startswith("query,item,")
+
+
+def test_printed_in_python_a_ranking_shows_no_counts_of_pairs(log: str) -> None:
+    found = aggregate(log)
+    assert found.pairs is not None
+    assert found.facts["by"] is None
+    assert "PairCounts" not in repr(found)
