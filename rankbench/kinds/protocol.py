@@ -23,10 +23,14 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.metric import BUDGET, COLUMN_FACTS, Budget, Fact, Metric
 
-__all__ = ["JUDGMENT", "BlockTask", "Prepared", "Protocol", "pack"]
+__all__ = ["JUDGMENT", "STRETCHES", "BlockTask", "Prepared", "Protocol", "pack"]
 
 JUDGMENT = 12
 """Bytes of a judgment of which nothing is known: query, winner and loser."""
+
+
+STRETCHES = "stretches of time"
+"""What units are that follow one another (`Protocol.judged_on`): neighbors may be alike, which intervals allow for."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import CellResult, Split
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.metric import Metric
-from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.kinds.protocol import STRETCHES, BlockTask, Prepared, Protocol
 from rankbench.protocols.foresight import foreseen, stretch_losses, walked
 from rankbench.protocols.log_votes import misfit_of, unchanged, unpack_items, votes_of
 from rankbench.protocols.own_log import OwnLog
@@ -62,7 +62,7 @@ class OneStepAhead(Protocol):
     metrics: ClassVar[tuple[Metric, ...]] = OwnLog.metrics
     splits: ClassVar[dict[Split, str]] = {"heldout": "Votes to come, by stretches of time"}
     counts: ClassVar[str] = "votes"
-    judged_on: ClassVar[str] = "stretches of time"
+    judged_on: ClassVar[str] = STRETCHES
     tunes: ClassVar[bool] = True
 
     unit: TimeUnit = Field(

@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable
 
 from rankbench.kinds.metric import Budget
+from rankbench.kinds.protocol import STRETCHES
 from rankbench.reports.document.tree import Bullets, Node
 from rankbench.reports.sample import Arm, Race
 from rankbench.stats.contrasts import FEWEST, too_few
+from rankbench.stats.in_order import LAGS
 from rankbench.store.records import SourceRecord
 from rankbench.text import grouped_digits, literal, markdown, sentence
 
@@ -19,6 +21,11 @@ def footnotes(race: Race, source: SourceRecord) -> list[Node]:
     """Return a list under the tables of one n, or nothing."""
     lines = [*_equal(race, source), *_facts(race, source), *_budget(race, source.budget), *_optimality(race)]
     lines += [*_troubles(race), *_thin(race, source)]
+    if source.judged_on == STRETCHES and len(race.repetitions) == 1:
+        lines.append(
+            f"Neighboring stretches may be alike: standard errors are those of the long-run variance, with {LAGS} "
+            "neighbors on either side (Newey and West) or of an autoregression, of differences of all pairs together."
+        )
     return [Bullets(tuple(lines))] if lines else []
 
 

@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from rankbench.errors import StoreError
 from rankbench.kinds.cell import Split
 from rankbench.kinds.metric import Fact
+from rankbench.kinds.protocol import STRETCHES
 from rankbench.kinds.suite import Experiment
 from rankbench.stats.bootstrap import ARRAYS, REPLICATES, TOGETHER, Crossed, crossed, side_by_side
 from rankbench.stats.corrected_t import widened_for_overlap, widening
 from rankbench.stats.draw_intervals import MeanIntervals, mean_intervals
+from rankbench.stats.in_order import order_widening, widened_for_order
 from rankbench.store.contents import StoredCell
 from rankbench.store.records import Member, SuiteRecord
 from rankbench.store.stored import StoredResults
@@ -202,6 +204,7 @@ class Sampler:
         by_n = {n: [m for m in own if m.n == n] for n in sorted({m.n for m in own})}
         self.races = tuple(_race(n, found, cells, self.source.facts) for n, found in by_n.items())
         self.seed = bootstrap_seed(record.seed)
+        self._widenings: dict[tuple[str, Split, tuple[int, ...]], float] = {}
         self._means: dict[tuple[str, str, Split], np.float64] = {}
         self._samples: dict[tuple[str, Split, tuple[int, ...]], tuple[Crossed, dict[ArmKey, int]]] = {}
 
@@ -242,7 +245,19 @@ class Sampler:
         places = [columns[arm.key] for arm in arms]
         if places != list(range(len(columns))):
             together = Crossed(*(np.take(getattr(together, name), places, axis=1) for name in ARRAYS))
-        return widened_for_overlap(replace(together, cells=self._cells(arms, repetitions)), self.source.test_share)
+        found = widened_for_overlap(replace(together, cells=self._cells(arms, repetitions)), self.source.test_share)
+        return widened_for_order(found, self.order_widening(metric, split, repetitions))
+
+    def order_widening(self, metric: str, split: Split, repetitions: tuple[int, ...]) -> float:
+        """Return by how much standard errors are larger as units follow one another in time, 1 where they do not."""
+        if self.source.judged_on != STRETCHES or len(repetitions) != 1:
+            return 1.0
+        place = metric, split, repetitions
+        if place not in self._widenings:
+            arms = [arm for race in self.races for arm in race.racing if repetitions[0] in arm.done]
+            means = [self._losses(arm, repetitions[0], metric, split) for arm in arms]
+            self._widenings[place] = order_widening(np.stack(means, axis=1))
+        return self._widenings[place]
 
     def _resampled(
         self, arms: Sequence[Arm], metric: str, split: Split, repetitions: tuple[int, ...]
