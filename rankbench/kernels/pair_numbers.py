@@ -49,10 +49,10 @@ def sum_rows(
     end: int,
     cells: NDArray[np.float64],
 ) -> None:
-    """Add rows ``begin:end`` to their pairs: what the smaller item won, what the larger one did, ties; shape (P, 3)."""
+    """Add rows ``begin:end`` to their pairs: what the smaller item won, what the larger one did, ties; shape (3, P)."""
     for row in range(begin, end):
         r = np.uint64(row)
         e, turned = np.uint64(pair[r]), np.uint64(first[r] > second[r])
-        cells[e, turned] += outcomes[r, 0]
-        cells[e, np.uint64(1) - turned] += outcomes[r, 1]
-        cells[e, 2] += outcomes[r, 2]
+        cells[turned, e] += outcomes[r, 0]
+        cells[np.uint64(1) - turned, e] += outcomes[r, 1]
+        cells[2, e] += outcomes[r, 2]

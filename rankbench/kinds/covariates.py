@@ -154,12 +154,14 @@ class CovariateVotes:
         halves = dict[int, NDArray[np.float64]]()
 
         def add(rows: slice) -> None:
-            cells = np.zeros((len(keys), 3))
-            sum_rows(first, second, pair, outcomes, rows.start, rows.stop, cells)
-            halves[rows.start] = cells
+            halves[rows.start] = np.zeros((3, len(keys)))
+            sum_rows(first, second, pair, outcomes, rows.start, rows.stop, halves[rows.start])
 
         in_halves(add, len(self))
-        wins, losses, ties = np.ascontiguousarray(np.sum([halves[start] for start in sorted(halves)], axis=0).T)
+        cells, *others = (halves[start] for start in sorted(halves))
+        for other in others:
+            cells += other
+        wins, losses, ties = cells
         low, high = np.divmod(keys, m)
         starts = np.searchsorted(low, np.arange(m + 1))
         judgments = len(self) if self.weighted else round(float(wins.sum() + losses.sum() + ties.sum()))

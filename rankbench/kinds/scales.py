@@ -100,14 +100,14 @@ def strongly_connected(counts: PairCounts, ties: TieRule = "half") -> Scales:
     ties : {"half", "drop"}
         Whether a tie counts as half a win each way.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     forward, backward = counts.wins(ties)
     # Most often the pairs in which each has won connect everything already.
     quick = _components(counts, forward, backward, True)
     if len(quick) == 1:
         return quick
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     low = counts.low
     there, back = forward > 0, backward > 0
     i = np.concatenate([low[there], counts.high[back]])

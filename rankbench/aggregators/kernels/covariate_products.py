@@ -20,20 +20,14 @@ OUT = types.float64[::1]
 VALUES = [types.Array(dtype, 2, "C", readonly=True) for dtype in (types.float32, types.float64)]
 
 
-@declared(*[types.float64(values, types.int64, READ) for values in VALUES])
+# A sum of products in any order is one of many numbers at a time.
+@declared(*[types.float64(values, types.uint64, READ) for values in VALUES], fastmath={"reassoc", "contract"})
 def product_of_row(x: NDArray[np.floating], r: int, effects: NDArray[np.float64]) -> float:
-    """Return the product of a row with effects, in four sums that do not wait for one another."""
-    p = len(effects)
-    one, two, three, four = 0.0, 0.0, 0.0, 0.0
-    whole = p - p % 4
-    for a in range(0, whole, 4):
-        one += x[r, a] * effects[a]
-        two += x[r, a + 1] * effects[a + 1]
-        three += x[r, a + 2] * effects[a + 2]
-        four += x[r, a + 3] * effects[a + 3]
-    for a in range(whole, p):
-        one += x[r, a] * effects[a]
-    return (one + two) + (three + four)
+    """Return the product of a row with effects."""
+    product = 0.0
+    for a in range(np.uint64(len(effects))):
+        product += x[r, a] * effects[a]
+    return product
 
 
 @declared(*[types.void(values, types.int64, types.int64, READ, OUT) for values in VALUES])
@@ -56,32 +50,45 @@ def add_products(
 
 @declared(
     *[
-        types.void(INDEX, INDEX, values, types.int64, types.int64, READ, TABLE, values.copy(readonly=False))
+        types.void(
+            INDEX, INDEX, INDEX, values, types.int64, types.int64, READ, READ, OUT, TABLE, values.copy(readonly=False)
+        )
         for values in VALUES
     ]
 )
 def add_across(
     first: NDArray[np.int32],
     second: NDArray[np.int32],
+    pair: NDArray[np.int32],
     x: NDArray[np.floating],
     begin: int,
     end: int,
     weight: NDArray[np.float64],
+    beside: NDArray[np.float64],
+    edge: NDArray[np.float64],
     cross: NDArray[np.float64],
     scaled: NDArray[np.floating],
 ) -> None:
-    """Add weighted rows ``begin:end`` to their first items, and take them off their second ones.
+    """Add weights of rows ``begin:end`` to their pairs, weighted rows to first items, and take them off second ones.
 
     Parameters
     ----------
-    weight : ndarray of float64, shape (end - begin,)
-        0 or more.
-    cross : ndarray of float64, shape (m, q)
+    pair : ndarray of int32, shape (R,)
+        Number of each row's pair.
+    weight, beside : ndarray of float64, shape (end - begin,)
+        0 or more; the weight of eta, where it is the last unknown.
+    edge, cross : ndarray of float64, shapes (P,), (m, q)
     scaled : ndarray of float32 or float64, shape (end - begin, p)
         Written: rows times the roots of their weights, whose products are the information on two covariates.
     """
     # Numbers without a sign are no places from the end, of which there would be a check each.
     p = np.uint64(x.shape[1])
+    for row in range(begin, end):
+        edge[np.uint64(pair[np.uint64(row)])] += weight[np.uint64(row - begin)]
+    if cross.shape[1] > x.shape[1]:
+        for row in range(begin, end):
+            cross[first[row], p] += beside[row - begin]
+            cross[second[row], p] -= beside[row - begin]
     for row in range(begin, end):
         r, k = np.uint64(row), np.uint64(row - begin)
         i, j = np.uint64(first[r]), np.uint64(second[r])

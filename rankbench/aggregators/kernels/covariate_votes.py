@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from rankbench.aggregators.kernels.covariate_products import CELLS, INDEX, OUT, READ, TABLE, VALUES, product_of_row
+from rankbench.aggregators.kernels.covariate_products import CELLS, INDEX, OUT, READ, VALUES, product_of_row
 from rankbench.kernels.declared import declared
 
 __all__ = ["learn_rows", "middle_rows", "outcome_chances"]
@@ -35,8 +35,11 @@ def outcome_chances(d: float, eta: float, tied: bool) -> tuple[float, float, flo
     if not tied:
         less = math.exp(-2 * half)
         total = 1 + less
-        more, less = 1 / total, less / total
-        return (more, less, 0.0, half, total) if d > 0 else (less, more, 0.0, half, total)
+        # Not by an `if`: every other guess of it would be wrong, which takes as long as all else.
+        first = np.float64(d > 0)
+        less /= total
+        apart = 1 / total - less
+        return less + first * apart, less + (1 - first) * apart, 0.0, half, total
     top = max(half, eta)
     up, down, even = math.exp(d / 2 - top), math.exp(-d / 2 - top), math.exp(eta - top)
     total = up + down + even
@@ -96,8 +99,8 @@ def pseudo_votes(
 @declared(
     *[
         types.float64(
-            INDEX, INDEX, INDEX, CELLS, values, READ, READ, types.float64, types.boolean, CELLS, CELLS, CELLS,
-            types.boolean, types.int64, types.int64, OUT, OUT, OUT, TABLE, OUT, OUT, OUT, OUT,
+            INDEX, INDEX, CELLS, values, READ, READ, types.float64, types.boolean, CELLS, CELLS, CELLS,
+            types.boolean, types.int64, types.int64, OUT, OUT, OUT, OUT, OUT, OUT,
         )
         for values in VALUES
     ]
@@ -105,7 +108,6 @@ def pseudo_votes(
 def learn_rows(
     first: NDArray[np.int32],
     second: NDArray[np.int32],
-    pair: NDArray[np.int32],
     outcomes: NDArray[np.float64],
     x: NDArray[np.floating],
     scores: NDArray[np.float64],
@@ -118,29 +120,27 @@ def learn_rows(
     padded: bool,
     begin: int,
     end: int,
-    edge: NDArray[np.float64],
     item_slope: NDArray[np.float64],
     slope: NDArray[np.float64],
-    cross: NDArray[np.float64],
     last: NDArray[np.float64],
     pull: NDArray[np.float64],
     weight: NDArray[np.float64],
     beside: NDArray[np.float64],
 ) -> float:
-    """Add slopes and information of rows ``begin:end`` but for those of covariates; return their log-likelihood.
+    """Add slopes of rows ``begin:end`` by items and by eta; return their log-likelihood.
 
     Parameters
     ----------
-    first, second, pair, outcomes, x
-        Rows: see `rankbench.kinds.covariates.CovariateVotes`; number of each one's pair.
+    first, second, outcomes, x
+        Rows: see `rankbench.kinds.covariates.CovariateVotes`.
     scores, effects, eta, tied
         The fit; `tied` in Davidson's model.
     sigma, across, inner : ndarray of float64, shapes (m, m), (m, q), (q, q)
         Inverse information, of which Firth's pseudo-votes are made; of shape (0, 0): none.
     padded : bool
         Whether pseudo-votes count as information.
-    edge, item_slope, slope, cross, last : ndarray of float64, shapes (P,), (m,), (q,), (m, q), (q,)
-        Sums; `last` is the row of eta, if there is one.
+    item_slope, slope, last : ndarray of float64, shapes (m,), (q,), (q,)
+        Sums; `last` is the information on eta, if there is one.
     pull, weight, beside : ndarray of float64, shape (end - begin,)
         Written: each row's slope and information by its margin, and, if `tied`, by margin and eta; see
         `add_products` and `add_across`.
@@ -190,22 +190,17 @@ def learn_rows(
     # Numbers without a sign are no places from the end, of which there would be a check each.
     for row in range(begin, end):
         at, k = np.uint64(row), np.uint64(row - begin)
-        i, j = np.uint64(first[at]), np.uint64(second[at])
-        edge[np.uint64(pair[at])] += weight[k]
-        item_slope[i] += pull[k]
-        item_slope[j] -= pull[k]
-        if tied:
-            cross[i, p] += beside[k]
-            cross[j, p] -= beside[k]
+        item_slope[np.uint64(first[at])] += pull[k]
+        item_slope[np.uint64(second[at])] -= pull[k]
     return value - math.log(product)
 
 
 @declared(
     *[
         types.void(
-            INDEX, INDEX, INDEX, CELLS, values, READ, READ, types.float64, types.boolean, CELLS, CELLS, CELLS,
+            INDEX, INDEX, CELLS, values, READ, READ, types.float64, types.boolean, CELLS, CELLS, CELLS,
             CELLS, CELLS, CELLS, types.boolean, types.boolean, types.boolean, types.int64, types.int64,
-            OUT, TABLE, OUT, OUT, OUT,
+            OUT, OUT, OUT,
         )
         for values in VALUES
     ]
@@ -213,7 +208,6 @@ def learn_rows(
 def middle_rows(
     first: NDArray[np.int32],
     second: NDArray[np.int32],
-    pair: NDArray[np.int32],
     outcomes: NDArray[np.float64],
     x: NDArray[np.floating],
     scores: NDArray[np.float64],
@@ -231,13 +225,11 @@ def middle_rows(
     firth: bool,
     begin: int,
     end: int,
-    edge: NDArray[np.float64],
-    cross: NDArray[np.float64],
     last: NDArray[np.float64],
     weight: NDArray[np.float64],
     beside: NDArray[np.float64],
 ) -> None:
-    """Add the products of what single votes say, corrected for their pull on the fit, and of what pseudo-votes say.
+    """Find the products of what single votes say, corrected for their pull on the fit, and of what pseudo-votes say.
 
     Parameters
     ----------
@@ -290,9 +282,6 @@ def middle_rows(
             both += count * u * v
             of_eta += count * v * v
         weight[r - begin] = w
-        edge[pair[r]] += w
         if tied:
             beside[r - begin] = both
-            cross[i, p] += both
-            cross[j, p] -= both
             last[p] += of_eta

@@ -39,13 +39,19 @@ _TOLERANCE = 1e-9
 _CLOSE = 1e-6
 """Below such changes a step that is not shorter than the one before is rounding."""
 
+_SHORT, _SHORTER = 0.1, 0.1
+"""After a step that changes no number by more, and no more than this part of the one before, information is kept.
+
+Of margins that change by .1 it changes by less than a tenth. Steps by what it was end at the same maximum.
+"""
+
 _LONG = 100_000
 """Of more rows the first step is from near the maximum, found of a part of them."""
 
 _PART = 10
 """Every tenth row, if these are ten an item."""
 
-_NEAR = 1e-2
+_NEAR = 0.25
 """What `_TOLERANCE` is for a start."""
 
 _FAR = 30.0
@@ -169,19 +175,20 @@ def _climbed(
     if start is not None:
         scores, beside = rows.graph.scales.centered(start.scores), np.concatenate([start.effects, start.extra])
     best, before = -np.inf, np.inf
-    step = np.zeros(len(scores)), np.zeros(q)
+    step, system = (np.zeros(len(scores)), np.zeros(q)), None
     for iteration in range(1, _STEPS + 1):
         inverse = rows.inverse(rows.sums(scores, beside, None, padded=False), 0.0) if penalties.firth else None
-        sums = rows.sums(scores, beside, inverse, padded=penalties.firth)
+        sums = rows.sums(scores, beside, inverse, padded=penalties.firth, informed=system is None)
         value = sums.value - ridge / 2 * float(scores @ scores) - float(ridges @ beside**2) / 2
         # Firth's penalty is not in the value; pseudo-votes keep it from running away.
         if not penalties.firth and value < best - 1e-9 * (1 + abs(best)):
-            step = step[0] / 2, step[1] / 2
+            step, system = (step[0] / 2, step[1] / 2), None
             scores, beside = scores - step[0], beside - step[1]
             continue
         best = value
         item_slope = rows.graph.balanced(sums.item_slope - ridge * scores)
-        step = rows.newton_step(sums, item_slope, sums.slope - ridges * beside, ridge)
+        system = system or rows.system(sums, ridge)
+        step = system.step(item_slope, sums.slope - ridges * beside)
         change = max(float(np.abs(one).max(initial=0.0)) for one in step)
         if not np.isfinite(change):
             raise ContenderDiverged(SEPARATED)
@@ -195,6 +202,8 @@ def _climbed(
             extra = beside[len(effects) :]
             centered = rows.graph.scales.centered(scores)
             return ControlledFit(centered, effects, rows.graph.scales, extra, change, iteration)
+        if change > min(_SHORT, _SHORTER * before):
+            system = None
         before = change
     raise ContenderDiverged(f"covariates: not at the maximum after {_STEPS} steps (the last one of {before:.2g})")
 

@@ -78,10 +78,10 @@ def _middle(
     sigma, own = rows.blocks(inverse), rows.blocks(bread)
     clustered = rows.votes.clusters is not None
 
-    def learn(begin: int, end: int, into: RowSums, last: NDArray[np.float64], of_rows: RowParts) -> None:
+    def learn(begin: int, end: int, _: RowSums, last: NDArray[np.float64], of_rows: RowParts) -> None:
         middle_rows(
-            first, second, rows.pair, outcomes, values, scores, effects, eta, rows.tied, *sigma, *own, clustered,
-            rows.votes.weighted, firth, begin, end, into.edge, into.cross, last, of_rows.weight, of_rows.beside,
+            first, second, outcomes, values, scores, effects, eta, rows.tied, *sigma, *own, clustered,
+            rows.votes.weighted, firth, begin, end, last, of_rows.weight, of_rows.beside,
         )  # fmt: skip
 
     sums, m, graph = rows.each_block(learn), rows.votes.m, rows.graph

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -85,10 +86,16 @@ class Laplacian:
     def solve_each(self, edge: NDArray[np.float64], sides: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the solutions of some right sides, which sum to zero on every scale, by one factorization: (k, m).
 
+        As `solver` has it.
+        """
+        return self.solver(edge)(sides)
+
+    def solver(self, edge: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """Return what solves for right sides, which sum to zero on every scale, (k, m): factorized once for all.
+
         Parameters
         ----------
         edge : ndarray of float64, shape (P,)
-        sides : ndarray of float64, shape (k, m)
 
         Raises
         ------
@@ -96,23 +103,32 @@ class Laplacian:
             The matrix is singular.
         """
         if self.m > DENSE_SYSTEM:
-            sides = np.ascontiguousarray(sides)
-            return np.stack([self.solve(edge, side, 1e-12 * float(np.linalg.norm(side))) for side in sides])
+
+            def solve_sparse(sides: NDArray[np.float64]) -> NDArray[np.float64]:
+                sides = np.ascontiguousarray(sides)
+                return np.stack([self.solve(edge, side, 1e-12 * float(np.linalg.norm(side))) for side in sides])
+
+            return solve_sparse
         from scipy.linalg.lapack import dpotrf, dpotrs
 
         # What is held at 0 stays in the matrix, apart from all else: nothing is copied. LAPACK goes by columns, so that
         # rows of what is above the diagonal are columns of what is below it.
         held = np.delete(np.arange(self.m), self.free)
-        matrix, found = np.zeros((self.m, self.m)), np.array(sides.T, order="F")
+        matrix = np.zeros((self.m, self.m))
         matrix[self.low, self.high] = -edge
-        matrix[held], matrix[:, held], found[held] = 0.0, 0.0, 0.0
+        matrix[held], matrix[:, held] = 0.0, 0.0
         np.fill_diagonal(matrix, self.diagonal(edge))
         matrix[held, held] = 1.0
         factor, failed = dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
         if failed:
             raise ContenderDiverged(_SINGULAR)
-        found = dpotrs(factor, found, lower=1, overwrite_b=1)[0].T
-        return self.balanced(found)
+
+        def solve_dense(sides: NDArray[np.float64]) -> NDArray[np.float64]:
+            found = np.array(sides.T, order="F")
+            found[held] = 0.0
+            return self.balanced(dpotrs(factor, found, lower=1, overwrite_b=1)[0].T)
+
+        return solve_dense
 
     def balanced(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a vector, (m,), that sums to zero on every scale, as gradients and steps do but for rounding.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from rankbench.kinds.covariates import CovariateVotes
 from rankbench.runtime import one_blas_thread
 from rankbench.system import in_halves
 
-__all__ = ["SEPARATED", "RowParts", "RowSums", "VoteRows"]
+__all__ = ["SEPARATED", "NewtonSystem", "RowParts", "RowSums", "VoteRows"]
 
 _BLOCK = 4096
 """Rows whose products are made at a time."""
@@ -36,25 +37,28 @@ class RowSums:
     ----------
     value : float
         Log-likelihood.
-    edge, item_slope, slope, cross, table : ndarray of float64, shapes (P,), (m,), (q,), (m, q), (q, q)
+    item_slope, slope : ndarray of float64, shapes (m,), (q,)
+    edge, cross, table : ndarray of float64, shapes (P,), (m, q), (q, q)
+        Information; of slopes alone P and both shapes are zeros.
     """
 
     value: float
-    edge: NDArray[np.float64]
     item_slope: NDArray[np.float64]
     slope: NDArray[np.float64]
+    edge: NDArray[np.float64]
     cross: NDArray[np.float64]
     table: NDArray[np.float64]
 
     @classmethod
-    def nothing(cls, pairs: int, m: int, q: int) -> RowSums:
-        """Return zeros."""
-        return cls(0.0, np.zeros(pairs), np.zeros(m), np.zeros(q), np.zeros((m, q)), np.zeros((q, q)))
+    def nothing(cls, pairs: int, m: int, q: int, *, informed: bool) -> RowSums:
+        """Return zeros, of slopes alone or of information too."""
+        shapes = ((pairs,), (m, q), (q, q)) if informed else ((0,), (0, 0), (0, 0))
+        return cls(0.0, np.zeros(m), np.zeros(q), *map(np.zeros, shapes))
 
     def add(self, other: RowSums) -> None:
         """Add others in place."""
         self.value += other.value
-        for name in ("edge", "item_slope", "slope", "cross", "table"):
+        for name in ("item_slope", "slope", "edge", "cross", "table"):
             mine = getattr(self, name)
             mine += getattr(other, name)
 
@@ -111,6 +115,7 @@ class VoteRows:
         inverse: NDArray[np.float64] | None,
         *,
         padded: bool,
+        informed: bool = True,
     ) -> RowSums:
         """Return slopes and information at some numbers, in one pass.
 
@@ -121,6 +126,8 @@ class VoteRows:
             Of which Firth's pseudo-votes are made.
         padded : bool
             Whether they are information.
+        informed : bool
+            Whether information is asked for: without it a pass takes a third of the time.
         """
         from rankbench.aggregators.kernels.covariate_products import add_products
         from rankbench.aggregators.kernels.covariate_votes import learn_rows
@@ -131,33 +138,39 @@ class VoteRows:
 
         def learn(begin: int, end: int, into: RowSums, last: NDArray[np.float64], of_rows: RowParts) -> None:
             into.value += learn_rows(
-                first, second, self.pair, outcomes, values, scores, effects, eta, self.tied, *sigma, padded, begin, end,
-                into.edge, into.item_slope, into.slope, into.cross, last, *of_rows,
+                first, second, outcomes, values, scores, effects, eta, self.tied, *sigma, padded, begin, end,
+                into.item_slope, into.slope, last, *of_rows,
             )  # fmt: skip
             add_products(values, begin, end, of_rows.pull, into.slope)
 
-        return self.each_block(learn)
+        return self.each_block(learn, informed=informed)
 
-    def each_block(self, learn: Any) -> RowSums:
-        """Return the sums that two threads make, half of the rows each, a block after the other."""
+    def each_block(self, learn: Any, *, informed: bool = True) -> RowSums:
+        """Return the sums that two threads make, half of the rows each, a block after the other.
+
+        `learn` says what each row of a block says; what that is as information of items and covariates is added here.
+        """
         from rankbench.aggregators.kernels.covariate_products import add_across, add_products
 
         first, second, _, values = self.arrays
         q, m, p, found = self.q, self.votes.m, values.shape[1], dict[int, RowSums]()
 
         def learn_half(rows: slice) -> None:
-            into, last = RowSums.nothing(len(self.graph.high), m, q), np.zeros(q)
+            into, last = RowSums.nothing(len(self.graph.high), m, q, informed=informed), np.zeros(q)
             longest = min(_BLOCK, rows.stop - rows.start)
             room, scaled = np.empty((3, longest)), np.empty((longest, p), values.dtype)
             for begin in range(rows.start, rows.stop, _BLOCK):
                 end = min(begin + _BLOCK, rows.stop)
                 of_rows, product = RowParts(*room[:, : end - begin]), scaled[: end - begin]
                 learn(begin, end, into, last, of_rows)
-                add_across(first, second, values, begin, end, of_rows.weight, into.cross, product)
+                if not informed:
+                    continue
+                _, weight, beside = of_rows
+                add_across(first, second, self.pair, values, begin, end, weight, beside, into.edge, into.cross, product)
                 into.table[:p, :p] += product.T @ product
                 if self.tied:
-                    add_products(values, begin, end, of_rows.beside, last)
-            if q > p:
+                    add_products(values, begin, end, beside, last)
+            if informed and self.tied:
                 into.table[p], into.table[:, p] = last, last
             found[rows.start] = into
 
@@ -210,17 +223,50 @@ class VoteRows:
         whole[m:, m:] = left
         return whole
 
-    def newton_step(
-        self, sums: RowSums, item_slope: NDArray[np.float64], slope: NDArray[np.float64], ridge: float
+    def system(self, sums: RowSums, ridge: float) -> NewtonSystem:
+        """Return the system of Newton's steps by some information.
+
+        Raises
+        ------
+        ContenderDiverged
+            Its items are singular.
+        """
+        solve = self.graph.solver(sums.edge)
+        across = solve(self.graph.balanced(sums.cross.T)).T
+        return NewtonSystem(solve, sums.cross, across, self.penalized(sums, ridge) - sums.cross.T @ across)
+
+
+class NewtonSystem(NamedTuple):
+    """Linear system of all unknowns, by the Schur complement of the items.
+
+    Attributes
+    ----------
+    solve : callable
+        Of the items alone: see `Laplacian.solver`.
+    cross, across : ndarray of float64, shape (m, q)
+        Information on items and others, and what `solve` makes of it.
+    left : ndarray of float64, shape (q, q)
+        Information on the others that items leave.
+    """
+
+    solve: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+    cross: NDArray[np.float64]
+    across: NDArray[np.float64]
+    left: NDArray[np.float64]
+
+    def step(
+        self, item_slope: NDArray[np.float64], slope: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the steps of the scores and of what stands beside them: the Schur complement of the items."""
-        graph = self.graph
-        sides = np.column_stack([item_slope, sums.cross])
-        solved = graph.solve_each(sums.edge, graph.balanced(sides.T)).T
-        one, other = solved[:, 0], solved[:, 1:]
-        left = self.penalized(sums, ridge) - sums.cross.T @ other
-        step = solve_positive(left, slope - sums.cross.T @ one)
-        return one - other @ step, step
+        """Return the steps of the scores and of what stands beside them along slopes; those of items are balanced.
+
+        Raises
+        ------
+        ContenderDiverged
+            The system is singular.
+        """
+        alone = self.solve(item_slope[None])[0]
+        step = solve_positive(self.left, slope - self.cross.T @ alone)
+        return alone - self.across @ step, step
 
 
 def solve_positive(matrix: NDArray[np.float64], side: NDArray[np.float64]) -> NDArray[np.float64]:
