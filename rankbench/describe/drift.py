@@ -188,7 +188,8 @@ def _looked(votes: pl.DataFrame, cuts: list[int], counts: PairCounts) -> tuple[_
         each = np.bincount(judges)
         if len(each) < n:
             starts, order = np.concatenate([[0], np.cumsum(each)]), np.argsort(judges, kind="stable")
-            winners, losers, quarter, weight, won = (said[order] for said in (winners, losers, quarter, weight, won))
+            winners, losers, quarter = winners[order], losers[order], quarter[order]
+            weight, won = weight[order], won[order]
     scores = get(Aggregator, _SCORES).from_counts(counts)
     chance = 0.5 + 0.5 * np.tanh((scores[winners] - scores[losers]) / 2)
     residual, information = weight * (won - chance), weight * chance * (1 - chance)
@@ -229,9 +230,10 @@ def _found(looked: _Looked, moments: int, m: int) -> list[tuple[int, int, float,
 
 
 def _tested(looked: _Looked, aside: NDArray[np.bool_], moments: int) -> tuple[NDArray[np.float64], ...]:
-    """Return of each moment and item |t| (nan: not known), its freedom, the change, the shares of wins before and after.
+    """Return of each moment and item |t| (nan: not known), its freedom, the change, and the shares of wins.
 
-    Each has the shape (moments, m); votes on items that are put aside do not count.
+    Those are shares before and after the moment. Each has the shape (moments, m); votes on items that are put aside do
+    not count.
     """
     from rankbench.describe.kernels.drift_sums import add_by_quarter
 

@@ -93,11 +93,9 @@ def test_an_item_is_tested_by_the_larger_of_the_sums_over_votes_and_over_judges(
     aside: NDArray[np.bool_], judged: bool
 ) -> None:
     """Student's t of each item and moment again, from its definition, item by item."""
-    from scipy.stats import t as student
-
     votes = looked()
     single = _Looked(*(getattr(votes, name) for name in list(votes.__dataclass_fields__)[:-1]), None)
-    p, change, before, after = _tested(votes if judged else single, aside, MOMENTS)
+    t, freedom, change, before, after = _tested(votes if judged else single, aside, MOMENTS)
     known = sides(votes, aside)
     for item in np.flatnonzero(~aside):
         own = [(vote, sign) for vote, it, sign, _ in known if it == item]
@@ -115,9 +113,9 @@ def test_an_item_is_tested_by_the_larger_of_the_sums_over_votes_and_over_judges(
                 of_judges = squares_of(votes, aside, np.full((MOMENTS, M), mean))[:, k, item]
                 if of_judges[0] > squares:
                     squares, fourths = of_judges
-            freedom = squares**2 / fourths - 1
-            assert p[k, item] == pytest.approx(2 * student.sf(abs(score.sum()) / squares**0.5, freedom), rel=1e-8)
+            assert t[k, item] == pytest.approx(abs(score.sum()) / squares**0.5, rel=1e-8)
+            assert freedom[k, item] == pytest.approx(squares**2 / fourths - 1, rel=1e-8)
             assert change[k, item] == pytest.approx(score.sum() / (w * apart**2).sum(), rel=1e-8)
             assert before[k, item] == pytest.approx(np.average(share[~late], weights=weight[~late]))
             assert after[k, item] == pytest.approx(np.average(share[late], weights=weight[late]))
-    assert np.isnan(p[:, aside]).all()
+    assert np.isnan(t[:, aside]).all()

@@ -9,7 +9,7 @@ however long the log is. Beside the mean over votes (as arena-rank has it) it wo
 With Firth's penalty half the log determinant of the information of all unknowns is added, as in
 `rankbench.aggregators.likelihood.firth`: a first pass over the votes makes the inverse information, and a second one
 the pseudo-votes and a step with them. Otherwise a step is one pass. Items are sparse: the Laplacian of pairs is
-factorized, and effects are solved for in its Schur complement.
+factorized, and effects are solved for in its Schur complement. Near the maximum both are kept, and slopes alone summed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STEPS = 200
 _LONGEST = 4.0
 """A step changes no number by more."""
 
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-10
 """A step is the last one where the next, shorter by as much as this one was, would change no number by more."""
 
 _CLOSE = 1e-6
