@@ -25,9 +25,10 @@ WORD = 20
 """Letters of a word that is not broken as long as there is room."""
 
 _CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
-# What changes the direction of writing, or is not seen at all.
-_HIDDEN = (0x61C, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
-_CONTROLS |= {code: f"\\u{code:04x}" for code in _HIDDEN}
+# What changes the direction of writing, or is not seen at all; tags, of which whole sentences can be hidden in a name.
+_HIDDEN = (0xAD, 0x61C, 0x180E, *range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070), 0xFEFF)
+_HIDDEN += (*range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080))
+_CONTROLS |= {code: f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}" for code in _HIDDEN}
 
 
 def visible(text: str) -> str:

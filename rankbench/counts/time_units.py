@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rankbench.errors import SpecError
@@ -9,7 +12,7 @@ from rankbench.errors import SpecError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CALENDAR_UNITS", "TimeUnit", "in_units", "units_since", "written_time"]
+__all__ = ["CALENDAR_UNITS", "TimeUnit", "comparable_time", "in_units", "read_time", "units_since", "written_time"]
 
 TimeUnit: TypeAlias = Literal["time", "minute", "hour", "day", "week", "month", "quarter", "year"]
 """What votes are taken to be of one time; ``time``: of the same one in the log."""
@@ -70,11 +73,59 @@ def units_since(times: pl.Series, unit: TimeUnit) -> pl.Series:
 
 def written_time(time: object, unit: TimeUnit) -> str:
     """Return a time for people: of a year the year, of a month the month, else as ISO 8601 has it."""
-    from datetime import date
-
     if not isinstance(time, date):
         return str(time)
     if unit == "quarter":
         return f"{time.year:04d}-Q{(time.month + 2) // 3}"
     text = time.isoformat()
     return {"year": text[:4], "month": text[:7], "week": text[:10], "day": text[:10]}.get(unit, text)
+
+
+_BEGINS = re.compile(r"(\d{4})(?:-(?:(\d{2})|Q([1-4])))?")
+
+
+def comparable_time(time: float | date) -> float | datetime:
+    """Return a time as `read_time` returns it."""
+    if isinstance(time, date) and not isinstance(time, datetime):
+        return datetime(time.year, time.month, time.day)
+    return time
+
+
+def read_time(text: str, like: float | date) -> float | datetime:
+    """Return the time that a text says, to compare with those of a log: of a year, quarter, month or day its beginning.
+
+    Parameters
+    ----------
+    text : str
+        A number; or ``2024``, ``2024-Q2``, ``2024-03`` or what ISO 8601 has for days and moments.
+    like : float, date or datetime
+        A time of the log. One with a zone is in UTC, and so is a text without.
+
+    Raises
+    ------
+    SpecError
+        It is no such time.
+    """
+    text = text.strip()
+    if not isinstance(like, date):
+        try:
+            number = int(text) if re.fullmatch(r"[+-]?\d+", text) else float(text)
+        except ValueError:
+            number = math.nan
+        if math.isnan(number):
+            raise SpecError("the log's times are numbers, and this is none")
+        return number
+    zone = like.tzinfo if isinstance(like, datetime) else None
+    try:
+        if begins := _BEGINS.fullmatch(text):
+            year, month, quarter = begins.groups()
+            moment = datetime(int(year), int(month or 3 * int(quarter or 1) - 2), 1)
+        else:
+            moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise SpecError("write a time as 2024, 2024-Q2, 2024-03, 2024-03-31 or 2024-03-31T12:00") from None
+    if zone is None and moment.tzinfo is not None:
+        raise SpecError("the log's times have no zone: write one without")
+    if zone is not None:
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment

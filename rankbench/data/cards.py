@@ -17,6 +17,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_v
 from rankbench.data.own_cards import own_cards_folder
 from rankbench.data.tables.recognize import built_in
 from rankbench.errors import InputError, nearest
+from rankbench.text import check_keys
 from rankbench.typed import Typed
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def load_card(path: Path) -> Card:
         Not TOML (line and column), an unknown key, a value that does not fit (key path).
     """
     try:
-        read = tomllib.loads(path.read_text(encoding="utf-8"))
+        read = tomllib.loads(check_keys(path.read_text(encoding="utf-8")))
     except (ValueError, RecursionError) as error:  # also an integer of thousands of digits, and brackets as deep
         raise InputError(f"not TOML: {error}", path=path) from error
     try:

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from rankbench.errors import InputError, nearest
-from rankbench.text import short_repr
+from rankbench.text import check_keys, short_repr
 
 __all__ = ["SETTINGS", "VARIABLE", "own_cards_folder"]
 
@@ -35,7 +35,7 @@ def own_cards_folder() -> Path | None:
     if not path.is_file():
         return None
     try:
-        settings = tomllib.loads(path.read_text(encoding="utf-8"))
+        settings = tomllib.loads(check_keys(path.read_text(encoding="utf-8")))
     except (ValueError, RecursionError) as error:
         raise InputError(f"not TOML: {error}", path=path) from error
     for key in settings:

@@ -16,7 +16,7 @@ from rankbench.counts.votes import Votes, coded_votes, load_votes, query_numbers
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 from rankbench.kinds.counts import ClusterCounts, PairCounts
-from rankbench.ranking.expected_votes import ExpectedShares, expected_shares, refit_spread
+from rankbench.ranking.expected_votes import ExpectedShares, drawn_first, expected_shares, refit_spread
 from rankbench.stats.variance_component import CategoryEstimates
 from rankbench.text import short_repr
 
@@ -256,7 +256,7 @@ class _Found:
         """Widen what is expected of all categories by what drawn votes show."""
         rng, sums, differences = np.random.default_rng([seed, 9]), 0.0, 0
         times = -(-_DIFFERENCES // max(self.cells(), 1))
-        for one in self.some:
+        for one in sorted(self.some, key=lambda one: drawn_first(one.usual)):
             more, free = refit_spread(one.usual, aggregator, one.expected, times, rng)
             sums, differences = sums + more, differences + free
         share = sums / differences if differences and sums > 0 else 1.0

@@ -11,7 +11,7 @@ from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.counts import PairCounts
 
-__all__ = ["ExpectedShares", "expected_shares", "refit_spread"]
+__all__ = ["ExpectedShares", "drawn_first", "expected_shares", "refit_spread"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +88,12 @@ def refit_spread(
     decisive = votes.forward + votes.backward
     share = np.divide(votes.forward, decisive, out=np.full(len(votes), 0.5), where=decisive > 0)
     many = np.maximum(np.rint(decisive), (votes.ties == 0).astype(np.float64)).astype(np.int64)
+    order, turned = _by_what_they_are(votes, share)
+    likelier = np.maximum(share, 1 - share)
     for _ in range(times):
-        forward = rng.binomial(many, share).astype(np.float64)
+        won = np.empty(len(votes), np.int64)
+        won[order] = rng.binomial(many[order], likelier[order])
+        forward = np.where(turned, many - won, won).astype(np.float64)
         drawn = replace(votes, forward=forward, backward=many - forward)
         if aggregator.scales(drawn).cuts(scales):
             continue  # without a penalty its parts are on scales of their own
@@ -100,6 +104,27 @@ def refit_spread(
         total += float(off @ inverse @ off)
         differences += len(off) - len(scales)
     return total, differences
+
+
+def drawn_first(votes: PairCounts) -> tuple[float, ...]:
+    """Return a key that puts categories in an order that their names, and those of their items, have no part in."""
+    total = votes.forward + votes.backward + votes.ties
+    uneven = np.abs(votes.forward - votes.backward)
+    return tuple(round(float(sum_of), 6) for sum_of in (total.sum(), len(votes), uneven.sum(), (uneven**2).sum()))
+
+
+def _by_what_they_are(votes: PairCounts, share: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return an order of the pairs that the names of items have no part in, and where the second is the likelier one.
+
+    Draws in the order of the names would be others, and scores with them, if items were called otherwise.
+    """
+    total = votes.forward + votes.backward + votes.ties
+    item = np.bincount(votes.low, total, votes.m) + np.bincount(votes.high, total, votes.m)
+    wins = np.bincount(votes.low, votes.forward, votes.m) + np.bincount(votes.high, votes.backward, votes.m)
+    turned = np.round(share, 9) < 0.5
+    first, second = np.where(turned, votes.high, votes.low), np.where(turned, votes.low, votes.high)
+    keys = (wins[second], wins[first], item[second], item[first], np.maximum(share, 1 - share), total)
+    return np.lexsort([np.round(key, 9) for key in keys]), turned
 
 
 def expected_shares(counts: PairCounts, aggregator: Aggregator) -> ExpectedShares:

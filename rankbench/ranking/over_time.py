@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from rankbench.counts.log_source import Log, open_source
-from rankbench.counts.time_units import CALENDAR_UNITS, TimeUnit, in_units, units_since, written_time
+from rankbench.counts.time_units import (
+    CALENDAR_UNITS,
+    TimeUnit,
+    comparable_time,
+    in_units,
+    read_time,
+    units_since,
+    written_time,
+)
 from rankbench.counts.units import Units
 from rankbench.counts.votes import Votes, coded_votes, load_votes, numbered_pairs
 from rankbench.data.tables.recognize import default_of, not_judged
@@ -114,7 +122,8 @@ def scores_over_time(
     unit : TimeUnit, optional
         Votes of one such unit go together; by default the finest of which there are at most 200.
     since : str
-        The first time from here on is *then*, as ``2024`` or ``2024-03``; by default that of the median vote.
+        The first time that begins here or later is *then*, as ``2024``, ``2024-Q2``, ``2024-03``, ``2024-03-31`` or
+        ``2024-03-31T12:00``; a number where times are numbers. By default that of the median vote.
     columns, reader : str
         See `rankbench.aggregate`.
     seed : int
@@ -149,8 +158,9 @@ def scores_over_time(
     starts = np.flatnonzero(np.diff(place, prepend=-1))
     if len(starts) < 2:
         raise SpecError(f"all votes are of one {chosen}: there is nothing over time; say a finer --time-unit")
-    names = [written_time(time, chosen) for time in periods.gather(starts).to_list()]
-    then = _then(names, since, place)
+    moments = periods.gather(starts).to_list()
+    names = [written_time(time, chosen) for time in moments]
+    then = _then(moments, names[-1], since, place)
     with one_blas_thread():
         alike = alike_votes(votes, place > (then + len(names) - 1) // 2)
         counts = _counted(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
@@ -201,7 +211,7 @@ def _points(method: str) -> list[SequentialAggregator]:
 
 def _periods(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUnit, NDArray[np.float64]]:
     """Return the time of each vote as it goes together with others, its unit, and how many units have passed."""
-    if isinstance(times.dtype, pl.Datetime) or times.dtype == pl.Date:
+    if unit != "time" and (isinstance(times.dtype, pl.Datetime) or times.dtype == pl.Date):
         units = [unit] if unit is not None else list(CALENDAR_UNITS)
         if times.dtype == pl.Date and unit is None:
             units = units[units.index("day") :]
@@ -209,8 +219,8 @@ def _periods(times: pl.Series, unit: TimeUnit | None) -> tuple[pl.Series, TimeUn
             found = in_units(times, one)
             if one == units[-1] or found.n_unique() <= MOST_TIMES:
                 return found, one, units_since(found, one).to_numpy()
-    if unit not in (None, "time"):
-        in_units(times, unit or "time")
+    if unit is not None:
+        in_units(times, unit)
     place = (times != times.shift(1)).fill_null(False).cum_sum().to_numpy()
     if place[-1] >= MOST_TIMES:
         n = len(place)
@@ -234,13 +244,18 @@ def _counted(votes: Votes, place: NDArray[np.int64], gaps: NDArray[np.float64]) 
     return TimedCounts(len(votes.items), gaps, starts, low[of_cell], high[of_cell], won, lost)
 
 
-def _then(names: Sequence[str], since: str, place: NDArray[np.int64]) -> int:
-    """Return the time that the last one is compared with."""
+def _then(moments: Sequence[Any], last: str, since: str, place: NDArray[np.int64]) -> int:
+    """Return the time that the last one is compared with; `last` is how that is written."""
     if not since:
-        return min(int(place[len(place) // 2]), len(names) - 2)
-    found = next((t for t, name in enumerate(names) if name >= since), len(names))
-    if found > len(names) - 2:
-        raise SpecError(f"--since {since}: the log has no time from there on before its last one, {names[-1]}")
+        return min(int(place[len(place) // 2]), len(moments) - 2)
+    try:
+        asked = read_time(since, moments[0])
+    except SpecError as error:
+        raise SpecError(f"--since {since}: {error}") from error
+    after: Iterator[Any] = map(comparable_time, moments)
+    found = next((t for t, moment in enumerate(after) if moment >= asked), len(moments))
+    if found > len(moments) - 2:
+        raise SpecError(f"--since {since}: the log has no time from there on before its last one, {last}")
     return found
 
 

@@ -12,6 +12,7 @@ from rankbench.errors import InputError, SpecError, nearest
 from rankbench.kinds.suite import Claim, ContenderEntry, Contrast, Experiment, Figure, Suite
 from rankbench.plugin import manager
 from rankbench.plugin.suite_kinds import check_tables
+from rankbench.text import check_keys
 
 __all__ = ["find_suite", "load_suite", "read_suite"]
 
@@ -34,7 +35,7 @@ def read_suite(path: Path) -> Suite:
         fit, with its key path.
     """
     try:
-        data = tomllib.loads(_text(path))
+        data = tomllib.loads(check_keys(_text(path)))
     except FileNotFoundError as error:
         raise InputError("there is no such suite file", path=path) from error
     except (OSError, ValueError, RecursionError) as error:

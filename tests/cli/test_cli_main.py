@@ -213,3 +213,11 @@ def test_a_verb_that_only_importlib_finds_is_found(monkeypatch):
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group, name: [Entry] if name == "odd" else [])
     assert find_verb("odd") == Verb("odd", "odd_module:odd", "unknown")
     assert find_verb("even") is None
+
+
+def test_what_nobody_sees_in_a_name_is_written_out() -> None:
+    from rankbench.cli.output import visible
+
+    hidden = "a\u00adb\u180ec\U000e0041\u200b\ufff9"
+    assert visible(hidden) == "a\\u00adb\\u180ec\\U000e0041\\u200b\\ufff9"
+    assert visible("é e\u0301 日本 \u0600 a") == "é e\u0301 日本 \u0600 a"

@@ -99,3 +99,27 @@ def test_merged_cells_are_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cells A2:A3 are merged, so that all but the first are empty") as caught:
         rankbench.aggregate(path)
     assert (caught.value.row, caught.value.column) == (2, "A")
+
+
+def test_a_stray_cell_far_away_is_named_and_no_memory_is_taken_for_it(tmp_path: Path) -> None:
+    # The reader would ask for a rectangle of 412 GB, and end the process.
+    far = '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>x</t></is></c></row></sheetData>'
+    path = tmp_path / "votes.xlsx"
+    path.write_bytes(changed(xlsx(ROWS), {SHEET: lambda text: text.replace("</sheetData>", far)}))
+    with pytest.raises(InputError, match=r"reach to row 1,048,576 and column 16,384: such a table takes 412\.3 GB"):
+        rankbench.aggregate(path)
+
+
+def test_more_rows_than_a_sheet_of_excel_has_are_refused(tmp_path: Path) -> None:
+    path, rows = tmp_path / "votes.xlsx", "<row></row>" * 1_048_576
+    path.write_bytes(changed(xlsx(ROWS), {SHEET: lambda text: text.replace("</sheetData>", f"{rows}</sheetData>")}))
+    with pytest.raises(InputError, match="more than 1,048,576 rows"):
+        rankbench.aggregate(path)
+
+
+def test_an_empty_cell_in_reach_changes_nothing(tmp_path: Path) -> None:
+    path, near = tmp_path / "votes.xlsx", '<row r="90"><c r="AB90"/></row></sheetData>'
+    path.write_bytes(xlsx(ROWS))
+    whole = rankbench.aggregate(path).table
+    path.write_bytes(changed(xlsx(ROWS), {SHEET: lambda text: text.replace("</sheetData>", near)}))
+    assert rankbench.aggregate(path).table.equals(whole)

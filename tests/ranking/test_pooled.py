@@ -350,3 +350,25 @@ def test_other_penalties_are_pooled_too(method: str) -> None:
     found = pooled(frame, pool=True, method=method)
     assert np.isfinite(found.table["score"].to_numpy()).all()
     assert found.table["lower"].null_count() < found.table.height / 2
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_names_of_items_and_categories_mean_nothing(seed: int) -> None:
+    frame, _ = log(seed, [35, 60, 25], 0.2)
+    frame = frame.rename({"query_id": "lang"})
+    items = {f"{k:04d}": f"z{9 - k}" for k in range(M)}
+    langs = {f"{k:04d}": f"y{9 - k}" for k in range(3)}
+    turned = frame.with_columns(
+        pl.col("winner", "loser").replace_strict(items), pl.col("lang").replace_strict(langs)
+    ).reverse()
+    mix = "0000=.7,0001=.3"
+    for more, other in (({}, {}), ({"mix": mix}, {"mix": mix.replace("0000", "y9").replace("0001", "y8")})):
+        numbers = ["score", "lower", "upper", "votes", "wins"]
+        keys = ["query", "item"] if not more else ["item"]
+        found = rankbench.aggregate(frame, by="lang", pool=True, **more).table.with_columns(
+            pl.col("item").replace_strict(items), *(pl.col("query").replace_strict(langs) for _ in keys[1:])
+        )
+        again = rankbench.aggregate(turned, by="lang", pool=True, **other).table
+        found, again = (one.sort(keys) for one in (found, again))
+        assert found.select(keys).equals(again.select(keys))
+        np.testing.assert_allclose(found.select(numbers).to_numpy(), again.select(numbers).to_numpy(), atol=1e-9)

@@ -33,7 +33,7 @@ class ExcelReader(Reader):
     def scan(self, path: Path) -> pl.LazyFrame:
         """Return the table; see `Reader.scan`."""
         from rankbench.data.readers.csv import distinct_header
-        from rankbench.data.readers.workbook_cells import sheet_defect
+        from rankbench.data.readers.workbook_cells import check_extent, sheet_defect
         from rankbench.data.tables.checks import checked
         from rankbench.data.tables.remarks import remark
         from rankbench.text import listed
@@ -50,6 +50,8 @@ class ExcelReader(Reader):
             book = fastexcel.read_excel(path)
             if self.sheet and self.sheet not in book.sheet_names:
                 raise InputError(f"there is no sheet {self.sheet!r} among {', '.join(book.sheet_names)}", path=path)
+            if book.sheet_names:
+                check_extent(path, self.sheet or book.sheet_names[0])
             # As texts, as in CSV: the checks convert them and know the row.
             sheet = book.load_sheet(self.sheet or 0, header_row=None, dtypes="string")
             cells = sheet.to_polars()

@@ -5,15 +5,26 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
-__all__ = ["SheetDefect", "sheet_defect"]
+from rankbench.errors import InputError
+from rankbench.resources import free_memory
+
+__all__ = ["SheetDefect", "check_extent", "sheet_defect"]
 
 _ODD = re.compile(rb"<(?:\w+:)?(?:f|mergeCell)[\s/>]")
-_BLOCK, _OVERLAP = 1 << 20, 64
+_PLACED = re.compile(rb"<(?:\w+:)?(?:(row)[\s/>]|c\s[^<>]{0,99}?\br=[\"']([A-Z]{1,3})([0-9]{1,7})[\"'])")
+_BLOCK, _OVERLAP = 1 << 20, 128
+
+_ROWS = 1_048_576
+"""Most rows of a sheet in Excel."""
+
+_CELL = 24
+"""Bytes that a reader takes for each cell of the rectangle that a sheet's cells lie in, at least."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,60 @@ def sheet_defect(path: Path, sheet: str) -> SheetDefect | None:
                 return min(_defects(iterparse(file, ("start", "end"))), key=lambda found: found.row, default=None)
     except (zipfile.BadZipFile, KeyError, ParseError, OSError):
         return None  # the reader of its values has read it
+
+
+def check_extent(path: Path, sheet: str) -> None:
+    """Refuse a sheet whose rectangle, from its first cell to its last, does not fit: one stray cell makes it huge.
+
+    Parameters
+    ----------
+    path : path
+        A workbook whose sheets could be listed.
+    sheet : str
+        Its name.
+
+    Raises
+    ------
+    InputError
+        With the last row and column, and with both numbers where it is memory that is lacking.
+    """
+    try:
+        with zipfile.ZipFile(path) as book:
+            member = _member(book, sheet)
+            if member is None:
+                return
+            rows, columns = _extent(book, member, path)
+    except (zipfile.BadZipFile, KeyError, ParseError, OSError, zlib.error):
+        return  # the reader of its values says what is wrong
+    needed, free = rows * columns * _CELL, free_memory()
+    if free is not None and needed > free:
+        raise InputError(
+            f"its cells reach to row {rows:,} and column {columns:,}: such a table takes {needed / 1e9:,.1f} GB of "
+            f"memory or more, and {free / 1e9:,.1f} GB are free; delete what stands far away from the table",
+            path=path,
+        )
+
+
+def _extent(book: zipfile.ZipFile, member: str, path: Path) -> tuple[int, int]:
+    """Return the last row and the last column of a sheet."""
+    rows, counted, letters, rest = 0, 0, b"A", b""
+    with book.open(member) as file:
+        while block := file.read(_BLOCK):
+            for found in _PLACED.finditer(rest + block):
+                if found.end() <= len(rest):
+                    continue  # it was in the block before
+                if found[1]:
+                    counted += 1
+                else:
+                    rows = max(rows, int(found[3]))
+                    letters = max(letters, found[2], key=lambda word: (len(word), word))
+            if max(rows, counted) > _ROWS:
+                raise InputError(f"the sheet has more than {_ROWS:,} rows, which no sheet of Excel has", path=path)
+            rest = block[-_OVERLAP:]
+    columns = 0
+    for letter in letters:
+        columns = 26 * columns + letter - 64
+    return max(rows, counted), columns
 
 
 def _defects(events: Iterator[tuple[str, Element]]) -> Iterator[SheetDefect]:
