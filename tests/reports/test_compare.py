@@ -49,6 +49,15 @@ def only(base: MadeResults, head: MadeResults, margin: Margin = NONE, alpha: flo
     return changes[0]
 
 
+@pytest.mark.parametrize(("draws", "units", "verdict"), [(2, 1, "not shown"), (1, 3, "not shown"), (12, 1, "worse")])
+def test_few_losses_may_change_alike_by_chance(draws: int, units: int, verdict: str) -> None:
+    base = np.full((draws, units), 0.3)
+    found = only(MadeResults({"a": base}), MadeResults({"a": base + 0.05}))
+    assert found.verdict == verdict
+    assert found.p == pytest.approx(2.0 ** (1 - max(draws, units)))
+    assert found.lower is None or math.isnan(found.lower)
+
+
 def test_one_unit_is_the_paired_t_test() -> None:
     rng = np.random.default_rng(1)
     base, head = rng.normal(0.5, 0.1, (12, 1)), rng.normal(0.55, 0.1, (12, 1))
@@ -152,7 +161,7 @@ def test_margins_directions_and_the_byte() -> None:
     assert only(MadeResults({"a": base}), MadeResults({"a": base.copy()})).verdict == "equal"
     shifted = only(MadeResults({"a": base}), MadeResults({"a": base + 0.5}))  # no spread at all
     assert shifted.verdict == "worse"
-    assert shifted.p == 0
+    assert shifted.p == pytest.approx(2.0**-29)  # of 30 units
 
 
 def test_what_cannot_be_compared_is_named() -> None:

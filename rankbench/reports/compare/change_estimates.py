@@ -44,13 +44,17 @@ class Margin(NamedTuple):
 
 @dataclass(frozen=True)
 class ChangeEstimate:
-    """A change with its standard error, before the family is known; `se` is nan where nothing shows a spread."""
+    """A change with its standard error, before the family is known; `se` is nan where nothing shows a spread.
+
+    Where `se` is 0 so many independent draws, or units, `agreed`: by chance with probability 2^(1 - n).
+    """
 
     change: Change
     se: float = math.nan
     share: float = 1.0
     df: tuple[float, float] = (1.0, 1.0)
     margin: float = 0.0
+    agreed: float = math.inf
 
     @property
     def tested(self) -> bool:
@@ -89,7 +93,7 @@ def _p(found: Sequence[ChangeEstimate], sign: float) -> NDArray[np.float64]:
     for i, one in enumerate(found):
         beyond = sign * one.change.change - one.margin
         if one.tested and one.se == 0:
-            p[i] = 0.0 if beyond > 0 else 1.0
+            p[i] = min(2.0 ** (1 - one.agreed), 1.0) if beyond > 0 else 1.0
         elif one.tested:
             same[one.df].append(i)
     for df, places in same.items():
@@ -100,4 +104,6 @@ def _p(found: Sequence[ChangeEstimate], sign: float) -> NDArray[np.float64]:
 
 
 def _detectable(one: ChangeEstimate, level: float) -> float:
+    if math.isfinite(one.agreed):
+        return math.nan  # what has no spread does not say what would be found
     return one.margin + one.se * (float(one.sources().quantile(2 * level)[0]) + float(ndtri(POWER)))

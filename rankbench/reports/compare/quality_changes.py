@@ -27,6 +27,8 @@ from rankbench.store.stored import StoredResults
 
 __all__ = ["quality_changes"]
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class _Pair:
@@ -231,7 +233,16 @@ def _spread(
     welch = sum(by_draw) ** 2 / sum(parts) if parts else max(1.0, *counts)
     share = sum(by_draw) / (sum(by_draw) + sum(by_unit)) if total > 0 else 1.0
     df = max(welch, 1.0), max(many - 1.0, 1.0)
-    return ChangeEstimate(change, math.sqrt(total), share, df, margin).with_interval()
+    if math.sqrt(total) > _rounding(change):
+        return ChangeEstimate(change, math.sqrt(total), share, df, margin).with_interval()
+    # Losses that are counts of a few votes agree by chance; draws that overlap are worth fewer.
+    agreed = max(min(counts) / widening**2 + 1, float(many))
+    return ChangeEstimate(change, 0.0, share, df, margin, agreed)
+
+
+def _rounding(change: Change) -> float:
+    """Return below what a standard error of losses of this size is rounding."""
+    return _ROUNDING * max(abs(change.base), abs(change.head))
 
 
 def _widening(pair: _Pair, draws: int) -> float:
