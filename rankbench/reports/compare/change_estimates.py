@@ -104,6 +104,4 @@ def _p(found: Sequence[ChangeEstimate], sign: float) -> NDArray[np.float64]:
 
 
 def _detectable(one: ChangeEstimate, level: float) -> float:
-    if math.isfinite(one.agreed):
-        return math.nan  # what has no spread does not say what would be found
     return one.margin + one.se * (float(one.sources().quantile(2 * level)[0]) + float(ndtri(POWER)))
