@@ -177,6 +177,6 @@ def _notes(steps: Steps) -> list[str]:
         f"{REFITTED_PAIRS:,} compared pairs allow, but at least {FEWEST_MOMENTS}, as far as there are times.",
         f"Parameters and links are chosen by the log loss of what was predicted so far, {len(steps.choices)} times.",
         f"Intervals are over {steps.count} stretches of time with {int(sizes.min()):,} to {int(sizes.max()):,} votes "
-        "each, resampled as wholes (block bootstrap): they hold for other times like these. Where one method falls "
-        "behind another all the time, neighboring stretches are alike, and intervals are too narrow.",
+        "each, resampled as wholes (block bootstrap): they hold for other times like these. Neighboring stretches "
+        "may be alike, as where one method falls behind another all the time: intervals allow for most of that.",
     ]
