@@ -94,6 +94,25 @@ def test_variance_of_crossed_draws_and_units_is_unbiased() -> None:
         assert 2.2**2 * 0.8 < ratio < 2.6**2 * 1.85, sds
 
 
+def test_stretches_that_are_like_their_neighbors_are_no_evidence_each() -> None:
+    """25 stretches whose differences are an autoregression of .5: of equal ones a twentieth may differ (2 x .025)."""
+    rng = np.random.default_rng(11)
+    wrong = {"queries": 0, "stretches of time": 0}
+    times = trials(600)
+    for _ in range(times):
+        noise = rng.normal(0, 0.1, 60)
+        for t in range(1, 60):
+            noise[t] += 0.5 * noise[t - 1]
+        base = rng.normal(0.5, 0.1, (1, 25))
+        head = base + noise[-25:]
+        for judged_on in wrong:
+            held = [MadeResults({"a": losses}, judged_on=judged_on) for losses in (base, head)]
+            wrong[judged_on] += only(*held, alpha=0.025).verdict in ("worse", "better")
+    print(wrong, times)
+    assert wrong["queries"] > 0.18 * times
+    assert wrong["stretches of time"] < 0.5 * wrong["queries"]
+
+
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize(("sds", "seed"), part_of(product(NOISE, [7, 8]), 3))
 def test_no_false_alarms(sds: tuple[float, float, float], seed: int, times: int) -> None:

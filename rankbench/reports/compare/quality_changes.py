@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.kinds.cell import Split
+from rankbench.kinds.protocol import STRETCHES
 from rankbench.reports.compare.change_estimates import ChangeEstimate, Margin, judged
 from rankbench.reports.compare.comparison import Change
 from rankbench.reports.compare.joined_results import BASE, HEAD, JoinedResults
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.runtime import one_blas_thread
 from rankbench.stats.corrected_t import widening
+from rankbench.stats.in_order import order_widening
 from rankbench.store.records import SourceRecord, SuiteRecord
 from rankbench.store.stored import StoredResults
 
@@ -187,7 +189,8 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     if pair.matched and both:
         one, other = (side[np.isin(own, both)] for side, own in zip((base, head), done, strict=True))
         told = change(f"{len(both)} draws and {one.shape[1]} units, paired", one, other)
-        yield _spread(told, [other - one], [other - one], _widening(pair, len(both)), allowed)
+        order = _order_widening(pair, one, other)
+        yield _spread(told, [other - one], [other - one], _widening(pair, len(both)), allowed, order)
         return
     together = bool(sampler.source.dataset)
     losses = [base, head]
@@ -195,7 +198,8 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     told = change(
         f"{len(base)} and {len(head)} independent draws, {base.shape[1]} units{', paired' if together else ''}"
     )
-    yield _spread(told, losses, units, max(_widening(pair, len(side)) for side in losses), allowed)
+    overlap = max(_widening(pair, len(side)) for side in losses)
+    yield _spread(told, losses, units, overlap, allowed, _order_widening(pair, base, head) if together else 1.0)
 
 
 def _spread(
@@ -204,6 +208,7 @@ def _spread(
     units: list[NDArray[np.float64]],
     widening: float,
     margin: float,
+    order: float,
 ) -> ChangeEstimate:
     """Return a change with its standard error, of crossed draws and units.
 
@@ -220,9 +225,11 @@ def _spread(
     widening : float
         Of deviations between draws that overlap.
     margin : float
+    order : float
+        Of deviations between units that follow one another.
     """
     by_draw = [widening**2 * _variance(side.mean(axis=1)) for side in draws]
-    by_unit = [_variance(side.mean(axis=0)) for side in units]
+    by_unit = [order**2 * _variance(side.mean(axis=0)) for side in units]
     counts = [len(side) - 1.0 for side in draws]
     many = draws[0].shape[1]
     if min(counts) < 1 and many < 2:
@@ -248,6 +255,13 @@ def _rounding(change: Change) -> float:
 def _widening(pair: _Pair, draws: int) -> float:
     source = pair.sampler.source
     return widening(draws, source.shared(pair.race.n))
+
+
+def _order_widening(pair: _Pair, base: NDArray[np.float64], head: NDArray[np.float64]) -> float:
+    """Return by how much more their difference varies as units follow one another in time; 1 where they do not."""
+    if pair.sampler.source.judged_on != STRETCHES:
+        return 1.0
+    return order_widening(np.stack([base.mean(axis=0), head.mean(axis=0)], axis=1))
 
 
 def _variance(means: NDArray[np.float64]) -> float:
