@@ -63,6 +63,7 @@ class LogPart:
         Of these m items.
     judgments : int
     weighted : bool
+        Whether some weight is not 1.
     cluster_cells : ClusterCells or None
         By cluster, where that was asked for and every judgment has one.
     unsigned : int
@@ -119,7 +120,7 @@ def joined_parts(a: LogPart, b: LogPart) -> LogPart:
         cells = _joined_cells(
             a.cluster_cells, b.cluster_cells, _pairs(a.run, of_a, run), _pairs(b.run, of_b, run), len(run.high)
         )
-    return LogPart(labels, run, a.judgments + b.judgments, a.weighted, cells, a.unsigned + b.unsigned)
+    return LogPart(labels, run, a.judgments + b.judgments, a.weighted or b.weighted, cells, a.unsigned + b.unsigned)
 
 
 def _united(a: Labels, b: Labels) -> tuple[Labels, list[NDArray[np.int64]]]:

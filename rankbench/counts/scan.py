@@ -193,6 +193,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
     """Count some chunks; None if there are none left."""
     codes, begin = stream.items, stream.rows
     codes.restart()
+    stream.uneven = False
     if stream.judges is not None:
         stream.judges.restart()
     found: list[Cells] = []
@@ -220,14 +221,14 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
     if isinstance(codes, CategoryCodes) and "" in labels:
         raise stream.nameless("winner", "loser")
     if stream.judges is None or stream.unsigned:
-        return LogPart(labels, run, judgments, stream.weighted, None, stream.unsigned)
-    pairs = pair_counts(run, [], judgments, stream.weighted)
+        return LogPart(labels, run, judgments, stream.uneven, None, stream.unsigned)
+    pairs = pair_counts(run, [], judgments, stream.uneven)
     judges = stream.judges.names()
     if "" in judges:
         raise stream.nameless(stream.judge or "judge")
     by_judge = cluster_counts(compacted(found), pairs, rank.astype(np.int64), judges)
     said = ClusterCells(by_judge.clusters, by_judge.starts, by_judge.cells, by_judge.weights)
-    return LogPart(labels, run, judgments, stream.weighted, said)
+    return LogPart(labels, run, judgments, stream.uneven, said)
 
 
 def _cells(chunk: list[tuple[LogPiece, NDArray[np.int32] | None]]) -> Cells:

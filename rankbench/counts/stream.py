@@ -79,6 +79,8 @@ class LogStream:
     ----------
     tied, weighted : bool
         Whether the log has such a column.
+    uneven : bool
+        Whether some weight was not 1 since this was last set to False.
     unsigned : int
         Rows without a judge that were read so far.
     rows : int
@@ -101,6 +103,7 @@ class LogStream:
         self.items, self.judge, self.judges = items, judge, judges
         self.rows, self.first = 0, first
         self.tied, self.weighted = "tie" in schema, "weight" in schema
+        self.uneven = False
         columns = [items.expression("winner"), items.expression("loser")]
         if self.tied:
             columns.append(_flag(schema["tie"]))
@@ -165,12 +168,9 @@ class LogStream:
 
     def _piece(self, frame: pl.DataFrame) -> tuple[LogPiece, NDArray[np.int32] | None]:
         winners, losers = self.items.batch(frame["winner"], frame["loser"])
-        piece = LogPiece(
-            winners,
-            losers,
-            frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else no_flags(),
-            frame["weight"].to_numpy() if self.weighted else no_weights(),
-        )
+        ties = frame["tie"].cast(pl.UInt8).to_numpy() if self.tied else no_flags()
+        piece = LogPiece(winners, losers, ties, frame["weight"].to_numpy() if self.weighted else no_weights())
+        self.uneven |= bool((piece.weights != 1).any())
         self.rows += len(piece)
         self.unsigned += frame["judge"].null_count() if self.judges is not None else 0
         judges = None if self.judges is None or self.unsigned else self.judges.batch(frame["judge"])[0]

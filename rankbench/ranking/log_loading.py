@@ -184,13 +184,13 @@ def counted_votes(
         by_judge(LogFacts(0, 0, 0), intervals)
     part = count("judge" if asked else ROW if weighted and intervals is not None else None)
     if not asked:
-        return CountedVotes(counts_of(part)), LogFacts(part.judgments, 0, 0)
+        return CountedVotes(counts_of(part) if part.weighted else counts_of_part(part)), LogFacts(part.judgments, 0, 0)
     refuse_too_many_cells(part)
     cells = part.cluster_cells
     facts = LogFacts(part.judgments, 0 if cells is None else len(cells.clusters), part.unsigned)
     if by_judge(facts, intervals):
         return CountedVotes(counts_of(part), by_judge=True), facts
-    data = counts_of(count(ROW)) if weighted else counts_of_part(part)
+    data = counts_of(count(ROW)) if part.weighted else counts_of_part(part)
     return CountedVotes(data), facts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -350,3 +351,24 @@ def test_ballots_are_ranked_by_query_alone(tmp_path: Path) -> None:
     path.write_text("query_id,ranking,judge\nq,a>b>c,x\nq,b>a>c,y\n")
     with pytest.raises(SpecError, match="--by judge: rankings by another column than the query are of votes"):
         rankbench.aggregate(path, by="judge")
+
+
+@pytest.mark.parametrize("judged", [True, False])
+@pytest.mark.parametrize("intervals", ["auto", "bootstrap"])
+def test_weights_that_are_all_1_are_none(judged: bool, intervals: Literal["auto", "bootstrap"]) -> None:
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 6, 400)
+    pairs = np.sort([first, (first + rng.integers(1, 6, 400)) % 6], axis=0)
+    pairs = np.where(rng.random(400) < 0.3, pairs[::-1], pairs).astype(str)
+    log = pl.DataFrame({"winner": pairs[0], "loser": pairs[1], "judge": rng.integers(0, 12, 400).astype(str)})
+    log = log if judged else log.drop("judge")
+    found, same, other = (
+        rankbench.aggregate(one, intervals=intervals, replicates=100).table
+        for one in (
+            log,
+            log.with_columns(weight=1.0),
+            log.with_columns(weight=pl.Series(1.0 + rng.integers(0, 2, 400))),
+        )
+    )
+    assert same.equals(found)
+    assert not other.equals(found)
