@@ -63,11 +63,11 @@ class Aggregation:
     notes : tuple of str
         What a reader must know, as that there are several scales.
     facts : dict
-        ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``by``, the column whose values the table
-        calls ``query``, or None; ``seed`` and ``resamples`` of the intervals (None where they are by formula);
-        ``intervals``, how they were made, or None; ``votes`` and ``wins``, what these columns count. Of categories that
-        were pooled or mixed also ``pool``, how much scores differ between them (``variance, lower, upper, differences,
-        unit, p, trials``), or None, and ``mix``, their shares, or None.
+        ``unit`` of the scores, as "log-odds"; ``n``, the number of judgments; ``by``, the column that ``query`` is, or
+        None; ``seed`` and ``resamples`` of the intervals (None where they are by formula); ``intervals``, how they were
+        made, or None; ``votes`` and ``wins``, what these columns count. Of categories that were pooled or mixed also
+        ``pool``, how much scores differ between them (``variance, lower, upper, differences, unit, p, trials``), or
+        None, and ``mix``, their shares, or None.
     pairs : PairCounts, optional
         Who won against whom, where votes of the whole log were counted.
     effects : DataFrame, optional
@@ -208,9 +208,7 @@ def aggregate(
     elif aggregator.config().get("control"):
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
     first_votes = FirstVotes(LOOKED_AT + 1)
-    facts: dict[str, Any] = {
-        "unit": aggregator.score_unit(), "n": 0, "by": by, "seed": seed, "resamples": replicates,
-    }  # fmt: skip
+    facts: dict[str, Any] = {"unit": aggregator.score_unit(), "n": 0, "by": by, "seed": seed, "resamples": replicates}
 
     def ranked(part: LogSource, *, pooled: bool) -> tuple[ItemRanking, list[str]]:
         kept = first_votes if pooled else None
@@ -266,8 +264,7 @@ def aggregate(
     found = _findings(source, first_votes, table["item"].unique().to_list(), queries=by in (None, "query"))
     if intervals is not None and table["lower"].count():
         found = [*filter(None, [shrunk(ridge_of(aggregator))]), *found]
-    pairs = facts.pop("pairs", None)
-    name = str(controlling or aggregator)
+    pairs, name = facts.pop("pairs", None), str(controlling or aggregator)
     return Aggregation(table, name, (*_shortened(notes), *found), facts, pairs=pairs, effects=effects)
 
 
