@@ -170,11 +170,33 @@ def styled() -> Iterator[None]:
 
 
 def render(figure: Canvas) -> dict[str, bytes]:
-    """Return a figure's bytes by file suffix; the same figure gives the same bytes."""
+    """Return a figure's bytes by file suffix; the same figure gives the same bytes.
+
+    It is laid out once, for SVG, where letters have the widths of their font, not of pixels; matplotlib would do so
+    for each file, and draw all of it once more for that.
+    """
     metadata: dict[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
     found = {}
-    for suffix, unset in metadata.items():
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix, metadata=unset)
-        found[suffix] = buffer.getvalue()
+    with _laid_out(figure):
+        for suffix, unset in metadata.items():
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=suffix, metadata=unset)
+            found[suffix] = buffer.getvalue()
     return found
+
+
+@contextmanager
+def _laid_out(figure: Canvas) -> Iterator[None]:
+    """Put everything in its place, where it stays; later the figure may be laid out again."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    engine, canvas = figure.get_layout_engine(), figure.canvas
+    if engine is not None:
+        FigureCanvasSVG(figure)  # whose letters the engine measures
+        engine.execute(figure)
+    figure.set_layout_engine(None)
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
+        figure.set_canvas(canvas)

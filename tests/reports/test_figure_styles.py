@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 import synthetic
 from amounts import part_of
 from matplotlib.figure import Figure as Canvas
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from rankbench.drawing.cast import groups
-from rankbench.drawing.style import COLORS, GRAYS, gray, look
+from rankbench.drawing.picture import picture_bytes
+from rankbench.drawing.style import COLORS, GRAYS, gray, look, styled
 from rankbench.kinds.figure import Cast
 from rankbench.reports.figures import assign_looks, casts_of, draw, draw_figures, drawings_of
 from rankbench.reports.sample import Sampler
@@ -212,3 +215,24 @@ def test_groups_are_alike_in_size(count: int) -> None:
     sizes = [len(group) for group in found]
     assert len(sizes) == 1 if count <= 16 else max(sizes) <= 8
     assert max(sizes) - min(sizes) <= 1
+
+
+def test_a_figure_is_laid_out_once_as_matplotlib_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    def canvas() -> Canvas:
+        made = Canvas(figsize=(6, 4), layout="constrained")
+        for axes in made.subplots(1, 2):
+            axes.semilogx([1, 100], [0.1, 1], label="a longer name")
+            axes.set_ylabel("in two\nlines")
+        made.legend(loc="outside lower center")
+        return made
+
+    with styled():
+        expected = io.BytesIO()
+        canvas().savefig(expected, format="svg", metadata={"Date": None, "Creator": None})
+        drawn = canvas()
+    before, laid_out = (drawn.get_layout_engine(), drawn.canvas), []
+    execute = ConstrainedLayoutEngine.execute
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda *given: laid_out.append(given) or execute(*given))
+    assert picture_bytes(drawn)["svg"] == expected.getvalue()
+    assert len(laid_out) == 1
+    assert (drawn.get_layout_engine(), drawn.canvas) == before
