@@ -12,10 +12,8 @@ __all__ = ["item_sums", "log_odds"]
 
 def item_sums(counts: PairCounts, of_pair: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum of a number of each pair, (P,), over an item's pairs, minus it where the item is `high`, (m,)."""
-    sums: NDArray[np.float64] = np.zeros(counts.m)
-    sums += np.bincount(counts.low, of_pair, counts.m)
-    sums -= np.bincount(counts.high, of_pair, counts.m)
-    return sums
+    added, taken = np.bincount(counts.low, of_pair, counts.m), np.bincount(counts.high, of_pair, counts.m)
+    return np.subtract(added, taken, dtype=np.float64)  # of no pairs at all they are whole numbers
 
 
 def log_odds(counts: PairCounts, smoothing: float, *, joint: bool = False) -> NDArray[np.float64]:

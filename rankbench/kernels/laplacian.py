@@ -25,7 +25,7 @@ WORK = 5
 """Vectors of length m that `conjugate_gradients` needs."""
 
 
-@declared(types.void(types.int32[::1], types.int32[::1], _VECTOR, types.int64[::1], types.int32[::1], _VECTOR, _VECTOR))
+@declared(types.void(_INDEX, _INDEX, _READ, types.int64[::1], types.int32[::1], _VECTOR, _VECTOR))
 def sum_pairs(
     winners: NDArray[np.int32],
     losers: NDArray[np.int32],

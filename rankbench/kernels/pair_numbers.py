@@ -7,10 +7,13 @@ from numba import types
 from numpy.typing import NDArray
 
 from rankbench.kernels.declared import declared
+from rankbench.kernels.laplacian import sum_pairs
 
-__all__ = ["mark_pairs", "number_rows", "sum_rows"]
+__all__ = ["mark_pairs", "number_rows", "sum_rows", "sum_some"]
 
 _INDEX = types.Array(types.int32, 1, "C", readonly=True)
+_READ = types.Array(types.float64, 1, "C", readonly=True)
+_VECTOR = types.float64[::1]
 _CELLS = types.Array(types.float64, 2, "C", readonly=True)
 
 
@@ -56,3 +59,22 @@ def sum_rows(
         cells[turned, e] += outcomes[r, 0]
         cells[np.uint64(1) - turned, e] += outcomes[r, 1]
         cells[2, e] += outcomes[r, 2]
+
+
+@declared(types.boolean(_INDEX, _INDEX, _READ, types.int64[::1], types.int32[::1], _VECTOR, _VECTOR))
+def sum_some(
+    winners: NDArray[np.int32],
+    losers: NDArray[np.int32],
+    weights: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    high: NDArray[np.int32],
+    forward: NDArray[np.float64],
+    backward: NDArray[np.float64],
+) -> bool:
+    """Return whether every item is in ``[0, m)``, and if so do as `rankbench.kernels.laplacian.sum_pairs`."""
+    m = len(starts) - 1
+    for t in range(len(winners)):
+        if min(winners[t], losers[t]) < 0 or max(winners[t], losers[t]) >= m:
+            return False
+    sum_pairs(winners, losers, weights, starts, high, forward, backward)
+    return True

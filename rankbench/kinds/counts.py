@@ -65,27 +65,25 @@ class PairCounts:
         Raises
         ------
         InputError
-            All weights are 0, or there are no comparisons.
+            All weights are 0, or there are no comparisons, or an item is none of the m.
         """
         first, second, weights = comparisons.winners, comparisons.losers, comparisons.weights
         tied = comparisons.ties
-        said = weights != 0
-        if not said.any():
+        said = np.count_nonzero(weights)
+        if not said:
             raise InputError("all weights are zero: the judgments say nothing; leave them out", column="weight")
-        if not said.all():
-            first, second, weights = first[said], second[said], weights[said]
-            tied = None if tied is None else tied[said]
-        low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
-        cell = (first > second).astype(np.int64)
-        if tied is not None:
-            cell[tied] = 2
-        keys, pair = np.unique(low * m + high, return_inverse=True)
-        cells = np.bincount(3 * pair.reshape(-1) + cell, weights, 3 * len(keys)).astype(np.float64).reshape(-1, 3)
-        low, high = np.divmod(keys, m)
-        forward, backward, ties = np.ascontiguousarray(cells.T)
-        starts = np.searchsorted(low, np.arange(m + 1))
-        weighted = bool((weights != 1).any())
-        return cls(list(_numbers(m)), starts, high.astype(np.int32), forward, backward, ties, len(weights), weighted)
+        if said < len(weights):
+            rows = np.flatnonzero(weights)
+            first, second, weights = first[rows], second[rows], weights[rows]
+            tied = None if tied is None else tied[rows]
+        won = weights if tied is None else np.where(tied, 0.0, weights)
+        starts, high, forward, backward = _sums(first, second, won, m)
+        if tied is None:
+            ties = np.zeros(len(high))
+        else:
+            _, _, ties, _ = _sums(np.minimum(first, second), np.maximum(first, second), np.where(tied, weights, 0.0), m)
+        weighted = bool(np.count_nonzero(weights != 1))
+        return cls(list(_numbers(m)), starts, high, forward, backward, ties, len(weights), weighted)
 
     @property
     def m(self) -> int:
@@ -95,7 +93,7 @@ class PairCounts:
     @property
     def low(self) -> NDArray[np.int32]:
         """The smaller item of each pair, shape (P,)."""
-        return np.repeat(np.arange(self.m, dtype=np.int32), np.diff(self.starts))
+        return np.arange(self.m, dtype=np.int32).repeat(self.starts[1:] - self.starts[:-1])
 
     def __len__(self) -> int:
         return len(self.high)
@@ -137,7 +135,7 @@ class PairCounts:
     def observed(self) -> PairCounts:
         """Return the same without pairs of no weight, which resamples and folds may leave."""
         kept = self.forward + self.backward + self.ties > 0
-        return self if kept.all() else self.select(kept)
+        return self if np.count_nonzero(kept) == len(kept) else self.select(kept)
 
     def select(self, chosen: NDArray[np.bool_]) -> PairCounts:
         """Return the same items with only the chosen pairs, a mask of shape (P,).
@@ -193,3 +191,19 @@ class ClusterCounts:
 def _numbers(m: int) -> tuple[str, ...]:
     """Return "0", "1", ..: names of the items of queries, most of which are of few sizes."""
     return tuple(map(str, range(m)))
+
+
+def _sums(
+    winners: NDArray[np.int32], losers: NDArray[np.int32], weights: NDArray[np.float64], m: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    """Return `starts`, `high`, `forward` and `backward` of all pairs that occur, of weight 0 or not."""
+    from rankbench.kernels.pair_numbers import sum_some
+
+    k = len(winners)
+    starts, high = np.zeros(m + 1, np.int64), np.empty(k, np.int32)
+    forward, backward = np.empty(k), np.empty(k)
+    first, second = np.ascontiguousarray(winners, np.int32), np.ascontiguousarray(losers, np.int32)
+    if not sum_some(first, second, np.ascontiguousarray(weights, np.float64), starts, high, forward, backward):
+        raise InputError(f"items of comparisons are numbers in [0, {m})")
+    pairs = starts[-1]
+    return starts, high[:pairs].copy(), forward[:pairs].copy(), backward[:pairs].copy()

@@ -33,10 +33,11 @@ def finite_scores(scores: NDArray[np.float64], m: int) -> NDArray[np.float64]:
     found = np.asarray(scores, dtype=np.float64)
     if found.shape != (m,):
         raise SpecError(f"scores have shape {found.shape}, not ({m},)")
-    if not np.isfinite(found).all():
-        raise ContenderDiverged("scores are not one finite number an item")
-    if (np.abs(found) > LARGEST_SCORE).any():
-        most = float(np.abs(found).max())
+    size = np.abs(found)
+    if np.count_nonzero(size <= LARGEST_SCORE) < m:
+        if not np.isfinite(found).all():
+            raise ContenderDiverged("scores are not one finite number an item")
+        most = float(size.max())
         raise ContenderDiverged(
             f"scores are too far apart, or from 0: one is {most:.1e}, at most {LARGEST_SCORE:g} may be"
         )

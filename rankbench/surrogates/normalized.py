@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,10 +38,16 @@ def normalized_gains(
     if not np.isfinite(scores).all():
         return np.full_like(scores, np.nan)
     gained = gains(gain, scores)
-    best = ideal(gained, discounts(discount, len(scores), cutoff))
+    best = ideal(gained, _discounts(discount, len(scores), cutoff))
     if best > 0 and scores.any() and best > TINY * np.abs(gained).max():
         return gained / best
     return np.zeros_like(scores)
+
+
+@lru_cache(maxsize=64)
+def _discounts(name: DiscountName, m: int, cutoff: float) -> NDArray[np.float64]:
+    """Return `discounts` for reading: queries are of few sizes, and each of their samples needs them."""
+    return discounts(name, m, cutoff)
 
 
 class NormalizedGains(ScoreSurrogate):
