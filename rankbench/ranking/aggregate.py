@@ -24,11 +24,9 @@ from rankbench.kinds.column_readings import with_column
 from rankbench.kinds.controlled_aggregator import ControlledAggregator
 from rankbench.kinds.counts import PairCounts
 from rankbench.ranking.certainty import ridge_of, shrunk
-from rankbench.ranking.controlled_ranking import beside_unadjusted, checked_control, rank_controlled
 from rankbench.ranking.intervals import Intervals, by_formula
 from rankbench.ranking.log_loading import load_log, opened_log
 from rankbench.ranking.logs import CountedVotes
-from rankbench.ranking.pooled import category_rankings, check_shared
 from rankbench.ranking.rank import RESAMPLES, rank
 from rankbench.ranking.ranking import ItemRanking
 from rankbench.seeds import LOG_SEED
@@ -51,13 +49,12 @@ class Aggregation:
     Attributes
     ----------
     table : DataFrame
-        ``item, score, rank_low, rank_high, lower, upper, scale, votes, wins``, before them ``query`` where
-        it was asked for; sorted by query, scale and score. Scores of different scales
-        (from 1, the largest) cannot be compared. Without intervals ``lower`` and ``upper`` are
-        null, and ranks are places by score. With intervals they are null for items that too
-        few votes are about, which may hold any place. ``votes`` is the weight of the votes that an item was in (of
-        the ballots that name it; how often it was shown), ``wins`` of those that it won, a tie being half a win (that
-        put it first; how often it was clicked).
+        ``item, score, rank_low, rank_high, lower, upper, scale, votes, wins``, before them ``query`` where it was asked
+        for; sorted by query, scale and score. Scores of different scales (from 1, the largest) cannot be compared.
+        Without intervals ``lower`` and ``upper`` are null, and ranks are places by score. With intervals they are null
+        for items that too few votes are about, which may hold any place. ``votes`` is the weight of the votes that an
+        item was in (of the ballots that name it; how often it was shown), ``wins`` of those that it won, a tie being
+        half a win (that put it first; how often it was clicked).
     method : str
         Canonical spec.
     notes : tuple of str
@@ -160,9 +157,8 @@ def aggregate(
     seed : int
         Not negative.
     executor : {"local", "dask"}
-        ``dask``: votes in Parquet, a file or a folder of shards, are counted by the workers of the
-        Dask cluster whose scheduler is at `address`, to the same bytes; they must see the
-        files under the same paths.
+        ``dask``: votes in Parquet, a file or a folder of shards, are counted by the workers of the Dask cluster whose
+        scheduler is at `address`, to the same bytes; they must see the files under the same paths.
     address : str
         As in ``tcp://10.0.0.1:8786``.
 
@@ -186,7 +182,10 @@ def aggregate(
     settle_runtime()
     if replicates < 2 or seed < 0:
         raise SpecError("intervals need two replicates at least, and a seed that is not negative")
-    check_shared(by, pool, mix, intervals, executor)
+    if pool or mix:
+        from rankbench.ranking.pooled import category_rankings, check_shared
+
+        check_shared(by, intervals, executor)
     if (executor == "dask") != bool(address):
         raise SpecError("the executor dask and the address of its scheduler go together")
     if control:
@@ -204,6 +203,8 @@ def aggregate(
 
     controlling: ControlledAggregator | None = None
     if control:
+        from rankbench.ranking.controlled_ranking import beside_unadjusted, checked_control, rank_controlled
+
         controlling, intervals = checked_control(aggregator, source, intervals, by=by, address=address)
     elif aggregator.config().get("control"):
         raise SpecError(f"{aggregator} takes covariates: name them with --control")
@@ -332,8 +333,7 @@ def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterat
         weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
         frame = frame.group_by(keys).agg(weight.alias("weight"), pl.len().alias(_ROWS)).sort(keys)
     by_name = frame.with_columns(pl.col("query_id").cast(pl.String)).sort("query_id", maintain_order=True)
-    whole = by_name.collect(engine="streaming")
-    first = 0
+    whole, first = by_name.collect(engine="streaming"), 0
     for length, query in whole["query_id"].rle().struct.unnest().iter_rows():
         part = whole.slice(first, length)
         rows = int(part[_ROWS].sum()) if _ROWS in part.columns else length

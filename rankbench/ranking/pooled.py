@@ -57,9 +57,7 @@ class CategoryRankings:
     facts: dict[str, Any]
 
 
-def check_shared(
-    by: str | None, pool: bool, mix: str | Mapping[str, float], intervals: str | None, executor: str
-) -> None:
+def check_shared(by: str | None, intervals: str | None, executor: str) -> None:
     """Refuse options that do not go with pooled, or mixed, categories.
 
     Raises
@@ -67,8 +65,6 @@ def check_shared(
     SpecError
         There are no categories, intervals are to be made otherwise, or a cluster was to count.
     """
-    if not (pool or mix):
-        return
     if by is None:
         raise SpecError("--pool and --mix are of categories; say --by COLUMN with them")
     if intervals not in (None, "auto", "sandwich"):
