@@ -188,20 +188,27 @@ def compiled_sources(package: Path) -> list[Path]:
     what they import in turn, always at a module's top: a compiled function sees the names of its module, and cannot
     import. Other files are not opened: this is asked at every start.
     """
-    counted: dict[Path, None] = {}
-    left = [path for path in package.glob("**/kernels/**/*.py") if _COMPILING.search(path.read_text(encoding="utf-8"))]
+    # Names in one listing: to ask the system about each module that an import may mean takes longer than all else.
+    known = {
+        os.path.join(folder, name) for folder, _, names in os.walk(package) for name in names if name.endswith(".py")
+    }
+    text = functools.cache(lambda path: Path(path).read_text(encoding="utf-8"))
+    outside, kernels = len(str(package)), f"{os.sep}kernels{os.sep}"
+    counted = set()
+    left = [path for path in known if kernels in path[outside:] and _COMPILING.search(text(path))]
     while left:
         path = left.pop()
         if path in counted:
             continue
-        counted[path] = None
-        for origin, names, plain in _AT_THE_TOP.findall(path.read_text(encoding="utf-8")):
-            named = {part: _module_path(f"{origin}.{part}", package) for part in re.findall(r"\w+", names)}
-            found = [*named.values(), *(_module_path(one, package) for one in re.findall(r"rankbench[\w.]*", plain))]
+        counted.add(path)
+        for origin, names, plain in _AT_THE_TOP.findall(text(path)):
+            named = {part: _module_file(f"{origin}.{part}", package, known) for part in re.findall(r"\w+", names)}
+            found = [*named.values()]
+            found += [_module_file(one, package, known) for one in re.findall(r"rankbench[\w.]*", plain)]
             # Of a package whose modules alone are named, nothing else is compiled.
-            found += [_module_path(origin, package)] if None in named.values() else []
+            found += [_module_file(origin, package, known)] if None in named.values() else []
             left += [one for one in found if one is not None]
-    return sorted(counted)
+    return sorted(map(Path, counted))
 
 
 def _modules(package: Path) -> dict[str, Path]:
@@ -230,10 +237,10 @@ def _module_name(path: Path, package: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _module_path(name: str, package: Path) -> Path | None:
-    place = package.joinpath(*name.split(".")[1:])
-    candidates = (place / "__init__.py", place.parent / f"{place.name}.py")
-    return next((path for path in candidates if path.is_file()), None)
+def _module_file(name: str, package: Path, known: set[str]) -> str | None:
+    """Return the file of a module of ours, or of a package, among those that are known; None for what is neither."""
+    place = os.path.join(package, *name.split(".")[1:])
+    return next((path for path in (os.path.join(place, "__init__.py"), f"{place}.py") if path in known), None)
 
 
 def _all_files(root: Path) -> list[Path]:
