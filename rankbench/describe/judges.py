@@ -143,7 +143,7 @@ def _clustered(votes: NDArray[np.int64], left: NDArray[np.int64]) -> tuple[float
     votes. Judges whose shares happen to agree do not make the interval short: it covers
     Wilson's of independent votes with the same quantile.
     """
-    from scipy.special import stdtrit
+    from rankbench.special import stdtrit
 
     total, groups = int(votes.sum()), len(votes)
     weight, share = votes / total, float(left.sum() / total)

@@ -235,7 +235,7 @@ def _disagreement(said: Foreseen, votes: Steps, block: NDArray[np.int32], count:
 
 
 def _log_loss(said: Foreseen, votes: Steps, block: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    from scipy.special import log_ndtr
+    from rankbench.special import log_ndtr
 
     along = said.scale * said.margins * votes.outcome
     weights = np.where(votes.outcome != 0, votes.weights, 0.0)
@@ -244,7 +244,7 @@ def _log_loss(said: Foreseen, votes: Steps, block: NDArray[np.int32], count: int
 
 
 def _calibration(said: Foreseen, votes: Steps, block: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    from scipy.special import expit, ndtr
+    from rankbench.special import expit, ndtr
 
     along = said.scale * said.margins * votes.outcome
     weights = np.where(votes.outcome != 0, votes.weights, 0.0)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from rankbench.counts.log_source import Log, open_source
 from rankbench.counts.time_units import (
@@ -33,6 +32,7 @@ from rankbench.ranking.averaged_history import AveragedHistory, model_chances, s
 from rankbench.ranking.certainty import check_size, item_rank_ranges
 from rankbench.ranking.ranking import normal_deviations
 from rankbench.seeds import LOG_SEED
+from rankbench.special import stdtrit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

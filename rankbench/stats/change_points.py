@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+
+from rankbench.special import stdtrit
 
 __all__ = ["FEWEST_RUNS", "ChangePoint", "change_points"]
 

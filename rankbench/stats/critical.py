@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
+from rankbench.special import stdtrit
 from rankbench.stats.columns import Columns, DenseColumns
 
 __all__ = ["VarianceSources"]

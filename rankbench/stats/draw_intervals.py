@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
+from rankbench.special import stdtrit
 from rankbench.stats.contrasts import too_few
 
 __all__ = ["MeanIntervals", "mean_intervals"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr
+
+from rankbench.special import bdtr
 
 __all__ = ["hodges_lehmann", "launch_log_ratios", "launch_medians", "median_interval"]
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtr
 
+from rankbench.special import ndtri, stdtr
 from rankbench.stats.bootstrap import counts
 from rankbench.stats.columns import DenseColumns
 

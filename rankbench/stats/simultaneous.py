@@ -14,8 +14,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
+from rankbench.special import ndtr
 from rankbench.stats.columns import Columns, DenseColumns
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.own_errors import OwnErrors

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
+from rankbench.special import stdtrit
 from rankbench.stats.bootstrap import Crossed
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.simultaneous import SimultaneousIntervals, simultaneous

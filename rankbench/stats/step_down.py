@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+
+from rankbench.special import ndtr
 
 __all__ = ["FIRST", "SECOND", "told_apart"]
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from rankbench.reports.compare.comparison import Change, Verdict
+from rankbench.special import ndtri
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.holm import holm
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtr, stdtrit
 
 from rankbench.errors import InputError
 from rankbench.reports.compare.comparison import Change, Verdict
+from rankbench.special import ndtri, stdtr, stdtrit
 from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.holm import holm
 from rankbench.stats.log_ratios import launch_log_ratios, launch_medians
