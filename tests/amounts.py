@@ -17,7 +17,7 @@ __all__ = ["examples", "is_full", "numbered", "part_of", "trials"]
 
 Case = TypeVar("Case")
 
-_EXAMPLES, _TRIALS = 8, 4
+_EXAMPLES, _TRIALS = 8, 6
 """Of so many examples, and of so many trials of a simulation, one is tried in the profile ``quick``."""
 
 

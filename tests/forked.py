@@ -15,6 +15,7 @@ import fcntl
 import functools
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import pkgutil
@@ -79,6 +80,9 @@ _LIBRARIES = (
     "tqdm",
 )
 """What rankbench imports within functions."""
+
+_PLUGINS = ("rankbench_peers", "rankbench_rankad")
+"""Plugins that `make install` installs: most programs load them."""
 
 
 class Forked:
@@ -305,14 +309,16 @@ def end(code: int) -> NoReturn:
 
 
 def _import_all() -> None:
-    """Import all of rankbench, and what it imports; load what is compiled."""
-    import rankbench
+    """Import all of rankbench and of the plugins beside it, and what they import; load what is compiled."""
     from rankbench.runtime import settle_runtime
 
     settle_runtime()
-    for found in pkgutil.walk_packages(rankbench.__path__, "rankbench."):
-        if not found.name.endswith("__main__"):
-            importlib.import_module(found.name)
+    for package in ("rankbench", *_PLUGINS):
+        if not (spec := importlib.util.find_spec(package)):
+            continue
+        for found in pkgutil.walk_packages(spec.submodule_search_locations, f"{package}."):
+            if not found.name.endswith("__main__"):
+                importlib.import_module(found.name)
     for name in _LIBRARIES:
         importlib.import_module(name)
     importlib.import_module("rankbench.kernels.declared").load_declared()

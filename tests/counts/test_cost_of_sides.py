@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from amounts import is_full
 
-VOTES, ITEMS, JUDGES, TURNS = 1_000_000, 200, 500, 3
+VOTES, ITEMS, JUDGES, TURNS = 1_000_000 if is_full() else 400_000, 200, 500, 3
 
 MOST_TIME, MOST_MEMORY = 8.0, 1.6
 """Of what the log of winners and losers takes, which is counted as it stands: 4.6 and 5.4 times when this was written.

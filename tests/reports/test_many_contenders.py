@@ -20,7 +20,7 @@ import synthetic
 from pathlib import Path
 from rankbench.reports.report import report
 contenders = [synthetic.Contender(f"c{{i}}", {{"k": i}}, 1e-4 * i) for i in range({contenders})]
-plan = synthetic.Plan("e", contenders, n=(200_000,), repetitions=30, baseline="c0")
+plan = synthetic.Plan("e", contenders, n=(200_000,), repetitions=12, baseline="c0")
 synthetic.write(Path({folder!r}), [plan], {{"design": 40}})
 report({folder!r})
 print(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])
