@@ -52,7 +52,7 @@ def test_lemma_4_the_share_below_tends_to_the_p_value(n):
 def test_proposition_3_the_minimizer_orders_points_by_density(name):
     """Over functions that can be anything on the points, from pairs of all different densities."""
     draw = np.random.default_rng(0)
-    points = draw.uniform(-2, 2, size=(20, 2))
+    points = draw.uniform(-2, 2, size=(14, 2))
     density = ROUND.log_density(points)
     levels = np.argsort(np.argsort(density))
     features = RbfMap.from_landmarks(points, 0.3).coordinates(points)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -86,7 +86,7 @@ class Web10kLike(Dataset):
     def _frames(self, schema: pl.Schema) -> Iterator[pl.DataFrame]:
         import polars as pl
 
-        population = _Population(self.features, self.seed)
+        population = _population(self.features, self.seed)
         for first in range(0, self.queries, CHUNK):
             sizes, labels, x = population.chunk(first // CHUNK)
             keep = min(CHUNK, self.queries - first)
@@ -177,3 +177,9 @@ class _Population:
         # Counts and term frequencies: log-scale, cut at zero; the rest is signed (language-model scores).
         counts = np.expm1(np.clip(to["scale"] * (latent + to["shift"]), 0.0, 18.0))
         return sizes, labels, np.where(to["kind"] == 1, to["scale"] * latent, counts).astype(np.float32)
+
+
+@lru_cache(maxsize=4)
+def _population(features: int, seed: int) -> _Population:
+    """Return what queries share, which several draws of them do: its thresholds take a hundred thousand documents."""
+    return _Population(features, seed)
