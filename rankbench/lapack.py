@@ -5,10 +5,8 @@ The library is the one that numba's products go by, too: whoever imports this ha
 
 from __future__ import annotations
 
-from rankbench.lone_modules import lone_module
+from rankbench.lone_modules import lone_functions
 
 __all__ = ["dpotrf", "dpotri", "dpotrs"]
 
-_compiled = lone_module("scipy.linalg", "_flapack")
-
-dpotrf, dpotri, dpotrs = _compiled.dpotrf, _compiled.dpotri, _compiled.dpotrs
+dpotrf, dpotri, dpotrs = lone_functions("scipy.linalg", "_flapack", __all__, public="scipy.linalg.lapack")

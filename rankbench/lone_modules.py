@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any
 
-__all__ = ["lone_module"]
+__all__ = ["lone_functions", "lone_module"]
 
 
 def lone_module(package: str, name: str) -> ModuleType:
@@ -35,6 +36,25 @@ def lone_module(package: str, name: str) -> ModuleType:
     if package not in sys.modules:
         sys.meta_path.insert(0, _Later(package))
     return importlib.import_module(f"{package}.{name}")
+
+
+def lone_functions(package: str, name: str, wanted: Sequence[str], public: str) -> list[Any]:
+    """Return functions out of a module of a package that is the package's own business, if they are there.
+
+    Parameters
+    ----------
+    package, name : str
+        See `lone_module`.
+    wanted : sequence of str
+    public : str
+        The module that promises these functions: they are taken from there in a version that has them elsewhere.
+    """
+    with suppress(ImportError):
+        found = lone_module(package, name)
+        if all(hasattr(found, one) for one in wanted):
+            return [getattr(found, one) for one in wanted]
+    promised = importlib.import_module(public)
+    return [getattr(promised, one) for one in wanted]
 
 
 class _Later:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from rankbench.lone_modules import lone_module
+from rankbench.lone_modules import lone_functions
 
 __all__ = ["bdtr", "betainc", "betaln", "expit", "gammaln", "log_ndtr", "ndtr", "ndtri", "stdtr", "stdtrit"]
 
-_compiled = lone_module("scipy.special", "_ufuncs")
-
-bdtr, betainc, betaln = _compiled.bdtr, _compiled.betainc, _compiled.betaln
-expit, gammaln = _compiled.expit, _compiled.gammaln
-log_ndtr, ndtr, ndtri = _compiled.log_ndtr, _compiled.ndtr, _compiled.ndtri
-stdtr, stdtrit = _compiled.stdtr, _compiled.stdtrit
+bdtr, betainc, betaln, expit, gammaln, log_ndtr, ndtr, ndtri, stdtr, stdtrit = lone_functions(
+    "scipy.special", "_ufuncs", __all__, public="scipy.special"
+)

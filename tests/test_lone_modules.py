@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from rankbench.lone_modules import lone_module
+from rankbench.lone_modules import lone_functions, lone_module
 
 WHOLE = """
 import sys
@@ -91,3 +91,20 @@ def test_what_is_not_there_is_an_import_error(tmp_path, monkeypatch):
             _ = sys.modules["half_a_package"].other
     with pytest.raises(ModuleNotFoundError, match="none"):
         lone_module("half_a_package", "none")
+
+
+@pytest.mark.parametrize(("module", "name"), [("_no_such_module", "expit"), ("_ufuncs", "logsumexp")])
+def test_functions_that_a_version_has_elsewhere_are_those_that_everybody_imports(module, name):
+    import scipy.special
+
+    assert lone_functions("scipy.special", module, [name], public="scipy.special") == [getattr(scipy.special, name)]
+
+
+def test_ours_are_those_of_scipy():
+    import scipy.linalg.lapack
+    import scipy.special
+
+    from rankbench import lapack, special
+
+    for ours, theirs in ((special, scipy.special), (lapack, scipy.linalg.lapack)):
+        assert [getattr(ours, name) for name in ours.__all__] == [getattr(theirs, name) for name in ours.__all__]
