@@ -98,13 +98,3 @@ def test_functions_that_a_version_has_elsewhere_are_those_that_everybody_imports
     import scipy.special
 
     assert lone_functions("scipy.special", module, [name], public="scipy.special") == [getattr(scipy.special, name)]
-
-
-def test_ours_are_those_of_scipy():
-    import scipy.linalg.lapack
-    import scipy.special
-
-    from rankbench import lapack, special
-
-    for ours, theirs in ((special, scipy.special), (lapack, scipy.linalg.lapack)):
-        assert [getattr(ours, name) for name in ours.__all__] == [getattr(theirs, name) for name in ours.__all__]
