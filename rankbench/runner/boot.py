@@ -22,13 +22,20 @@ _PATIENCE = 10.0
 """Seconds for which processes that fork again and again are ended."""
 
 
-def boot(arguments: Sequence[str]) -> NoReturn:
+def boot(arguments: Sequence[str], parent: int | None = None) -> NoReturn:
     """Run `rankbench.runner.remote.main` in a child, end what it leaves, and end as it did.
 
     Where no orphans can be had, run it here.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        Of `rankbench.runner.remote.main`.
+    parent : int, optional
+        The process with which this one ends; by default its parent.
     """
     collect_seldom()
-    parent = os.getppid()
+    parent = parent or os.getppid()
     if sys.platform != "linux" or not adopt_orphans():
         _run(arguments)
     watched = {signal.SIGCHLD, signal.SIGTERM}

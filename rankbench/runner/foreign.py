@@ -10,6 +10,7 @@ from functools import partial
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import vetted
+from rankbench.runner.nursery import Nursery
 from rankbench.runner.processes import LostProcess, failed_block, isolate_foreign
 from rankbench.runner.remote import Remote
 from rankbench.runner.sealed_files import file_for_processes
@@ -40,11 +41,14 @@ def run_foreign(
     held_file = file_for_processes(partial(write_shared, sources))
     queue = deque(tasks)
     running: list[tuple[Remote, BlockTask]] = []
+    nursery = Nursery()
+    alone = tasks[0] if len(tasks) == 1 else None  # what forks would be a process more for it
     try:
         while queue or running:
             while queue and len(running) < workers:
                 task = queue.popleft()
-                running.append((Remote(held_file, task_to_json(task), timeout), task))
+                forks = None if task is alone else nursery
+                running.append((Remote(held_file, task_to_json(task), timeout, nursery=forks), task))
             ended = [(process, task) for process, task in running if process.ended()]
             for process, task in ended:
                 running.remove((process, task))
@@ -60,3 +64,4 @@ def run_foreign(
     finally:
         for process, _ in running:
             process.give_up()
+        nursery.end()

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from rankbench.counts.log_file import own_table
 from rankbench.data.remembered import forget
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
 from rankbench.kinds.cell import SPLITS, is_text
@@ -200,7 +199,11 @@ def dataset_of(text: str) -> Dataset:
     SpecError
         There is no such data set.
     """
-    return manager.get(Dataset, text) if is_registered(text) else own_table(text) or manager.get(Dataset, text)
+    if is_registered(text):
+        return manager.get(Dataset, text)
+    from rankbench.counts.log_file import own_table  # with Polars, see `rankbench.runner.forking`
+
+    return own_table(text) or manager.get(Dataset, text)
 
 
 def is_registered(text: str) -> bool:
