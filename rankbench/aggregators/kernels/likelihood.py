@@ -247,6 +247,8 @@ def newton(
         all_judged += (won[i] + lost[i]) * (won[i] + lost[i])
     norm = first = math.sqrt(squares)
     noise = _ROUNDING * math.sqrt(all_judged)
+    # They change places at every step: of millions of pairs a copy takes as long as a tenth of the step.
+    bends, bends_ahead, exchanged = curvature, spare, False
     change = 0.0
     for iteration in range(_STEPS):
         if norm <= noise:
@@ -254,7 +256,10 @@ def newton(
         if not solved:
             # Solved loosely far away and ever more tightly near by: quadratic convergence.
             enough = max(min(0.01, norm / first), 1e-12) * norm
-            if conjugate_gradients(starts, high, curvature, ridge, gradient, enough, patience, inner, step) < 0:
+            if conjugate_gradients(starts, high, bends, ridge, gradient, enough, patience, inner, step) < 0:
+                if exchanged:
+                    for e in range(len(judged)):
+                        curvature[e] = bends[e]
                 return NEEDS_SOLUTION, change, iteration
             centered(step, scale, sizes)
         solved = False
@@ -273,7 +278,7 @@ def newton(
         while True:
             for i in range(m):
                 trial[i] = scores[i] - length * step[i]
-            gradient_and_curvature(starts, high, judged, won, ridge, trial, ahead, spare)
+            gradient_and_curvature(starts, high, judged, won, ridge, trial, ahead, bends_ahead)
             centered(ahead, scale, sizes)
             squares = 0.0
             for i in range(m):
@@ -289,7 +294,6 @@ def newton(
         for i in range(m):
             scores[i] = trial[i]
             gradient[i] = ahead[i]
-        for e in range(len(judged)):
-            curvature[e] = spare[e]
+        bends, bends_ahead, exchanged = bends_ahead, bends, not exchanged
         norm = after
     return UNFINISHED, change, _STEPS
