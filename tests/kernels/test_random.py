@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from rankbench.kernels.random import below, next_u64, seed_state, uniform
+from rankbench.kernels.random import below, fill_below, next_u64, seed_state, uniform
 
 MASK = (1 << 64) - 1
 
@@ -101,3 +101,13 @@ def test_below_rejects_as_lemire_does(bound):
         while product % 2**32 < 2**32 % bound:
             product = (next(reference) >> 32) * bound
         assert below(state, bound) == product >> 32
+
+
+@pytest.mark.parametrize("bound", [1, 3, 1000, 3 << 30, (1 << 32) - 1, 1 << 32])
+def test_many_below_are_those_of_as_many_calls(bound):
+    state, other = seed_state([6, bound]), seed_state([6, bound])
+    many = np.full(700, -1)
+    fill_below(state, bound, many[:500])
+    fill_below(state, bound, many[500:])
+    assert many.tolist() == [below(other, bound) for _ in range(700)]
+    assert state.tolist() == other.tolist()
