@@ -28,9 +28,8 @@ FLOORS = (
         "lone_modules",
         "special",
         "lapack",
-        "stats",
     ),
-    ("spec", "compiled", "scratch", "runtime", "dask", "component", "discounts", "satisfaction"),
+    ("spec", "compiled", "scratch", "runtime", "dask", "component", "discounts", "satisfaction", "stats"),
     ("kernels", "kinds"),
     ("plugin",),
     ("data", "counts", "store", "drawing"),
@@ -81,13 +80,9 @@ def imported(source: str, modules: set[str]) -> set[tuple[str, str]]:
 
 @cache
 def house() -> dict[str, frozenset[tuple[str, str]]]:
-    """Return what every module imports; a package's ``__init__`` only hands names on and is left out."""
+    """Return what every module imports, a package's ``__init__`` too."""
     files = sources()
-    return {
-        name: frozenset(imported(path.read_text(encoding="utf-8"), set(files)))
-        for name, path in files.items()
-        if path.name != "__init__.py"
-    }
+    return {name: frozenset(imported(path.read_text(encoding="utf-8"), set(files))) for name, path in files.items()}
 
 
 def room(module: str) -> str:
@@ -101,7 +96,10 @@ def risen(edges: dict[str, frozenset[tuple[str, str]]]) -> list[str]:
     for module, targets in edges.items():
         for target, _ in targets:
             here, there = room(module), room(target)
-            if not there or here == there:
+            if not here or here == there:  # the public face hands on names of all rooms
+                continue
+            if not there:
+                wrong.append(f"{module} imports {target}")
                 continue
             if place[there] > place[here] or (here in FAMILIES and there in FAMILIES):
                 wrong.append(f"{module} imports {target}")
@@ -167,6 +165,7 @@ def test_modules_are_imported_by_name_in_few_places() -> None:
         ("rankbench.data.x", "if TYPE_CHECKING:\n    from rankbench.api import run", True),
         ("rankbench.losses.x", "from rankbench.aggregators.elo import Elo", True),
         ("rankbench.data.x", "from rankbench.counts.scan import count_log", True),
+        ("rankbench.data.x", "import rankbench", True),
         ("rankbench.counts.x", "from rankbench.data.shards import shard_of", False),
         ("rankbench.losses.x", "from rankbench.kinds.loss import Loss", False),
     ],

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import rankbench
 from rankbench.certify.asked import Asked
 from rankbench.certify.certificate import Certificate
 from rankbench.certify.check import SCHEMA
@@ -35,6 +34,7 @@ from rankbench.certify.writing import (
     linear_pieces,
     written_surrogate,
 )
+from rankbench.digest import version
 from rankbench.errors import InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.loss import Loss
@@ -307,5 +307,5 @@ class _Question(Asked):
             "bounds": [],
             "gap": "0",
             "seed": self.seed,
-            "versions": {"rankbench": rankbench.__version__},
+            "versions": {"rankbench": version("rankbench")},
         }
