@@ -88,15 +88,15 @@ def planned(
     if time_unit is not None:
         loaded, by_unit = in_time_units(loaded, time_unit)
     found = prepare_sources(loaded, _several(dataset))
-    if by_unit and not found.of.keys() & set(by_unit):
+    if by_unit and not found.source_index.keys() & set(by_unit):
         raise SpecError(f"--time-unit {time_unit}: {found.left_out[by_unit[0]]}")
-    kept = [experiment for experiment in loaded.experiments if experiment.name in found.of]
+    kept = [experiment for experiment in loaded.experiments if experiment.name in found.source_index]
     if not kept:
         why = next(iter(found.left_out.values()))
         raise SpecError(f"the data allow no experiment of suite {loaded.name!r}: {why}")
     loaded = loaded.model_copy(update={"experiments": tuple(kept)})
-    plan = make_plan(loaded, found.sources, found.of, code_digest(), extra)
-    return Planned(found.sources, found.of, found.left_out, plan)
+    plan = make_plan(loaded, found.sources, found.source_index, code_digest(), extra)
+    return Planned(found.sources, found.source_index, found.left_out, plan)
 
 
 def _several(dataset: DatasetChoice) -> list[Dataset]:

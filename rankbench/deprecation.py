@@ -105,13 +105,13 @@ class Deprecation:
         setattr(cls, "__init_subclass__", classmethod(init_subclass))  # noqa: B010
 
 
-def overdue(version: str, of: str = "") -> list[Deprecation]:
+def overdue(version: str, prefix: str = "") -> list[Deprecation]:
     """Return what should be gone in a version, of all that was imported so far.
 
     Parameters
     ----------
     version : str
-    of : str
+    prefix : str
         Only what has a name that begins so, as ``rankbench.``.
     """
-    return [one for one in _KNOWN if one.what.startswith(of) and Version(one.goes) <= Version(version)]
+    return [one for one in _KNOWN if one.what.startswith(prefix) and Version(one.goes) <= Version(version)]

@@ -141,10 +141,10 @@ def literal(text: str) -> str:
     return f"{fence} {safe} {fence}" if safe[:1] == "`" or safe[-1:] == "`" else f"{fence}{safe}{fence}"
 
 
-def first_of(names: Sequence[str], most: int) -> str:
-    """Return names with commas between them; of more than `most` the first ones, and how many others there are."""
-    rest = len(names) - most
-    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:most])} and {grouped_digits(rest)} more"
+def first_of(names: Sequence[str], limit: int) -> str:
+    """Return names with commas between them; of more than `limit` the first ones, and how many others there are."""
+    rest = len(names) - limit
+    return ", ".join(names) if rest <= 0 else f"{', '.join(names[:limit])} and {grouped_digits(rest)} more"
 
 
 def csv_cell(text: str) -> str:

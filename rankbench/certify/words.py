@@ -142,13 +142,13 @@ def _law_in_words(law: Law) -> str:
     return f"Judgments say {'; '.join(rows)}. On average {leads or 'nobody leads'}."
 
 
-def right_orders(content: Content, most: int = 6) -> list[str]:
-    """Return the orders of least true risk, as in ``1>2>3``; of more than `most`, how many others there are."""
+def right_orders(content: Content, limit: int = 6) -> list[str]:
+    """Return the orders of least true risk, as in ``1>2>3``; of more than `limit`, how many others there are."""
     mu, m = checked_law(content["mu"], content["items"]), content["items"]
     risks = true_risks(content["loss"], mu, m)
     least = min(risks.values())
     found = [named(levels) for levels in maximal([levels for levels, risk in risks.items() if risk == least])]
-    return found if len(found) <= most else [*found[:most], f"and {len(found) - most} more"]
+    return found if len(found) <= limit else [*found[:limit], f"and {len(found) - limit} more"]
 
 
 def preferred_order(content: Content) -> str:

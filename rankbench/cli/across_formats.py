@@ -29,16 +29,16 @@ MOST_ON_A_PAGE = 12
 _GAP = 2
 
 
-def across_cells(across: RankingsAcross, cells: AcrossCells, most: int) -> tuple[list[str], list[list[str]]]:
-    """Return columns and cells for people, of the first `most` categories; a dash where an item is missing."""
+def across_cells(across: RankingsAcross, cells: AcrossCells, limit: int) -> tuple[list[str], list[list[str]]]:
+    """Return columns and cells for people, of the first `limit` categories; a dash where an item is missing."""
     categories = distinct(across.categories, one_line)
     items = distinct(across.items, one_line)
-    columns = ["item", *(categories[name] for name in across.categories[:most])]
+    columns = ["item", *(categories[name] for name in across.categories[:limit])]
     rows = []
     for item, ranks, scores in zip(across.items, across.ranks.tolist(), across.scores.tolist(), strict=True):
-        texts = [number(score) for score in scores[:most]]
+        texts = [number(score) for score in scores[:limit]]
         if cells == "ranks":
-            texts = [place_range_text(low, high) if low else "—" for low, high in ranks[:most]]
+            texts = [place_range_text(low, high) if low else "—" for low, high in ranks[:limit]]
         rows.append([items[item], *texts])
     return columns, rows
 

@@ -78,7 +78,7 @@ def plan(
             "suite": planned.suite.name,
             "sources": [
                 {
-                    "experiments": [name for name, of in made.of.items() if of == index],
+                    "experiments": [name for name, of in made.source_index.items() if of == index],
                     "protocol": str(source.protocol),
                     "dataset": str(source.dataset) if source.dataset else "",
                     "units": {split: len(names) for split, names in source.units.items()},
@@ -123,7 +123,7 @@ def plan(
         ],
     )
     for index, source in enumerate(made.sources):
-        experiments = ", ".join(name for name, of in made.of.items() if of == index)
+        experiments = ", ".join(name for name, of in made.source_index.items() if of == index)
         sizes = ", ".join(
             f"{len(names)} {source.splits[split].partition(' (')[0].lower()}"
             for split, names in source.units.items()

@@ -127,7 +127,7 @@ class IntegerCodes(Codes):
     """Small integers, which are their own codes; listed in numerical order."""
 
     def __init__(self) -> None:
-        self.most = 0
+        self.bound = 0
 
     def expression(self, column: str) -> pl.Expr:
         """See `Codes.expression`."""
@@ -149,7 +149,7 @@ class IntegerCodes(Codes):
             most = int(codes.view(np.dtype(f"u{codes.itemsize}")).max())
             if most >= LARGEST_INTEGER:
                 raise OutOfRange
-            self.most = max(self.most, most + 1)
+            self.bound = max(self.bound, most + 1)
         return codes.astype(np.int32, copy=False)
 
     def named(self, column: pl.Series) -> pl.Series:
@@ -158,16 +158,16 @@ class IntegerCodes(Codes):
 
     def restart(self) -> None:
         """See `Codes.restart`."""
-        self.most = 0
+        self.bound = 0
 
     @property
     def size(self) -> int:
         """See `Codes.size`."""
-        return self.most
+        return self.bound
 
     def names(self) -> list[str]:
         """See `Codes.names`."""
-        return [str(i) for i in range(self.most)]
+        return [str(i) for i in range(self.bound)]
 
     def labels(self, order: NDArray[np.int64]) -> Labels:
         """See `Codes.labels`."""

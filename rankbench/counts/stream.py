@@ -30,14 +30,14 @@ class FirstVotes:
 
     Attributes
     ----------
-    most : int
+    limit : int
         Rows to keep.
     frames : list of DataFrame
         Those that were kept: ``winner`` and ``loser`` by name, ``tie``, ``query_id``, ``judge`` and ``first`` if
         the log has them.
     """
 
-    most: int
+    limit: int
     frames: list[pl.DataFrame] = field(default_factory=list)
 
     @staticmethod
@@ -47,11 +47,11 @@ class FirstVotes:
 
     def keep(self, rows: pl.DataFrame) -> None:
         """Take the next rows, as many as are wanted."""
-        self.frames.append(rows.head(self.wanted()))
+        self.frames.append(rows.head(self.lacking()))
 
-    def wanted(self) -> int:
-        """Return how many rows are still wanted."""
-        return self.most - sum(frame.height for frame in self.frames)
+    def lacking(self) -> int:
+        """Return how many rows are still to come."""
+        return self.limit - sum(frame.height for frame in self.frames)
 
 
 class LogStream:
@@ -159,9 +159,9 @@ class LogStream:
 
     def _keep(self, frame: pl.DataFrame) -> None:
         """Keep the first rows of the log with the names of what is coded."""
-        if self.first_votes is None or not self.first_votes.wanted():
+        if self.first_votes is None or not self.first_votes.lacking():
             return
-        rows = frame.head(self.first_votes.wanted())
+        rows = frame.head(self.first_votes.lacking())
         coded = {"winner": self.items, "loser": self.items} | ({"judge": self.judges} if self.judges else {})
         named = [codes.named(rows[name]).alias(name) for name, codes in coded.items()]
         self.first_votes.keep(rows.with_columns(named))

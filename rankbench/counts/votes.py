@@ -253,15 +253,15 @@ def _in_time(times: pl.Series) -> tuple[pl.Series | None, NDArray[np.int32]]:
     return order, (times != times.shift(1)).fill_null(False).cum_sum().cast(pl.Int32).to_numpy()
 
 
-def dense_ranks(keys: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return the different keys, all in ``[0, most)``, sorted, and the place of each key among them, shape (n,)."""
-    if most > max(_TABLE, len(keys)):
+def dense_ranks(keys: NDArray[np.int64], bound: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the different keys, all in ``[0, bound)``, sorted, and the place of each key among them, shape (n,)."""
+    if bound > max(_TABLE, len(keys)):
         known, place_of = np.unique(keys, return_inverse=True)
         return known, place_of.reshape(-1).astype(np.int32)
-    seen = np.zeros(most, np.bool_)
+    seen = np.zeros(bound, np.bool_)
     seen[keys] = True
     known = np.flatnonzero(seen)
-    place = np.zeros(most, np.int32)
+    place = np.zeros(bound, np.int32)
     place[known] = np.arange(len(known), dtype=np.int32)
     return known, place[keys]
 

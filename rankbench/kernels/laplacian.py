@@ -138,7 +138,7 @@ def conjugate_gradients(
     ridge: float,
     rhs: NDArray[np.float64],
     enough: float,
-    most: int,
+    limit: int,
     work: NDArray[np.float64],
     x: NDArray[np.float64],
 ) -> int:
@@ -150,7 +150,7 @@ def conjugate_gradients(
     Returns
     -------
     int
-        Steps taken, or -1 if `most` were not enough, or the matrix is singular as far as they could see: where the
+        Steps taken, or -1 if `limit` were not enough, or the matrix is singular as far as they could see: where the
         residual is, it is flat (or overflows). x is then the best so far.
     """
     m = len(x)
@@ -183,7 +183,7 @@ def conjugate_gradients(
         p[i] = inverse[i] * r[i]
         rho += r[i] * p[i]
         norm += r[i] * r[i]
-    for step in range(most):
+    for step in range(limit):
         if math.sqrt(norm) <= enough:
             return step
         for i in range(m):
@@ -220,4 +220,4 @@ def conjugate_gradients(
         for i in range(m):
             p[i] = inverse[i] * r[i] + rho_next / rho * p[i]
         rho = rho_next
-    return most if math.sqrt(norm) <= enough else -1
+    return limit if math.sqrt(norm) <= enough else -1

@@ -221,9 +221,9 @@ def _problem_with_facts(cell: CellResult) -> str | None:
     return None
 
 
-def is_text(said: object) -> bool:
+def is_text(value: object) -> bool:
     """Return whether something is a string that UTF-8 can say."""
-    return isinstance(said, str) and not _SURROGATE.search(said)
+    return isinstance(value, str) and not _SURROGATE.search(value)
 
 
 def _is_name(said: object) -> bool:

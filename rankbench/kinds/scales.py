@@ -25,13 +25,13 @@ class Scales:
 
     Attributes
     ----------
-    of : ndarray of int32, shape (m,)
+    scale_of : ndarray of int32, shape (m,)
         Scale of each item, numbered in the order of their first items.
     sizes : ndarray of int64, shape (S,)
         Number of items of each scale.
     """
 
-    of: NDArray[np.int32]
+    scale_of: NDArray[np.int32]
     sizes: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -40,11 +40,11 @@ class Scales:
     @cached_property
     def first(self) -> NDArray[np.int64]:
         """First item of each scale, shape (S,)."""
-        return np.unique(self.of, return_index=True)[1]
+        return np.unique(self.scale_of, return_index=True)[1]
 
     def cuts(self, whole: Scales) -> bool:
         """Return whether some scale of another partition of the same items is on several of these."""
-        pairs = np.unique(whole.of.astype(np.int64) * len(self) + self.of)
+        pairs = np.unique(whole.scale_of.astype(np.int64) * len(self) + self.scale_of)
         return len(pairs) > len(whole)
 
     def centered(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -53,8 +53,8 @@ class Scales:
             shifted: NDArray[np.float64] = scores - scores.mean(axis=-1, keepdims=True)
             return shifted
         rows = scores.reshape(-1, scores.shape[-1])
-        means = np.stack([np.bincount(self.of, row, len(self)) for row in rows]) / self.sizes
-        result: NDArray[np.float64] = (rows - means[:, self.of]).reshape(scores.shape)
+        means = np.stack([np.bincount(self.scale_of, row, len(self)) for row in rows]) / self.sizes
+        result: NDArray[np.float64] = (rows - means[:, self.scale_of]).reshape(scores.shape)
         return result
 
 
@@ -120,4 +120,4 @@ def within(counts: PairCounts, scales: Scales, ridge: float) -> PairCounts:
     """Return the counts that a fit is about: all with a ridge, else those of pairs within scales."""
     if ridge > 0 or len(scales) == 1:
         return counts
-    return counts.select(scales.of[counts.low] == scales.of[counts.high])
+    return counts.select(scales.scale_of[counts.low] == scales.scale_of[counts.high])

@@ -190,7 +190,7 @@ def _scores(
     return finite_scores(made, steps.m)
 
 
-def stretch_losses(said: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[str, NDArray[np.float64]]:
     r"""Return each loss of each stretch of time, shape (B,): their means are those of all votes.
 
     With D_b the weight of the votes of stretch b that a loss is about, and L_b the sum of their losses, the mean
@@ -201,7 +201,7 @@ def stretch_losses(said: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[
 
     Parameters
     ----------
-    said : Foreseen
+    foreseen : Foreseen
     steps : Steps
     losses : sequence of str
         Of `rankbench.protocols.own_log.OwnLog.metrics`.
@@ -215,7 +215,7 @@ def stretch_losses(said: Foreseen, steps: Steps, losses: Sequence[str]) -> dict[
         weights=steps.weights[rows],
     )
     block, count = steps.block_of_vote(), steps.count
-    return {loss: _LOSSES[loss](said, judged, block, count) for loss in losses}
+    return {loss: _LOSSES[loss](foreseen, judged, block, count) for loss in losses}
 
 
 def _spread(sums: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:

@@ -290,7 +290,7 @@ def _estimate(log: CategoryVotes, aggregator: Aggregator, rows: NDArray[np.int64
     if log.by_judge and log.votes.judges is not None:
         by_judge = log.summed(won, lost, log.votes.judges[rows], rows, len(items))
         clusters = by_judge if isinstance(by_judge, ClusterCounts) else None
-    scales = aggregator.scales(counts).of.astype(np.int64)
+    scales = aggregator.scales(counts).scale_of.astype(np.int64)
     expected = aggregator.covariance(usual, aggregator.from_counts(usual), None)
     return _Estimate(items, scores, scales, by_vote, usual, expected, counts, clusters, aggregator)
 

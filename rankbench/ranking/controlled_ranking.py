@@ -116,7 +116,7 @@ def rank_controlled(
     covariance = None
     if units.count > 1 and len(votes.items) <= LARGEST:
         covariance = aggregator.controlled_covariance(rows, fit)
-    scales = fit.scales.of.astype(np.int64)
+    scales = fit.scales.scale_of.astype(np.int64)
     m = len(votes.items)
     if intervals is None:
         ranking = ranked(votes.items, fit.scores, scales)

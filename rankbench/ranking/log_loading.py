@@ -94,7 +94,7 @@ def load_log(
             if first_votes is not None:
                 chosen = [name for name in ("winner", "loser", "tie") if name in table.collect_schema()]
                 columns = [*chosen, *first_votes.beside(table.collect_schema())]
-                first_votes.frames[:] = [table.select(columns).head(first_votes.most).collect()]
+                first_votes.frames[:] = [table.select(columns).head(first_votes.limit).collect()]
             facts = _facts_of_votes(votes, intervals)
             return OrderedVotes(votes, by_judge(facts, intervals)), chosen_intervals(facts, intervals, aggregator)
         counted, facts = counted_votes(source, intervals, address=address, first_votes=first_votes)

@@ -118,7 +118,7 @@ class CountedVotes(RankedLog):
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
-        return aggregator.scales(self.counts).of.astype(np.int64)
+        return aggregator.scales(self.counts).scale_of.astype(np.int64)
 
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int
@@ -192,7 +192,7 @@ class OrderedVotes(RankedLog):
 
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
-        return connected_components(self.votes.counts()).of.astype(np.int64)
+        return connected_components(self.votes.counts()).scale_of.astype(np.int64)
 
     def replicates(
         self, aggregator: Aggregator, scores: NDArray[np.float64], resamples: int, seed: int

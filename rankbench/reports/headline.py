@@ -26,7 +26,7 @@ class Headline(NamedTuple):
 
     Attributes
     ----------
-    said : tuple of str
+    sentences : tuple of str
         Sentences in Markdown.
     title : str
         What the table is of, in Markdown; empty where no contenders are compared.
@@ -36,14 +36,14 @@ class Headline(NamedTuple):
         Of the headline experiment's largest n with results, by its first metric, on each split.
     """
 
-    said: tuple[str, ...]
+    sentences: tuple[str, ...]
     title: str = ""
     splits: Mapping[Split, str] = MappingProxyType({})
     rows: tuple[Standing, ...] = ()
 
     def nodes(self) -> list[Node]:
         """Return it for a terminal: the table, then the sentences."""
-        said = [Bullets(self.said)] if self.said else []
+        said = [Bullets(self.sentences)] if self.sentences else []
         return [Paragraph(self.title), *self._table(), *said] if self.rows else [*said]
 
     def _table(self) -> list[Node]:
@@ -71,7 +71,7 @@ class Headline(NamedTuple):
             }
             for row in self.rows
         ]  # fmt: skip
-        return {"who_is_best": list(self.said), "headline": rows}
+        return {"who_is_best": list(self.sentences), "headline": rows}
 
 
 def _known(value: float) -> float | None:

@@ -90,13 +90,13 @@ def rerun(
         found = prepare_sources(suite)
         changed = [
             Difference(ROWS, f"experiment {name}", f"made of data with the sha256 {source.fingerprint}, not {now}")
-            for name, index in found.of.items()
+            for name, index in found.source_index.items()
             if (source := record.source(name)).fingerprint != (now := found.sources[index].fingerprint)
         ]
         if changed or found.left_out:
             left = [Difference(ROWS, f"experiment {name}", why) for name, why in found.left_out.items()]
             return Verification((*changed, *left), ())
-        plan = make_plan(suite, found.sources, found.of, code_digest())
+        plan = make_plan(suite, found.sources, found.source_index, code_digest())
         shown = _shown(plan.members, results)
         made = SuiteRecord.model_validate(suite_record(Planned(**vars(found), plan=plan)))
         tasks = [task for task in plan.tasks if any(cell in shown for cell in task.cells)]
@@ -185,7 +185,7 @@ class _Comparison:
             if spec != specs.get((experiment, label), spec):
                 what = f"it is {spec!r}; the suite has {specs[experiment, label]!r} under this label"
                 self.differences.append(Difference(ROWS, f"{experiment}, {label!r}", what))
-        for experiment in self.now.of:
+        for experiment in self.now.source_index:
             held, made = (dict(one.source(experiment)) for one in (record, self.now))
             for name in (name for name, value in made.items() if held[name] != value):
                 what = f"{name} is not what the protocol and the data give"

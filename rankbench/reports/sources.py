@@ -46,7 +46,7 @@ def source_groups(analysis: Analysis) -> list[Group]:
     return [
         Group(
             tuple(sources),
-            tuple(name for name, index in record.of.items() if record.sources[index] in sources),
+            tuple(name for name, index in record.source_index.items() if record.sources[index] in sources),
             tuple(
                 sorted(
                     {

@@ -125,14 +125,14 @@ def _ranking(sampler: Sampler, arm: Arm, split: Split) -> tuple[Node, ...]:
     return (item_table(sampler, arm, split), *(Paragraph(note) for note in notes))
 
 
-def item_table(sampler: Sampler, arm: Arm, split: Split, most: int | None = None) -> Grid:
+def item_table(sampler: Sampler, arm: Arm, split: Split, limit: int | None = None) -> Grid:
     """Return a ranking of items, the best first: all of them, or so many; stretches of time in their order."""
     units = sampler.source.units[split]
     score, lower, upper, low, high = (sampler.values(arm, metric, split) for metric in RANKING)
     # Equal scores stand in the order of the names, whatever the order in the log.
     series = sampler.source.layout == "series"
     best = sorted(range(len(units)), key=lambda i: (-round(float(score[i]), 9), units[i]))
-    order = list(range(len(units))) if series else best[:most]
+    order = list(range(len(units))) if series else best[:limit]
     votes = sampler.values(arm, VOTES, split) if VOTES in sampler.metrics else None
     lines = [
         (

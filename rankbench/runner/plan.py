@@ -116,7 +116,7 @@ def _short(value: object) -> str:
 
 
 def make_plan(
-    suite: Suite, sources: Sequence[Prepared], of: Mapping[str, int], code: str, extra: Sequence[str] = ()
+    suite: Suite, sources: Sequence[Prepared], source_index: Mapping[str, int], code: str, extra: Sequence[str] = ()
 ) -> Plan:
     """Plan a suite.
 
@@ -125,7 +125,7 @@ def make_plan(
     suite : Suite
         With its includes resolved.
     sources : sequence of Prepared
-    of : mapping of str to int
+    source_index : mapping of str to int
         Index of each experiment's source.
     code : str
         Code digest: part of every cell's id.
@@ -142,11 +142,13 @@ def make_plan(
     named: list[Experiment] = []
     blocks: dict[tuple[BlockKey, int, tuple[str, ...]], dict[str, Contender]] = defaultdict(dict)
     components: dict[tuple[int, tuple[str, ...]], tuple[Loss, ...]] = {}
-    experiments = added(suite.experiments, [sources[of[e.name]].protocol for e in suite.experiments], extra)
-    chosen = [[fitting(e, entry, sources[of[e.name]].protocol) for entry in e.contenders] for e in experiments]
-    _check_size([(e, sources[of[e.name]], found) for e, found in zip(experiments, chosen, strict=True)])
+    experiments = added(suite.experiments, [sources[source_index[e.name]].protocol for e in suite.experiments], extra)
+    chosen = [
+        [fitting(e, entry, sources[source_index[e.name]].protocol) for entry in e.contenders] for e in experiments
+    ]
+    _check_size([(e, sources[source_index[e.name]], found) for e, found in zip(experiments, chosen, strict=True)])
     for experiment, competing in zip(experiments, chosen, strict=True):
-        source = of[experiment.name]
+        source = source_index[experiment.name]
         prepared = sources[source]
         metrics, losses = judged_by(experiment, prepared.protocol)
         components[source, metrics] = losses

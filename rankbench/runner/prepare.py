@@ -29,14 +29,14 @@ class Sources:
     Attributes
     ----------
     sources : list of Prepared
-    of : dict of str to int
+    source_index : dict of str to int
         Index of each experiment's source.
     left_out : dict of str to str
         Optional experiments that the data do not allow, and why.
     """
 
     sources: list[Prepared]
-    of: dict[str, int]
+    source_index: dict[str, int]
     left_out: dict[str, str]
 
 

@@ -25,7 +25,7 @@ def suite_record(made: Planned) -> dict[str, Any]:
         "asks": suite.asks,
         "seed": suite.seed,
         "sources": [_source(made, index) for index in range(len(made.sources))],
-        "of": made.of,
+        "of": made.source_index,
         "left_out": made.left_out,
         "added": made.plan.added,
         "experiments": [experiment.model_dump(mode="json") for experiment in suite.experiments],
@@ -47,7 +47,7 @@ def _source(made: Planned, index: int) -> dict[str, Any]:
     protocol = prepared.protocol
     metrics = list(protocol.metrics)
     if not protocol.metrics:
-        own = [experiment for experiment in made.plan.suite.experiments if made.of[experiment.name] == index]
+        own = [experiment for experiment in made.plan.suite.experiments if made.source_index[experiment.name] == index]
         losses = {str(loss): loss for task in made.plan.tasks if task.source == index for loss in task.losses}
         metrics = [
             Metric(
@@ -112,12 +112,12 @@ def run_facts(
                 "simulated": source["simulated"],
                 "notes": source["notes"],
                 "units": {split: len(names) for split, names in source["units"].items()},
-                "experiments": [name for name, of in made.of.items() if of == index],
+                "experiments": [name for name, of in made.source_index.items() if of == index],
             }
             for index, source in enumerate(record["sources"])
         ],
         "repetitions": {e.name: planned[e.name] for e in plan.suite.experiments},
-        "n": {e.name: [made.sources[made.of[e.name]].scaled(n) for n in e.n] for e in plan.suite.experiments},
+        "n": {e.name: [made.sources[made.source_index[e.name]].scaled(n) for n in e.n] for e in plan.suite.experiments},
         "blocks": {"computed": computed, "reused": len(plan.tasks) - computed},
         "workers": workers,
         "seconds": {name: round(value, 2) for name, value in seconds.items()},

@@ -90,19 +90,19 @@ class DenseColumns:
 
 @dataclass(frozen=True)
 class _Differences:
-    """All differences of the columns i < j of `of`, shape (N, C)."""
+    """All differences of the columns i < j of `columns`, shape (N, C)."""
 
-    of: NDArray[np.float64]
+    columns: NDArray[np.float64]
 
     @property
     def rows(self) -> int:
         """N."""
-        return int(self.of.shape[0])
+        return int(self.columns.shape[0])
 
     @property
     def count(self) -> int:
         """P."""
-        columns = int(self.of.shape[1])
+        columns = int(self.columns.shape[1])
         return columns * (columns - 1) // 2
 
     def variances(self) -> NDArray[np.float64]:
@@ -110,7 +110,7 @@ class _Differences:
         from rankbench.stats.kernels.column_differences import variances
 
         found = np.empty(self.count)
-        values = np.ascontiguousarray(self.of)
+        values = np.ascontiguousarray(self.columns)
         # Rows of pairs get shorter: every other tile makes two equal halves.
         in_halves(lambda half: variances(values, half.start, found), 2)
         return found
@@ -123,7 +123,7 @@ class _Differences:
 
         found = np.empty(self.rows)
         both = np.full(self.count, FIRST | SECOND) if sides is None else sides
-        values = np.ascontiguousarray(self.of)
+        values = np.ascontiguousarray(self.columns)
         in_halves(lambda half: largest(values[half], centre, scale, both, found[half]), self.rows)
         return found
 

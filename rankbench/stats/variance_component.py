@@ -137,7 +137,7 @@ class Shrinkage:
         self.designs = [_spread(basis.T, one.items, m) for basis, one in zip(self.bases, categories, strict=True)]
         self.design = np.concatenate(self.designs)
         self.spread = np.concatenate(self.values)
-        self.said = np.concatenate([basis.T @ one.scores for basis, one in zip(self.bases, categories, strict=True)])
+        self.turned = np.concatenate([basis.T @ one.scores for basis, one in zip(self.bases, categories, strict=True)])
         self.scales = _joined(categories, m)
         sizes = np.bincount(self.scales)
         level = np.zeros((m, len(sizes)))
@@ -151,7 +151,7 @@ class Shrinkage:
         weight = 1 / (self.spread + variance)
         weighted = self.design * weight[:, None]
         factor = np.linalg.cholesky(self.design.T @ weighted + self.level)
-        rest = self.said - self.design @ _solved(factor, weighted.T @ self.said)
+        rest = self.turned - self.design @ _solved(factor, weighted.T @ self.turned)
         logdet = float(np.log(weight).sum()) - 2 * float(np.log(np.diag(factor)).sum())
         return (logdet - float((weight * rest) @ rest)) / 2
 
@@ -234,7 +234,7 @@ class _Solution:
         factor = np.linalg.cholesky(model.design.T @ weighted + model.level)
         # Of the turned estimates, the common scores: (m, n').
         common = _solved(factor, weighted.T)
-        self.scores = common @ model.said
+        self.scores = common @ model.turned
         ends = np.cumsum([0, *(len(values) for values in model.values)])
         rows = [slice(*pair) for pair in itertools.pairwise(ends)]
         self.weights = [weight[some] for some in rows]

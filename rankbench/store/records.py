@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rankbench.errors import SpecError
 from rankbench.kinds.cell import SPLITS, BlockKey, Direction, Layout, Split
@@ -193,7 +193,7 @@ class SuiteRecord(BaseModel):
     asks : str
         What the suite asks, in plain words; empty in runs of before it was kept.
     sources : tuple of SourceRecord
-    of : dict of str to int
+    source_index : dict of str to int
         Index of each experiment's source.
     left_out : dict of str to str
         Experiments that the data do not allow, and why.
@@ -203,14 +203,14 @@ class SuiteRecord(BaseModel):
         What computed the cells.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", serialize_by_alias=True)
 
     name: str
     title: str
     asks: str = ""
     seed: int
     sources: tuple[SourceRecord, ...]
-    of: dict[str, int]
+    source_index: dict[str, int] = Field(alias="of")
     left_out: dict[str, str] = {}
     added: dict[str, tuple[str, ...]] = {}
     experiments: tuple[Experiment, ...]
@@ -221,14 +221,14 @@ class SuiteRecord(BaseModel):
     @model_validator(mode="after")
     def _every_experiment_has_its_source(self) -> Self:
         for experiment in self.experiments:
-            index = self.of.get(experiment.name)
+            index = self.source_index.get(experiment.name)
             if index is None or not 0 <= index < len(self.sources):
                 raise ValueError(f"experiment {experiment.name!r} is made from none of the {len(self.sources)} sources")
         return self
 
     def source(self, experiment: str) -> SourceRecord:
         """Return what an experiment is made from."""
-        return self.sources[self.of[experiment]]
+        return self.sources[self.source_index[experiment]]
 
     def source_of(self, key: BlockKey) -> SourceRecord | None:
         """Return the source that a block was drawn from, if the plan has it."""

@@ -210,7 +210,7 @@ def test_of_too_many_items_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) 
     for module in ("aggregators.penalty_rule", "aggregators.likelihood.firth", "ranking.certainty"):
         monkeypatch.setattr(f"rankbench.{module}.MOST_DENSE", 7)
     np.testing.assert_array_equal(method.from_counts(counts), BradleyTerry(penalty="none").from_counts(counts))
-    assert method.scales(counts).of.tolist() == BradleyTerry(ridge=0).scales(counts).of.tolist()
+    assert method.scales(counts).scale_of.tolist() == BradleyTerry(ridge=0).scales(counts).scale_of.tolist()
     (note, *_) = CountedVotes(counts).notes(method)
     assert note.startswith(
         "Firth's penalty takes a matrix of all pairs of items, and 8 items are too many: scores have no"

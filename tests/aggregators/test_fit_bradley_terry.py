@@ -69,16 +69,16 @@ def test_ridge_equals_the_aggregator(seed: int, m: int, n: int, ridge: float) ->
 def test_plain_scores_are_stationary_within_every_scale(seed: int, m: int, n: int) -> None:
     counts = simulated(seed, n, m, spread=1.5)
     fit = fit_bradley_terry(counts)
-    inside = counts.select(fit.scales.of[counts.low] == fit.scales.of[counts.high])
+    inside = counts.select(fit.scales.scale_of[counts.low] == fit.scales.scale_of[counts.high])
     assert np.abs(slope(inside, fit.scores, 0.0)).max() < 1e-8
-    np.testing.assert_allclose(np.bincount(fit.scales.of, fit.scores), 0, atol=1e-10)
+    np.testing.assert_allclose(np.bincount(fit.scales.scale_of, fit.scores), 0, atol=1e-10)
 
 
 def test_scales_are_the_limits_of_small_ridges() -> None:
     # 0 and 1 beat each other, as do 2 and 3; whoever of the first pair met the second one won.
     counts = count_pairs([0, 0, 1, 2, 2, 3, 0], [1, 1, 0, 3, 3, 2, 2])
     fit = fit_bradley_terry(counts)
-    assert fit.scales.of.tolist() == [0, 0, 1, 1]
+    assert fit.scales.scale_of.tolist() == [0, 0, 1, 1]
     near = fit_bradley_terry(counts, ridge=1e-9).scores
     np.testing.assert_allclose([near[0] - near[1], near[2] - near[3]], [np.log(2), np.log(2)], atol=1e-5)
     np.testing.assert_allclose(fit.scores, [np.log(2) / 2, -np.log(2) / 2] * 2, atol=1e-9)
@@ -87,7 +87,7 @@ def test_scales_are_the_limits_of_small_ridges() -> None:
 def test_an_item_that_never_wins_is_a_scale_of_its_own() -> None:
     counts = count_pairs([0, 1, 0, 1], [1, 0, 2, 2])
     fit = fit_bradley_terry(counts)
-    assert fit.scales.of.tolist() == [0, 0, 1]
+    assert fit.scales.scale_of.tolist() == [0, 0, 1]
     assert fit.scores[2] == 0
     with_ridge = fit_bradley_terry(counts, ridge=1.0)
     assert len(with_ridge.scales) == 1
@@ -97,7 +97,7 @@ def test_an_item_that_never_wins_is_a_scale_of_its_own() -> None:
 def test_components_are_never_on_one_scale() -> None:
     counts = count_pairs([0, 1, 2, 3], [1, 0, 3, 2], m=5)
     for ridge in (0.0, 1.0):
-        assert fit_bradley_terry(counts, ridge=ridge).scales.of.tolist() == [0, 0, 1, 1, 2]
+        assert fit_bradley_terry(counts, ridge=ridge).scales.scale_of.tolist() == [0, 0, 1, 1, 2]
 
 
 def test_ties_are_half_wins_or_nothing() -> None:

@@ -91,7 +91,7 @@ def test_no_ties_and_nothing_but_ties() -> None:
 def test_scales_stay_apart() -> None:
     counts = count_pairs([0, 0, 0, 2, 2, 2, 0], [1, 1, 1, 3, 3, 3, 2], ties=[1, 0, 0, 1, 1, 0, 0])
     fit = fit_davidson(counts)
-    assert fit.scales.of.tolist() == [0, 0, 1, 1]
+    assert fit.scales.scale_of.tolist() == [0, 0, 1, 1]
     np.testing.assert_allclose([fit.scores[:2].sum(), fit.scores[2:].sum()], 0, atol=1e-12)
 
 

@@ -30,7 +30,7 @@ def test_folds_by_pair_are_left_out_where_they_stand_in_for_those_by_judge(tmp_p
     for log, left_out in ((Log(judges=False), {"by-pair"}), (Log(), set())):
         made = api.planned("own-log", dataset=log, reps=1)
         assert set(made.left_out) == left_out
-        assert {"methods", "by-time", "ties", "items"} <= set(made.of)
+        assert {"methods", "by-time", "ties", "items"} <= set(made.source_index)
     why = api.planned("own-log", dataset=Log(judges=False), reps=1).left_out["by-pair"]
     assert why == "the log has no folds by judge: those by pair stand in for them already"
     # Who asks for them alone gets them.
@@ -67,7 +67,7 @@ def test_there_are_five_runs_by_time_however_many_are_asked_for(tmp_path: Path, 
     assert [prepared.repetitions(900, wanted) for wanted in (1, 3, 10)] == [5, 5, 5]
     assert any("there are 5 runs, whatever --reps says" in note for note in prepared.notes)
     made = api.planned(suite(tmp_path), dataset=Log(), reps=reps)
-    runs = {name: len({m.repetition for m in made.plan.members if m.experiment == name}) for name in made.of}
+    runs = {name: len({m.repetition for m in made.plan.members if m.experiment == name}) for name in made.source_index}
     assert runs["later"] == 5
     assert runs["methods"] == (reps or 10)
 

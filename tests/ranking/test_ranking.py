@@ -142,7 +142,7 @@ def test_what_was_never_compared_is_never_told_apart() -> None:
     votes = log([0] * 40 + [2] * 40, [1] * 40 + [3] * 40, 4)
     found = rank_items(votes, BradleyTerry(), replicates=100)
     assert found.scales.tolist() == [0, 0, 1, 1]
-    assert (connected_components(votes.counts()).of == found.scales).all()
+    assert (connected_components(votes.counts()).scale_of == found.scales).all()
     assert found.low.tolist() == [1, 2, 1, 2]
     assert found.high.tolist() == [3, 4, 3, 4]
 

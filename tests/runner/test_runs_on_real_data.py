@@ -32,7 +32,7 @@ def test_queries_and_n_are_scaled_and_said(name: str, tmp_path: Path) -> None:
     assert includes == 1
     (tmp_path / "figures.toml").write_text(text)
     made = api.planned(str(tmp_path / "figures.toml"), dataset=name, reps=1)
-    prepared, plan = made.sources[made.of["figure-3"]], made.plan
+    prepared, plan = made.sources[made.source_index["figure-3"]], made.plan
     assert (len(prepared.units["design"]), len(prepared.units["heldout"])) == SETS[name]
     assert {m.n for m in plan.members if m.n_declared == 200_000} == {round(200_000 * SETS[name][0] / 500)}
     notes = " ".join(prepared.notes)

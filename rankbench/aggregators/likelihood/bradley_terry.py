@@ -146,8 +146,8 @@ def fit_bradley_terry(
     sizes, patience, solved, taken = scales.sizes.astype(np.float64), PATIENCE, False, 0
     while True:
         status, change, steps = newton(
-            rows.starts, rows.high, judged, won, lost, ridge, scales.of, sizes, patience, tolerance, solved, scores,
-            gradient, curvature, step, work,
+            rows.starts, rows.high, judged, won, lost, ridge, scales.scale_of, sizes, patience, tolerance, solved,
+            scores, gradient, curvature, step, work,
         )  # fmt: skip
         taken += steps
         if status != NEEDS_SOLUTION or taken > _STEPS:

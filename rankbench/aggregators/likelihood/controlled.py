@@ -103,7 +103,7 @@ def fitted_rows(votes: CovariateVotes, penalties: Penalties, *, ties: bool) -> V
     scales = connected_components(counts) if penalized else strongly_connected(counts)
     inside = votes
     if not penalized and len(scales) > 1:
-        inside = votes.take(scales.of[votes.first] == scales.of[votes.second])
+        inside = votes.take(scales.scale_of[votes.first] == scales.scale_of[votes.second])
         if not len(inside):
             raise ContenderDiverged("without a penalty no two items are on one scale: one of any two won every time")
         counts, pair = inside.numbered()

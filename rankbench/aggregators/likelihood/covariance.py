@@ -91,12 +91,12 @@ def sandwich(fit: BradleyTerryFit, data: PairCounts | ClusterCounts) -> NDArray[
     return sandwich_of(said, graph, data)
 
 
-def sandwich_of(said: SaidByVotes, graph: Laplacian, data: PairCounts | ClusterCounts) -> NDArray[np.float64]:
+def sandwich_of(said_by_votes: SaidByVotes, graph: Laplacian, data: PairCounts | ClusterCounts) -> NDArray[np.float64]:
     """Return the sandwich covariance of the scores of a model, shape (m, m).
 
     Parameters
     ----------
-    said : SaidByVotes
+    said_by_votes : SaidByVotes
         What votes say at the fitted scores.
     graph : Laplacian
         Of the pairs of `data`.
@@ -114,13 +114,13 @@ def sandwich_of(said: SaidByVotes, graph: Laplacian, data: PairCounts | ClusterC
         raise InputError("a sandwich needs two clusters at least")
     if counts.weighted and not isinstance(data, ClusterCounts):
         raise InputError("weighted judgments are summed up: count them by cluster (each its own, if need be)")
-    bread = said.inverse(graph, said.judged(counts))
-    meat = said.middle(graph, said.pseudo, said.slope, said.extra)
+    bread = said_by_votes.inverse(graph, said_by_votes.judged(counts))
+    meat = said_by_votes.middle(graph, said_by_votes.pseudo, said_by_votes.slope, said_by_votes.extra)
     if isinstance(data, ClusterCounts):
-        meat += _clustered(said, data, bread)
+        meat += _clustered(said_by_votes, data, bread)
     else:
         cells = np.stack([counts.forward, counts.backward, counts.ties])
-        meat += said.middle(graph, cells, *_reduced_votes(said, graph, bread))
+        meat += said_by_votes.middle(graph, cells, *_reduced_votes(said_by_votes, graph, bread))
     result: NDArray[np.float64] = bread @ meat @ bread
     return result[: counts.m, : counts.m]
 

@@ -53,7 +53,7 @@ def refitted(
     if not len(resamples.cells):
         raise InputError(f"too many judgments to refit by themselves ({counts.judgments:,}); resample clusters")
     # Judgments between scales are drawn too, and say nothing: they go to a place of their own.
-    inside = fit.scales.of[counts.low] == fit.scales.of[counts.high]
+    inside = fit.scales.scale_of[counts.low] == fit.scales.scale_of[counts.high]
     kept = counts if inside.all() else counts.select(inside)
     rows = fast_rows(kept.starts, kept.high)
     places = np.full(len(counts), len(rows.high))
@@ -68,8 +68,8 @@ def refitted(
         from rankbench.aggregators.kernels.refits import refit
 
         refit(
-            sums[part], places, rows.starts, rows.high, padding, share, fit.ridge, fit.scales.of, sizes, fit.scores,
-            tolerance, found[part],
+            sums[part], places, rows.starts, rows.high, padding, share, fit.ridge, fit.scales.scale_of, sizes,
+            fit.scores, tolerance, found[part],
         )  # fmt: skip
 
     for first, sums in resamples.batches():

@@ -126,7 +126,7 @@ def bradley_terry_says(
     slope = np.stack([q, -p, (q - p) / 2 if ties == "half" else np.zeros(len(p))])
     bend, nothing = p * q, np.zeros(len(p))
     if scales is not None:
-        inside = scales.of[low] == scales.of[high]
+        inside = scales.scale_of[low] == scales.scale_of[high]
         slope, bend = slope * inside, bend * inside
     none = np.zeros_like(slope)
     counted = np.array([1.0, 1.0, 1.0 if ties == "half" else 0.0])
@@ -151,7 +151,7 @@ def davidson_says(counts: PairCounts, fit: DavidsonFit, pseudo: NDArray[np.float
     bend, cross, bend_extra = (p + q - (p - q) ** 2) / 4, -r * mean, r * (p + q)
     if fit.ridge == 0:
         # Without a penalty votes between scales say nothing; with Firth's there are none.
-        inside = fit.scales.of[graph.low] == fit.scales.of[graph.high]
+        inside = fit.scales.scale_of[graph.low] == fit.scales.scale_of[graph.high]
         slope, extra, bend, cross, bend_extra = (one * inside for one in (slope, extra, bend, cross, bend_extra))
     return SaidByVotes(
         slope, extra, bend, cross, bend_extra, np.zeros_like(slope) if pseudo is None else pseudo, True, np.ones(3)

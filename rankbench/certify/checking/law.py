@@ -97,11 +97,11 @@ def structure(written: object, m: int) -> Structure:
 
 
 def law(
-    written: object, m: int, most: int = LARGEST_LAW, keys: Collection[str] = ("weight", "structure")
+    written: object, m: int, limit: int = LARGEST_LAW, keys: Collection[str] = ("weight", "structure")
 ) -> list[tuple[Fraction, Structure]]:
     """Read a distribution: weights above 0 whose sum is exactly 1, structures of one kind."""
-    if not isinstance(written, list) or not 1 <= len(written) <= most:
-        raise Rejected(f"mu has 1 to {most} structures")
+    if not isinstance(written, list) or not 1 <= len(written) <= limit:
+        raise Rejected(f"mu has 1 to {limit} structures")
     found, common = [], 1
     for entry in written:
         if not isinstance(entry, dict) or set(entry) != set(keys):

@@ -80,10 +80,10 @@ def sized(number: Fraction) -> Fraction:
     return number
 
 
-def whole(value: object, least: int, most: int, what: str) -> int:
+def whole(value: object, least: int, largest: int, what: str) -> int:
     """Read a JSON integer within bounds."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise Rejected(f"{what} must be a whole number from {least} to {most}, not {str(value)[:40]}")
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= largest:
+        raise Rejected(f"{what} must be a whole number from {least} to {largest}, not {str(value)[:40]}")
     return value
 
 

@@ -150,13 +150,13 @@ class TargetPlan:
         order = INFINITE if aggregator.needs_truth else as_order(k)
         return self._rows[aggregator.digest(), order, surrogate.digest()]
 
-    def longest(self, most: int) -> int:
-        """Return the longest sample that any target needs, where no query has more than `most`."""
-        return max((t.order for t in self.targets if t.order < most), default=0)
+    def longest(self, largest: int) -> int:
+        """Return the longest sample that any target needs, where no query has more than `largest`."""
+        return max((t.order for t in self.targets if t.order < largest), default=0)
 
-    def sums(self, most: int, queries: int, items: int) -> Sums:
-        """Allocate what a pass adds up, where no query has more than `most` judgments."""
-        orders = np.array(sorted({t.order for t in self.targets if t.order < most}), dtype=np.int64)
+    def sums(self, largest: int, queries: int, items: int) -> Sums:
+        """Allocate what a pass adds up, where no query has more than `largest` judgments."""
+        orders = np.array(sorted({t.order for t in self.targets if t.order < largest}), dtype=np.int64)
         controls = (2, len(orders), items)
         return Sums(
             np.zeros((2, len(self), items)),

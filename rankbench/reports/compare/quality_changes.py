@@ -70,7 +70,7 @@ def quality_changes(
     """
     before, after = base.record(), head.record()
     notes = list(_differences(before, after))
-    shared = [e.name for e in after.experiments if e.name in before.of]
+    shared = [e.name for e in after.experiments if e.name in before.source_index]
     comparable, refused = [], []
     for name in shared:
         why = _misfit(before.source(name), after.source(name))

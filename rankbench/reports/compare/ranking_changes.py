@@ -215,7 +215,7 @@ class _Side:
 
 def _comparable(sides: Sequence[_Side], aggregator: Aggregator) -> tuple[list[str], list[str]]:
     """Return the items on the largest scale that both logs have in common, and the other common ones."""
-    scales = [aggregator.scales(side.data.counts).of for side in sides]
+    scales = [aggregator.scales(side.data.counts).scale_of for side in sides]
     head = dict(zip(sides[1].data.counts.items, scales[1], strict=True))
     groups: dict[tuple[int, int], list[str]] = {}
     for item, scale in zip(sides[0].data.counts.items, scales[0], strict=True):

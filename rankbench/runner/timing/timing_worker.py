@@ -65,8 +65,8 @@ class _Timed:
         once = tuple(one.model_copy(update={"repetitions": 1}) for one in suite.experiments)
         suite = suite.model_copy(update={"experiments": once})
         found = prepare_sources(suite, [dataset_of(name) for name in setup["dataset"]])
-        kept = tuple(one for one in suite.experiments if one.name in found.of)
-        plan = make_plan(suite.model_copy(update={"experiments": kept}), found.sources, found.of, "")
+        kept = tuple(one for one in suite.experiments if one.name in found.source_index)
+        plan = make_plan(suite.model_copy(update={"experiments": kept}), found.sources, found.source_index, "")
         self.run_block, self.sources = run_block, found.sources
         self.members, self.tasks = [], []
         of = {cell: task for task in plan.tasks for cell in task.cells}
