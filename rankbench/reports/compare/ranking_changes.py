@@ -41,6 +41,7 @@ from rankbench.reports.compare.comparison import Change
 from rankbench.reports.compare.shuffled_votes import shuffled_scores
 from rankbench.runtime import one_blas_thread, settle_runtime
 from rankbench.seeds import LOG_SEED
+from rankbench.spec import parse
 
 __all__ = ["is_arena_log", "ranking_changes"]
 
@@ -120,9 +121,10 @@ def _votes(path: Path, columns: str) -> pl.DataFrame:
 
 
 def _aggregator(method: str) -> Aggregator:
-    aggregator = manager.get(Aggregator, method or default_of(ComparisonTable(), "method"))
+    usual = default_of(ComparisonTable(), "method")
+    aggregator = manager.get(Aggregator, method or usual)
     if aggregator.structure != "scores" or aggregator.needs_truth or not aggregator.ranks_counts():
-        raise SpecError(f"{aggregator.name!r} does not rank counted votes; take bradley-terry or the like")
+        raise SpecError(f"{aggregator.name!r} does not rank counted votes; take {parse(usual).name} or the like")
     if "irregular" in aggregator.properties:
         raise SpecError(f"resamples do not show how certain the scores of {aggregator.name!r} are; take another method")
     return aggregator
