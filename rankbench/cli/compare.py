@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankbench.reports.compare.change_estimates import Margin
     from rankbench.reports.compare.comparison import Comparison
 
-__all__ = ["FORMATS", "compare", "comparison_options", "margin_of", "show_comparison"]
+__all__ = ["FORMATS", "compare", "comparison_options", "margin_from_text", "show_comparison"]
 
 
 FORMATS: TypeAlias = Literal["table", "md", "json", "github"]
@@ -89,7 +89,7 @@ def compare(
         found = compare_results(
             base,
             head,
-            margin=margin_of(worse_by),
+            margin=margin_from_text(worse_by),
             gate=gate,
             reference=reference,
             method=method,
@@ -134,7 +134,7 @@ def show_comparison(found: Comparison, form: FORMATS) -> None:
         say(found.sentence())
 
 
-def margin_of(text: str | None) -> Margin | None:
+def margin_from_text(text: str | None) -> Margin | None:
     """Return the margin that an option gives; None without one."""
     from rankbench.reports.compare.change_estimates import Margin
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankbench.cli.compare import FORMATS, comparison_options, margin_of, show_comparison
+from rankbench.cli.compare import FORMATS, comparison_options, margin_from_text, show_comparison
 from rankbench.cli.completion import complete_names
 from rankbench.cli.output import form_or_json, print_json, print_table, say, visible
 
@@ -94,7 +94,7 @@ def time(
             only=only,
             n=n,
             seed=seed,
-            margin=margin_of(worse_by),
+            margin=margin_from_text(worse_by),
             alpha=alpha,
             out=out,
             say=say,

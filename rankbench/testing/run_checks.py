@@ -11,7 +11,7 @@ from rankbench.component import Component
 from rankbench.plugin.kinds import SUITE
 from rankbench.testing.catalog import Check, checks_for, registered_check
 from rankbench.testing.check_results import CheckFailed, CheckResult, CheckSkipped
-from rankbench.testing.state import threads_before, watched
+from rankbench.testing.state import class_watched, threads_before
 from rankbench.testing.subjects import Subject, subject_of
 from rankbench.text import exception_text
 
@@ -100,7 +100,7 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
     failure, skipped, remark = "", "", ""
     try:
         _need_packages(subject)
-        with watched(type(subject.it)):
+        with class_watched(type(subject.it)):
             remark = check.function(subject) or ""
     except CheckSkipped as skip:
         skipped = str(skip)

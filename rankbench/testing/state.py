@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_info
 
-__all__ = ["State", "changed_for_good", "lasting", "left_behind", "threads_before", "watched"]
+__all__ = ["State", "changed_for_good", "class_watched", "lasting", "left_behind", "threads_before"]
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ _changed: dict[type, list[str]] = {}
 
 
 @contextmanager
-def watched(cls: type) -> Iterator[None]:
+def class_watched(cls: type) -> Iterator[None]:
     """Remember for `changed_for_good` what a check of a class leaves changed, from its first call on."""
     # What these set up is not the component's doing.
     from rankbench.runtime import settle_runtime

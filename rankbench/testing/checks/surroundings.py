@@ -5,7 +5,7 @@ from __future__ import annotations
 from rankbench.testing.calls import CALLED, calls
 from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
-from rankbench.testing.state import State, changed_for_good, left_behind, threads_before, watched
+from rankbench.testing.state import State, changed_for_good, class_watched, left_behind, threads_before
 from rankbench.testing.subjects import Subject
 
 
@@ -13,7 +13,7 @@ from rankbench.testing.subjects import Subject
 def surroundings_not_touched(subject: Subject) -> None:
     """After a call the process is as it was: random state, warnings, threads, environment."""
     for call in calls(subject):
-        with watched(type(subject.it)):
+        with class_watched(type(subject.it)):
             call.run(*call.make())  # what is imported or compiled at the first call may set something up
         if lasts := changed_for_good(type(subject.it)):
             raise CheckFailed(f"{call.label}, or a call before it: it changes {lasts[0]} and leaves it so")
