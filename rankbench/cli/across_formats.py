@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from rankbench.cli.markdown_tables import markdown_page, table_lines
 from rankbench.text import csv_cell, distinct, markdown, number, one_line, place_range_text
 
 if TYPE_CHECKING:
@@ -64,11 +65,9 @@ def encoded_across(found: Aggregation, across: RankingsAcross, cells: AcrossCell
         return _json(found, across)
     if form == "md":
         columns, rows = across_cells(across, cells, MOST_ON_A_PAGE)
-        lines = [[markdown(cell) for cell in columns], [":--", *["--:"] * (len(columns) - 1)]]
-        lines += [[markdown(row[0]), *row[1:]] for row in rows]
+        named = [[markdown(row[0]), *row[1:]] for row in rows]
         notes = [note for note in (_others(across, len(columns) - 1), *found.notes) if note]
-        table = ["| " + " | ".join(line) + " |" for line in lines]
-        return ("\n".join([*table, *(f"\n{markdown(note)}" for note in notes)]) + "\n").encode()
+        return markdown_page(table_lines([markdown(cell) for cell in columns], named, (0,)), notes)
     frame = _frame(across, cells, _place(found), csv_cell if form == "csv" else str)
     if form == "csv":
         return frame.write_csv().encode()

@@ -7,6 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+from rankbench.cli.markdown_tables import table_lines
 from rankbench.text import csv_cell, markdown, number
 
 if TYPE_CHECKING:
@@ -33,8 +34,7 @@ def effect_lines(found: Aggregation) -> list[str]:
     """Return the effects as a table in Markdown."""
     names, rows = effect_cells(found)
     cells = [[markdown(row[0]), *row[1:-1], markdown(row[-1])] for row in rows]
-    rule = [":--", "--:", "--:", "--:", ":--"]
-    return ["| " + " | ".join(row) + " |" for row in (names, rule, *cells)]
+    return table_lines(names, cells, (0, len(names) - 1))
 
 
 def encoded_effects(found: Aggregation, form: str) -> bytes:

@@ -7,6 +7,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from rankbench.cli.markdown_tables import markdown_page, table_lines
 from rankbench.text import csv_cell, distinct, grouped_digits, markdown, number, one_line, place_range_text
 
 if TYPE_CHECKING:
@@ -53,14 +54,12 @@ def encoded(found: Aggregation, form: Format, sha256: str | None = None) -> byte
             for row in rows:
                 row[place] = texts[row[place]]
     kept = [[markdown(cell) if given else cell for cell, given in zip(row, foreign, strict=True)] for row in rows]
-    rule = [":--" if given else "--:" for given in foreign]
-    lines = ["| " + " | ".join(row) + " |" for row in (names, rule, *kept)]
+    lines = table_lines(names, kept, [place for place, given in enumerate(foreign) if given])
     if found.effects is not None:
         from rankbench.cli.effect_formats import effect_lines
 
         lines += ["", *effect_lines(found)]
-    notes = [f"\n{markdown(note)}" for note in (said_of(found), *found.notes)]
-    return ("\n".join([*lines, *notes]) + "\n").encode()
+    return markdown_page(lines, (said_of(found), *found.notes))
 
 
 def said_of(found: Aggregation) -> str:

@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rankbench.cli.formats import SCHEMA_VERSION
+from rankbench.cli.markdown_tables import markdown_page, table_lines
 from rankbench.text import csv_cell, distinct, markdown, one_line
 
 if TYPE_CHECKING:
@@ -37,9 +38,8 @@ def encoded_matrix(items: list[str], shares: NDArray[np.float64], form: Format) 
         return f"{json.dumps(shown, indent=1, allow_nan=False)}\n".encode("ascii")
     if form == "md":
         columns, rows = matrix_cells(items, shares)
-        lines = [[markdown(cell) for cell in columns], [":--", *["--:"] * len(items)]]
-        lines += [[markdown(row[0]), *row[1:]] for row in rows]
-        return ("\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n").encode()
+        named = [[markdown(row[0]), *row[1:]] for row in rows]
+        return markdown_page(table_lines([markdown(cell) for cell in columns], named, (0,)), ())
     names = distinct(items, csv_cell) if form == "csv" else {item: item for item in items}
     first = "item"
     while first in names.values():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankbench.cli.log_digest import log_sha256
+from rankbench.cli.markdown_tables import markdown_page, table_lines
 from rankbench.cli.shown_rankings import PICTURES, show_encoded, show_notes, show_picture, show_table
 from rankbench.text import csv_cell, distinct, grouped_digits, markdown, number, one_line, place_range_text
 
@@ -98,9 +99,7 @@ def encoded_history(found: ScoresOverTime, form: str, sha256: str | None = None,
     at = names.index("item")
     texts = distinct([row[at] for row in rows], one_line)
     rows = [[markdown(texts[cell]) if place == at else cell for place, cell in enumerate(row)] for row in rows]
-    rule = [":--" if place == at else "--:" for place in range(len(names))]
-    lines = ["| " + " | ".join(row) + " |" for row in (names, rule, *rows)]
-    return ("\n".join([*lines, *(f"\n{markdown(note)}" for note in (_title(found), *found.notes))]) + "\n").encode()
+    return markdown_page(table_lines(names, rows, (at,)), (_title(found), *found.notes))
 
 
 def _record(found: ScoresOverTime, now: Any, table: Any, sha256: str | None) -> dict[str, Any]:

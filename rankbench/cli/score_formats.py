@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from rankbench.cli.formats import Format
+from rankbench.cli.markdown_tables import markdown_page, table_lines
 from rankbench.text import csv_cell, distinct, markdown, number, one_line, place_range_text
 
 if TYPE_CHECKING:
@@ -40,9 +41,7 @@ def encoded_scores(found: ScoreRanking, form: Format) -> bytes:
     at = names.index("system")
     texts = distinct([row[at] for row in rows], one_line)
     rows = [[markdown(texts[cell]) if place == at else cell for place, cell in enumerate(row)] for row in rows]
-    rule = [":--" if place == at else "--:" for place in range(len(names))]
-    lines = ["| " + " | ".join(row) + " |" for row in (names, rule, *rows)]
-    return ("\n".join([*lines, *(f"\n{markdown(note)}" for note in found.notes)]) + "\n").encode()
+    return markdown_page(table_lines(names, rows, (at,)), found.notes)
 
 
 def side_by_side_cells(found: ScoreRanking) -> tuple[list[str], list[list[str]]]:

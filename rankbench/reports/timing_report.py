@@ -16,6 +16,8 @@ from rankbench.errors import SpecError
 from rankbench.reports.compare.change_estimates import Margin
 from rankbench.reports.compare.comparison import Comparison
 from rankbench.reports.compare.two_results import ALPHA, SLOWER_IN_TURNS, compare_results
+from rankbench.reports.document.markdown import markdown_of
+from rankbench.reports.document.tree import Bullets, Column, Grid, Heading, Node, Paragraph
 from rankbench.runner.timing.other_version import other_version
 from rankbench.runner.timing.timed_versions import Launcher, here
 from rankbench.runner.timing.turns import ROUNDS, Limits, TurnsTaken, take_turns
@@ -274,12 +276,12 @@ def _rows(timings: Timings) -> list[TimedRow]:
 
 def timed_markdown(timed: TimedSuite) -> str:
     """Return a page of one version's times."""
-    lines = [f"# Times of {markdown(timed.directory.name)}", "", markdown(timed.sentence()), ""]
-    lines += [f"| {' | '.join(TIME_COLUMNS)} |", f"|{'---|' * len(TIME_COLUMNS)}"]
-    lines += [f"| {' | '.join(markdown(cell) for cell in row.cells())} |" for row in timed.rows]
+    page: list[Node] = [Heading(1, f"Times of {markdown(timed.directory.name)}"), Paragraph(markdown(timed.sentence()))]
+    cells = [[markdown(cell) for cell in row.cells()] for row in timed.rows]
+    page.append(Grid.from_rows([Column(name) for name in TIME_COLUMNS], cells))
     if timed.notes:
-        lines += ["", *(f"- {markdown(note)}" for note in timed.notes)]
-    return "\n".join(lines) + "\n"
+        page.append(Bullets(tuple(markdown(note) for note in timed.notes)))
+    return markdown_of(page) + "\n"
 
 
 def timed_json(timed: TimedSuite) -> dict[str, Any]:

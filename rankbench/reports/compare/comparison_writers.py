@@ -8,6 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from rankbench.reports.compare.comparison import Change, Comparison, Subject
+from rankbench.reports.document.markdown import markdown_of
+from rankbench.reports.document.tree import Bullets, Column, Grid, Heading, Node, Paragraph
 from rankbench.text import markdown
 
 __all__ = [
@@ -72,28 +74,23 @@ def how_to_read(changes: Sequence[Change]) -> str:
 
 def comparison_markdown(comparison: Comparison) -> str:
     """Return a page: what came of it, then a table, then what was not compared."""
-    title = f"# {markdown(comparison.head)} against {markdown(comparison.base)}"
-    lines = [title, "", f"**{comparison.sentence()}**", ""]
+    title = f"{markdown(comparison.head)} against {markdown(comparison.base)}"
+    page: list[Node] = [Heading(1, title), Paragraph(f"**{comparison.sentence()}**")]
     shown = [one for one in shown_first(comparison) if one.verdict != "equal"]
     if shown:
-        columns = columns_of(shown)
-        lines += [how_to_read(shown), "", f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-        lines += [f"| {' | '.join(markdown(cell) for cell in cells_of(one))} |" for one in shown[:MOST]]
+        cells = [[markdown(cell) for cell in cells_of(one)] for one in shown[:MOST]]
+        page += [Paragraph(how_to_read(shown)), Grid.from_rows([Column(name) for name in columns_of(shown)], cells)]
         if len(shown) > MOST:
-            lines += ["", f"{len(shown) - MOST:,} more rows are in the JSON."]
-        lines += [
-            "",
-            "The interval of a change is for this cell alone, p for all of them.",
-        ]
+            page.append(Paragraph(f"{len(shown) - MOST:,} more rows are in the JSON."))
+        page.append(Paragraph("The interval of a change is for this cell alone, p for all of them."))
         found = [one.detectable for one in shown if not math.isnan(one.detectable)]
         if found:
-            lines += [
-                "",
-                f"Such a comparison finds changes of {min(found):.2g} to {max(found):.2g} in 9 of 10, by the cell.",
-            ]
+            what = f"changes of {min(found):.2g} to {max(found):.2g} in 9 of 10, by the cell"
+            page.append(Paragraph(f"Such a comparison finds {what}."))
     if comparison.notes:
-        lines += ["", "What else is not the same:", "", *(f"- {markdown(note)}" for note in comparison.notes)]
-    return "\n".join(lines) + "\n"
+        notes = Bullets(tuple(markdown(note) for note in comparison.notes))
+        page += [Paragraph("What else is not the same:"), notes]
+    return markdown_of(page) + "\n"
 
 
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
