@@ -56,6 +56,13 @@ BY_NAME = {
 """Modules that import others by name: the public face, packages in parts, the registry, lazy verbs, the checks."""
 
 
+CHECKER = "rankbench.certify.checking"
+"""The checker of certificates imports nothing of rankbench: it has names of others again."""
+
+ARRAYS = {"Flags", "FrozenVector", "Matrix", "Offsets", "Vector"}
+"""Arrays by their shape, each where it is declared for compiled code or for types."""
+
+
 def sources() -> dict[str, Path]:
     """Return the file of every module."""
     found = {}
@@ -186,10 +193,27 @@ def test_the_layout_that_is_told_is_the_one_there_is() -> None:
     assert [tuple(re.findall(r"`([\w]+)[/`]", rooms)) for _, rooms in rows] == list(FLOORS)
 
 
-def test_a_public_class_name_has_one_meaning() -> None:
+def types_of(source: str) -> set[str]:
+    """Return the public classes of a module, and what else stands for a type by its name: aliases, type variables."""
+    found = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return {name for name in found if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name)}
+
+
+def test_a_public_type_name_has_one_meaning() -> None:
     homes: dict[str, set[str]] = {}
     for name, path in sources().items():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                homes.setdefault(node.name, set()).add(name)
+        if not name.startswith(CHECKER):
+            for found in types_of(path.read_text(encoding="utf-8")) - ARRAYS:
+                homes.setdefault(found, set()).add(name)
     assert {name: sorted(found) for name, found in homes.items() if len(found) > 1} == {}
+
+
+def test_the_walk_sees_names_of_types() -> None:
+    source = "class A1a: ...\nclass _B: ...\nOne: TypeAlias = int\nTwo = TypeVar('Two')\nMOST = 3\n"
+    assert types_of(source) == {"A1a", "One", "Two"}

@@ -27,7 +27,7 @@ from rankbench.certify.seen import (
     risk_to_json,
     seen_law,
 )
-from rankbench.certify.truth import Order, orders_of
+from rankbench.certify.truth import ItemOrder, orders_of
 from rankbench.certify.writing import (
     accepted_certificate,
     descending_items,
@@ -151,7 +151,7 @@ class _Question(Asked):
                 return -1.0
         return margin
 
-    def _screened(self, law: Law, right: list[Order]) -> bool:
+    def _screened(self, law: Law, right: list[ItemOrder]) -> bool:
         """Return whether the least point anywhere may be in a wrong order: cheap, in double precision."""
         seen = seen_law(law, self.aggregated)
         exact = self.exact(seen)

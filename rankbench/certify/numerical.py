@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from rankbench.certify.newton import FAR, cone_basis
 from rankbench.certify.pointwise import PointVerdict, order_name
-from rankbench.certify.truth import Order
-from rankbench.theory.risks import Risk
+from rankbench.certify.truth import ItemOrder
+from rankbench.theory.risks import RiskFunction
 
 __all__ = ["NumericalBound", "NumericalFinding", "decide_numerically", "lowest"]
 
@@ -60,7 +60,12 @@ class NumericalFinding:
 
 
 def lowest(
-    risk: Risk, m: int, shift_invariant: bool, order: Sequence[int] | None = None, tilt: float = 0.0, far: float = FAR
+    risk: RiskFunction,
+    m: int,
+    shift_invariant: bool,
+    order: Sequence[int] | None = None,
+    tilt: float = 0.0,
+    far: float = FAR,
 ) -> Vector:
     """Return where the risk is least, on the cone of an order or anywhere, as far as `far`, shape (m,)."""
     from scipy.optimize import minimize
@@ -85,7 +90,7 @@ def lowest(
 
 
 def decide_numerically(
-    risk: Risk, m: int, shift_invariant: bool, right: list[Order], wrong: list[Order]
+    risk: RiskFunction, m: int, shift_invariant: bool, right: list[ItemOrder], wrong: list[ItemOrder]
 ) -> NumericalFinding:
     """Decide as `rankbench.certify.pointwise.decide_at` does, from values and gradients."""
     found = [[(*_on_cone(risk, m, shift_invariant, order), order) for order in side] for side in (right, wrong)]
@@ -109,14 +114,14 @@ def _rational(value: float) -> Fraction:
     return Fraction(round(value * 10**12), 10**12)
 
 
-def _ordered(alpha: tuple[Fraction, ...], order: Order) -> tuple[Fraction, ...]:
+def _ordered(alpha: tuple[Fraction, ...], order: ItemOrder) -> tuple[Fraction, ...]:
     found = list(alpha)
     for above, below in pairwise(order):
         found[below] = min(found[below], found[above])
     return tuple(found)
 
 
-def _on_cone(risk: Risk, m: int, shift: bool, order: Order) -> tuple[NumericalBound | None, Vector, float]:
+def _on_cone(risk: RiskFunction, m: int, shift: bool, order: ItemOrder) -> tuple[NumericalBound | None, Vector, float]:
     """Return a bound on a cone, the best point there and its value: one tangent plane, or some mixed."""
     alpha = lowest(risk, m, shift, order)
     value = risk(alpha)[0]
@@ -128,14 +133,14 @@ def _on_cone(risk: Risk, m: int, shift: bool, order: Order) -> tuple[NumericalBo
     return _kelley(risk, m, shift, order, alpha)
 
 
-def _cut(risk: Risk, alpha: Vector) -> tuple[tuple[Fraction, ...], Fraction, tuple[Fraction, ...]]:
+def _cut(risk: RiskFunction, alpha: Vector) -> tuple[tuple[Fraction, ...], Fraction, tuple[Fraction, ...]]:
     point = tuple(Fraction(round(float(a) * 10**12), 10**12) for a in alpha)
     value, gradient = risk(np.array([float(p) for p in point]))
     exact = [Fraction(round(float(g) * 10**15), 10**15) for g in gradient]
     return point, Fraction(round(value * 10**15), 10**15), tuple(exact)
 
 
-def _inside(gradient: Vector, order: Order) -> bool:
+def _inside(gradient: Vector, order: ItemOrder) -> bool:
     sums = np.cumsum(gradient[list(order)])
     return bool((sums[:-1] >= -SLACK).all() and abs(sums[-1]) <= SLACK)
 
@@ -147,7 +152,7 @@ def _constant(cuts: list[tuple[float, tuple[tuple[Fraction, ...], Fraction, tupl
 
 
 def _kelley(
-    risk: Risk, m: int, shift: bool, order: Order, start: Vector
+    risk: RiskFunction, m: int, shift: bool, order: ItemOrder, start: Vector
 ) -> tuple[NumericalBound | None, Vector, float]:
     """Minimize the largest of tangent planes, cut at its minimizer, until they meet; the program's duals mix them."""
     from scipy.optimize import linprog
@@ -175,7 +180,7 @@ def _kelley(
     return mixed, best, best_value
 
 
-def _mixed(weights: Vector, cuts: list[Any], order: Order) -> NumericalBound | None:
+def _mixed(weights: Vector, cuts: list[Any], order: ItemOrder) -> NumericalBound | None:
     kept = [
         (Fraction(round(float(w) * 10**12), 10**12), cut) for w, cut in zip(weights, cuts, strict=True) if w > 1e-11
     ]

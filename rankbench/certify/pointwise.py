@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rankbench.certify.floats import FloatRisk, float_risk, jets
 from rankbench.certify.newton import on_cone, somewhere
 from rankbench.certify.piecewise import exact_least, least_on_cone
-from rankbench.certify.truth import Order
+from rankbench.certify.truth import ItemOrder
 from rankbench.kinds.exact import ConvexPhi, ExactSurrogate
 
 __all__ = ["Bound", "PointFinding", "decide_at", "exact_value", "order_name", "value_at"]
@@ -91,14 +91,14 @@ def order_name(order: Sequence[int]) -> str:
     return ">".join(str(i + 1) for i in order)
 
 
-def decide_at(risk: ExactSurrogate, right: list[Order], wrong: list[Order]) -> PointFinding:
+def decide_at(risk: ExactSurrogate, right: list[ItemOrder], wrong: list[ItemOrder]) -> PointFinding:
     """Decide whether minimizing the risk can end in a wrong order, and prove it.
 
     Parameters
     ----------
     risk : ExactSurrogate
         Terms side by side by phi, as `rankbench.certify.seen.merged` leaves them.
-    right, wrong : list of Order
+    right, wrong : list of ItemOrder
         Orders of least true risk, and the others; neither is empty.
     """
     if risk.terms and all(term.phi.piecewise_linear for term in risk.terms) and not risk.entropy:
@@ -133,7 +133,7 @@ def decide_at(risk: ExactSurrogate, right: list[Order], wrong: list[Order]) -> P
     return PointFinding("INCONCLUSIVE", margin)
 
 
-def _decide_linear(risk: ExactSurrogate, right: list[Order], wrong: list[Order]) -> PointFinding:
+def _decide_linear(risk: ExactSurrogate, right: list[ItemOrder], wrong: list[ItemOrder]) -> PointFinding:
     """Decide a piecewise linear risk by linear programs in exact arithmetic."""
     found = [[(least_on_cone(risk, order), order) for order in side] for side in (right, wrong)]
     if any(least is None for side in found for least, _ in side):
@@ -159,7 +159,7 @@ def _decide_linear(risk: ExactSurrogate, right: list[Order], wrong: list[Order])
     return PointFinding(verdict, float(margin), point.alpha, point.value, bounds, abs(margin))
 
 
-def exact_boundary(risk: ExactSurrogate, floats: FloatRisk, wrong: list[Order], margin: float) -> PointFinding:
+def exact_boundary(risk: ExactSurrogate, floats: FloatRisk, wrong: list[ItemOrder], margin: float) -> PointFinding:
     """Prove that wrong scores have the least risk of all, exactly, if phi has rational pieces."""
     if not all(term.phi.exact for term in risk.terms) or risk.entropy:
         return PointFinding("INCONCLUSIVE", margin)
@@ -203,7 +203,7 @@ def _down(value: float) -> Fraction:
     return Fraction(int(np.floor(value * 1e10)) - 1, 10**10)
 
 
-def _rounded(alpha: NDArray[np.float64], order: Order, digits: int) -> tuple[Fraction, ...]:
+def _rounded(alpha: NDArray[np.float64], order: ItemOrder, digits: int) -> tuple[Fraction, ...]:
     """Return scores with few decimals in the closed cone of an order, the last at 0 where it was."""
     scale = 10**digits
     found = [Fraction(round(float(a) * scale), scale) for a in alpha]
@@ -212,7 +212,7 @@ def _rounded(alpha: NDArray[np.float64], order: Order, digits: int) -> tuple[Fra
     return tuple(found)
 
 
-def _bound(risk: ExactSurrogate, floats: FloatRisk, order: Order, alpha: NDArray[np.float64]) -> Bound | None:
+def _bound(risk: ExactSurrogate, floats: FloatRisk, order: ItemOrder, alpha: NDArray[np.float64]) -> Bound | None:
     """Round the slopes at the least point of a cone to rational numbers that prove a bound."""
     total = float(floats.factors.sum()) + floats.entropy + 1e-12
     for tilt in TILTS:
@@ -222,7 +222,9 @@ def _bound(risk: ExactSurrogate, floats: FloatRisk, order: Order, alpha: NDArray
     return None
 
 
-def _rounded_bound(risk: ExactSurrogate, floats: FloatRisk, order: Order, alpha: NDArray[np.float64]) -> Bound | None:
+def _rounded_bound(
+    risk: ExactSurrogate, floats: FloatRisk, order: ItemOrder, alpha: NDArray[np.float64]
+) -> Bound | None:
     margins = floats.forms @ alpha - floats.offsets
     _, d, _ = floats.terms(alpha)
     slopes = [_round(float(u)) for u in d]

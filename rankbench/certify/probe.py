@@ -17,7 +17,7 @@ from rankbench.certify.truth import TrueLoss
 from rankbench.errors import PluginError, RankbenchError
 from rankbench.kinds.surrogate import Surrogate
 from rankbench.text import exception_text
-from rankbench.theory.risks import Risk, surrogate_risk
+from rankbench.theory.risks import RiskFunction, surrogate_risk
 
 __all__ = ["Probed", "probe", "risk_of"]
 
@@ -45,14 +45,14 @@ class Probed:
     Attributes
     ----------
     name : str
-    risks : tuple of Risk
+    risks : tuple of RiskFunction
     points : tuple of ndarray of float64, shape (m,)
     values : tuple of ndarray of float64
         Of each risk, at the points.
     """
 
     name: str
-    risks: tuple[Risk, ...]
+    risks: tuple[RiskFunction, ...]
     points: tuple[Vector, ...]
     values: tuple[Vector, ...]
 
@@ -70,7 +70,7 @@ class Probed:
                     raise _fickle(self.name, float(value), now, alpha)
 
 
-def risk_of(surrogate: Surrogate, seen: Law, loss: TrueLoss) -> Risk:
+def risk_of(surrogate: Surrogate, seen: Law, loss: TrueLoss) -> RiskFunction:
     """Return the surrogate's risk as it computes it itself, in double precision; what it raises is a `PluginError`."""
     risk = None
 
@@ -127,7 +127,7 @@ def probe(surrogate: Surrogate, seen: list[Law], loss: TrueLoss) -> Probed:
     return Probed(name, tuple(risks), tuple(points), tuple(tables))
 
 
-def _values(name: str, risk: Risk, again: Risk, points: list[Vector]) -> Vector:
+def _values(name: str, risk: RiskFunction, again: RiskFunction, points: list[Vector]) -> Vector:
     found = []
     for alpha in points:
         (value, gradient), (other, other_gradient) = risk(alpha), again(alpha.copy())
@@ -139,7 +139,7 @@ def _values(name: str, risk: Risk, again: Risk, points: list[Vector]) -> Vector:
     return np.array(found)
 
 
-def _check_gradient(name: str, risk: Risk, points: list[Vector]) -> None:
+def _check_gradient(name: str, risk: RiskFunction, points: list[Vector]) -> None:
     """Compare slopes with difference quotients; at a kink the slope is between those on both sides."""
     rng = np.random.default_rng(1)
     for alpha in points:
@@ -158,7 +158,7 @@ def _check_gradient(name: str, risk: Risk, points: list[Vector]) -> None:
             )
 
 
-def _check_convex(name: str, risk: Risk, points: list[Vector], values: Vector) -> None:
+def _check_convex(name: str, risk: RiskFunction, points: list[Vector], values: Vector) -> None:
     for a in range(len(points)):
         for b in range(a):
             for share in (0.25, 0.5, 0.75):
@@ -172,7 +172,7 @@ def _check_convex(name: str, risk: Risk, points: list[Vector], values: Vector) -
                     )
 
 
-def _check_shifts(name: str, risk: Risk, points: list[Vector], values: Vector) -> None:
+def _check_shifts(name: str, risk: RiskFunction, points: list[Vector], values: Vector) -> None:
     for alpha, value in zip(points, values, strict=True):
         there = risk(alpha + 1.0)[0]
         if abs(there - value) > NEAR * (1.0 + abs(value)):
@@ -186,7 +186,7 @@ def _fickle(name: str, value: float, other: float, alpha: Vector) -> PluginError
     return PluginError(f"surrogate {name} answers {value!r} and then {other!r} for alpha = {_shown(alpha)}")
 
 
-def _check_lines(name: str, risk: Risk, m: int) -> None:
+def _check_lines(name: str, risk: RiskFunction, m: int) -> None:
     """Follow some straight lines: between two places a convex function rises by no less than the slope at the first
     says, and by no more than that at the second.
     """  # noqa: D205
@@ -216,7 +216,7 @@ def _check_lines(name: str, risk: Risk, m: int) -> None:
                 )
 
 
-def _check_bounded(name: str, risk: Risk, m: int) -> None:
+def _check_bounded(name: str, risk: RiskFunction, m: int) -> None:
     directions = [np.array(signs) for signs in itertools.product((0.0, 1.0, -1.0), repeat=m) if any(signs)]
     downhill = _downhill(risk, m)
     for direction in directions if downhill is None else [*directions, downhill]:
@@ -229,7 +229,7 @@ def _check_bounded(name: str, risk: Risk, m: int) -> None:
             )
 
 
-def _downhill(risk: Risk, m: int) -> Vector | None:
+def _downhill(risk: RiskFunction, m: int) -> Vector | None:
     """Return where the risk goes down from its least point in a box to that in a larger one, if that is at an edge."""
     with np.errstate(over="ignore", invalid="ignore"):
         near = lowest(risk, m, False)

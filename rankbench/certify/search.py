@@ -19,7 +19,7 @@ from rankbench.kinds.exact import ExactGraph, ExactScores
 
 __all__ = ["draws", "in_two_graphs", "single_edges", "small_graphs", "smaller", "widened"]
 
-Counts = dict[tuple[int, int], int]
+EdgeCounts = dict[tuple[int, int], int]
 Judge = Callable[[Law], float]
 """By how much the least risk of wrong orders is below that of right ones; below 0: not at all."""
 
@@ -43,7 +43,7 @@ def draws(graphs: bool, noise: NoiseClass, m: int, seed: int) -> Iterator[Law]:
         yield single_edges(_counts(rng, noise, m), m) if graphs else _grades(rng, m)
 
 
-def _counts(rng: np.random.Generator, noise: NoiseClass, m: int) -> Counts:
+def _counts(rng: np.random.Generator, noise: NoiseClass, m: int) -> EdgeCounts:
     lead = np.zeros((m, m), dtype=np.int64)
     for distance in range(1, m):
         for i in range(m - distance):
@@ -74,7 +74,7 @@ def _of_weights(weighted: list[tuple[int, ExactScores | ExactGraph]], m: int) ->
     return Law(m, tuple((Fraction(weight, total), s) for weight, s in weighted if weight))
 
 
-def single_edges(counts: Counts, m: int) -> Law:
+def single_edges(counts: EdgeCounts, m: int) -> Law:
     """Return the law of one vote: each edge a graph of weight 1, with a probability by its count."""
     return _of_weights([(count, {pair: Fraction(1)}) for pair, count in sorted(counts.items())], m)
 

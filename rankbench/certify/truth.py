@@ -19,9 +19,9 @@ from rankbench.losses.pairwise_disagreement import PairwiseDisagreement
 from rankbench.losses.precision import Precision
 from rankbench.satisfaction import exact_satisfaction
 
-__all__ = ["Order", "TrueLoss", "orders_of", "true_loss"]
+__all__ = ["ItemOrder", "TrueLoss", "orders_of", "true_loss"]
 
-Order: TypeAlias = tuple[int, ...]
+ItemOrder: TypeAlias = tuple[int, ...]
 """Items from 0, the best first, without ties."""
 
 
@@ -60,13 +60,13 @@ class TrueLoss:
             raise SpecError(f"the gains of {self.loss} are irrational for these scores: take whole grades and exp2")
         return found
 
-    def risk(self, law: Law, order: Order) -> Fraction:
+    def risk(self, law: Law, order: ItemOrder) -> Fraction:
         """Return the expected loss of an order, exactly."""
         if self.graphs and not getattr(self.loss, "normalize", False):
             return self._value(law.mean, order)
         return sum((weight * self._value(s, order) for weight, s in law.support), Fraction(0))
 
-    def _value(self, structure: Any, order: Order) -> Fraction:
+    def _value(self, structure: Any, order: ItemOrder) -> Fraction:
         if isinstance(structure, Mapping):
             place = {item: at for at, item in enumerate(order)}
             total = sum((w for (i, j), w in structure.items() if place[i] > place[j]), Fraction(0))
@@ -116,7 +116,7 @@ def true_loss(loss: Loss, m: int) -> TrueLoss:
     raise SpecError(f"loss {loss} cannot be written in rational numbers; take gain=exp2 or identity")
 
 
-def orders_of(loss: TrueLoss, law: Law) -> tuple[list[Order], list[Order], dict[Order, Fraction]]:
+def orders_of(loss: TrueLoss, law: Law) -> tuple[list[ItemOrder], list[ItemOrder], dict[ItemOrder, Fraction]]:
     """Return the right orders, the wrong ones, and the risk of each.
 
     Orders without ties are enough: a tie's risk is that of one way to break it (10), or the mean

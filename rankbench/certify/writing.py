@@ -18,7 +18,7 @@ from rankbench.certify.certificate import Certificate
 from rankbench.certify.check import Rejected, check
 from rankbench.certify.laws import Law, law_from_json
 from rankbench.certify.seen import ExactRisk
-from rankbench.certify.truth import Order
+from rankbench.certify.truth import ItemOrder
 from rankbench.digest import distribution_of
 from rankbench.errors import InputError, PluginError, RankbenchError, SpecError
 from rankbench.kinds.surrogate import Surrogate
@@ -54,7 +54,7 @@ def seconds_of(budget: float | str) -> float:
     return seconds
 
 
-def descending_items(alpha: NDArray[np.float64]) -> Order:
+def descending_items(alpha: NDArray[np.float64]) -> ItemOrder:
     """Return the items by descending scores, ties by number."""
     return tuple(sorted(range(len(alpha)), key=lambda i: -alpha[i]))
 

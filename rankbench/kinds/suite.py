@@ -36,7 +36,7 @@ def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
 # Below 2^40, so that products with a data set's sizes stay within 64 bits.
 Count = Annotated[int, Field(strict=True, ge=1, lt=2**40)]
 Counts = Annotated[tuple[Count, ...], Field(min_length=1), AfterValidator(_distinct)]
-Margin = Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)]
+MarginSize = Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)]
 
 
 def _read(value: object) -> object:
@@ -223,7 +223,7 @@ class Experiment(_Strict):
     dataset: str = ""
     optional: bool = False
     recommend: bool = False
-    margin: dict[str, Margin] = Field(default_factory=dict)
+    margin: dict[str, MarginSize] = Field(default_factory=dict)
     purpose: str = ""
     caveats: tuple[str, ...] = ()
     confirmed_by: tuple[Name, ...] | None = None

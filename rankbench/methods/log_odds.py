@@ -22,8 +22,8 @@ __all__ = ["DisjointBatches", "LogOddsRegression", "UStatistic"]
 _RESIDUAL = 1e-6
 """Of the normal equations, relative to their right-hand side, beyond which a solution is none."""
 
-Flags = NDArray[np.bool_]
-Rows = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+Integers = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 
@@ -54,7 +54,7 @@ class LogOddsRegression(Method):
         return max(1, math.ceil(math.pow(n, self.exponent) * (1 - 1e-12)))
 
     @abstractmethod
-    def moments(self, won: Flags, starts: Rows, k: int) -> tuple[Vector, Vector]:
+    def moments(self, won: Booleans, starts: Integers, k: int) -> tuple[Vector, Vector]:
         """Return the means of s and of s^2 over a pair's samples, shape (P,) each; 0 without votes.
 
         Parameters
@@ -108,7 +108,7 @@ class LogOddsRegression(Method):
         return Fitted(lambda queries: model.features(queries.x) @ theta, model, theta, 0.0)
 
 
-def _by_pair(said: Comparisons, items: Rows) -> tuple[Rows, Rows, Flags, Rows]:
+def _by_pair(said: Comparisons, items: Integers) -> tuple[Integers, Integers, Booleans, Integers]:
     """Return rows of the items of every pair, votes sorted by pair, and where a pair's votes start."""
     base = np.repeat(items[:-1], said.counts)
     winner, loser = base + said.winners, base + said.losers
@@ -131,7 +131,7 @@ class UStatistic(LogOddsRegression):
     name: ClassVar[str] = "u-statistic"
     source: ClassVar[str] = "[DMJ13]_ eq. (18), (19), Theorem 4"
 
-    def moments(self, won: Flags, starts: Rows, k: int) -> tuple[Vector, Vector]:
+    def moments(self, won: Booleans, starts: Integers, k: int) -> tuple[Vector, Vector]:
         """Return the means of s and of s^2 over all k-subsets of each pair's votes."""
         from rankbench.methods.kernels.log_odds import subset_moments
 
@@ -151,7 +151,7 @@ class DisjointBatches(LogOddsRegression):
     name: ClassVar[str] = "disjoint-batches"
     source: ClassVar[str] = "[DMJ13]_ section 4, after eq. (18)"
 
-    def moments(self, won: Flags, starts: Rows, k: int) -> tuple[Vector, Vector]:
+    def moments(self, won: Booleans, starts: Integers, k: int) -> tuple[Vector, Vector]:
         """Return the means of s and of s^2 over each pair's batches."""
         from rankbench.methods.kernels.log_odds import batch_moments
 

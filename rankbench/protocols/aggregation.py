@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from rankbench.component import Component
-from rankbench.data.simulators.populations import Law, best_orders, make_populations
+from rankbench.data.simulators.populations import LawName, best_orders, make_populations
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.ballots import implied_comparisons
@@ -76,7 +76,7 @@ class AggregationTrial(Protocol):
     counts: ClassVar[str] = "judgments of each population"
     simulated: ClassVar[bool] = True
 
-    law: Law = Field(default="btl", description="How judgments come about.")
+    law: LawName = Field(default="btl", description="How judgments come about.")
     items: int = Field(default=10, ge=2, le=14, strict=True, description="Items m of a population.")
     populations: int = Field(default=50, ge=1, le=10_000, strict=True, description="Number of populations.")
     exposure: float = Field(

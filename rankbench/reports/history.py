@@ -25,12 +25,12 @@ from rankbench.store.open import holds_results, open_results
 from rankbench.store.published import sha256
 from rankbench.store.timings import has_timings, read_timings
 
-__all__ = ["History", "HistoryEntry", "Series", "Value", "add_entry", "entry_of", "read_history"]
+__all__ = ["History", "HistoryEntry", "HistoryValue", "Series", "add_entry", "entry_of", "read_history"]
 
 _COMMIT = re.compile(r"[0-9A-Za-z._-]{4,64}")
 
 
-class Value(BaseModel):
+class HistoryValue(BaseModel):
     """A number that is watched.
 
     Attributes
@@ -59,7 +59,7 @@ class HistoryEntry(BaseModel):
         With its time zone.
     machine : str
         Class of processor: numbers of two classes are never one series.
-    values : tuple of Value
+    values : tuple of HistoryValue
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -68,7 +68,7 @@ class HistoryEntry(BaseModel):
     commit: str = Field(pattern=rf"^{_COMMIT.pattern}$")
     date: datetime
     machine: str = Field(min_length=1, max_length=500)
-    values: tuple[Value, ...] = Field(min_length=1)
+    values: tuple[HistoryValue, ...] = Field(min_length=1)
 
 
 class Series(NamedTuple):
@@ -157,13 +157,13 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
             raise InputError(f"{result}: there is no benchmark {reference!r}, which the others are divided by")
         base = float(np.median(job.rounds[reference]))
         values = [
-            Value(name=f"{name} / {reference}", value=float(np.median(times)) / base)
+            HistoryValue(name=f"{name} / {reference}", value=float(np.median(times)) / base)
             for name, times in sorted(job.rounds.items())
             if name != reference
         ]
         machine = job.machine
     else:
-        values, machine = list[Value](), ""
+        values, machine = list[HistoryValue](), ""
         timed = has_timings(result)
         if not timed or holds_results(result):
             values, machine = _qualities(result)
@@ -175,12 +175,12 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
     return HistoryEntry(commit=commit, date=date, machine=machine or "unknown", values=tuple(values))
 
 
-def _speeds(result: Path) -> tuple[list[Value], str]:
+def _speeds(result: Path) -> tuple[list[HistoryValue], str]:
     """Return the ratios of times to the reference of their job, medians over launches."""
     timings = read_timings(result)
     suite, reference = timings.facts.suite, timings.facts.reference
     values = [
-        Value(
+        HistoryValue(
             name=f"{suite}/{cell.experiment}/n={cell.n}/{cell.contender}/time / reference {reference}",
             value=math.exp(float(np.median(launch_log_ratios(seconds, timings.reference)))),
         )
@@ -189,9 +189,9 @@ def _speeds(result: Path) -> tuple[list[Value], str]:
     return values, timings.facts.machine
 
 
-def _qualities(result: Path) -> tuple[list[Value], str]:
+def _qualities(result: Path) -> tuple[list[HistoryValue], str]:
     """Return the means of a leaderboard and the class of processor; no interval is worked out."""
-    found: list[Value] = []
+    found: list[HistoryValue] = []
     with open_results(result) as results:
         record, members, cells = results.record(), results.members(), results.cells()
         for experiment in record.experiments:
@@ -201,7 +201,7 @@ def _qualities(result: Path) -> tuple[list[Value], str]:
     return found, record.cpu
 
 
-def _means(sampler: Sampler, suite: str) -> Iterator[Value]:
+def _means(sampler: Sampler, suite: str) -> Iterator[HistoryValue]:
     """Yield the mean of each row of an experiment's standings that has one."""
     source = sampler.source
     data = f"@{source.fingerprint[:8]}" if source.dataset else ""
@@ -213,7 +213,7 @@ def _means(sampler: Sampler, suite: str) -> Iterator[Value]:
             mean = float(sampler.means(arm, metric, split, repetitions).mean())
             if not math.isnan(mean):
                 name = "/".join((suite + data, sampler.experiment.name, f"n={race.n}", arm.label, metric, split))
-                yield Value(name=name, value=mean, direction=source.direction(metric))
+                yield HistoryValue(name=name, value=mean, direction=source.direction(metric))
 
 
 def add_entry(folder: Path, entry: HistoryEntry) -> Path:
@@ -261,7 +261,7 @@ def read_history(folder: Path, patterns: Sequence[str] = (), alpha: float = 0.05
     if not entries:
         raise InputError(f"{folder}: the history is empty; add a run to it: rankbench history add RESULT --to {folder}")
     entries.sort(key=lambda entry: (entry.date, entry.commit))
-    runs: dict[tuple[str, str], list[tuple[HistoryEntry, Value]]] = defaultdict(list)
+    runs: dict[tuple[str, str], list[tuple[HistoryEntry, HistoryValue]]] = defaultdict(list)
     for entry in entries:
         for value in entry.values:
             if not patterns or any(fnmatchcase(value.name, pattern) for pattern in patterns):

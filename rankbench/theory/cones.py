@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.theory.risks import Risk
+from rankbench.theory.risks import RiskFunction
 
 __all__ = ["FAR", "least_risk_on_cone", "representative"]
 
@@ -25,7 +25,7 @@ def representative(order: Sequence[int]) -> NDArray[np.float64]:
     return scores
 
 
-def least_risk_on_cone(risk: Risk, order: Sequence[int], smooth: bool, shift_invariant: bool) -> float:
+def least_risk_on_cone(risk: RiskFunction, order: Sequence[int], smooth: bool, shift_invariant: bool) -> float:
     """Return the least risk over the closed cone ``alpha_order[0] >= alpha_order[1] >= ...``.
 
     By continuity that is the infimum over the open cone. The cone is parameterized by the
@@ -35,7 +35,7 @@ def least_risk_on_cone(risk: Risk, order: Sequence[int], smooth: bool, shift_inv
 
     Parameters
     ----------
-    risk : Risk
+    risk : RiskFunction
         Convex.
     order : sequence of int
         Items from 0, the best first.
@@ -70,7 +70,7 @@ def least_risk_on_cone(risk: Risk, order: Sequence[int], smooth: bool, shift_inv
     return best
 
 
-def _cutting_planes(risk: Risk, start: NDArray[np.float64], bounds: list[tuple[float, float]]) -> float:
+def _cutting_planes(risk: RiskFunction, start: NDArray[np.float64], bounds: list[tuple[float, float]]) -> float:
     """Minimize the largest of tangent planes, cut at its minimizer, until it touches (Kelley 1960)."""
     from scipy.optimize import linprog
 

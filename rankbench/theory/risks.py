@@ -15,18 +15,20 @@ from rankbench.losses.ndcg import NDCGFamily
 from rankbench.theory.graphs import mean_difference_graph, mean_net_weights
 from rankbench.theory.settings import Setting
 
-__all__ = ["AggregationName", "Risk", "surrogate_risk"]
+__all__ = ["AggregationName", "RiskFunction", "surrogate_risk"]
 
 AggregationName: TypeAlias = Literal["none", "mean", "difference"]
 """What a surrogate sees of a population of graphs: single ones, their mean, or its difference graph."""
 
-Risk: TypeAlias = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
+RiskFunction: TypeAlias = Callable[[NDArray[np.float64]], tuple[float, NDArray[np.float64]]]
 """Scores alpha, shape (m,), to the risk and a subgradient, shape (m,)."""
 
 Structure: TypeAlias = NDArray[np.float64]
 
 
-def surrogate_risk(surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: AggregationName = "none") -> Risk:
+def surrogate_risk(
+    surrogate: Surrogate, setting: Setting, loss: Loss, aggregation: AggregationName = "none"
+) -> RiskFunction:
     r"""Return the conditional risk ``l_phi(alpha, mu) = int phi(alpha, s) dmu(s)``, [DMJ13]_ (5).
 
     A surrogate of edges sees a score vector as the graph with weights
@@ -64,7 +66,7 @@ def _seen(surrogate: Surrogate, loss: Loss, structure: Structure) -> Structure:
     return np.maximum(gain[:, None] - gain[None, :], 0.0)
 
 
-def _scored(surrogate: ScoreSurrogate, seen: list[tuple[float, Structure]]) -> Risk:
+def _scored(surrogate: ScoreSurrogate, seen: list[tuple[float, Structure]]) -> RiskFunction:
     targets = [(probability, surrogate.target(scores)) for probability, scores in seen]
 
     def risk(alpha: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -78,7 +80,7 @@ def _scored(surrogate: ScoreSurrogate, seen: list[tuple[float, Structure]]) -> R
     return risk
 
 
-def _pairwise(surrogate: PairwiseSurrogate, seen: list[tuple[float, Structure]]) -> Risk:
+def _pairwise(surrogate: PairwiseSurrogate, seen: list[tuple[float, Structure]]) -> RiskFunction:
     tails, heads, factors, offsets = [], [], [], []
     for probability, graph in seen:
         tail, head = np.nonzero(graph)

@@ -31,7 +31,7 @@ from scipy.special import stdtr, stdtrit
 
 from rankbench.digest import cpu_class
 from rankbench.errors import InputError
-from rankbench.reports.history import HistoryEntry, Value, add_entry, read_history
+from rankbench.reports.history import HistoryEntry, HistoryValue, add_entry, read_history
 from rankbench.stats.holm import holm
 from rankbench.store.files import replace_file
 
@@ -189,7 +189,7 @@ def action_json(found: list[Verdict]) -> list[dict[str, Any]]:
 def remembered(folder: Path, found: list[Ratio], machine: str) -> list[str]:
     """Add a job to the history, and return what the history says."""
     commit, date = _git("%H"), _git("%cI")
-    values = tuple(Value(name=f"{one.name} / {one.peer}", value=math.exp(one.log)) for one in found)
+    values = tuple(HistoryValue(name=f"{one.name} / {one.peer}", value=math.exp(one.log)) for one in found)
     add_entry(folder, HistoryEntry(commit=commit, date=datetime.fromisoformat(date), machine=machine, values=values))
     past = read_history(folder)
     mine = [one for one in past.series if one.machine == machine]

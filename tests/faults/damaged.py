@@ -168,7 +168,7 @@ def written() -> dict[str, bytes]:
     import numpy as np
     from synthetic import small, write
 
-    from rankbench.reports.history import HistoryEntry, Value, add_entry
+    from rankbench.reports.history import HistoryEntry, HistoryValue, add_entry
     from rankbench.reports.report import report
     from rankbench.store.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
 
@@ -179,7 +179,7 @@ def written() -> dict[str, bytes]:
         (write(folder / "run", [small()]) / "run.json").write_text("{}")
         report(folder / "run", folder / "out")
         for day in range(1, 7):
-            value = Value(name="a/b", value=day % 3 / 2)
+            value = HistoryValue(name="a/b", value=day % 3 / 2)
             date = datetime(2026, 1, day, tzinfo=UTC)
             add_entry(folder / "history", HistoryEntry(commit=f"abcd{day}", date=date, machine="m", values=(value,)))
         cell, times = TimedCell("e", "a", 10), np.ones((2, 3, TURNS))

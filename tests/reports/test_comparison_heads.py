@@ -8,11 +8,11 @@ import pytest
 from click.testing import CliRunner
 
 from rankbench.cli.compare import compare
-from rankbench.reports.compare.comparison import Change, Comparison, Subject
+from rankbench.reports.compare.comparison import Change, ChangeSubject, Comparison
 from rankbench.reports.compare.comparison_writers import cells_of, columns_of, comparison_markdown, how_to_read
 
 
-def change(about: Subject, size: float = 0.25) -> Change:
+def change(about: ChangeSubject, size: float = 0.25) -> Change:
     return Change("e, n = 5", "a", 1.0, 1.25, size, "worse", "5 launches", size - 0.1, size + 0.1, 0.001, about=about)
 
 
@@ -25,7 +25,7 @@ def change(about: Subject, size: float = 0.25) -> Change:
         (("speed", "quality"), "change (+ worse or slower)", "; of a time it is a share of base's, and + is slower"),
     ],
 )
-def test_the_head_says_which_way(about: tuple[Subject, ...], head: str, clause: str) -> None:
+def test_the_head_says_which_way(about: tuple[ChangeSubject, ...], head: str, clause: str) -> None:
     changes = [change(one) for one in about]
     assert columns_of(changes)[5] == head
     assert len(columns_of(changes)) == len(cells_of(changes[0]))

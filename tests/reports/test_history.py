@@ -17,7 +17,7 @@ from rankbench.cli.history import history
 from rankbench.errors import InputError, SpecError
 from rankbench.reports.analysis import analyze
 from rankbench.reports.figures.series import draw_history
-from rankbench.reports.history import HistoryEntry, Value, add_entry, entry_of, read_history
+from rankbench.reports.history import HistoryEntry, HistoryValue, add_entry, entry_of, read_history
 from rankbench.store.open import open_results
 from rankbench.store.timings import TURNS, TimedCell, TimingFacts, Timings, write_timings
 
@@ -26,7 +26,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 def filled(folder: Path, values: dict[str, list[float]], machine: str = "x", first: int = 0) -> Path:
     for i in range(len(next(iter(values.values())))):
-        own = tuple(Value(name=name, value=series[i]) for name, series in values.items())
+        own = tuple(HistoryValue(name=name, value=series[i]) for name, series in values.items())
         add_entry(
             folder,
             HistoryEntry(
@@ -80,7 +80,7 @@ def test_times_are_kept_as_ratios(tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
     file.write_text(json.dumps({"benchmarks": rows, "machine_info": {"machine": "m", "cpu": {"brand_raw": "cpu"}}}))
     entry = entry_of(file, "abcdef12", START, "ref")
-    assert entry.values == (Value(name="a / ref", value=1.5),)
+    assert entry.values == (HistoryValue(name="a / ref", value=1.5),)
     assert entry.machine == "cpu"
     with pytest.raises(SpecError, match="name it with --reference"):
         entry_of(file, "abcdef12", START)

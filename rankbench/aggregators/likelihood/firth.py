@@ -48,7 +48,7 @@ __all__ = [
     "pseudo_votes",
 ]
 
-Fit = TypeVar("Fit", BradleyTerryFit, DavidsonFit)
+FirthFit = TypeVar("FirthFit", BradleyTerryFit, DavidsonFit)
 
 _TURNS = 500
 _LEAST = 1e-300
@@ -242,11 +242,11 @@ def _half_hats(counts: PairCounts, graph: Laplacian, scores: NDArray[np.float64]
 
 
 def _in_turns(
-    fit: Callable[[NDArray[np.float64], Fit | None], Fit],
-    added: Callable[[Fit], NDArray[np.float64]],
+    fit: Callable[[NDArray[np.float64], FirthFit | None], FirthFit],
+    added: Callable[[FirthFit], NDArray[np.float64]],
     first: NDArray[np.float64],
     tolerance: float,
-) -> Fit:
+) -> FirthFit:
     """Return the fit whose pseudo-votes are those that it was made with."""
     found = fit(first, None)
     for turn in range(1, _TURNS + 1):

@@ -15,9 +15,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Law", "Populations", "best_orders", "make_populations"]
+__all__ = ["LawName", "Populations", "best_orders", "make_populations"]
 
-Law: TypeAlias = Literal["btl", "thurstone", "heteroscedastic", "intransitive", "plackett-luce"]
+LawName: TypeAlias = Literal["btl", "thurstone", "heteroscedastic", "intransitive", "plackett-luce"]
 """How judgments come about; see `make_populations`."""
 
 _SCORES, _NOISE, _ANGLES, _EXPOSURE = range(4)
@@ -45,7 +45,7 @@ class Populations:
 
 
 def make_populations(
-    law: Law, populations: int, items: int, seed: int, *, cycle: float = 1.0, exposure: float = 0.0
+    law: LawName, populations: int, items: int, seed: int, *, cycle: float = 1.0, exposure: float = 0.0
 ) -> Populations:
     r"""Make populations; scores are standard normal and the same under every law.
 
@@ -66,7 +66,7 @@ def make_populations(
 
     Parameters
     ----------
-    law : Law
+    law : LawName
     populations, items : int
         P and m.
     seed : int

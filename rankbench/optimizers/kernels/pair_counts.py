@@ -12,14 +12,16 @@ __all__ = ["laplacian", "margins", "merge_comparisons", "scatter"]
 
 Vector = types.float64[::1]
 FrozenVector = types.Array(types.float64, 1, "C", readonly=True)
-Rows = types.int32[::1]
+PairEnds = types.int32[::1]
 FrozenRows = types.Array(types.int32, 1, "C", readonly=True)
 Offsets = types.int64[::1]
 FrozenOffsets = types.Array(types.int64, 1, "C", readonly=True)
 Matrix = types.float64[:, ::1]
 
 
-@declared(types.int64(FrozenOffsets, FrozenOffsets, FrozenRows, FrozenRows, FrozenVector, Offsets, Rows, Rows, Vector))
+@declared(
+    types.int64(FrozenOffsets, FrozenOffsets, FrozenRows, FrozenRows, FrozenVector, Offsets, PairEnds, PairEnds, Vector)
+)
 def merge_comparisons(
     items: NDArray[np.int64],
     offsets: NDArray[np.int64],
@@ -92,7 +94,7 @@ def merge_comparisons(
     return -1
 
 
-@declared(types.void(Vector, Rows, Rows, Vector))
+@declared(types.void(Vector, PairEnds, PairEnds, Vector))
 def margins(
     alpha: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], out: NDArray[np.float64]
 ) -> None:
@@ -101,7 +103,7 @@ def margins(
         out[e] = alpha[tails[e]] - alpha[heads[e]]
 
 
-@declared(types.void(Vector, Rows, Rows, Vector))
+@declared(types.void(Vector, PairEnds, PairEnds, Vector))
 def scatter(
     values: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], out: NDArray[np.float64]
 ) -> None:
@@ -111,7 +113,7 @@ def scatter(
         out[heads[e]] -= values[e]
 
 
-@declared(types.void(Vector, Rows, Rows, types.int64, Matrix))
+@declared(types.void(Vector, PairEnds, PairEnds, types.int64, Matrix))
 def laplacian(
     values: NDArray[np.float64], tails: NDArray[np.int32], heads: NDArray[np.int32], base: int, out: NDArray[np.float64]
 ) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.reports.compare.comparison import Change, Verdict
+from rankbench.reports.compare.comparison import Change, ChangeVerdict
 from rankbench.special import ndtri
 from rankbench.stats.critical import VarianceSources
 from rankbench.stats.holm import holm
@@ -80,7 +80,7 @@ def judged(found: Sequence[ChangeEstimate], alpha: float) -> list[Change]:
     for one, p_worse, p_better in zip(found, holm(worse), holm(better), strict=True):
         change = one.change
         if one.tested:
-            verdict: Verdict = "worse" if p_worse <= alpha else "better" if p_better <= alpha else "not shown"
+            verdict: ChangeVerdict = "worse" if p_worse <= alpha else "better" if p_better <= alpha else "not shown"
             change = replace(change, p=float(p_worse), verdict=verdict, detectable=_detectable(one, alpha / family))
         changes.append(change)
     return changes

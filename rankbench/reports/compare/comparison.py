@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["Change", "Comparison", "Subject", "Verdict"]
+__all__ = ["Change", "ChangeSubject", "ChangeVerdict", "Comparison"]
 
-Verdict: TypeAlias = Literal["equal", "worse", "better", "not shown", "described"]
+ChangeVerdict: TypeAlias = Literal["equal", "worse", "better", "not shown", "described"]
 """``equal``: every number, to the byte. ``described``: there is nothing that an interval could rest on."""
 
-Subject: TypeAlias = Literal["quality", "speed", "ranking"]
+ChangeSubject: TypeAlias = Literal["quality", "speed", "ranking"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Change:
     p : float
         Of the hypothesis that head is not worse by more than the margin, adjusted over all gated cells (Holm); nan
         where it was not tested.
-    verdict : Verdict
+    verdict : ChangeVerdict
     rests : str
         What the interval rests on, in words.
     detectable : float
@@ -47,13 +47,13 @@ class Change:
     base: float
     head: float
     change: float
-    verdict: Verdict
+    verdict: ChangeVerdict
     rests: str
     lower: float = math.nan
     upper: float = math.nan
     p: float = math.nan
     detectable: float = math.nan
-    about: Subject = "quality"
+    about: ChangeSubject = "quality"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Comparison:
     alpha: float
     notes: tuple[str, ...] = field(default=())
 
-    def by_verdict(self, verdict: Verdict) -> list[Change]:
+    def by_verdict(self, verdict: ChangeVerdict) -> list[Change]:
         """Return the changes with a verdict."""
         return [change for change in self.changes if change.verdict == verdict]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rankbench.reports.compare.comparison import Change, Comparison, Subject
+from rankbench.reports.compare.comparison import Change, ChangeSubject, Comparison
 from rankbench.reports.document.markdown import markdown_of
 from rankbench.reports.document.tree import Bullets, Column, Grid, Heading, Node, Paragraph
 from rankbench.text import markdown
@@ -24,7 +24,7 @@ __all__ = [
 
 _COLUMNS = ("verdict", "where", "contender", "base", "head", "change", "95% interval", "p")
 
-_PLUS: dict[Subject, tuple[str, str]] = {
+_PLUS: dict[ChangeSubject, tuple[str, str]] = {
     "quality": ("worse", "of a metric it is a difference, and + is worse, whether more or less of the metric is good"),
     "speed": ("slower", "of a time it is a share of base's, and + is slower"),
     "ranking": ("fell", "of an item it is how far its score fell, so + is a fall"),

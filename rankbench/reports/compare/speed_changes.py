@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.reports.compare.comparison import Change, Verdict
+from rankbench.reports.compare.comparison import Change, ChangeVerdict
 from rankbench.stats.holm import holm
 
 __all__ = ["Job", "is_benchmark", "read_job", "speed_changes"]
@@ -111,7 +111,7 @@ def speed_changes(
 def _judged(change: Change, worse: float, better: float, alpha: float) -> Change:
     if math.isnan(worse):
         return change
-    verdict: Verdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
+    verdict: ChangeVerdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
     return replace(change, p=worse, verdict=verdict)
 
 

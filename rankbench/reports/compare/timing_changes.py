@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.reports.compare.comparison import Change, Verdict
+from rankbench.reports.compare.comparison import Change, ChangeVerdict
 from rankbench.special import ndtri, stdtr, stdtrit
 from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.holm import holm
@@ -135,7 +135,7 @@ def _judged(found: Sequence[_Estimate], slower_by: float, alpha: float, share: f
         )
         if not math.isnan(adjusted[0][place]):
             worse, better = (min(1.0, float(side[place]) / share) for side in adjusted)
-            verdict: Verdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
+            verdict: ChangeVerdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
             half = float(-stdtrit(one.df, 0.025 * share)) * one.se
             least = margin + one.se * (float(-stdtrit(one.df, alpha * share / len(found))) + float(ndtri(POWER)))
             change = replace(

@@ -21,7 +21,7 @@ _LOOKED_AT = 200
 _MOST_COLUMNS = 12
 """Columns beyond which pairs of them are no more tried."""
 
-Cells = Mapping[str, Sequence[str]]
+CellsByColumn = Mapping[str, Sequence[str]]
 
 
 def vote_readings(raw: RawTable) -> list[ColumnReading]:
@@ -71,7 +71,9 @@ def _first_cells(raw: RawTable) -> dict[str, list[str]]:
     return dict(zip(names, row, strict=True))
 
 
-def _pairs(cells: Cells, columns: Sequence[str], roles: Mapping[str, str], *, few: int) -> Iterator[tuple[str, str]]:
+def _pairs(
+    cells: CellsByColumn, columns: Sequence[str], roles: Mapping[str, str], *, few: int
+) -> Iterator[tuple[str, str]]:
     """Yield pairs of columns that may name the two items of a vote, in the table's order.
 
     They name some items in common, unless there are `few` columns at most; and of unknown columns, those that have
@@ -92,7 +94,7 @@ def _pairs(cells: Cells, columns: Sequence[str], roles: Mapping[str, str], *, fe
             yield left, right
 
 
-def _says_who_won(cells: Cells, left: str, right: str, winner: str, *, few: bool) -> bool:
+def _says_who_won(cells: CellsByColumn, left: str, right: str, winner: str, *, few: bool) -> bool:
     """Return whether a column says in every row which of the two items won, or that neither did."""
     sides = {word for words in side_words(left, right) for word in words}
     ties = set(tie_words(left, right))
@@ -105,7 +107,7 @@ def _says_who_won(cells: Cells, left: str, right: str, winner: str, *, few: bool
     return any(w.lower() not in ties for _, _, w in rows)
 
 
-def _shown(cells: Cells, left: str, right: str, winner: str) -> Iterator[str]:
+def _shown(cells: CellsByColumn, left: str, right: str, winner: str) -> Iterator[str]:
     on_left, on_right = side_words(left, right)
     rows = list(zip(cells[left], cells[right], cells[winner], strict=True))
     named = any(w in (x, y) and w.lower() not in {*on_left, *on_right} for x, y, w in rows)
