@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -29,31 +31,50 @@ LAST = 100_000
 _BETTER = 1e-12
 """Nats a vote by which a later point of a grid, or link, must be better than those before it."""
 
+_TOGETHER = 1 << 18
+"""Votes whose losses are computed at once: of all votes, what is made on the way takes more memory than the log."""
 
-@dataclass(frozen=True, eq=False)
-class Foreseen:
-    """What was said of each vote that is judged, arrays of shape (n',).
+
+@dataclass(frozen=True)
+class Choice:
+    """Parameters by which some consecutive votes were predicted.
 
     Attributes
     ----------
-    margins : ndarray of float64
-        By how much the first item was expected to win.
-    probit : ndarray of bool
-        Which link was chosen; otherwise the logistic one.
-    scale : ndarray of float64
+    begin, end : int
+        The votes, counted from the first that is judged.
+    point : int
+        Which point of the grid.
+    link : str
+    scale : float
         b of that link.
-    tie_scale, nu : ndarray of float64
-        b and nu of Davidson's link.
-    points : list of int
-        Which point of the grid was chosen, at one choice after the other.
+    tie_scale, nu : float
+        b and nu of Davidson's link; 0 where it is not asked for.
+    """
+
+    begin: int
+    end: int
+    point: int
+    link: Link
+    scale: float
+    tie_scale: float = 0.0
+    nu: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Foreseen:
+    """What was said of the votes that are judged.
+
+    Attributes
+    ----------
+    margins : ndarray of float64, shape (n',)
+        By how much the first item was expected to win.
+    choices : list of Choice
+        One after the other, of all these votes.
     """
 
     margins: NDArray[np.float64]
-    probit: NDArray[np.bool_]
-    scale: NDArray[np.float64]
-    tie_scale: NDArray[np.float64]
-    nu: NDArray[np.float64]
-    points: list[int]
+    choices: list[Choice]
 
 
 def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties: bool) -> Foreseen:
@@ -80,18 +101,15 @@ def foreseen(grid: Sequence[Aggregator], steps: Steps, items: list[str], *, ties
         raise SpecError("the grid has no point")
     of_points = [walked(point, steps, items) for point in grid]
     n, first, begin = len(steps), int(steps.starts[steps.moments[0]]), steps.tested.start
-    margins, probit = np.zeros(n), np.zeros(n, np.bool_)
-    scale, tie_scale, nu = np.zeros(n), np.zeros(n), np.zeros(n)
-    points = []
+    margins, choices = np.empty(n - begin), []
     cuts = [*steps.starts[steps.choices].tolist(), n]
     for cut, end in pairwise(cuts):
         since = max(first, cut - LAST)
         point, link, b = _chosen(of_points, steps, since, cut)
-        points.append(point)
-        margins[cut:end], probit[cut:end], scale[cut:end] = of_points[point][cut:end], link == "probit", b
-        if ties:
-            tie_scale[cut:end], nu[cut:end] = fit_tie_link(outcomes(steps, of_points[point], since, cut))
-    return Foreseen(margins[begin:], probit[begin:], scale[begin:], tie_scale[begin:], nu[begin:], points)
+        tie_scale, nu = fit_tie_link(outcomes(steps, of_points[point], since, cut)) if ties else (0.0, 0.0)
+        margins[cut - begin : end - begin] = of_points[point][cut:end]
+        choices.append(Choice(cut - begin, end - begin, point, link, b, tie_scale, nu))
+    return Foreseen(margins, choices)
 
 
 def _chosen(margins: Sequence[NDArray[np.float64]], steps: Steps, begin: int, end: int) -> tuple[int, Link, float]:
@@ -206,20 +224,75 @@ def stretch_losses(foreseen: Foreseen, steps: Steps, losses: Sequence[str]) -> d
     losses : sequence of str
         Of `rankbench.protocols.own_log.OwnLog.metrics`.
     """
-    rows = steps.tested
-    judged = replace(
-        steps,
-        first=steps.first[rows],
-        second=steps.second[rows],
-        outcome=steps.outcome[rows],
-        weights=steps.weights[rows],
-    )
-    block, count = steps.block_of_vote(), steps.count
-    return {loss: _LOSSES[loss](foreseen, judged, block, count) for loss in losses}
+    found = {loss: _LOSSES[loss](steps.count) for loss in losses}
+    block = steps.block_of_vote()
+    for choice in foreseen.choices:
+        for first in range(choice.begin, choice.end, _TOGETHER):
+            here = slice(first, min(first + _TOGETHER, choice.end))
+            rows = slice(here.start + steps.tested.start, here.stop + steps.tested.start)
+            votes = _SomeVotes(choice, foreseen.margins[here], steps.outcome[rows], steps.weights[rows], block[here])
+            for loss in found.values():
+                loss.add(votes)
+    return {name: loss.contributions() for name, loss in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _SomeVotes:
+    """Some votes that were predicted by one choice, arrays of shape (k,)."""
+
+    choice: Choice
+    margins: NDArray[np.float64]
+    outcome: NDArray[np.int8]
+    weights: NDArray[np.float64]
+    block: NDArray[np.int32]
+
+    @cached_property
+    def along(self) -> NDArray[np.float64]:
+        """How far the link's argument stands on the winner's side; 0 for ties."""
+        return np.asarray(self.choice.scale * self.margins * self.outcome)
+
+    @cached_property
+    def decisive(self) -> NDArray[np.float64]:
+        """Weights of votes that someone won, 0 for ties."""
+        return np.where(self.outcome != 0, self.weights, 0.0)
+
+
+class _StretchLoss(ABC):
+    """Sums of losses and of weights by stretch, shape (B,), of votes that come in the order of time."""
+
+    def __init__(self, count: int) -> None:
+        self.sums, self.weights = np.zeros(count), np.zeros(count)
+
+    @abstractmethod
+    def add(self, votes: _SomeVotes) -> None:
+        """Add the losses of some votes, and the weights that they are about, one by one.
+
+        The sums are the same to the bit, however many votes come at once.
+        """
+
+    def contributions(self) -> NDArray[np.float64]:
+        """Return what each stretch contributes to the ratio of all sums to all weights."""
+        return _spread(self.sums, self.weights)
+
+
+class _MeanLoss(_StretchLoss):
+    """A weighted mean of losses of single votes."""
+
+    def add(self, votes: _SomeVotes) -> None:
+        weights = self.weights_of(votes)
+        np.add.at(self.sums, votes.block, weights * self.losses(votes))
+        np.add.at(self.weights, votes.block, weights)
+
+    def weights_of(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        """Return the weight of each vote."""
+        return votes.decisive
+
+    @abstractmethod
+    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        """Return the loss of each vote."""
 
 
 def _spread(sums: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
-    """Return what each stretch contributes to a ratio of sums."""
     total = float(weights.sum())
     if total == 0:
         return np.full(len(sums), math.nan)
@@ -227,46 +300,53 @@ def _spread(sums: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(whole + len(sums) * (sums - whole * weights) / total)
 
 
-def _disagreement(said: Foreseen, votes: Steps, block: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    along = said.margins * votes.outcome
-    weights = np.where(votes.outcome != 0, votes.weights, 0.0)
-    wrong = weights * np.where(along < 0, 1.0, np.where(along == 0, 0.5, 0.0))
-    return _spread(np.bincount(block, wrong, count), np.bincount(block, weights, count))
+class _Disagreement(_MeanLoss):
+    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        along = votes.margins * votes.outcome
+        return np.where(along < 0, 1.0, np.where(along == 0, 0.5, 0.0))
 
 
-def _log_loss(said: Foreseen, votes: Steps, block: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    from rankbench.special import log_ndtr
+class _LogLoss(_MeanLoss):
+    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        from rankbench.special import log_ndtr
 
-    along = said.scale * said.margins * votes.outcome
-    weights = np.where(votes.outcome != 0, votes.weights, 0.0)
-    loss = np.where(said.probit, -log_ndtr(along), np.logaddexp(0.0, -along))
-    return _spread(np.bincount(block, weights * loss, count), np.bincount(block, weights, count))
+        return np.asarray(-log_ndtr(votes.along) if votes.choice.link == "probit" else np.logaddexp(0.0, -votes.along))
 
 
-def _calibration(said: Foreseen, votes: Steps, block: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    from rankbench.special import expit, ndtr
+class _Calibration(_StretchLoss):
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        # Of the winners' chances, and of the losers'.
+        self.gaps = np.zeros((2, count * BINS))
 
-    along = said.scale * said.margins * votes.outcome
-    weights = np.where(votes.outcome != 0, votes.weights, 0.0)
-    chance = np.clip(np.where(said.probit, ndtr(along), expit(along)), 0, 1)
-    gaps = np.zeros((count, BINS))
-    for p, gap in ((chance, 1 - chance), (1 - chance, chance - 1)):
-        bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
-        gaps += np.bincount(block * BINS + bins, weights / 2 * gap, count * BINS).reshape(count, BINS)
-    return _spread(gaps @ np.sign(gaps.sum(axis=0)), np.bincount(block, weights, count))
+    def add(self, votes: _SomeVotes) -> None:
+        from rankbench.special import expit, ndtr
+
+        chance = np.clip((ndtr if votes.choice.link == "probit" else expit)(votes.along), 0, 1)
+        for gaps, p, gap in ((self.gaps[0], chance, 1 - chance), (self.gaps[1], 1 - chance, chance - 1)):
+            bins = np.minimum((p * BINS).astype(np.int64), BINS - 1)
+            np.add.at(gaps, votes.block * BINS + bins, votes.decisive / 2 * gap)
+        np.add.at(self.weights, votes.block, votes.decisive)
+
+    def contributions(self) -> NDArray[np.float64]:
+        gaps = self.gaps.sum(axis=0).reshape(-1, BINS)
+        return _spread(gaps @ np.sign(gaps.sum(axis=0)), self.weights)
 
 
-def _three_outcome_loss(said: Foreseen, votes: Steps, block: NDArray[np.int32], count: int) -> NDArray[np.float64]:
-    half = said.tie_scale * said.margins / 2
-    even = np.log(np.maximum(said.nu, 1e-300))
-    whole = np.logaddexp(np.logaddexp(half, -half), even)
-    loss = whole - np.where(votes.outcome == 0, even, half * votes.outcome)
-    return _spread(np.bincount(block, votes.weights * loss, count), np.bincount(block, votes.weights, count))
+class _ThreeOutcomeLoss(_MeanLoss):
+    def weights_of(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        return votes.weights
+
+    def losses(self, votes: _SomeVotes) -> NDArray[np.float64]:
+        half = votes.choice.tie_scale * votes.margins / 2
+        even = np.log(np.maximum(np.full(1, votes.choice.nu), 1e-300))
+        whole = np.logaddexp(np.logaddexp(half, -half), even)
+        return np.asarray(whole - np.where(votes.outcome == 0, even, half * votes.outcome))
 
 
-_LOSSES: dict[str, Callable[[Foreseen, Steps, NDArray[np.int32], int], NDArray[np.float64]]] = {
-    "disagreement": _disagreement,
-    "log-loss": _log_loss,
-    "calibration": _calibration,
-    "three-outcome-loss": _three_outcome_loss,
+_LOSSES: dict[str, type[_StretchLoss]] = {
+    "disagreement": _Disagreement,
+    "log-loss": _LogLoss,
+    "calibration": _Calibration,
+    "three-outcome-loss": _ThreeOutcomeLoss,
 }

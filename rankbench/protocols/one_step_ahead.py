@@ -134,9 +134,10 @@ class OneStepAhead(Protocol):
                 found.append(failed(cell, said))
                 continue
             losses = stretch_losses(said, steps, task.metrics)
-            info = {"point": float(said.points[-1]), "scale": float(said.scale[-1]), "probit": float(said.probit[-1])}
+            last = said.choices[-1]
+            info = {"point": float(last.point), "scale": last.scale, "probit": float(last.link == "probit")}
             if ties:
-                info["nu"] = float(said.nu[-1])
+                info["nu"] = last.nu
             values = {(metric, _HELDOUT): losses[metric] for metric in task.metrics}
             found.append(CellResult(cell, "done", "", math.nan, values, {}, info))
         return found

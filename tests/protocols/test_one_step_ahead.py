@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -13,7 +14,8 @@ from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from rankbench.errors import SpecError
 from rankbench.kinds.dataset import Dataset
-from rankbench.protocols.foresight import foreseen
+from rankbench.protocols import foresight
+from rankbench.protocols.foresight import foreseen, stretch_losses
 from rankbench.protocols.log_votes import unpack_items
 from rankbench.protocols.one_step_ahead import OneStepAhead
 from rankbench.protocols.steps import MOMENTS, Steps, unpack_steps
@@ -229,3 +231,30 @@ def test_steps_survive_being_packed() -> None:
     assert isinstance(steps, Steps)
     assert steps.starts[-1] == len(steps) == 600
     assert steps.choices[0] == np.searchsorted(steps.blocks, 0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_losses_are_the_same_however_many_votes_are_judged_at_once(
+    weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = prepared(Drifting(n=2_000, times=100))
+    steps = unpack_steps(made.arrays)
+    if weighted:
+        steps = replace(steps, weights=np.random.default_rng(0).uniform(0.1, 3, len(steps)))
+    said = foreseen(grid("elo"), steps, unpack_items(made), ties=True)
+    whole = stretch_losses(said, steps, METRICS)
+    monkeypatch.setattr(foresight, "_TOGETHER", 7)
+    assert {name: value.tobytes() for name, value in stretch_losses(said, steps, METRICS).items()} == {
+        name: value.tobytes() for name, value in whole.items()
+    }
+    # The mean over stretches is that over all votes.
+    rows, decisive = steps.tested, steps.outcome[steps.tested] != 0
+    along, weights = said.margins * steps.outcome[rows], steps.weights[rows]
+    wrong = np.where(along < 0, 1.0, np.where(along == 0, 0.5, 0.0))[decisive]
+    assert whole["disagreement"].mean() == pytest.approx(np.average(wrong, weights=weights[decisive]), rel=1e-12)
+    scales, links = ([getattr(c, name) for c in said.choices] for name in ("scale", "link"))
+    sizes = [c.end - c.begin for c in said.choices]
+    assert sum(sizes) == len(said.margins)
+    argument, probit = np.repeat(scales, sizes) * along, np.repeat(links, sizes) == "probit"
+    loss = np.where(probit, -log_ndtr(argument), np.log1p(np.exp(-argument)))[decisive]
+    assert whole["log-loss"].mean() == pytest.approx(np.average(loss, weights=weights[decisive]), rel=1e-10)
