@@ -91,8 +91,8 @@ def get(base: Callable[..., C], text: str | Spec) -> C:
     ------
     SpecError
         Unknown name or parameter (the message has the nearest valid one), a component of the
-        kind that is not of the class, a value that does not fit, or a grid: a list describes
-        several components, see `rankbench.component.build`.
+        kind that is not of the class, a value that does not fit, no text at all, or a grid: a
+        list describes several components, see `rankbench.component.build`.
 
     Examples
     --------
@@ -101,6 +101,9 @@ def get(base: Callable[..., C], text: str | Spec) -> C:
     Elo(factor=20.0)
     """
     spec = parse(text) if isinstance(text, str) else text
+    if not isinstance(spec, Spec):
+        given = type(text).__name__
+        raise SpecError(f"write the {_kind(base)} as a text, such as 'name:param=value,...'; this is of type {given}")
     found = component_class(base, spec.name)
     if _is_grid(spec):
         raise SpecError(f"{_kind(base)} {str(spec)!r} is a grid; write one value for each parameter here")
