@@ -8,6 +8,9 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -78,7 +81,8 @@ class Commands(click.Group):
         try:
             check_variables()
             settle_blas()  # before a verb imports NumPy
-            return super().invoke(ctx)
+            with _notes_of_pictures():
+                return super().invoke(ctx)
         except RankbenchError as error:
             say(f"error: {error}", err=True)
             ctx.exit(error.exit_code)
@@ -100,6 +104,27 @@ class Commands(click.Group):
                 raise
             click.echo(f"error: Polars cannot go on: {visible(str(error))}", err=True)
             ctx.exit(1)
+
+
+@contextmanager
+def _notes_of_pictures() -> Iterator[None]:
+    """Print what is to be known of a picture as a note; all other warnings are Python's business."""
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        from rankbench.cli.output import say
+        from rankbench.drawing.letters import MissingLettersWarning
+
+        if issubclass(category, MissingLettersWarning):
+            say(f"note: {message}", err=True)
+        else:
+            others(message, category, *where, **more)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = others
 
 
 def _import(verb: Verb) -> click.Command:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankbench.drawing.letters import missing_letters_told
 from rankbench.text import distinct, one_line
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def render(figure: Canvas) -> dict[str, bytes]:
     """
     metadata: dict[str, dict[str, None]] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
     found = {}
-    with _laid_out(figure):
+    with missing_letters_told(), _laid_out(figure):
         for suffix, unset in metadata.items():
             buffer = io.BytesIO()
             figure.savefig(buffer, format=suffix, metadata=unset)

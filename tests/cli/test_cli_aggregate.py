@@ -129,6 +129,17 @@ def test_a_picture_fits_a_slide(rankbench, log: str, tmp_path: Path) -> None:
     assert drawn.read_text().startswith("<?xml")
 
 
+def test_letters_that_no_picture_has_are_one_note(rankbench, tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    names = ["通义千问", "文心一言", "한국어 모델"]
+    path.write_text("winner,loser\n" + "".join(f"{a},{b}\n" for a in names for b in names if a != b), encoding="utf-8")
+    done = rankbench("aggregate", str(path), "--out", str(tmp_path / "ranking.png"))
+    assert done.exit_code == 0
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("note: letters that DejaVu Sans has not are boxes in the picture: ")
+    assert line.endswith(" and 5 more")
+
+
 def test_ballots_count_firsts(rankbench, tmp_path: Path) -> None:
     path = tmp_path / "poll.soc"
     path.write_text(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from rankbench.drawing.cast import groups
+from rankbench.drawing.letters import MissingLettersWarning, missing_letters_told
 from rankbench.drawing.picture import picture_bytes
 from rankbench.drawing.style import COLORS, GRAYS, gray, look, styled
 from rankbench.kinds.figure import Cast
@@ -236,3 +238,19 @@ def test_a_figure_is_laid_out_once_as_matplotlib_does(monkeypatch: pytest.Monkey
     assert picture_bytes(drawn)["svg"] == expected.getvalue()
     assert len(laid_out) == 1
     assert (drawn.get_layout_engine(), drawn.canvas) == before
+
+
+def test_boxes_are_told_once_and_other_warnings_as_they_came() -> None:
+    def draw_like_matplotlib() -> None:
+        with missing_letters_told():
+            for letter in "文文心":
+                glyph = f"Glyph {ord(letter)} (\\N{{NAME}}) missing from font(s) DejaVu Sans."
+                warnings.warn(glyph, UserWarning, stacklevel=1)
+            warnings.warn("something else", RuntimeWarning, stacklevel=1)
+
+    with pytest.warns() as caught:
+        draw_like_matplotlib()
+    assert [(one.category, str(one.message)) for one in caught] == [
+        (RuntimeWarning, "something else"),
+        (MissingLettersWarning, "letters that DejaVu Sans has not are boxes in the picture: 文 心"),
+    ]
