@@ -46,7 +46,7 @@ def run_summary(
     figures = directory / FIGURES
     drawn = sum(path.suffix in PICTURES for path in figures.glob("*"))
     if drawn:
-        files.append(f"{figures}/ ({drawn} file{'s' if drawn != 1 else ''})")
+        files.append(f"{figures}/ ({drawn} picture{'s' if drawn != 1 else ''})")
     if files and not recommendation:
         files[0] = f"open {files[0]}"
     return Group(terminal_of(parts), *(Text(one_line(line)) for line in files))

@@ -118,7 +118,7 @@ def test_files_that_are_there_are_listed(tmp_path: Path) -> None:
     console = Console(width=400, color_system=None)
     with console.capture() as captured:
         console.print(run_summary(tmp_path, pl.DataFrame()))
-    names = ("leaderboard.md", "units.csv", "figures/ (2 files)")
+    names = ("leaderboard.md", "units.csv", "figures/ (2 pictures)")
     paths = [f"{tmp_path}/{name}" for name in names]
     assert captured.get().splitlines() == [f"open {paths[0]}", *paths[1:]]
     with console.capture() as captured:
