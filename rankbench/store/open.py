@@ -9,8 +9,8 @@ from pathlib import Path
 from rankbench.errors import StoreError
 from rankbench.store.file import FILE
 from rankbench.store.journal import Journal
-from rankbench.store.published import PublishedRows, rows_folder
-from rankbench.store.published_files import check_listed
+from rankbench.store.published import PublishedRows, rows_apart, rows_folder
+from rankbench.store.published_files import DIGESTS, check_listed
 from rankbench.store.stored import StoredResults
 
 __all__ = ["holds_results", "open_results"]
@@ -45,6 +45,11 @@ def open_results(directory: Path, rows: Path | None = None, *, listed: bool = Tr
         return
     found = rows or rows_folder(directory)
     if found is None:
+        if (directory / DIGESTS).exists():
+            raise StoreError(
+                f"{directory}: its rows are not here: put them beside it, as "
+                f"{rows_apart(directory).name} (or say where they are: rankbench verify --rows FOLDER)"
+            )
         raise StoreError(
             f"{directory}: there are no results here: neither {FILE} (a run's folder, its --out) nor rows (a published "
             "one)"
