@@ -1,4 +1,4 @@
-"""A module of a package without the rest of it, which is imported when somebody asks the package for more.
+"""A module of a package without the rest of it, which is imported when somebody imports the package.
 
 ``import scipy.special._ufuncs`` executes ``scipy/special/__init__.py`` first. That imports NumPy's compiler of Fortran
 and takes docstrings apart, a tenth of a second or more, for functions that are all in one compiled file.
@@ -10,6 +10,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any
@@ -18,13 +19,12 @@ __all__ = ["lone_functions", "lone_module"]
 
 
 def lone_module(package: str, name: str) -> ModuleType:
-    """Import a module of a package, and of the package itself nothing yet.
+    """Import a module of a package, and leave the package itself to be imported by whoever wants it.
 
     Parameters
     ----------
     package : str
-        Its ``__init__.py`` is executed when it is asked for an attribute that it has not got: who imports it
-        elsewhere finds all that is in it. It should do nothing but define names.
+        Of which nothing stays but this module, and what that imports out of the package.
     name : str
         A module of the package.
 
@@ -33,9 +33,20 @@ def lone_module(package: str, name: str) -> ModuleType:
     ImportError
         There is no such package, or no such module.
     """
-    if package not in sys.modules:
-        sys.meta_path.insert(0, _Later(package))
-    return importlib.import_module(f"{package}.{name}")
+    full = f"{package}.{name}"
+    if package in sys.modules or full in sys.modules:
+        return importlib.import_module(full)
+    finder = _InnerFirst(package, full)
+    sys.meta_path.insert(0, finder)
+    try:
+        importlib.import_module(package)
+    except _InnerIsThereError:
+        sys.meta_path.insert(0, _AfterInner(package))
+        return sys.modules[full]
+    finally:
+        sys.meta_path.remove(finder)
+    # A package without a source file: it has been imported as a whole.
+    return importlib.import_module(full)
 
 
 def lone_functions(package: str, name: str, wanted: Sequence[str], public: str) -> list[Any]:
@@ -57,49 +68,62 @@ def lone_functions(package: str, name: str, wanted: Sequence[str], public: str) 
     return [getattr(promised, one) for one in wanted]
 
 
-class _Later:
-    """Finds a package, which is not executed yet, and a module that is in no file: who imports that executes it.
+class _InnerIsThereError(Exception):
+    """Ends the import of a package, which Python then takes for not imported."""
 
-    So Python's own locks hold, where several threads ask the package for something.
+
+class _InnerFirst:
+    """Finds a package that imports one of its modules in place of what is in its file, and then fails.
+
+    Python's lock of the package is held meanwhile: a thread that imports it waits, and then imports it itself.
     """
 
-    def __init__(self, package: str) -> None:
-        self.package, self.whole = package, f"{package}._whole"
-        self.module: ModuleType | None = None
+    def __init__(self, package: str, inner: str) -> None:
+        self.package, self.inner = package, inner
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
-        if name == self.whole and self.module is not None:
-            return ModuleSpec(name, self)  # type: ignore[arg-type]
-        if name != self.package:
-            return None
-        spec = PathFinder.find_spec(name, path, target)
-        if spec is None or not isinstance(spec.loader, SourceFileLoader):
-            return spec
-        self.execute = spec.loader.exec_module
-        setattr(spec.loader, "exec_module", self.wait)  # noqa: B010
+        spec = _source_of(name, path, target) if name == self.package else None
+        if spec is not None:
+            spec.loader = _Instead(self.inner)
         return spec
 
-    def wait(self, module: ModuleType) -> None:
-        """Execute the package when it is asked for what it has not got."""
-        self.module = module
-        setattr(module, "__getattr__", self.missing)  # noqa: B010
 
-    def missing(self, attribute: str) -> Any:
-        """Return an attribute of the package, which is executed before."""
-        # What is special to Python is asked for of every module, but for the list of what a star stands for.
-        if not attribute.startswith("__") or attribute == "__all__":
-            importlib.import_module(self.whole)
-        try:
-            return vars(self.module)[attribute]
-        except KeyError:
-            raise AttributeError(f"module {self.package!r} has no attribute {attribute!r}") from None
+class _Instead(Loader):
+    def __init__(self, inner: str) -> None:
+        self.inner = inner
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Have Python make a module as it always does."""
+    def exec_module(self, module: ModuleType) -> None:
+        importlib.import_module(self.inner)
+        raise _InnerIsThereError
 
-    def exec_module(self, made: ModuleType) -> None:
-        """Execute the package."""
-        module = sys.modules[self.package]
-        self.execute(module)
-        if vars(module).get("__getattr__") == self.missing:
-            delattr(module, "__getattr__")
+
+class _AfterInner:
+    """Finds a package some of whose modules have been imported before it: they are attributes of it, as always."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> Any:
+        if name != self.package:
+            return None
+        with suppress(ValueError):
+            sys.meta_path.remove(self)
+        spec = _source_of(name, path, target)
+        if spec is not None:
+            spec.loader = _WithInner(name, str(spec.origin))
+        return spec
+
+
+class _WithInner(SourceFileLoader):
+    def exec_module(self, module: ModuleType) -> None:
+        start = f"{module.__name__}."
+        for name, inner in list(sys.modules.items()):
+            if name.startswith(start) and "." not in name[len(start) :]:
+                setattr(module, name[len(start) :], inner)
+        super().exec_module(module)
+
+
+def _source_of(name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+    """Return where a package's source file is; None if it has none."""
+    spec = PathFinder.find_spec(name, path, target)
+    return spec if spec is not None and type(spec.loader) is SourceFileLoader else None

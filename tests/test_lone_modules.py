@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -51,6 +52,47 @@ def test_a_package_is_whole_when_it_is_asked_for_more(package, module, unneeded,
     assert all(extra.startswith("_") for extra in found - plain)
 
 
+@pytest.mark.parametrize(
+    ("package", "module", "inner"),
+    [
+        ("scipy.linalg", "_flapack", "blas"),
+        ("scipy.linalg", "_flapack", "lapack"),
+        ("scipy.linalg", "_flapack", "_basic"),
+        ("scipy.special", "_ufuncs", "_basic"),
+    ],
+)
+def test_other_modules_of_a_package_are_imported_after_it(package, module, inner):
+    """``scipy.linalg.blas`` asks for a function of its own, and the package that is executed then asks for `blas`."""
+    program = f"""
+import sys
+from rankbench.lone_modules import lone_module
+lone_module("{package}", "{module}")
+import {package}.{inner}
+inner = {package}.{inner}
+assert sys.modules["{package}.{inner}"] is inner
+print(inner.__spec__.loader.__class__.__name__, {package}.__all__)
+"""
+    plain = f"""
+import {package}.{inner}
+inner = {package}.{inner}
+print(inner.__spec__.loader.__class__.__name__, {package}.__all__)
+"""
+    assert printed(program) == printed(plain)
+
+
+@pytest.mark.parametrize(("package", "module"), [each[:2] for each in PACKAGES])
+def test_a_list_of_names_is_whole(package, module):
+    program = f"""
+from rankbench.lone_modules import lone_module
+lone_module("{package}", "{module}")
+import {package}
+found = dir({package})
+assert found == sorted(vars({package})) and "__dir__" not in found
+print(set({package}.__all__) <= set(found))
+"""
+    assert printed(program) == "True\n"
+
+
 def test_threads_that_want_a_package_at_once_all_find_it_whole():
     program = """
 import threading
@@ -88,7 +130,7 @@ def test_what_is_not_there_is_an_import_error(tmp_path, monkeypatch):
     assert lone_module("half_a_package", "whole").number == 1
     for _ in range(2):
         with pytest.raises(ImportError, match="it is broken"):
-            _ = sys.modules["half_a_package"].other
+            importlib.import_module("half_a_package")
     with pytest.raises(ModuleNotFoundError, match="none"):
         lone_module("half_a_package", "none")
 
