@@ -14,12 +14,12 @@ from rankbench.counts.units import Units, units_of_lists, units_of_voters
 from rankbench.counts.votes import NO_TIMES
 from rankbench.data.tables.orders.load import load_orders
 from rankbench.data.tables.selections.load import load_selections, take_selections
-from rankbench.data.tables.selections.several_clicks import OffList, Several
 from rankbench.errors import ContenderDiverged, InputError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.queries import Orders, Selections, Unranked
 from rankbench.kinds.resamples import draws_of
 from rankbench.kinds.scores import finite_scores
+from rankbench.kinds.selection_aggregator import SelectionAggregator
 from rankbench.ranking.logs import RankedLog
 from rankbench.ranking.tallies import ItemTallies, tallies_of_orders, tallies_of_selections
 
@@ -132,11 +132,16 @@ class Sessions(_Lists):
     ----------
     items : list of str, length m
     selections : Selections
+        All clicks on what was shown.
+    off_list, repeated : int
+        Clicks outside of the shown lists, and on what the session had clicked before.
     """
 
     items: list[str]
     selections: Selections
     by_judge: bool = False
+    off_list: int = 0
+    repeated: int = 0
 
     @cached_property
     def units(self) -> Units:
@@ -157,6 +162,18 @@ class Sessions(_Lists):
     def scales(self, aggregator: Aggregator) -> NDArray[np.int64]:
         """Return a number for each item, (m,)."""
         return np.zeros(len(self.items), np.int64)
+
+    def notes(self, aggregator: Aggregator) -> list[str]:
+        """Return what a reader of these scores must know: which clicks they do not use."""
+        clicked = self.selections.clicked
+        unused = {"outside of the shown list": self.off_list, "on what a session had clicked before": self.repeated}
+        if isinstance(aggregator, SelectionAggregator) and aggregator.stops:
+            busy = np.maximum.reduceat(clicked, self.selections.starts[:-1])
+            unused[f"below the topmost of a list ({aggregator.name} takes one click a list)"] = int(
+                clicked.sum() - busy.sum()
+            )
+        said = ", ".join(f"{count:,} {where}" for where, count in unused.items() if count)
+        return [f"{aggregator.name} does not use all clicks; it leaves out {said}"] if said else []
 
 
 def load_ballots(frame: pl.LazyFrame, *, judges: bool = False, unranked: Unranked = "absent") -> Ballots:
@@ -180,23 +197,27 @@ def load_ballots(frame: pl.LazyFrame, *, judges: bool = False, unranked: Unranke
     return Ballots(log.items, log.orders, _judges(frame) if judges else None)
 
 
-def load_sessions(frame: pl.LazyFrame, *, several: Several = "first", off_list: OffList = "drop") -> Sessions:
-    """Return the sessions of one query.
+def load_sessions(frame: pl.LazyFrame) -> Sessions:
+    """Return the sessions of one query, with all their clicks.
 
     Parameters
     ----------
     frame : LazyFrame
         Selections in the schema, of one query.
-    several, off_list
-        See `rankbench.data.tables.selections.several_clicks`.
 
     Raises
     ------
     InputError
-        No rows, or the policies leave none.
+        No rows.
     """
-    log = load_selections(frame, several=several, off_list=off_list)
-    return Sessions(log.items, log.selections)
+    import polars as pl
+
+    table = frame.collect(engine="streaming")
+    log = load_selections(table.lazy())
+    clicks = table.select("clicked", size=pl.col("shown").list.len()).explode("clicked", empty_as_null=False)
+    off_list = clicks.filter(pl.col("clicked") > pl.col("size")).height
+    repeated = clicks.height - off_list - int(log.selections.clicked.sum())
+    return Sessions(log.items, log.selections, off_list=off_list, repeated=repeated)
 
 
 def _judges(frame: pl.LazyFrame) -> NDArray[np.int64]:

@@ -319,6 +319,52 @@ def test_clicks(tmp_path: Path) -> None:
         rankbench.aggregate(path, "borda")
 
 
+SEVERAL_CLICKS = [("s1", "AB", [1]), ("s2", "AB", [2]), ("s3", "BA", [1]), ("s4", "AC", [1, 2])]
+"""Positions are clicked 3 and 2 times of 4; A is clicked in 2 of 4 lists, B in 2 of 3, C in its only one."""
+
+
+@pytest.mark.parametrize(
+    ("method", "scores"),
+    [
+        ("click-through-rate", {"A": 2 / 4, "B": 2 / 3, "C": 1.0}),
+        # A stood at the top three times, and once below; B at the top once, and twice below; C once below.
+        ("coec", {"A": 2 / (3 * 3 / 4 + 2 / 4), "B": 2 / (3 / 4 + 2 * 2 / 4), "C": 1 / (2 / 4)}),
+        ("coec:smoothing=1", {"A": 3 / 3.75, "B": 3 / 2.75, "C": 2 / 1.5}),
+    ],
+)
+@pytest.mark.parametrize("rows", ["lists", "impressions"])
+def test_every_click_of_a_list_counts(method: str, scores: dict[str, float], rows: str) -> None:
+    if rows == "lists":
+        names = ["query_id", "session_id", "shown", "clicked"]
+        log = pl.DataFrame([("q", name, list(shown), at) for name, shown, at in SEVERAL_CLICKS], names, orient="row")
+    else:
+        shows = [
+            (name, place, item, place in at)
+            for name, shown, at in SEVERAL_CLICKS
+            for place, item in enumerate(shown, 1)
+        ]
+        log = pl.DataFrame(shows, ["session", "position", "doc", "clicked"], orient="row")
+    found = rankbench.aggregate(log, method)
+    assert dict(found.table.select("item", "score").rows()) == pytest.approx(scores)
+    assert dict(found.table.select("item", "wins").rows()) == {"A": 2, "B": 2, "C": 1}
+    assert found.notes == ()
+
+
+def test_clicks_that_are_not_used_are_counted() -> None:
+    columns = {"session_id": ["1", "2", "3"], "shown": [["A", "B"]] * 3, "clicked": [[2, 1], [3, 1, 1], [2]]}
+    log = pl.DataFrame({"query_id": ["q"] * 3, **columns})
+    found = rankbench.aggregate(log, "cascade")
+    # The topmost click of session 1 is on A, though B was clicked before; only session 3 looks at B.
+    assert dict(found.table.select("item", "score").rows()) == pytest.approx({"A": 2 / 3, "B": 1.0})
+    assert found.notes == (
+        "cascade does not use all clicks; it leaves out 1 outside of the shown list, 1 on what a session had clicked "
+        "before, 1 below the topmost of a list (cascade takes one click a list)",
+    )
+    assert "topmost" not in rankbench.aggregate(log, "coec").notes[0]
+    counted = pl.DataFrame({"session": ["1", "1"], "position": [1, 2], "doc": ["A", "B"], "clicked": [3, 0]})
+    assert "1 items shown once with several clicks count as clicked once" in rankbench.aggregate(counted, "coec").notes
+
+
 def test_items_with_features_are_no_log() -> None:
     with pytest.raises(SpecError, match="not judgments"):
         rankbench.aggregate("web10k-like:queries=2,features=9")

@@ -98,14 +98,19 @@ def as_lists(raw: RawTable, roles: Mapping[str, str]) -> RawTable:
     wrong |= {"long": pl.any_horizontal(text.str.len_chars() > LONGEST_NAME for text in texts.values())}
     wrong |= {"position": ~((position >= 0) & (position < 2**31) & (position == position.floor())).fill_null(False)}
     wrong |= {"clicked": clicked.is_null()}
+    several = pl.col(roles["clicked"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) > 1
     facts = raw.frame.with_row_index("row").select(
-        *[pl.col("row").filter(case).min().alias(role) for role, case in wrong.items()], position.min().alias("lowest")
+        *[pl.col("row").filter(case).min().alias(role) for role, case in wrong.items()],
+        position.min().alias("lowest"),
+        several.sum().alias("several"),
     )
     with raw.reading():
         found = facts.collect(engine="streaming").row(0, named=True)
     bad = min((role for role in wrong if found[role] is not None), key=found.__getitem__, default=None)
     if bad is not None:
         raise _refusal(raw, roles, bad, found[bad])
+    if found["several"]:
+        remark(f"{found['several']:,} items shown once with several clicks count as clicked once")
     first = 1 if found["lowest"] else 0
     if not first:
         remark("positions are read as counted from 0, the top of the list")
