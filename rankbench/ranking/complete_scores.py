@@ -13,9 +13,9 @@ from rankbench.errors import InputError, SpecError, closest
 from rankbench.kinds.task_scores import TaskScores
 from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.simultaneous import FEW
-from rankbench.text import first_of, short_repr
+from rankbench.text import first_of, listed, short_repr
 
-__all__ = ["LEVEL", "Kept", "completed", "reduced", "tell_nothing", "turned", "wide_tasks"]
+__all__ = ["LEVEL", "Kept", "completed", "mixed_tasks", "reduced", "tell_nothing", "turned", "wide_tasks"]
 
 Kept: TypeAlias = Literal["tasks", "systems"]
 """What is left out where cells are missing: tasks that not all systems have, or systems that have not all tasks."""
@@ -67,6 +67,17 @@ def wide_tasks(scores: TaskScores) -> list[str]:
         f"scores on {names} spread up to {times:,.0f} times as wide as those on the median task, and decide means over "
         "tasks: --without leaves a task out, --lower turns one of which less is better; ranks count all tasks alike"
     ]
+
+
+def mixed_tasks(scores: TaskScores) -> list[str]:
+    """Say which tasks of a whole table have truth values where others have scores: they may be flags of systems."""
+    values = np.abs(scores.values)
+    differ = (values != values[..., :1]).any(axis=(0, 2))
+    truth = np.isin(values, (0.0, 1.0)).all(axis=(0, 2))
+    if not (truth & differ).any() or truth.all():
+        return []
+    names = listed([task for task, flag in zip(scores.tasks, truth & differ, strict=True) if flag])
+    return [f"scores on {names} are 0 and 1 alone, those on other tasks are not: --without leaves out what is no task"]
 
 
 def reduced(scores: TaskScores, without: Sequence[str]) -> tuple[TaskScores, list[str]]:

@@ -23,17 +23,18 @@ from rankbench.data.tables.checks import checked
 from rankbench.data.tables.measurements.layout import AS_SCORES, WITHOUT
 from rankbench.data.tables.measurements.load import load_scores
 from rankbench.data.tables.recognize import table_of
+from rankbench.data.tables.remarks import remarks_kept
 from rankbench.errors import InputError, SpecError, nearest
 from rankbench.kinds.column_readings import columns_text
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader
 from rankbench.kinds.score_aggregator import ScoreAggregator
 from rankbench.kinds.task_scores import TaskScores
-from rankbench.ranking.complete_scores import LEVEL, Kept, completed, reduced, turned, wide_tasks
+from rankbench.ranking.complete_scores import LEVEL, Kept, completed, mixed_tasks, reduced, turned, wide_tasks
 from rankbench.ranking.judged_runs import RunFiles, judged_runs
 from rankbench.ranking.score_sample import SystemRanking, rank_systems
 from rankbench.seeds import LOG_SEED
-from rankbench.text import first_of, short_repr
+from rankbench.text import first_of, listed, short_repr
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -170,19 +171,23 @@ def rank_scores(scores: Log | RunFiles, methods: Sequence[str] = (), **options: 
     elif loss:
         raise SpecError("a loss judges TREC runs; say --qrels FILE, too")
     else:
-        path, digest, table = _read(scores, columns, reader, without)  # type: ignore[arg-type]  # which refuses others
+        with remarks_kept() as remarks:
+            path, digest, table = _read(scores, columns, reader, without)  # type: ignore[arg-type]  # refuses others
+        said = [*remarks, *([f"columns are not read: {listed(remarks.left)}"] if remarks.left else [])]
     with readable(path):
         read, left = reduced(table, without)
         better, notes = turned(read, lower)
         whole, more = completed(better, missing)
-    # Every column of numbers is taken for a task: a place or an average among them must not go unseen.
-    named_tasks = first_of([short_repr(task) for task in whole.tasks], _NAMED)
+    # Every column of numbers is taken for a task: a flag or a size among them must not go unseen.
+    mixed = mixed_tasks(whole)
+    named_tasks = listed(whole.tasks) if mixed else first_of([short_repr(task) for task in whole.tasks], _NAMED)
     notes = [
         *said,
         *left,
         *notes,
         *more,
         *wide_tasks(whole),
+        *mixed,
         f"{len(whole.systems)} systems are ranked on {len(whole.tasks)} tasks: {named_tasks}",
     ]
     k = min(top, len(whole.systems))

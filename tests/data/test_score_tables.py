@@ -58,7 +58,24 @@ def test_layouts_are_one_table(tmp_path: Path, text: str, columns: str) -> None:
     assert {(row["query_id"], row["system"]): row["score"] for row in found.iter_rows(named=True)} == CELLS
 
 
-VALUES = ("1", " 2.5", "-3e-2", "", "NA", "True", "false", "5%", "12.5 %", "inf", "nan", "x", "0")
+VALUES = (
+    "1",
+    " 2.5",
+    "-3e-2",
+    "",
+    "NA",
+    "True",
+    "false",
+    "5%",
+    "12.5 %",
+    "inf",
+    "nan",
+    "x",
+    "0",
+    "2 (.5)",
+    "5% ± 1%",
+    "-",
+)
 
 
 @settings(examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])

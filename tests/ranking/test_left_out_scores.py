@@ -29,7 +29,8 @@ def test_a_column_is_left_out_whatever_is_in_it(wide: Path) -> None:
     found = rankbench.rank(wide, without=["params", "avg"], replicates=50)
     frame = pl.read_csv(wide).select("model", "t1", "t2", "t3")
     assert found.table.equals(rankbench.rank(frame, replicates=50).table)
-    assert found.notes[0] == "left out of the tasks: 'avg', 'params'"
+    assert found.notes[0] == "columns are left out whose cells do not read as numbers: 'licence' ('x')"
+    assert found.notes[1] == "left out of the tasks: 'avg', 'params'"
     assert found.as_dict()["without"] == ["params", "avg"]
     assert found.as_dict()["missing"]["cells"] == 0
     held = rankbench.rank(pl.read_csv(wide), without=["params", "avg", "licence"], replicates=50)
@@ -46,7 +47,8 @@ def test_of_a_long_table_rows_are_left_out(tmp_path: Path) -> None:
     found = rankbench.rank(path, without=["m3", "t8"], columns="score=f1", replicates=50)
     part = whole.filter(pl.col("model") != "m3", pl.col("task") != "t8").drop("n")
     assert found.table.equals(rankbench.rank(part, columns="score=f1", replicates=50).table)
-    assert found.notes[:2] == ("left out of the tasks: 't8'", "left out of the systems: 'm3'")
+    assert found.notes[0] == "columns are not read: 'n'"
+    assert found.notes[1:3] == ("left out of the tasks: 't8'", "left out of the systems: 'm3'")
 
 
 def test_names_that_are_almost_right(tmp_path: Path) -> None:

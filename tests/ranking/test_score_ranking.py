@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from pathlib import Path
 from typing import ClassVar
 
@@ -321,10 +322,62 @@ def test_six_tasks_can_tell_two_systems_apart() -> None:
     assert found.ranks.tolist() == [[1, 1], [2, 2]]
 
 
-def test_the_tasks_are_named_as_a_place_or_an_average_may_be_among_them() -> None:
-    table = pl.DataFrame({"model": ["a", "b"], "Rank": [1, 2], "x": [0.5, 0.25], "y": [0.75, 0.5]})
-    notes = rankbench.rank(table, replicates=100).notes
-    assert "2 systems are ranked on 3 tasks: 'Rank', 'x', 'y'" in " ".join(notes)
+@pytest.mark.parametrize("name", ["Unnamed: 0", "index", "Rank", "#", "average", "Avg"])
+def test_columns_that_number_rows_or_sum_them_up_are_no_tasks(name: str) -> None:
+    scores = {"x": [0.5, 0.25], "y": [0.75, 0.5]}
+    found = rankbench.rank(pl.DataFrame({"model": ["a", "b"], name: [1, 9], **scores}), replicates=100)
+    assert found.notes[0] == f"columns are left out by their names: {name!r} (rename a column that is a task)"
+    assert "2 systems are ranked on 2 tasks: 'x', 'y'" in " ".join(found.notes)
+    means = dict(found.table.filter(method="mean-score").select("system", "score").iter_rows())
+    assert means == {"a": 0.625, "b": 0.375}
+    said = rankbench.rank(pl.DataFrame({"model": ["a", "b"], name: [1, 9], **scores}), without=[name], replicates=100)
+    assert said.table.equals(found.table)
+
+
+def test_all_tasks_are_named_where_flags_may_be_among_them() -> None:
+    tasks = {f"t{at}": [0.5 + at / 100, 0.25, 0.125] for at in range(6)}
+    flags = {"Flagged": [True, False, False], "MoE": [False, False, True]}
+    notes = " ".join(rankbench.rank({"model": ["a", "b", "c"], **tasks, **flags}, replicates=100).notes)
+    assert "ranked on 8 tasks: 't0', 't1', 't2', 't3', 't4', 't5', 'Flagged', 'MoE'" in notes
+    assert "scores on 'Flagged', 'MoE' are 0 and 1 alone, those on other tasks are not" in notes
+    solved = {f"t{at}": [at % 2 == 0, True, False] for at in range(8)}
+    assert "0 and 1 alone" not in " ".join(rankbench.rank({"model": ["a", "b", "c"], **solved}, replicates=100).notes)
+
+
+SCORES = {"ash": (0.7818, 0.641, 0.102), "birch": (0.791, 0.662, 0.152), "cedar": (0.762, 0.683, 0.121)}
+FORMS = ["{}", "{} ± 0.0084", "{}±.01", "{} +/- 1e-2", "{} (0.008)", "{}(8)", "{} (± 0.01)", " {}  ( +- 0.01 ) "]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("layout", ["mixed", "all", "long", "tasks"])
+def test_standard_errors_behind_scores_are_read_and_named(tmp_path: Path, form: str, layout: str) -> None:
+    tasks = ("piqa", "boolq", "gsm8k")
+    cells = {
+        (system, task): (form if layout != "mixed" or task == "boolq" else "{}").format(score)
+        for system, scores in SCORES.items()
+        for task, score in zip(tasks, scores, strict=True)
+    }
+    if layout == "long":
+        lines = ["model,task,score", *(f"{system},{task},{cell}" for (system, task), cell in cells.items())]
+    elif layout == "tasks":
+        lines = [f"task,{','.join(SCORES)}", *(f"{t},{','.join(cells[s, t] for s in SCORES)}" for t in tasks)]
+    else:
+        lines = [f"model,{','.join(tasks)}", *(f"{s},{','.join(cells[s, t] for t in tasks)}" for s in SCORES)]
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = rankbench.rank(path, ["mean-score"], replicates=100)
+    means = dict(found.table.select("system", "score").iter_rows())
+    assert means == pytest.approx({system: statistics.fmean(scores) for system, scores in SCORES.items()}, abs=1e-12)
+    assert (form == "{}") == ("numbers in brackets" not in found.notes[0])
+
+
+def test_columns_that_do_not_read_as_numbers_are_named_first(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("model,a,b,c,licence\nx,~0.30,1,2,mit\ny,~0.50,2,3,gpl\n")
+    found = rankbench.rank(path, replicates=100)
+    assert found.notes[0] == "columns are left out whose cells do not read as numbers: 'a' ('~0.30'), 'licence' ('mit')"
+    path.write_text("model,task,f1,note\nx,t,1,p\ny,t,2,q\nx,u,1,r\ny,u,2,s\n")
+    assert rankbench.rank(path, replicates=100).notes[0] == "columns are not read: 'note'"
 
 
 def test_a_task_that_decides_means_by_its_scale_is_named() -> None:

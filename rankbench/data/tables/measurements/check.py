@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from rankbench.data.tables.measurements.layout import MISSING
+from rankbench.data.tables.measurements.layout import MISSING, without_errors
 from rankbench.errors import InputError
 from rankbench.kinds.table_check import RawTable, TableCheck
 from rankbench.text import short_repr
@@ -86,7 +86,7 @@ class MeasurementsCheck(TableCheck):
         column = cells.unpivot(variable_name="name", value_name="score")["score"]
         if texts:
             column = _plain(column)
-            if column.str.strip_chars().str.ends_with("%").any():
+            if column.str.ends_with("%").any():
                 return None
         try:
             scores = self._finite(column)
@@ -108,24 +108,32 @@ class MeasurementsCheck(TableCheck):
         return scores
 
     def _finite(self, column: pl.Series) -> pl.Series:
-        scores = self.cast(column, pl.Float64(), nulls=True).fill_nan(None)
+        if column.dtype == pl.String:
+            scores = column.cast(pl.Float64, strict=False)
+            self.refuse(scores.is_null() & column.is_not_null(), column, _NO_NUMBER)
+        else:
+            scores = self.cast(column, pl.Float64(), nulls=True)
+        scores = scores.fill_nan(None)
         self.refuse(~scores.is_finite().fill_null(True), column, "the score {} is not finite")
         return scores
 
     def _without_signs(self, column: pl.Series) -> pl.Series:
         """Return scores that have all a percent sign without it, ``60.25%`` as 60.25; or the column as it is."""
-        signed = column.str.strip_chars().str.ends_with("%")
+        signed = column.str.ends_with("%")
         with_sign = self.percent.setdefault(column.name, bool(signed.any()))
         self.refuse((signed != with_sign) & column.is_not_null(), column, _SIGNS)
-        return column.str.strip_chars().str.strip_suffix("%").alias(column.name) if with_sign else column
+        return column.str.strip_suffix("%").str.strip_chars_end() if with_sign else column
 
 
 def _plain(column: pl.Series) -> pl.Series:
-    """Return texts, null where one says that the score is missing, truth values as numbers."""
-    text = column.str.strip_chars().str.to_lowercase()
+    """Return texts without errors, null where one says that the score is missing, truth values as numbers."""
+    column = column.to_frame().select(without_errors(pl.col(column.name))).to_series()
+    text = column.str.to_lowercase()
     known = column.set(text.is_in(list(MISSING)).fill_null(False), None)
     return known.zip_with(~text.is_in(list(_TRUTH)).fill_null(False), text.replace(_TRUTH)).alias(column.name)
 
+
+_NO_NUMBER = "{} is not a number; write one, or leave the cell empty (--without NAME leaves a column out)"
 
 _SIGNS = "the score {} is written otherwise than others of its column: some have a percent sign, some have none"
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import polars as pl
 
 from rankbench.data.tables.measurements.schema import COLUMNS
+from rankbench.data.tables.remarks import remark
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading, proposed, said_columns
 from rankbench.kinds.table_check import RawTable
-from rankbench.text import cut, listed, short_repr
+from rankbench.text import cut, first_of, listed, short_repr
 
-__all__ = ["AS_SCORES", "MISSING", "ROLE_NAMES", "WITHOUT", "laid_out", "roles_said", "unwanted", "usual_roles"]
+__all__ = [
+    *("AS_SCORES", "MISSING", "ROLE_NAMES", "WITHOUT"),
+    *("laid_out", "roles_said", "unwanted", "usual_roles", "without_errors"),
+]
 
 AS_SCORES = "system="
 """What to say as ``columns`` of a table that is one of scores, whatever its columns are called: all is guessed."""
@@ -29,8 +34,19 @@ ROLE_NAMES: dict[str, tuple[str, ...]] = {
 WITHOUT = "without"
 """What is said, as a role, of a column beside the scores that is left out; it may be said of several."""
 
-MISSING = ("", "na", "n/a", "nan", "null")
+MISSING = ("", "na", "n/a", "nan", "null", "-", "\u2013", "\u2014")
 """Texts, in small letters, that say that a cell is missing."""
+
+_NAMED = 5
+"""Columns without numbers that are named, with their first cells."""
+
+_NO_TASK = re.compile(r"unnamed: ?\d+|index|rank|#|average|avg")
+"""Names, in small letters, of columns that number the rows of a wide table, or sum them up."""
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?:\s*%)?"
+_SIGN = r"(?:\u00b1|\+/-|\+-)"
+_WITH_ERROR = rf"^\s*({_NUMBER})\s*(?:{_SIGN}\s*{_NUMBER}|\(\s*{_SIGN}?\s*{_NUMBER}\s*\))\s*$"
+"""A score and its standard error: ``90 ± 1``, ``0.641 (0.008)``."""
 
 
 def roles_said(text: str) -> dict[str, str] | None:
@@ -99,22 +115,46 @@ def laid_out(raw: RawTable, given: Mapping[str, str]) -> RawTable:
             raise InputError(f"there is no column {name!r} for the {role}{nearest(name, names)}", column=name)
     roles = _decided(raw, usual_roles(names, given), given)
     chosen = [pl.col(roles[role]).alias(column) for role, column in _COLUMN_OF.items() if role in roles]
+    scores = [roles["score"]] if "score" in roles else []
     if "score" not in roles:
         beside = [name for name in names if name and name not in roles.values()]
-        numbers = _numeric(raw, [name for name in beside if name not in raw.unwanted])
+        wanted = [name for name in beside if name not in raw.unwanted]
+        numbers = _numeric(raw, wanted)
+        no_task = [name for name in numbers if _NO_TASK.fullmatch(name.strip().lower())]
+        scores = [name for name in numbers if name not in no_task]
         cells = [
             pl.lit(None, pl.Float64).alias(name) if name in raw.unwanted else pl.col(name)
             for name in beside
-            if name in raw.unwanted or name in numbers
+            if name in raw.unwanted or name in scores
         ]
         if not cells:
             raise InputError(
-                f"no column has numbers beside {listed(sorted(roles.values()))}: where are the scores? "
+                f"no column has numbers beside {listed(sorted([*roles.values(), *no_task]))}: where are the scores? "
                 f"(columns here: {listed(names)}; say --columns system=NAME,task=NAME,score=NAME)"
             )
         side = "query_id" if "system" in roles else "system"
         chosen += [pl.lit("").alias(side), pl.struct(cells).alias("score")]
+        _say_left_out(raw, [name for name in wanted if name not in numbers], no_task, side)
+    if errors := _some(raw, {name: pl.col(name).str.contains(_WITH_ERROR).any() for name in _texts(raw, scores)}):
+        remark(f"numbers in brackets or after \u00b1 are read as standard errors, and do not count: {listed(errors)}")
     return replace(raw, frame=raw.frame.select(chosen), roles=roles)
+
+
+def without_errors(text: pl.Expr) -> pl.Expr:
+    """Return texts without spaces around them, and standard errors behind their scores: ``90`` of ``90 ± 1``."""
+    return text.str.strip_chars().str.replace(_WITH_ERROR, "$1")
+
+
+def _say_left_out(raw: RawTable, texts: list[str], no_task: list[str], side: str) -> None:
+    """Remark which columns of a wide table are not read, and why."""
+    what = "task" if side == "query_id" else "system"
+    if texts:
+        with raw.reading():
+            first = raw.frame.select(pl.col(texts).drop_nulls().first()).collect(engine="streaming").row(0)
+        cells = [f"{short_repr(name)} ({short_repr(cell)})" for name, cell in zip(texts, first, strict=True)]
+        remark(f"columns are left out whose cells do not read as numbers: {first_of(cells, _NAMED)}")
+    if no_task:
+        remark(f"columns are left out by their names: {listed(no_task)} (rename a column that is a {what})")
 
 
 _COLUMN_OF = dict(zip(("task", "system", "score"), COLUMNS, strict=True)) | {"seed": "seed"}
@@ -178,21 +218,30 @@ def _shown(row: Mapping[str, object], reading: Mapping[str, str]) -> str:
 def _numeric(raw: RawTable, names: list[str]) -> list[str]:
     """Return the columns that have numbers, or nothing at all: what is wrong in them is found by the check."""
     schema = raw.schema()
-    facts = []
-    for at, name in enumerate(names):
+    facts = {}
+    for name in names:
         dtype, column = schema[name], pl.col(name)
-        if dtype.is_numeric() or dtype in (pl.Boolean, pl.Null):
-            facts.append(pl.lit(True).alias(str(at)))
-        elif dtype == pl.String:
-            text = column.str.strip_chars().str.to_lowercase()
-            plain = text.str.strip_suffix("%").cast(pl.Float64, strict=False)
+        if dtype == pl.String:
+            text = without_errors(column.str.to_lowercase())
+            plain = text.str.strip_suffix("%").str.strip_chars_end().cast(pl.Float64, strict=False)
             some = plain.is_not_null() | text.is_in(["true", "false"])
             empty = column.is_null() | text.is_in(list(MISSING))
-            facts.append((some.any() | empty.all()).alias(str(at)))
+            facts[name] = some.any() | empty.all()
         else:
-            facts.append(pl.lit(False).alias(str(at)))
+            facts[name] = pl.lit(dtype.is_numeric() or dtype in (pl.Boolean, pl.Null))
+    return _some(raw, facts)
+
+
+def _texts(raw: RawTable, names: list[str]) -> list[str]:
+    schema = raw.schema()
+    return [name for name in names if schema[name] == pl.String]
+
+
+def _some(raw: RawTable, facts: Mapping[str, pl.Expr]) -> list[str]:
+    """Return the columns of which a fact is true, in one pass."""
     if not facts:
         return []
     with raw.reading():
-        row = raw.frame.select(facts).head(1).collect(engine="streaming").row(0)
-    return [name for name, numbers in zip(names, row, strict=True) if numbers]
+        row = raw.frame.select(fact.alias(str(at)) for at, fact in enumerate(facts.values())).head(1)
+        found = row.collect(engine="streaming").row(0)
+    return [name for name, true in zip(facts, found, strict=True) if true]
