@@ -22,6 +22,7 @@ from click.testing import CliRunner
 from rankbench import api
 from rankbench.cli.verify import verify
 from rankbench.errors import RankbenchError, StoreError
+from rankbench.protocols.links import margin_disagreement
 from rankbench.reports.rerun import rerun
 from rankbench.reports.verify import verify_files
 from rankbench.store.published import MANIFEST, PublishedRows, sha256
@@ -210,6 +211,18 @@ def recorded(copy: Path, change: Callable[[dict[str, Any]], object]) -> None:
     change(manifest["suite"])
     (copy / "rows" / MANIFEST).write_text(json.dumps(manifest))
     signed(copy)
+
+
+def test_a_metric_turned_around_is_found_in_cells_of_one_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The published arena, as on another processor: every repetition has one share of votes ranked wrongly."""
+    arena = Path(__file__).parents[2] / "leaderboards" / "arena"
+    copy = Path(shutil.copytree(arena, tmp_path / "arena"))
+    recorded(copy, lambda suite: suite.update(cpu="another"))
+    assert rerun(copy, 2, 1).differences == ()
+    monkeypatch.setattr("rankbench.protocols.trial.margin_disagreement", lambda held: 1 - margin_disagreement(held))
+    found = [str(one) for one in rerun(copy, 2, 1).differences]
+    assert len(found) > 0
+    assert all("disagreement (heldout): 0." in one for one in found)
 
 
 @pytest.mark.parametrize("key", ["cpu", "blas", "code_digest", "versions"])

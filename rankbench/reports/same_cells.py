@@ -1,0 +1,165 @@
+"""Whether cells that were computed twice are the same: to the byte, or to the tolerance of each number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rankbench.kinds.cell import CellResult
+from rankbench.kinds.metric import Metric
+from rankbench.reports.verify import Difference
+from rankbench.store.contents import StoredCell
+from rankbench.store.published import ROWS
+from rankbench.store.records import Member, SuiteRecord
+from rankbench.store.stored import StoredResults
+
+__all__ = ["FLIPPED", "SHIFT", "EarlierCell", "SameCells", "places_of"]
+
+FLIPPED = 0.01
+"""Share of a cell's units, or one of fewer than 100, in which a metric that jumps may have another value."""
+
+SHIFT = 0.001
+"""How far its mean may move by that, relative to the larger of the mean and 1: of a cell, and so of all cells."""
+
+
+class EarlierCell(NamedTuple):
+    """A cell of the first computation, and where it is shown first."""
+
+    cell: str
+    experiment: str
+    where: str
+
+
+def places_of(members: Sequence[Member], first: StoredResults) -> dict[str, EarlierCell]:
+    """Return by cell of a second plan the cell of the first one, which was computed."""
+    place = {(m.experiment, m.label, m.n, m.repetition): m.cell for m in first.members()}
+    stored = first.cells()
+    found: dict[str, EarlierCell] = {}
+    for m in members:
+        before = place.get((m.experiment, m.label, m.n, m.repetition))
+        if before in stored:
+            where = f"{m.experiment}, {m.label!r}, n = {m.n:,}, repetition {m.repetition}"
+            found.setdefault(m.cell, EarlierCell(before, m.experiment, where))
+    return found
+
+
+class SameCells:
+    """Cells of a second computation beside those of the first.
+
+    Parameters
+    ----------
+    first : StoredResults
+    now : SuiteRecord
+        Of the second computation: it says how far each metric may differ.
+    exact : bool
+        Every number must be equal to the byte; else it may differ by `Metric.tolerance`. Of a metric that jumps
+        (`Metric.jumps`) `FLIPPED` of a cell's units may have any other value, where the cell's mean moves by at most
+        `SHIFT`.
+
+    Attributes
+    ----------
+    cells, equal : int
+        How many were compared, and how many are equal to the byte.
+    differences : list of Difference
+    flipped : list of str
+        What has another value, and may.
+    """
+
+    def __init__(self, first: StoredResults, now: SuiteRecord, *, exact: bool) -> None:
+        self.first, self.now, self.exact = first, now, exact
+        self.stored, self.record = first.cells(), first.record()
+        self.cells = self.equal = 0
+        self.differences: list[Difference] = []
+        self.flipped: list[str] = []
+
+    def add(self, place: EarlierCell, cell: CellResult) -> None:
+        """Compare a cell with that of the first computation."""
+        self.cells += 1
+        stored = self.stored[place.cell]
+        if (stored.status, stored.reason) != (cell.status, cell.reason):
+            was, now = (f"{one.status} {one.reason}".strip() for one in (stored, cell))
+            self._differs(place, f"{was!r}; computed again: {now!r}")
+            return
+        same = self._facts(place, stored, cell)
+        source = self.now.source(place.experiment)
+        before = self.record.source(place.experiment)
+        asked = sorted({metric for one in self.record.experiments for metric in one.losses})
+        for metric, split in product(asked, before.shown_splits()):
+            published, values = self.first.losses(place.cell, metric, split), cell.losses.get((metric, split))
+            if published is None:  # a loss that another experiment asked for
+                continue
+            if values is None:
+                self._differs(place, f"{metric} ({split}) is not computed any more")
+                same = False
+            else:
+                same &= self._values(place, source.metric(metric), f"{metric} ({split})", published, values)
+        curves = self.first.curves(place.cell)
+        for name in sorted(curves.keys() | cell.curves.keys()):
+            there, curve = curves.get(name), cell.curves.get(name)
+            if there is None or curve is None or not np.array_equal(there.steps, curve.steps):
+                self._differs(place, f"the curve {name!r} has other steps")
+                same = False
+            else:
+                same &= self._values(place, Metric(name), f"curve {name}", there.values, curve.values)
+        self.equal += same
+
+    def _facts(self, place: EarlierCell, stored: StoredCell, cell: CellResult) -> bool:
+        """Compare how far from optimal a fit stopped, and all named facts; counts, as of iterations, may flip."""
+        was, now = ({"optimality": one.optimality, **one.info} for one in (stored, cell))
+        if was.keys() != now.keys():
+            self._differs(place, f"facts {sorted(was)}; computed again: {sorted(now)}")
+            return False
+        same = True
+        for name in was:
+            before, after = float(was[name]), float(now[name])
+            if _equal(np.array([before]), np.array([after])):
+                continue
+            same = False
+            if self.exact or _beyond(np.array([before]), np.array([after]), Metric(name).tolerance).any():
+                counts = name != "converged" and before.is_integer() and after.is_integer()
+                self._told(place, f"{name} {before!r}; computed again: {after!r}", may=counts)
+        return same
+
+    def _values(
+        self, place: EarlierCell, metric: Metric, name: str, published: NDArray[np.float64], values: NDArray[np.float64]
+    ) -> bool:
+        """Compare the values of a cell; return whether all are equal to the byte."""
+        values = np.asarray(values, dtype=np.float64)
+        if published.shape != values.shape:
+            self._differs(place, f"{name}: {len(published):,} values; computed again: {len(values):,}")
+            return False
+        if _equal(published, values):
+            return True
+        apart = _beyond(published, values, 0.0 if self.exact else metric.tolerance)
+        if apart.any():
+            worst = int(np.argmax(np.where(apart, np.abs(published - values), -1)))
+            mean, shift = abs(float(published.mean())), abs(float(published.mean()) - float(values.mean()))
+            what = f"{name}: {float(published[worst])!r}; computed again: {float(values[worst])!r}"
+            few = apart.sum() <= max(1, FLIPPED * len(values)) and shift <= SHIFT * max(1.0, mean)
+            self._told(place, f"{what} (value {worst + 1} of {len(values):,})", may=metric.jumps and few)
+        return False
+
+    def _told(self, place: EarlierCell, what: str, *, may: bool) -> None:
+        if may and not self.exact:
+            self.flipped.append(f"{place.where}: {what}")
+        else:
+            self._differs(place, what)
+
+    def _differs(self, place: EarlierCell, what: str) -> None:
+        self.differences.append(Difference(ROWS, place.where, what))
+
+
+def _equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    return bool(np.array_equal(one, other, equal_nan=True))
+
+
+def _beyond(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
+    """Return where values differ by more than a tolerance, relative to the larger of them and 1."""
+    with np.errstate(invalid="ignore"):
+        size = np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
+        near = np.isfinite(size) & (np.abs(one - other) <= tolerance * size)
+    return np.asarray(~(near | (one == other) | (np.isnan(one) & np.isnan(other))))
