@@ -47,7 +47,7 @@ def scratch(where: Path | None = None, prefix: str = PREFIX) -> Iterator[Path]:
             try:
                 yield folder
             finally:
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -60,9 +60,21 @@ def sweep(where: Path | None = None, prefix: str = PREFIX) -> int:
     with suppress(OSError):
         for entry in os.scandir(where or tempfile.gettempdir()):
             if entry.name.startswith(prefix) and _is_left(Path(entry.path)):
-                shutil.rmtree(entry.path, ignore_errors=True)
+                _remove(Path(entry.path))
                 gone += 1
     return gone
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, and what is locked last: a process that is killed meanwhile leaves a folder to be swept."""
+    with suppress(OSError):
+        for entry in os.scandir(folder):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            elif entry.name != ALIVE:
+                with suppress(OSError):
+                    os.unlink(entry.path)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_left(folder: Path) -> bool:

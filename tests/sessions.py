@@ -33,13 +33,17 @@ def ended(program: Program, timeout: float = 300) -> tuple[int, str]:
 
 
 def session_of(session: int) -> list[int]:
-    """Return the living processes of a session."""
+    """Return the living processes of a session.
+
+    The first thread of a killed process may be gone while others still hold its files and their locks.
+    """
     found = []
     for name in os.listdir("/proc"):
         try:
             if name.isdigit() and os.getsid(int(name)) == session:
-                state = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[0]
-                if state != b"Z":
+                fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
+                state, threads = fields[0], int(fields[17])
+                if state != b"Z" or threads > 1:
                     found.append(int(name))
         except OSError:
             continue

@@ -48,6 +48,33 @@ def test_a_killed_process_folder_is_swept_by_the_next_one(empty: Path, how: sign
         assert list(empty.iterdir()) == [own]
 
 
+REMOVES = """
+import os, signal, sys
+from rankbench.scratch import scratch
+left = int(sys.argv[1])
+def before_it_removes(event, arguments):
+    global left
+    if event in ("os.remove", "os.rmdir"):
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+with scratch() as folder:
+    (folder / "spool").mkdir()
+    for name in ("a", "spool/b", "z"):
+        (folder / name).touch()
+    sys.addaudithook(before_it_removes)
+"""
+
+
+def test_a_process_that_is_killed_while_it_removes_its_folder(empty: Path) -> None:
+    """Whatever is in the folder still, the next sweep finds it."""
+    for removed in range(7):
+        code = subprocess.run([sys.executable, "-c", REMOVES, str(removed)], check=False).returncode
+        assert code == (-signal.SIGKILL if removed < 6 else 0)  # a, spool/b, spool, z, .in-use and the folder
+        sweep()
+        assert [path.name for folder in empty.iterdir() for path in folder.iterdir()] == []
+
+
 def test_what_is_not_ours_stays(empty: Path) -> None:
     (empty / "rankbench-notes").mkdir()
     (empty / "rankbench-link").symlink_to(empty / "rankbench-notes")
