@@ -1,4 +1,4 @@
-"""Bradley-Terry on counts against choix, scipy and the aggregator."""
+"""Bradley-Terry on counts against choix, its gradient and the aggregator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from amounts import examples
 from dense_oracles import bradley_terry
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from rankbench.aggregators.likelihood import laplacian_system
 from rankbench.aggregators.likelihood.bradley_terry import fit_bradley_terry
@@ -48,9 +47,9 @@ def test_plain_maximum_likelihood_equals_choix() -> None:
     said = counts.comparisons()
     rows = zip(said.winners, said.losers, said.weights, strict=True)
     data = [(int(w), int(v)) for w, v, g in rows for _ in range(int(g))]
-    expected = choix.opt_pairwise(12, data, alpha=0, tol=1e-12)
     fit = fit_bradley_terry(counts)
-    np.testing.assert_allclose(fit.scores, expected - expected.mean(), atol=1e-6)
+    assert np.abs(choix.opt.PairwiseFcts(data, 0.0).gradient(fit.scores)).max() < 1e-10 * len(data)
+    assert fit.scores.sum() == pytest.approx(0, abs=1e-10)
     assert len(fit.scales) == 1
 
 
@@ -135,17 +134,6 @@ def test_a_start_changes_nothing_but_the_steps() -> None:
     again = fit_bradley_terry(counts, start=fit.scores)
     np.testing.assert_allclose(again.scores, fit.scores, atol=1e-9)
     assert again.iterations <= 1
-
-
-def test_a_general_minimizer_agrees() -> None:
-    counts = simulated(4, 500, 6)
-    wins = wins_of(counts)
-
-    def loss(s: np.ndarray) -> float:
-        return float((wins * np.logaddexp(0, s[None, :] - s[:, None])).sum() + 0.5 * s @ s)
-
-    expected = minimize(loss, np.zeros(6), tol=1e-12).x
-    np.testing.assert_allclose(fit_bradley_terry(counts, ridge=1.0).scores, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("ridge", [-1.0, float("nan"), float("inf")])

@@ -5,7 +5,6 @@ import pytest
 from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 
 from rankbench.component import Component
 from rankbench.errors import InputError, SpecError
@@ -140,10 +139,8 @@ def test_quadratic_value_gradient_and_constant():
 
 
 @pytest.mark.parametrize("l2", [1e-6, 0.3, 10.0])
-def test_quadratic_minimizer_is_the_numerical_one(l2):
+def test_quadratic_minimizer_solves_the_normal_equations(l2):
     problem = quadratic(l2)
-    found = minimize(problem.value_and_gradient, np.zeros(5), jac=True, method="BFGS", options={"gtol": 1e-10}).x
-    np.testing.assert_allclose(problem.minimizer(), found, atol=1e-6)
     np.testing.assert_allclose(
         problem.minimizer(), np.linalg.solve(problem.gram.matrix + l2 * np.eye(5), problem.b), rtol=1e-9
     )
