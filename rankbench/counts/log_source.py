@@ -327,7 +327,7 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
         return None
     if several and partition_keys(path) & set(roles.values()):
         return None  # files do not have these columns
-    roles = decided(raw, roles)
+    roles = decided(raw, roles, said)
     if not {"side", "item", "loser"} & set(roles):
         return None  # rows become others, or none
     log = parquet_log(path, roles)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["offered_controls"]
 
 _MOST = 8
-_OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"]}
+_OUTCOMES = {*ROLES["left_score"], *ROLES["left_won"], *ROLES["left_wins"]}
 _LOOKED_AT = 1000
 
 

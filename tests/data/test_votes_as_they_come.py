@@ -7,10 +7,12 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from amounts import examples, part_of
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from votes_as_they_come import GUESSED, PROPOSED, Vote
 
 import rankbench
@@ -69,7 +71,7 @@ def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:
 
 def test_a_second_column_that_says_who_won_is_not_passed_over_in_silence(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
-    path.write_text("team1,team2,score1,score2,winner\nAnn,Bob,3,0,Bob\nBob,Eve,1,2,Bob\n")
+    path.write_text("team1,team2,score1,score2,winner\nAnn,Bob,30,0,Bob\nBob,Eve,11,21,Bob\n")
     said = "'winner' says who won: 'score1', 'score2' are not read, whatever they say (--columns winner= reads them)"
     assert said in rankbench.aggregate(path, "win-rate").notes
     for columns, score in (("winner=winner", -0.5), ("winner=", 0.5)):
@@ -78,9 +80,73 @@ def test_a_second_column_that_says_who_won_is_not_passed_over_in_silence(tmp_pat
         assert found.table.filter(item="Ann")["score"].to_list() == [score]
 
 
+def firth(games: list[tuple[int, int, int, int]], m: int) -> np.ndarray:
+    """Return the maximum of the log likelihood and half the log determinant of its information, by SciPy."""
+
+    def value(free: np.ndarray) -> float:
+        s = np.append(free, -free.sum())
+        lap, total = np.zeros((m, m)), 0.0
+        for i, j, won, lost in games:
+            p = 1 / (1 + np.exp(s[j] - s[i]))
+            total -= won * np.log(p) + lost * np.log(1 - p)
+            lap[[i, j, i, j], [i, j, j, i]] += (won + lost) * p * (1 - p) * np.array([1, 1, -1, -1])
+        return total - np.linalg.slogdet(lap[1:, 1:])[1] / 2
+
+    free = minimize(value, np.zeros(m - 1), method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-13}).x
+    return np.append(free, -free.sum())
+
+
+def test_each_game_of_a_series_is_a_vote(tmp_path: Path) -> None:
+    games = [(0, 1, 1, 0), (0, 2, 4, 3), (1, 0, 4, 3), (1, 2, 2, 5), (2, 0, 1, 6), (2, 1, 3, 4)]
+    path = tmp_path / "series.csv"
+    rows = "".join(f"{'OHB'[i]},{'OHB'[j]},{won},{lost}\n" for i, j, won, lost in games)
+    path.write_text(f"home.team,away.team,home.wins,away.wins\n{rows}")
+    found = rankbench.aggregate(path, intervals="sandwich")
+    scores = dict(zip(found.table["item"], found.table["score"], strict=True))
+    assert [scores[name] for name in "OHB"] == pytest.approx(firth(games, 3), abs=1e-6)
+    assert "a row is a series: 'home.wins' and 'away.wins' are games won, 36 games with ties are as many votes" in (
+        found.notes
+    )
+    apart = [
+        {"winner": "OHB"[a], "loser": "OHB"[b]}
+        for i, j, won, lost in games
+        for a, b, n in ((i, j, won), (j, i, lost))
+        for _ in range(n)
+    ]
+    assert found.table.equals(rankbench.aggregate(apart, intervals="sandwich").table)
+
+
+def test_scores_that_may_be_games_and_zeros_that_may_be_ties_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("home_team,away_team,home_score,away_score\nx,y,1,0\nx,z,4,3\ny,z,2,5\n")
+    with pytest.raises(InputError, match="the games that each side won") as caught:
+        read(path)
+    names = "left=home_team,right=away_team"
+    for columns, votes in (("left_score=home_score,right_score=away_score", 3), ("left_wins=home_score", 15)):
+        columns = f"{names},{columns}" + (",right_wins=away_score" if "wins" in columns else "")
+        assert columns in str(caught.value)
+        assert len(read(path, columns)) == votes
+    # Goals are no games, a level row is no series of best of three, and long scores vary.
+    for text in ("home,away,FTHG,FTAG\nx,y,1,0\ny,z,1,2\n", "home,away,home_score,away_score\nx,y,1,0\ny,z,2,2\n"):
+        path.write_text(text)
+        assert len(read(path)) == 2
+    path.write_text("player1,player2,win1,win2\nx,y,1,0\ny,z,0,0\n")
+    with pytest.raises(InputError, match="two zeros may say that neither won, or that nothing was played"):
+        read(path)
+    names = "left=player1,right=player2"
+    assert len(read(path, f"{names},left_won=win1,right_won=win2")) == 2
+    assert len(read(path, f"{names},left_wins=win1,right_wins=win2")) == 1
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
+        (
+            "a.csv",
+            "left,right,left_wins,right_wins\nx,y,1,4\nx,z,-1,2\n",
+            ":3 [left_wins]: 'left_wins=-1, right_wins=2'",
+        ),
+        ("a.csv", "left,right,left_wins,right_wins\nx,y,3.5,2.5\n", "do not say how many games 'left' and 'right' won"),
         ("a.csv", "model_a,model_b,winner_model_a,winner_model_b\nx,y,1,0\nx,z,1,1\n", ":3 [winner_model_a]: "),
         ("a.csv", "home,away,home_score,away_score\nx,y,1,0\nx,z,one,0\n", ":3 [home_score]: 'one : 0' are not the"),
         ("a.csv", "left,right,label\nx,y,1\nx,z,\ny,z,0\n", ":3 [label]: "),

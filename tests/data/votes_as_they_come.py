@@ -134,6 +134,21 @@ GUESSED: dict[str, tuple[str, bytes, list[Vote]]] = {
         b"2020-01-03,Z,X,0,10,FALSE\n2030-01-01,X,Y,NA,NA,FALSE\n",
         [("X", "Y", WON, 1), ("Y", "Z", TIED, 1), ("X", "Z", WON, 1)],
     ),
+    "series": (
+        "series.csv",
+        b"home.team,away.team,home.wins,away.wins\nx,y,2,1\ny,z,0,1\nz,x,,\nx,z,0,0\n",
+        [("x", "y", WON, 1), ("x", "y", WON, 1), ("y", "x", WON, 1), ("z", "y", WON, 1)],
+    ),
+    "series with ties": (
+        "series.csv",
+        b"model_a,model_b,wins_a,wins_b,ties\nx,y,1,0,2\ny,z,0,2,0\n",
+        [("x", "y", WON, 1), ("x", "y", TIED, 1), ("x", "y", TIED, 1), ("z", "y", WON, 1), ("z", "y", WON, 1)],
+    ),
+    "truth values called wins": (
+        "games.csv",
+        b"player1,player2,a_wins,b_wins\nx,y,true,false\ny,z,false,true\nx,z,false,false\n",
+        [("x", "y", WON, 1), ("z", "y", WON, 1), ("x", "z", TIED, 1)],
+    ),
     "letters of football": (
         "E0.csv",
         b"Div,Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR\nE0,2020-01-02,X,Y,1,0,H\nE0,2020-01-03,Y,X,1,2,A\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from rankbench.data.tables.comparisons.controls import TRANSFORMS, ControlTerm, parse_control
-from rankbench.data.tables.comparisons.schema import COLUMNS, SHARE
+from rankbench.data.tables.comparisons.outcomes import MOST_GAMES
+from rankbench.data.tables.comparisons.schema import COLUMNS, GAMES, SHARE
 from rankbench.data.tables.comparisons.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID
 from rankbench.data.tables.comparisons.times import TimeReading
 from rankbench.errors import InputError
@@ -23,7 +24,7 @@ class ComparisonsCheck(TableCheck):
         self.times = times
         roles = dict(raw.roles)
         self.controls = parse_control(roles["control"]) if "control" in roles else ()
-        winner = next((roles[role] for role in ("winner", "left_won", "left_score") if role in roles), "")
+        winner = next((roles[role] for role in ("winner", "left_won", "left_wins", "left_score") if role in roles), "")
         tie = roles.get("tie", "")
         self.names = {"query_id": roles.get("query", ""), SAID: winner, CONTRADICTED: winner, MARKED: tie} | roles
 
@@ -57,7 +58,9 @@ class ComparisonsCheck(TableCheck):
         result = pl.DataFrame(columns, schema=self.schema)
         if SHARE in frame.columns:
             result = _divided(result, frame[SHARE])
-        return result.filter(~frame[LEFT_OUT]) if LEFT_OUT in frame.columns else result
+        if LEFT_OUT in frame.columns:
+            result, frame = result.filter(~frame[LEFT_OUT]), frame.filter(~frame[LEFT_OUT])
+        return _each_game(result, frame) if GAMES[0] in frame.columns else result
 
     def control(self, frame: pl.DataFrame, number: int, term: ControlTerm) -> pl.Series:
         """Return a covariate of the left less the right, null where something is missing."""
@@ -85,6 +88,8 @@ class ComparisonsCheck(TableCheck):
         sides = f"{short_repr(names['left'])} and {short_repr(names['right'])}"
         if "left_score" in names:
             return f"{{}} are not the scores, two numbers, of {sides}"
+        if "left_wins" in names:
+            return f"{{}} do not say how many games {sides} won: whole numbers from 0 to {MOST_GAMES:,}"
         if "left_won" in names:
             return f"{{}} does not say which of {sides} won: one of these columns must be 1, the others 0"
         if "points" in names:
@@ -110,6 +115,17 @@ class ComparisonsCheck(TableCheck):
 
 def _ones(rows: int) -> pl.Series:
     return pl.Series("weight", [1.0], pl.Float64()).new_from_index(0, rows)
+
+
+def _each_game(votes: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
+    """Return the games of series, whose left is the winner so far: those that the left won, the right won, and ties."""
+    rows = votes.with_row_index("row")
+    turned = rows.with_columns(winner="loser", loser="winner", first=~pl.col("first"))
+    won, lost, level = (
+        part.select(pl.all().repeat_by(series[name]).explode(empty_as_null=False))
+        for part, name in zip((rows, turned, rows.with_columns(tie=pl.lit(value=True))), GAMES, strict=True)
+    )
+    return pl.concat([won, lost, level]).sort("row", maintain_order=True).drop("row")
 
 
 def _divided(votes: pl.DataFrame, share: pl.Series) -> pl.DataFrame:

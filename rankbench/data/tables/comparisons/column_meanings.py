@@ -2,7 +2,7 @@
 
 Two shapes are known: a column of winners and one of losers; or two columns of items and
 what says which of the two won: one column (`rankbench.data.tables.comparisons.sides`), a column for each of the two
-that is 1 where it won, or a score of each.
+that is 1 where it won, a score of each, or how many games of a series each of them won.
 """
 
 from __future__ import annotations
@@ -45,8 +45,16 @@ ROLES: dict[str, tuple[str, ...]] = {
         *("team_b", "team_2", "system_b", "system_2", "option_2", "candidate_b", "candidate_2"),
         *("away_team", "away", "black"),
     ),
-    "left_won": ("winner_model_a", "winner_a", "left_won", "left_wins", "a_won", "a_wins", "model_a_wins"),
-    "right_won": ("winner_model_b", "winner_b", "right_won", "right_wins", "b_won", "b_wins", "model_b_wins"),
+    "left_won": ("winner_model_a", "winner_a", "left_won", "a_won"),
+    "right_won": ("winner_model_b", "winner_b", "right_won", "b_won"),
+    "left_wins": (
+        *("left_wins", "a_wins", "wins_a", "model_a_wins", "wins_1", "win_1", "home_wins", "wins_home"),
+        *("white_wins", "wins_left"),
+    ),
+    "right_wins": (
+        *("right_wins", "b_wins", "wins_b", "model_b_wins", "wins_2", "win_2", "away_wins", "wins_away"),
+        *("black_wins", "wins_right"),
+    ),
     "left_score": (
         *("left_score", "score_a", "a_score", "model_a_score", "score_1", "home_score", "home_goals", "home_points"),
         *("fthg", "white_score"),
@@ -59,7 +67,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "judge": ("judge", "worker", "worker_id", "annotator", "annotator_id", "rater", "voter", "user", "user_id"),
     "time": ("time", "timestamp", "tstamp", "created_at", "date"),
     "weight": ("weight",),
-    "tie": ("tie", "tied", "winner_tie"),
+    "tie": ("tie", "tied", "winner_tie", "ties", "draws"),
     "first": ("first",),
     "side": (),
     "item": (),
@@ -77,7 +85,7 @@ READINGS = {
 }
 """What a winner's column may hold: given as a role, or found by `rankbench.data.tables.comparisons.sides.decided`."""
 
-OUTCOMES = (("winner",), ("left_won", "right_won"), ("left_score", "right_score"))
+OUTCOMES = (("winner",), ("left_won", "right_won"), ("left_wins", "right_wins"), ("left_score", "right_score"))
 """What may say which of two items won, the first of them that is there."""
 
 _SIDED = ("left", "right", *(role for roles in OUTCOMES[1:] for role in roles))

@@ -71,7 +71,7 @@ class ComparisonTable(TableKind):
                 return None
             if unread := unread_outcomes(schema, found, said):
                 remark(unread)
-            roles = decided(raw.frame, found)
+            roles = decided(raw.frame, found, said)
             if control:
                 roles |= {"control": control, **control_roles(parse_control(control), schema.names(), roles)}
         return replace(raw, frame=as_comparisons(raw.frame, roles), roles=roles)

@@ -1,4 +1,4 @@
-"""Numbers that say which of two items won: points, margins, flags and scores."""
+"""Numbers that say which of two items won: points, margins, flags, scores and games won."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading, proposed
 from rankbench.kinds.table_check import BOOLEANS
 from rankbench.text import short_repr
 
-__all__ = ["as_number", "flag", "named_number", "numbers_meaning", "scored"]
+__all__ = ["as_number", "flag", "named_number", "numbers_meaning", "pair_meaning", "scored", "series"]
 
 _OF_THE_LEFT = ("label", "result", "outcome", "points", "score", "target", "y")
 """Names of columns, in small letters, of which 1 says that the left won and 0 that the right did."""
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 """Texts, in small letters, of a score that nobody made."""
+
+MOST_GAMES = 1_000_000
+"""Games of a row, each way; a row is as many votes."""
 
 _FLAGS = BOOLEANS | {"1.0": True, "0.0": False}
 
@@ -48,11 +51,106 @@ def named_number(columns: Mapping[str, str]) -> pl.Expr:
 def scored(columns: Mapping[str, str]) -> tuple[pl.Expr, pl.Expr]:
     """Return the left's score less the right's, and whether one of the two is missing."""
     names = [columns[role] for role in ("left_score", "right_score")]
-    empty = pl.any_horizontal(
-        pl.col(name).cast(pl.String).fill_null("").str.strip_chars().str.to_lowercase().is_in(list(_MISSING))
-        for name in names
+    return as_number(pl.col(names[0])) - as_number(pl.col(names[1])), pl.any_horizontal(map(_missing, names))
+
+
+def series(columns: Mapping[str, str]) -> tuple[list[pl.Expr], pl.Expr]:
+    """Return the games that the left won, the right won, and neither did, and whether a row has none.
+
+    What is no whole number from 0 to `MOST_GAMES` is null.
+    """
+    names = [columns[role] for role in ("left_wins", "right_wins", "tie") if role in columns]
+    counts = [as_number(pl.col(name)) for name in names]
+    games = [
+        pl.when((count >= 0) & (count <= MOST_GAMES) & (count == count.floor())).then(count).cast(pl.Int64)
+        for count in counts
+    ]
+    games += [pl.lit(0, pl.Int64)] * (3 - len(games))
+    none = pl.any_horizontal(map(_missing, names[:2])) | (pl.sum_horizontal(*games, ignore_nulls=False) == 0)
+    return games, none.fill_null(False)
+
+
+def _missing(name: str) -> pl.Expr:
+    text = pl.col(name).cast(pl.String).fill_null("")
+    return text.str.strip_chars().str.to_lowercase().is_in(list(_MISSING))
+
+
+def pair_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the roles of a log with a column of numbers for each of the two items, where nobody gave these roles.
+
+    Columns called wins may be truth values. Columns called scores may be games won: where whole numbers are never
+    level, and half of the rows have one sum, or one number of the winner, as series of best of three have.
+
+    Raises
+    ------
+    InputError
+        Both readings are possible.
+    """
+    roles = dict(columns)
+    kind = "wins" if "left_wins" in roles else "score"
+    names = [roles[f"left_{kind}"], roles[f"right_{kind}"]]
+    left, right = (as_number(pl.col(name)) for name in names)
+    both = pl.max_horizontal(left, right)
+    words = pl.any_horizontal(
+        pl.col(name).cast(pl.String).str.strip_chars().str.contains(r"^[A-Za-z]") for name in names
     )
-    return as_number(pl.col(names[0])) - as_number(pl.col(names[1])), empty
+    level = (left == 0) & (right == 0)
+    if kind == "wins" and "tie" in roles:
+        level &= as_number(pl.col(roles["tie"])).fill_null(0) == 0
+    whole = (left >= 0) & (right >= 0) & (left == left.floor()) & (right == right.floor())
+    found = raw.select(
+        words.fill_null(False).max().alias("words"),
+        both.max().alias("most"),
+        level.fill_null(False).max().alias("nothing"),
+        (whole & (left != right)).fill_null(False).min().alias("decided"),
+        # How often the commonest sum, or the winner's commonest number, stands there.
+        (left + right).value_counts().struct.field("count").max().alias("sums"),
+        both.value_counts().struct.field("count").max().alias("firsts"),
+        pl.len().alias("rows"),
+    )
+    facts = found.collect(engine="streaming").row(0, named=True)
+    if kind == "wins":
+        flags = roles | {"left_won": names[0], "right_won": names[1]}
+        flags = {role: name for role, name in flags.items() if role not in ("left_wins", "right_wins")}
+        if facts["words"]:
+            return flags
+        if (facts["most"] or 0) <= 1 and facts["nothing"]:
+            raise InputError(
+                "the columns hold 0 and 1 alone, and two zeros may say that neither won, or that nothing was played: "
+                + proposed([_pair_shown(raw, roles, "won", names), _pair_shown(raw, roles, "wins", names)]),
+                column=names[0],
+            )
+        return roles
+    often = max(facts["sums"] or 0, facts["firsts"] or 0)
+    if (
+        facts["decided"]
+        and facts["most"] >= 2
+        and often >= max(2, facts["rows"] / 2)
+        and "goal" not in names[0].lower()
+    ):
+        raise InputError(
+            "the numbers may be scores, and the higher one won, or the games that each side won: "
+            + proposed([_pair_shown(raw, roles, "score", names), _pair_shown(raw, roles, "wins", names)]),
+            column=names[0],
+        )
+    return roles
+
+
+def _pair_shown(raw: pl.LazyFrame, columns: Mapping[str, str], kind: str, names: list[str]) -> ColumnReading:
+    given = {"left": columns["left"], "right": columns["right"], f"left_{kind}": names[0], f"right_{kind}": names[1]}
+    texts = [pl.col(columns[role]).cast(pl.String).fill_null("") for role in ("left", "right")]
+    rows = raw.head(ROWS_SHOWN).select(
+        left=texts[0], right=texts[1], won=as_number(pl.col(names[0])), lost=as_number(pl.col(names[1]))
+    )
+    shown = []
+    for left, right, won, lost in rows.collect().iter_rows():
+        if won is None or lost is None:
+            shown.append(f"nothing of {short_repr(left)} and {short_repr(right)}")
+        elif kind == "wins":
+            shown.append(f"{short_repr(left)} beats {short_repr(right)} {won:g} times and loses {lost:g} times")
+        else:
+            shown.append(_words((left, right, won - lost)))
+    return ColumnReading(given, tuple(shown))
 
 
 def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:

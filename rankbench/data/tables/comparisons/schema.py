@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COLUMNS", "OPTIONAL", "SHARE", "comparisons_schema"]
+__all__ = ["COLUMNS", "GAMES", "OPTIONAL", "SHARE", "comparisons_schema"]
 
 COLUMNS: tuple[str, ...] = ("query_id", "winner", "loser")
 """Columns that comparisons must have, in order."""
@@ -31,6 +31,9 @@ OPTIONAL: tuple[str, ...] = ("weight", "judge", "time", "tie", "first")
 
 SHARE = "share"
 """Column of a raw table: the share of a vote that the first of two items has, where it is divided."""
+
+GAMES = ("left_games", "right_games", "level_games")
+"""Columns of a raw table of series: how many games of a row the left won, the right won, and neither did."""
 
 
 def comparisons_schema(columns: pl.Schema, control: str = "") -> pl.Schema:

@@ -2,18 +2,26 @@
 
 A word such as ``a`` may be both a side and a name. Were it read row by row, one word would mean different things in
 one column; so all of the column is looked at, and what stays ambiguous is refused. Beside one column there may be
-one for each of the two: whether it won, or its score.
+one for each of the two: whether it won, its score, or how many games it won.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import polars as pl
 
-from rankbench.data.tables.comparisons.outcomes import as_number, flag, named_number, numbers_meaning, scored
-from rankbench.data.tables.comparisons.schema import SHARE
+from rankbench.data.tables.comparisons.outcomes import (
+    as_number,
+    flag,
+    named_number,
+    numbers_meaning,
+    pair_meaning,
+    scored,
+    series,
+)
+from rankbench.data.tables.comparisons.schema import GAMES, SHARE
 from rankbench.data.tables.comparisons.side_words import BOTH_BAD, TIED, side_words, tie_words
 from rankbench.data.tables.remarks import remark
 from rankbench.errors import InputError
@@ -58,7 +66,7 @@ class _Words:
         return cls(left, right, said, side, item, word.is_in(ties).fill_null(False), word)
 
 
-def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
+def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str] = ()) -> dict[str, str]:
     """Return the columns of a log by role, with ``side``, ``item``, ``points`` or ``margin`` for its winner's column.
 
     One pass over three columns, unless the log has no sides or it was given which of them it is. The reading
@@ -70,6 +78,8 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     raw : LazyFrame
     columns : mapping of str to str
         As `rankbench.data.tables.comparisons.column_meanings.guess` returns them.
+    given : collection of str
+        Roles that the user said.
 
     Raises
     ------
@@ -83,10 +93,16 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     for name in (roles["left"], roles["right"]):
         if name.strip().lower() in TIED:
             raise InputError("the column's name also means a tie: rename the column", column=name)
+    if ("left_wins" in roles and "left_wins" not in given) or ("left_score" in roles and "left_score" not in given):
+        roles = pair_meaning(raw, roles)
     if "left_score" in roles:
-        empty = raw.select(scored(roles)[1].sum()).collect(engine="streaming").item()
-        if empty:
-            remark(f"{empty:,} rows without both scores are left out")
+        _left_out(raw, scored(roles)[1], "rows without both scores")
+    if "left_wins" in roles:
+        games, none = series(roles)
+        total = raw.select(pl.sum_horizontal(*games).sum()).collect(engine="streaming").item()
+        names = " and ".join(short_repr(roles[role]) for role in ("left_wins", "right_wins"))
+        remark(f"a row is a series: {names} are games won, {total:,} games with ties are as many votes")
+        _left_out(raw, none, "rows without a game")
     if "side" in roles or "item" in roles or "margin" in roles or "winner" not in roles:
         return roles
     column = columns["winner"]
@@ -143,6 +159,12 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
     return roles | {"item": column}
 
 
+def _left_out(raw: pl.LazyFrame, rows: pl.Expr, what: str) -> None:
+    count = raw.select(rows.sum()).collect(engine="streaming").item()
+    if count:
+        remark(f"{count:,} {what} are left out")
+
+
 def of_two_sides(raw: pl.LazyFrame, columns: Mapping[str, str]) -> list[pl.Expr]:
     """Return winner, loser, tie, first, and what is to be refused, left out or divided.
 
@@ -183,6 +205,12 @@ def _two_columns(columns: Mapping[str, str]) -> _Outcome:
         # What is left out has winner and loser as any vote, until it is.
         outcome = pl.when((difference == 0) | empty).then(tie).otherwise(outcome)
         return outcome, pl.concat_str(texts, separator=" : "), [empty.alias(LEFT_OUT)]
+    if "left_wins" in columns:
+        games, empty = series(columns)
+        read = empty | pl.all_horizontal(count.is_not_null() for count in games)
+        names = [columns[role] for role in ("left_wins", "right_wins", "tie") if role in columns]
+        more = [count.alias(name) for count, name in zip(games, GAMES, strict=True)]
+        return pl.when(read).then(on_left), _texts(names), [*more, empty.alias(LEFT_OUT)]
     names = [columns[role] for role in ("left_won", "right_won", "tie") if role in columns]
     won, lost = (flag(pl.col(columns[role])) for role in ("left_won", "right_won"))
     drawn = flag(pl.col(columns["tie"])) if "tie" in columns else ~won & ~lost
@@ -194,8 +222,12 @@ def _two_columns(columns: Mapping[str, str]) -> _Outcome:
         .when(~won & ~lost & drawn)
         .then(tie)
     )
+    return outcome, _texts(names), []
+
+
+def _texts(names: list[str]) -> pl.Expr:
     texts = [pl.concat_str(pl.lit(f"{name}="), pl.col(name).cast(pl.String).fill_null("")) for name in names]
-    return outcome, pl.concat_str(texts, separator=", "), []
+    return pl.concat_str(texts, separator=", ")
 
 
 def _one_column(raw: pl.LazyFrame, columns: Mapping[str, str]) -> _Outcome:
