@@ -45,6 +45,14 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
     shell_complete=complete_names("dataset"),
     help="Another data set than the suite's, as of run.",
 )
+@click.option(
+    "--with",
+    "extra",
+    multiple=True,
+    metavar="CONTENDER",
+    shell_complete=complete_names("method", "aggregator"),
+    help="Add a contender, or, as in surrogate=NAME, a component in the place of the built-in ones, as of run.",
+)
 @click.option("--only", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Time only this; * stands for anything.")
 @click.option("--n", type=click.IntRange(min=1), multiple=True, help="Which n; default: each experiment's smallest.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of the order of turns; default: a new one, which is kept.")
@@ -57,6 +65,7 @@ def time(
     budget: str | None,
     precision: float,
     dataset: tuple[str, ...],
+    extra: tuple[str, ...],
     only: tuple[str, ...],
     n: tuple[int, ...],
     seed: int | None,
@@ -91,6 +100,7 @@ def time(
             budget=_seconds(budget),
             precision=precision,
             dataset=dataset,
+            extra=extra,
             only=only,
             n=n,
             seed=seed,

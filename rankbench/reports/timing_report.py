@@ -134,6 +134,7 @@ def time_suite(
     budget: float | None = None,
     precision: float = PRECISION,
     dataset: Sequence[str] = (),
+    extra: Sequence[str] = (),
     only: Sequence[str] = (),
     n: Sequence[int] = (),
     seed: int | None = None,
@@ -155,7 +156,7 @@ def time_suite(
         Seconds; `BUDGET` where `rounds` are not given either.
     precision : float
         Relative half width of intervals that is narrow enough.
-    dataset, only, n, seed
+    dataset, extra, only, n, seed
         See `rankbench.runner.timing.timed_versions.Launcher`.
     margin, alpha
         See `rankbench.reports.compare.two_results.compare_results`.
@@ -176,7 +177,7 @@ def time_suite(
     sides = [other_version(against, say), here()] if against else [here()]
     folder = out or Path("runs") / f"{Path(suite).stem}-timings"
     drawn = secrets.randbelow(2**31) if seed is None else seed
-    launcher = Launcher(sides, suite, datasets=dataset, only=only, n=n, seed=drawn)
+    launcher = Launcher(sides, suite, datasets=dataset, extra=extra, only=only, n=n, seed=drawn)
     job = secrets.token_hex(16)
     names: list[Literal["base", "head", ""]] = ["base", "head"] if against else [""]
     folders = [folder / name for name in names]
@@ -188,6 +189,8 @@ def time_suite(
         for at, name in enumerate(names):
             write_timings(folders[at], _timings(launcher, taken, at, name, job, suite, precision))
 
+    if against:
+        say(f"timing {suite}")  # what was said last is what goes on, and that was the other version's environment
     limit = BUDGET if budget is None and rounds is None else math.inf if budget is None else budget
     limits = Limits(precision, limit) if rounds is None else Limits(precision, limit, max(1, -(-rounds // ROUNDS)))
     taken = take_turns(launcher.launch, limits, looked=keep)

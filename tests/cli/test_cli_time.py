@@ -143,6 +143,19 @@ def test_one_version_is_shown_beside_the_reference(once: tuple[Path, str]) -> No
     assert [cell.n for cell in read_timings(out).seconds] == [400]
 
 
+def test_what_is_added_is_timed(suite: Path, rankbench, tmp_path: Path) -> None:
+    mine = "erm:aggregator=mean-log-odds,k=7,surrogate=regression,optimizer=exact,lambda=1e-3,draws=100"
+    arguments = ["--with", mine, "--only", "e/erm*", "--rounds", "2", "--out", str(tmp_path), "--json"]
+    shown = rankbench("time", str(suite), *arguments)
+    assert shown.exit_code == 0, shown.stderr
+    assert [row["contender"] for row in json.loads(shown.stdout)["times"]] == [
+        "erm:k=7,draws=100"
+    ]  # the rest is default
+    shown = rankbench("time", str(suite), "--with", "no-such-method", "--rounds", "2")
+    assert shown.exit_code == 2
+    assert "no-such-method" in shown.stderr
+
+
 def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
     shown = rankbench("time", str(suite), "--only", "e/diverges", "--rounds", "2", "--out", str(tmp_path / "a"))
     assert shown.exit_code == 3
@@ -150,6 +163,10 @@ def test_nothing_timed_is_3(suite: Path, rankbench, tmp_path: Path) -> None:
     shown = rankbench("time", str(suite), "--budget", "0.001s", "--out", str(tmp_path / "b"), "--format", "md")
     assert shown.exit_code == 3
     assert "budget is too small" in shown.stdout
+    against = ("--against", sys.executable, "--budget", "0.001s", "--out", str(tmp_path / "c"))
+    shown = rankbench("time", str(suite), *against)
+    assert shown.exit_code == 3
+    assert shown.stderr.splitlines()[-1] == f"timing {suite}"  # not what was built before
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,20 @@ def test_what_is_none_of_these_is_refused(text: str, tmp_path: Path, monkeypatch
         other_version(text)
 
 
+def test_a_commit_without_pins_is_refused_before_anything_is_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "checkout"
+    commit(checkout, {"a": "b"})
+    git(checkout, "rm", "-q", "a")
+    git(checkout, "commit", "-q", "-m", "nothing is left")
+    monkeypatch.chdir(checkout)
+    for name in ("HEAD~1", "HEAD"):
+        with pytest.raises(InputError, match=r"has no requirements/dev\.txt"):
+            other_version(name)
+    assert not (tmp_path / "cache" / "environments").exists()
+
+
 def test_a_commit_that_does_not_build_is_an_error_with_its_last_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

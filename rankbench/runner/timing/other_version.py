@@ -69,6 +69,11 @@ def _released(version: str, say: Callable[[str], None]) -> TimedVersion:
 
 
 def _committed(commit: str, text: str, say: Callable[[str], None]) -> TimedVersion:
+    if not _git("ls-tree", "--full-tree", "--name-only", commit, "--", PINS):
+        raise InputError(
+            f"--against {text}: commit {commit[:12]} has no {PINS}, which it is built from: name a commit of "
+            "rankbench, or the Python of an environment that has the other version"
+        )
     name = f"commit-{commit[:16]}"
     with _environment(name, say) as build:
         if build is not None:

@@ -75,7 +75,7 @@ class _Process:
         It cannot be started, or it ended: with its last lines.
     """
 
-    def __init__(self, side: TimedVersion, suite: str, datasets: Sequence[str]) -> None:
+    def __init__(self, side: TimedVersion, suite: str, datasets: Sequence[str], extra: Sequence[str]) -> None:
         self.side = side
         self._said = TemporaryFile()  # noqa: SIM115
         one_thread = dict.fromkeys((*BLAS_THREADS, "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS"), "1")
@@ -92,7 +92,7 @@ class _Process:
             )
         except OSError as error:
             raise InputError(f"{side.python}: it cannot be started ({error.strerror or error})") from error
-        self.facts = self.ask(suite=suite, dataset=list(datasets), path=list(side.path))
+        self.facts = self.ask(suite=suite, dataset=list(datasets), extra=list(extra), path=list(side.path))
         if "error" in self.facts:
             self.close()
             raise InputError(
@@ -148,6 +148,8 @@ class Launcher:
     suite : str
         Name, or path of a file.
     datasets : sequence of str
+    extra : sequence of str
+        Contenders, or components in the place of the built-in ones, that are added to the suite.
     only : sequence of str
         Patterns of what is timed, ``EXPERIMENT`` or ``EXPERIMENT/CONTENDER``; empty: everything.
     n : sequence of int
@@ -173,13 +175,14 @@ class Launcher:
         suite: str,
         *,
         datasets: Sequence[str] = (),
+        extra: Sequence[str] = (),
         only: Sequence[str] = (),
         n: Sequence[int] = (),
         seed: int,
     ) -> None:
         self.sides, self.seed = list(sides), seed
         self._suite = str(Path(suite).resolve()) if Path(suite).is_file() else suite
-        self._datasets, self._only, self._n = list(datasets), list(only), set(n)
+        self._datasets, self._extra, self._only, self._n = list(datasets), list(extra), list(only), set(n)
         self.cells: list[TimedCell] = []
         self.facts: list[dict[str, Any]] = []
         self.missing: dict[int, list[TimedCell]] = {}
@@ -191,7 +194,7 @@ class Launcher:
         processes: list[_Process] = []
         try:
             for side in self.sides:
-                processes.append(_Process(side, self._suite, self._datasets))
+                processes.append(_Process(side, self._suite, self._datasets, self._extra))
             places = [self._chosen(process.facts["members"]) for process in processes]
             if number == 0:
                 self._agree(processes, places)

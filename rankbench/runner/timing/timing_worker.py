@@ -47,7 +47,7 @@ class _Timed:
     Parameters
     ----------
     setup : dict
-        ``suite``, and ``dataset``, a list.
+        ``suite``, and ``dataset`` and ``extra``, lists.
     """
 
     def __init__(self, setup: dict[str, Any]) -> None:
@@ -66,7 +66,10 @@ class _Timed:
         suite = suite.model_copy(update={"experiments": once})
         found = prepare_sources(suite, [dataset_of(name) for name in setup["dataset"]])
         kept = tuple(one for one in suite.experiments if one.name in found.source_index)
-        plan = make_plan(suite.model_copy(update={"experiments": kept}), found.sources, found.source_index, "")
+        # An older version may not know what is added: it is told of it only where something is.
+        more = [setup["extra"]] if setup.get("extra") else []
+        chosen = suite.model_copy(update={"experiments": kept})
+        plan = make_plan(chosen, found.sources, found.source_index, "", *more)
         self.run_block, self.sources = run_block, found.sources
         self.members, self.tasks = [], []
         of = {cell: task for task in plan.tasks for cell in task.cells}
