@@ -311,7 +311,7 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     """Return comparisons in Parquet without checks; None if types have to be converted."""
     from rankbench.counts.parquet_log import is_parquet, parquet_log
     from rankbench.data.readers.parts import partition_keys, scan_parts
-    from rankbench.data.tables.comparisons.column_meanings import guess, parse_columns
+    from rankbench.data.tables.comparisons.column_meanings import OPTIONS, guess, parse_columns
     from rankbench.data.tables.comparisons.sides import decided
 
     if (path / MANIFEST).is_file():
@@ -322,7 +322,7 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     raw = scan_parts(path) if several else pl.scan_parquet(path, glob=False)
     types = raw.collect_schema()
     said = parse_columns(columns) if columns else {}
-    roles = None if "control" in said else guess(types, said)
+    roles = None if said.keys() & set(OPTIONS) else guess(types, said)
     if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
         return None
     if several and partition_keys(path) & set(roles.values()):

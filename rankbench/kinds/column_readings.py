@@ -75,10 +75,13 @@ class ColumnReading:
         What columns mean, by role.
     rows : tuple of str
         The first rows as they would be read, in words.
+    sure : bool
+        Whether it may be taken without a question where it is the only one.
     """
 
     roles: Mapping[str, str]
     rows: tuple[str, ...]
+    sure: bool = True
 
     def __str__(self) -> str:
         said = f"--columns {shlex.quote(columns_text(self.roles))}"

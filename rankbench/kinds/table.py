@@ -133,8 +133,8 @@ class TableKind(Component):
     def readings(self, raw: RawTable) -> list[ColumnReading]:
         """Return how columns that no kind knows by their names may be read as this kind, by what is in the first rows.
 
-        If there is one reading of all kinds, it is taken; of several the user is told. Those that a user wrote, as
-        ``--columns``, are never among them.
+        If there is one reading of all kinds, and it is sure, it is taken; of several the user is told. Those that a
+        user wrote, as ``--columns``, are never among them.
         """
         return []
 

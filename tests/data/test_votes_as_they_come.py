@@ -13,7 +13,7 @@ from amounts import examples, part_of
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from votes_as_they_come import GUESSED, PROPOSED, Vote
+from votes_as_they_come import GUESSED, PROPOSED, TIED, WON, Vote
 
 import rankbench
 from rankbench.counts.log_source import open_source
@@ -56,6 +56,23 @@ def test_of_several_readings_each_is_said_and_works(tmp_path: Path, case: str) -
     }
     for columns, (winner, loser) in readings.items():
         assert read(path, columns)[0][:2] == (winner, loser)
+
+
+def test_words_of_the_winners_column_are_said(tmp_path: Path) -> None:
+    path = tmp_path / "fights.csv"
+    path.write_text("left,right,who\na,b,Red\nc,a,Blue\nb,c,NC\nb,a,red\n")
+    votes = [("a", "b", WON, 1), ("a", "c", WON, 1), ("b", "c", TIED, 1), ("b", "a", WON, 1)]
+    assert read(path, "winner=who,left_word=Red,right_word=Blue,tie_word=NC") == votes
+    assert read(path, "winner=who,left_word=Red,tie_word=NC") == votes  # one word is left
+    for columns, said in (
+        ("winner=who,left_word=Red", "'Blue', 'NC' are other words of the column: say which one is the right_word"),
+        ("winner=who,left_word=Rad,right_word=Blue", "no row says 'Rad', the left_word; did you mean 'Red'?"),
+        ("winner=who,left_word=Red,right_word=Blue", ":4 [who]: 'NC' is none of the words that were said"),
+        ("winner=left,loser=right,left_word=Red", "'left_word': the log has no winner's column"),
+        ("item=who,left_word=Red", "'left_word': the log has no winner's column"),
+    ):
+        with pytest.raises(InputError, match=re.escape(said)):
+            read(path, columns)
 
 
 def test_how_columns_were_read_is_noted(tmp_path: Path) -> None:

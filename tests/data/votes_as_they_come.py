@@ -176,6 +176,11 @@ GUESSED: dict[str, tuple[str, bytes, list[Vote]]] = {
         b"m1,m2,verdict\ngpt,claude,gpt\nclaude,llama,llama\ngpt,llama,tie\n",
         [("gpt", "claude", WON, 1), ("llama", "claude", WON, 1), ("gpt", "llama", TIED, 1)],
     ),
+    "words for won and lost": (
+        "games.csv",
+        b"date,team,opponent,result\n2020-01-01,x,y,W\n2020-01-02,y,z,L\n2020-01-03,z,x,Draw\n",
+        [("x", "y", WON, 1), ("z", "y", WON, 1), ("z", "x", TIED, 1)],
+    ),
     "a form's question": (
         "form.csv",
         b'Timestamp,"Which is better, A or B?",A,B\n2020-01-01,A,x,y\n2020-01-02,B,x,z\n',
@@ -212,6 +217,46 @@ GUESSED: dict[str, tuple[str, bytes, list[Vote]]] = {
 """By who writes it: the file's name, its bytes, its votes."""
 
 PROPOSED: dict[str, tuple[str, bytes, dict[str, tuple[str, str]]]] = {
+    "colors of corners": (
+        "R_fighter,B_fighter,Winner,title",
+        b"a,b,Blue,no\nc,a,Red,yes\nb,c,Draw,no\nc,b,Red,no\n",
+        {
+            "left=R_fighter,right=B_fighter,winner=Winner,left_word=Red,right_word=Blue": ("b", "a"),
+            "left=R_fighter,right=B_fighter,winner=Winner,left_word=Blue,right_word=Red": ("a", "b"),
+        },
+    ),
+    "colors beside items that are known": (
+        "player1,player2,winner",
+        b"a,b,Blue\nc,a,Red\nb,c,Draw\n",
+        {
+            "left=player1,right=player2,winner=winner,left_word=Red,right_word=Blue": ("b", "a"),
+            "left=player1,right=player2,winner=winner,left_word=Blue,right_word=Red": ("a", "b"),
+        },
+    ),
+    "two columns of numbers beside two of items": (
+        "team,opponent,pf,pa",
+        b"a,b,20,27\nc,a,14,21\nb,c,24,10\n",
+        {
+            "left=team,right=opponent,left_score=pf,right_score=pa": ("b", "a"),
+            "winner=team,loser=opponent": ("a", "b"),
+            "winner=opponent,loser=team": ("b", "a"),
+        },
+    ),
+    "two columns of numbers beside items that are known": (
+        "player1,player2,pf,pa",
+        b"a,b,20,27\nc,a,14,21\nb,c,24,10\n",
+        {"left=player1,right=player2,left_score=pf,right_score=pa": ("b", "a")},
+    ),
+    "truth values": (
+        "this,that,better",
+        b"a,b,true\nb,a,false\nc,a,true\n",
+        {
+            "left=this,right=that,points=better": ("a", "b"),
+            "left=that,right=this,points=better": ("b", "a"),
+            "winner=this,loser=that": ("a", "b"),
+            "winner=that,loser=this": ("b", "a"),
+        },
+    ),
     "winners from 0 or 1": (
         "left,right,winner",
         b"a,b,1\nb,c,0\n",

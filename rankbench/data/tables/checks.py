@@ -121,8 +121,10 @@ def _by_content(raw: RawTable) -> RawTable:
     """Return a table of columns that nobody knows by name, read in the one way that its first rows allow."""
     with raw.located():
         found = [(kind, reading) for kind in table_kinds() for reading in kind.readings(raw)]
-        if len(found) > 1:
-            raise InputError(f"what the columns mean is not clear: {proposed(reading for _, reading in found[:_MOST])}")
+        if len(found) > 1 or not all(reading.sure for _, reading in found):
+            more = f" | and {len(found) - _MOST} more" if len(found) > _MOST else ""
+            readings = proposed(reading for _, reading in found[:_MOST])
+            raise InputError(f"what the columns mean is not clear: {readings}{more}")
     for kind, reading in found:
         remark(f"columns are read as {columns_text(reading.roles)}")
         return kind.renamed(raw, columns_text(reading.roles)) or raw

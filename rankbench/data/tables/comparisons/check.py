@@ -96,8 +96,11 @@ class ComparisonsCheck(TableCheck):
             return "{} is none of the left's points, numbers from 0 to 1"
         if "margin" in names:
             return "{} is no number that says by how much the left won"
+        more = "--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean"
+        if "left_word" in names:
+            return f"{{}} is none of the words that were said; {more}"
         what = "sides" if "side" in names else "items"
-        return f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here"
+        return f"{{}} is neither of the two {what}, nor a tie; the sides are {sides} here; {more}"
 
     def time(self, frame: pl.DataFrame, times: TimeReading) -> pl.Series:
         """Return the column ``time``, in its type; times may be missing."""

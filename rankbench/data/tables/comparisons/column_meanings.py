@@ -13,12 +13,13 @@ import polars as pl
 
 from rankbench.data.tables.comparisons.controls import control_expressions
 from rankbench.data.tables.comparisons.plain_names import plain_name
-from rankbench.data.tables.comparisons.sides import of_two_sides
+from rankbench.data.tables.comparisons.sides import WORD_ROLES, of_two_sides
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import said_columns
 from rankbench.text import listed, short_repr
 
 __all__ = [
+    "OPTIONS",
     "OUTCOMES",
     "READINGS",
     "ROLES",
@@ -73,9 +74,15 @@ ROLES: dict[str, tuple[str, ...]] = {
     "item": (),
     "points": (),
     "margin": (),
+    "left_word": (),
+    "right_word": (),
+    "tie_word": (),
     "control": (),
 }
 """What a column may be, and the names that it usually has, the likeliest first: see `plain_name`."""
+
+OPTIONS = (*WORD_ROLES, "control")
+"""What is said beside columns: words of the winner's column, and covariates."""
 
 READINGS = {
     "side": "sides",

@@ -53,6 +53,7 @@ class ComparisonTable(TableKind):
     def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
         """Return votes under the names of the schema; see `TableKind.renamed`."""
         from rankbench.data.tables.comparisons.column_meanings import (
+            OPTIONS,
             as_comparisons,
             guess,
             parse_columns,
@@ -65,13 +66,14 @@ class ComparisonTable(TableKind):
         schema = raw.schema()
         with raw.located():
             said = parse_columns(columns) if columns else {}
-            control = said.pop("control", "")
+            options = {role: said.pop(role) for role in OPTIONS if role in said}
+            control = options.pop("control", "")
             found = guess(schema, said)
             if found is None:
                 return None
             if unread := unread_outcomes(schema, found, said):
                 remark(unread)
-            roles = decided(raw.frame, found, said)
+            roles = decided(raw.frame, found | options, said)
             if control:
                 roles |= {"control": control, **control_roles(parse_control(control), schema.names(), roles)}
         return replace(raw, frame=as_comparisons(raw.frame, roles), roles=roles)

@@ -8,8 +8,16 @@ column whose name holds it (``a`` with ``model_a``), and is no side at all where
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import permutations
 
-__all__ = ["BOTH_BAD", "TIED", "side_words", "tie_words"]
+from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading
+from rankbench.text import short_repr
+
+__all__ = ["BOTH_BAD", "MOST_WORDS", "TIED", "side_words", "tie_words", "word_readings"]
+
+MOST_WORDS = 6
+"""Different words of a column that may say who won in words of its own."""
 
 _PAIRS = (
     (("left",), ("right",)),
@@ -24,7 +32,7 @@ _PAIRS = (
 )
 """Words of the left side and of the right; the first one of each is what names of columns hold."""
 
-_ORDERED = (("1-0", "a>b", "a>>b", "win"), ("0-1", "b>a", "b>>a", "loss"))
+_ORDERED = (("1-0", "a>b", "a>>b", "win", "won", "w"), ("0-1", "b>a", "b>>a", "loss", "lost", "l"))
 """Words of the one that a log has first, and of the other; none are known where columns were given in another order."""
 
 BOTH_BAD = ("tie (bothbad)", "bothbad", "both_bad", "both bad")
@@ -75,6 +83,34 @@ def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
 def tie_words(left: str, right: str) -> list[str]:
     """Return the words that mean that neither column won, in small letters; see `side_words`."""
     return [*TIED, *(("d",) if _at_home(left, right) else ())]
+
+
+def word_readings(
+    roles: Mapping[str, str], rows: Sequence[tuple[str, str, str]], words: Iterable[str]
+) -> list[ColumnReading]:
+    """Return what two words of a winner's column may mean: each may be the left side's, and the other the right one's.
+
+    Parameters
+    ----------
+    roles : mapping of str to str
+        Columns of the left, the right and the winner.
+    rows : sequence of (str, str, str)
+        The first of the log: left, right, and what is said of them.
+    words : iterable of str
+        Of the winner's column, the commonest first; ties among them are left out.
+    """
+    ties = tie_words(roles["left"], roles["right"])
+    free = [word for word in words if word.lower() not in ties][:2]
+    found = []
+    for sides in permutations(free, len(free)):
+        said = dict(zip(("left_word", "right_word"), sides, strict=False))
+        shown = []
+        for left, right, word in rows[:ROWS_SHOWN]:
+            verb = "ties with" if word.lower() in ties else "beats" if word in sides else "and"
+            first, second = (right, left) if word == said.get("right_word") else (left, right)
+            shown.append(f"{short_repr(first)} {verb} {short_repr(second)}{': nothing' if verb == 'and' else ''}")
+        found.append(ColumnReading({**roles, **said}, tuple(shown), sure=False))
+    return found
 
 
 def _at_home(left: str, right: str) -> bool:

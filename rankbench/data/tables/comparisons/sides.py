@@ -22,12 +22,20 @@ from rankbench.data.tables.comparisons.outcomes import (
     series,
 )
 from rankbench.data.tables.comparisons.schema import GAMES, SHARE
-from rankbench.data.tables.comparisons.side_words import BOTH_BAD, TIED, side_words, tie_words
+from rankbench.data.tables.comparisons.side_words import (
+    BOTH_BAD,
+    MOST_WORDS,
+    TIED,
+    side_words,
+    tie_words,
+    word_readings,
+)
 from rankbench.data.tables.remarks import remark
-from rankbench.errors import InputError
-from rankbench.text import short_repr
+from rankbench.errors import InputError, nearest
+from rankbench.kinds.column_readings import ROWS_SHOWN, proposed
+from rankbench.text import listed, short_repr
 
-__all__ = ["CONTRADICTED", "LEFT_OUT", "MARKED", "SAID", "decided", "of_two_sides"]
+__all__ = ["CONTRADICTED", "LEFT_OUT", "MARKED", "SAID", "WORD_ROLES", "decided", "of_two_sides"]
 
 SAID = "said"
 """Column of what was said of who won, where that cannot be read."""
@@ -40,6 +48,10 @@ MARKED = "marked"
 
 LEFT_OUT = "left_out"
 """Column of whether nothing was said, as of a match that was not played."""
+
+
+WORD_ROLES = ("left_word", "right_word", "tie_word")
+"""Roles of words of the winner's column, not of columns."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +72,14 @@ class _Words:
         word = said.str.strip_chars().str.to_lowercase()
         on_left, on_right = pl.lit("left"), pl.lit("right")
         of_left, of_right = side_words(columns["left"], columns["right"])
+        if "left_word" in columns or "right_word" in columns:
+            own = ([columns[role].strip().lower()] if columns.get(role) else [] for role in ("left_word", "right_word"))
+            of_left, of_right = own
         side = pl.when(word.is_in(of_left)).then(on_left).when(word.is_in(of_right)).then(on_right)
         item = pl.when(said == left).then(on_left).when(said == right).then(on_right)
         ties = tie_words(columns["left"], columns["right"])
+        if "tie_word" in columns:
+            ties = [*ties, columns["tie_word"].strip().lower()]
         return cls(left, right, said, side, item, word.is_in(ties).fill_null(False), word)
 
 
@@ -88,6 +105,11 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         Without one: a column that is called like a tie, and numbers that may be read in two ways.
     """
     roles = dict(columns)
+    words_said = [role for role in WORD_ROLES if role in roles]
+    if words_said and ("winner" not in roles or {"loser", "item", "points", "margin"} & roles.keys()):
+        raise InputError(
+            f"{listed(words_said)}: the log has no winner's column, beside two items, that is read as words"
+        )
     if "loser" in roles:
         return roles
     for name in (roles["left"], roles["right"]):
@@ -103,6 +125,8 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         names = " and ".join(short_repr(roles[role]) for role in ("left_wins", "right_wins"))
         remark(f"a row is a series: {names} are games won, {total:,} games with ties are as many votes")
         _left_out(raw, none, "rows without a game")
+    if words_said:
+        roles |= _words_meant(raw, roles)
     if "side" in roles or "item" in roles or "margin" in roles or "winner" not in roles:
         return roles
     column = columns["winner"]
@@ -136,6 +160,8 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         numbers = numbers_meaning(raw, columns)
         if numbers:
             return roles | numbers
+        if found["side"] is None:
+            _ask_words(raw, columns, words)
     how = f"--columns side={column} reads it as sides, --columns item={column} as names of items"
     if found["side"] is not None and found["item"] is not None:
         other, last = sorted(("side", "item"), key=found.__getitem__)
@@ -157,6 +183,55 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
             column=column,
         )
     return roles | {"item": column}
+
+
+def _words_said(raw: pl.LazyFrame, words: pl.Expr) -> list[str]:
+    """Return the words of a column, the commonest first: `MOST_WORDS` and one more at most."""
+    said = raw.select(said=words.cast(pl.String).str.strip_chars()).filter(pl.col("said") != "")
+    counted = said.group_by("said").len().sort("len", "said", descending=[True, False]).head(MOST_WORDS + 1)
+    return list(counted.collect(engine="streaming")["said"])
+
+
+def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: _Words) -> None:
+    """Refuse a winner's column whose words nobody knows, with what they may mean; not if they are many."""
+    known = tie_words(columns["left"], columns["right"])
+    said = [word for word in _words_said(raw, words.said) if word.lower() not in known]
+    if len(said) > MOST_WORDS:
+        return
+    roles = {role: columns[role] for role in ("left", "right", "winner")}
+    texts = [pl.col(name).cast(pl.String).fill_null("").alias(role) for role, name in roles.items()]
+    readings = word_readings(roles, raw.head(ROWS_SHOWN).select(texts).collect().rows(), said)
+    raise InputError(
+        f"the column says {listed(said)}, which are neither sides nor names of the two items: {proposed(readings)}",
+        column=columns["winner"],
+    )
+
+
+def _words_meant(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the words of the two sides where one was said: the other one is the only other word of the column."""
+    roles = {role: columns[role] for role in WORD_ROLES if columns.get(role)}
+    words = _Words.from_columns(columns)
+    said = _words_said(raw, words.said)
+    known = {word.lower() for word in said}
+    for role, word in roles.items():
+        if len(said) <= MOST_WORDS and word.strip().lower() not in known:
+            raise InputError(f"no row says {word!r}, the {role}{nearest(word, said)}", column=columns["winner"])
+    ties = tie_words(columns["left"], columns["right"])
+    free = {
+        word.lower(): word for word in said if word.lower() not in {*ties, *(w.strip().lower() for w in roles.values())}
+    }
+    missing = [role for role in ("left_word", "right_word") if role not in roles]
+    if len(missing) == 2:
+        return {}
+    if missing and len(free) == 1:
+        return {"side": columns["winner"], missing[0]: next(iter(free.values()))}
+    if missing and free:
+        raise InputError(
+            f"{listed(list(free.values()))} are other words of the column: say which one is the {missing[0]} "
+            f"(--columns {missing[0]}=WORD), and which one a tie (tie_word=WORD)",
+            column=columns["winner"],
+        )
+    return {"side": columns["winner"]}
 
 
 def _left_out(raw: pl.LazyFrame, rows: pl.Expr, what: str) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import polars as pl
 
 from rankbench.data.tables.comparisons.column_meanings import OUTCOMES, named_roles
-from rankbench.data.tables.comparisons.side_words import side_words, tie_words
+from rankbench.data.tables.comparisons.side_words import MOST_WORDS, side_words, tie_words, word_readings
 from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading
-from rankbench.kinds.table_check import RawTable
-from rankbench.text import short_repr
+from rankbench.kinds.table_check import BOOLEANS, RawTable
+from rankbench.text import listed, short_repr
 
 __all__ = ["vote_readings"]
 
@@ -28,7 +29,8 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
     """Return how a table may be read as votes: each reading that its first rows allow.
 
     Two items and who won are sought first, the latter by words that say so: sides, ties, names of the two. If there
-    are none, two columns that name the same items may be winner and loser, or loser and winner.
+    are none, a column beside two that name the same items may say who won in words of its own, or in numbers; and the
+    two may be winner and loser, or loser and winner.
 
     Parameters
     ----------
@@ -49,15 +51,63 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
         and roles.get("winner", winner) == winner
         and _says_who_won(cells, left, right, winner, few=len(columns) <= 3)
     ]
-    if found or {"left", "right"} & set(roles):
+    if found:
         return found
-    readings = []
+    sided = {"left", "right"} & set(roles)
+    for left, right in _pairs(cells, columns, roles, few=2):
+        if roles.get("winner") in (left, right):
+            continue
+        rest = [roles["winner"]] if "winner" in roles else [name for name in columns if name not in (left, right)]
+        found += _own_readings(cells, left, right, rest)
+    if sided or (found and "winner" in roles):
+        return found
+    says = {name for reading in found for name in reading.roles.values()}
     for first, second in _pairs(cells, columns, {}, few=2):
         for winner, loser in ((first, second), (second, first)):
             rows = zip(cells[winner], cells[loser], strict=True)
-            shown = tuple(f"{short_repr(x)} beats {short_repr(y)}" for x, y in list(rows)[:ROWS_SHOWN])
-            readings.append(ColumnReading({"winner": winner, "loser": loser}, shown))
-    return readings
+            shown = [f"{short_repr(x)} beats {short_repr(y)}" for x, y in list(rows)[:ROWS_SHOWN]]
+            if unread := [name for name in columns if name in says - {first, second}]:
+                shown.append(f"whatever {listed(unread)} may say")
+            found.append(ColumnReading({"winner": winner, "loser": loser}, tuple(shown)))
+    return found
+
+
+def _own_readings(cells: CellsByColumn, left: str, right: str, rest: Sequence[str]) -> Iterator[ColumnReading]:
+    """Yield what other columns may say of two items: words of their own, points, margins, or scores of both."""
+    items, numbers = {*cells[left], *cells[right]}, []
+    for name in rest:
+        words = Counter(filter(None, cells[name]))
+        if words.keys() <= {"0", "1"} or all(word.lower() in BOOLEANS for word in words):
+            yield from (_counted(cells, x, y, {"points": name}) for x, y in ((left, right), (right, left)))
+        elif all(map(_is_number, words)):
+            numbers.append(name)
+        elif (
+            len(words) <= MOST_WORDS
+            and not words.keys() & items
+            and not any(char.isdigit() for word in words for char in word)
+        ):
+            rows = list(zip(cells[left], cells[right], cells[name], strict=True))
+            commonest = [word for word, _ in words.most_common()]
+            yield from word_readings({"left": left, "right": right, "winner": name}, rows, commonest)
+    if len(numbers) == 1 and any(float(x) < 0 for x in cells[numbers[0]] if x):
+        yield _counted(cells, left, right, {"margin": numbers[0]})
+    if len(numbers) == 2:
+        yield _counted(cells, left, right, dict(zip(("left_score", "right_score"), numbers, strict=True)))
+
+
+def _counted(cells: CellsByColumn, left: str, right: str, says: Mapping[str, str]) -> ColumnReading:
+    """Return a reading of numbers: points or a margin of the left, or scores of both."""
+    shown = []
+    for at in range(min(ROWS_SHOWN, len(cells[left]))):
+        texts = [cells[name][at].lower() for name in says.values()]
+        x, y = short_repr(cells[left][at]), short_repr(cells[right][at])
+        if not all(texts):
+            shown.append(f"nothing of {x} and {y}")
+            continue
+        one, *other = [float(BOOLEANS.get(text, text)) for text in texts]
+        lead = one - (other[0] if other else 0.5 if "points" in says else 0.0)
+        shown.append(f"{x} {'beats' if lead > 0 else 'ties with'} {y}" if lead >= 0 else f"{y} beats {x}")
+    return ColumnReading({"left": left, "right": right, **says}, tuple(shown), sure=False)
 
 
 def _first_cells(raw: RawTable) -> dict[str, list[str]]:
