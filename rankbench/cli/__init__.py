@@ -140,9 +140,10 @@ def _import(verb: Verb) -> click.Command:
     except BaseException as error:
         if verb.built_in and not isinstance(error, Exception):
             raise
-        from rankbench.text import exception_text
+        from rankbench.kinds.guard import reason
 
-        raise PluginError(f"{which} cannot be imported: {exception_text(error)}") from error
+        said = reason(error, [module.partition(".")[0]])
+        raise PluginError(f"{which} cannot be imported: {said}") from error
     if not isinstance(command, click.Command):
         raise PluginError(f"{which} is not a click command: {verb.target}")
     return with_exit_codes(command) if verb.built_in else command

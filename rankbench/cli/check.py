@@ -113,3 +113,9 @@ def _show(results: list[CheckResult], verbose: bool) -> None:
     if shown:
         click.echo()
         print_table(("component", "check", "status", "reason"), shown)
+    traces: dict[str, list[str]] = {}
+    for result in results:
+        if result.trace and (verbose or not result.ok):
+            traces.setdefault(result.trace, []).append(f"{result.component} {result.check}")
+    for trace, where in traces.items():
+        say(f"\n{', '.join(where)}:\n{trace}")

@@ -18,8 +18,9 @@ __all__ = ["report"]
     type=click.Path(path_type=Path, file_okay=False),
     help="Publish it here: the report, the rows that it is made from, and the sha256 of every file.",
 )
+@click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @json_option
-def report(directory: Path, out: Path | None, as_json: bool) -> None:
+def report(directory: Path, out: Path | None, verbose: bool, as_json: bool) -> None:
     """Make leaderboards and figures again from stored rows.
 
     Nothing is computed anew: everything comes from the journal of the run in DIRECTORY,
@@ -41,4 +42,4 @@ def report(directory: Path, out: Path | None, as_json: bool) -> None:
         return
     for path in made.paths:
         click.echo(path)
-    print_notices(Console(stderr=True), made.notices)
+    print_notices(Console(stderr=True), made.notices, verbose=verbose)

@@ -49,6 +49,7 @@ __all__ = ["run"]
 )
 @click.option("--strict", is_flag=True, help="A contender that was skipped is an error: exit with 1.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Folder; default: runs/SUITE.")
+@click.option("--verbose", "-v", is_flag=True, help="Show the traceback of what a contender raised.")
 @json_option
 def run(
     suite: str | None,
@@ -66,6 +67,7 @@ def run(
     extra: tuple[str, ...],
     strict: bool,
     out: Path | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Run a suite: every contender on the same judgments.
@@ -105,5 +107,5 @@ def run(
         print_json(run_record(results) | {"exit_code": code})
     else:
         Console().print(run_summary(results.directory, results.claims, results.recommendation, results.headline))
-        print_notices(console, results.notices)
+        print_notices(console, results.notices, verbose=verbose)
     sys.exit(code)

@@ -21,13 +21,25 @@ MOST = 20
 """Notices that are shown."""
 
 
-def print_notices(console: Console, notices: Sequence[Notice]) -> None:
-    """Print notices, failures first and in red; nothing in them is markup; lines are folded on a terminal alone."""
+def print_notices(console: Console, notices: Sequence[Notice], *, verbose: bool = False) -> None:
+    """Print notices, failures first and in red; nothing in them is markup; lines are folded on a terminal alone.
+
+    Parameters
+    ----------
+    console : Console
+    notices : sequence of Notice
+    verbose : bool
+        With the traceback of each, where there is one.
+    """
     ordered = sorted(notices, key=lambda notice: notice.kind != "failed")
     for notice in ordered[:MOST]:
         shown = visible(notice.text)
         shown = shown if len(shown) <= LONGEST else shown[:LONGEST] + "…"
         style = "red" if notice.kind == "failed" else "yellow"
         console.print(shown, style=style, markup=False, soft_wrap=not console.is_terminal, highlight=False)
+        if verbose and notice.trace:
+            console.print(visible(notice.trace), markup=False, soft_wrap=True, highlight=False)
+    if not verbose and any(notice.trace for notice in ordered):
+        console.print("--verbose shows the tracebacks", soft_wrap=True, highlight=False)
     if len(ordered) > MOST:
         console.print(f"and {len(ordered) - MOST} more such lines: see leaderboard.md", soft_wrap=True, highlight=False)

@@ -106,6 +106,8 @@ class CellResult:
         Named facts: ``iterations``, ``converged`` (0 or 1), ``share_complete`` (share of
         judgments' queries with n_q <= k; 1 means that the cell equals k = inf),
         ``mc_error`` (relative Monte Carlo error of the solution), ...
+    trace : str
+        The traceback of what the contender raised; empty otherwise.
     """
 
     cell: str
@@ -115,6 +117,7 @@ class CellResult:
     losses: dict[tuple[str, Split], NDArray[np.float64]] = field(default_factory=dict)
     curves: dict[str, Curve] = field(default_factory=dict)
     info: dict[str, float] = field(default_factory=dict)
+    trace: str = ""
 
 
 MOST_NAMED = 100
@@ -157,6 +160,8 @@ def cell_problem(
         return f"its status is none of {', '.join(get_args(Status))}"
     if not is_text(cell.reason):
         return f"its reason is not text but a {type(cell.reason).__name__}, or has lone surrogates"
+    if not is_text(cell.trace):
+        return f"its trace is not text but a {type(cell.trace).__name__}, or has lone surrogates"
     for what, named in (("losses", cell.losses), ("curves", cell.curves), ("info", cell.info)):
         if not isinstance(named, dict):
             return f"{what} is not a dict but a {type(named).__name__}"

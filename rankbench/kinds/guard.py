@@ -3,23 +3,54 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Collection, Iterator
+from pathlib import PurePath
+from types import TracebackType
 from typing import TypeVar
 
+from rankbench.component import Component
 from rankbench.errors import ContenderDiverged, RankbenchError, SpecError
 from rankbench.kinds.cell import CellResult
 from rankbench.text import exception_text
 
-__all__ = ["ContenderFailed", "failed", "guarded", "leave_interrupts_to_parent", "printable", "reason"]
+__all__ = [
+    "ContenderFailed",
+    "failed",
+    "guarded",
+    "leave_interrupts_to_parent",
+    "own_frame",
+    "printable",
+    "reason",
+    "trace_of",
+]
 
 LONGEST = 500
 """Characters of a foreign error that are kept."""
+
+LONGEST_TRACE = 20_000
+"""Characters of a traceback that are kept: the last ones, where the error is."""
+
+OURSELVES = "rankbench"
+_CALLERS = ("rankbench.kinds.guard", "rankbench.testing")
+"""Modules of ours that call components on somebody's behalf: never where an error is."""
 
 T = TypeVar("T")
 
 
 class ContenderFailed(Exception):
-    """A contender's own failure; the message says all there is to say."""
+    """A contender's own failure; the message says all there is to say.
+
+    Parameters
+    ----------
+    message : str
+    trace : str
+        The traceback of what the contender raised, if it raised anything.
+    """
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
 
 
 _is_worker = False
@@ -45,16 +76,91 @@ def guarded(call: Callable[[], T]) -> T | Exception:
     except KeyboardInterrupt as error:
         if not _is_worker:
             raise
-        return ContenderFailed(reason(error))
+        return ContenderFailed(reason(error), trace_of(error))
     except RankbenchError as error:
         return error
     except BaseException as error:
-        return ContenderFailed(reason(error))
+        return ContenderFailed(reason(error), trace_of(error))
 
 
-def reason(error: BaseException) -> str:
-    """Say what went wrong in one short, printable line, whatever the exception does."""
-    return printable(exception_text(error).removeprefix(f"{ContenderFailed.__name__}: "))
+def reason(error: BaseException, packages: Collection[str] = ()) -> str:
+    """Say what went wrong in one short, printable line, whatever the exception does; at its end where: ``file:line``.
+
+    Parameters
+    ----------
+    error : exception
+    packages : collection of str, optional
+        See `own_frame`.
+    """
+    if isinstance(error, ContenderFailed):
+        return printable(f"{error}")
+    frame = own_frame(error, packages)
+    text = exception_text(error)
+    if frame is None or (isinstance(error, RankbenchError) and _package(frame) == OURSELVES):
+        return printable(text)  # our own errors say what to do, and where is of no use
+    place = printable(f" at {_file(frame)}:{frame.tb_lineno}")
+    return printable(text)[: LONGEST - len(place)] + place
+
+
+def own_frame(error: BaseException, packages: Collection[str] = ()) -> TracebackType | None:
+    """Return where an exception left the contender's own code, below which only libraries were called.
+
+    Parameters
+    ----------
+    error : exception
+    packages : collection of str, optional
+        Top-level packages whose code is meant; by default those that define components, and where none of theirs
+        was running, rankbench.
+
+    Returns
+    -------
+    traceback or None
+        Its first entry is the frame.
+    """
+    components = {cls.__module__.partition(".")[0] for cls in _subclasses(Component)}
+    wanted = [set(packages)] if packages else [components - {OURSELVES}, {OURSELVES}]
+    frames, at = list[TracebackType](), error.__traceback__
+    while at is not None:
+        frames.append(at)
+        at = at.tb_next
+    for own in wanted:
+        for frame in reversed(frames):
+            if _package(frame) in own and not _module(frame).startswith(_CALLERS):
+                return frame
+    return None
+
+
+def _subclasses(cls: type[Component]) -> Iterator[type[Component]]:
+    for each in cls.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
+def _module(frame: TracebackType) -> str:
+    return str(frame.tb_frame.f_globals.get("__name__", ""))
+
+
+def _package(frame: TracebackType) -> str:
+    return _module(frame).partition(".")[0]
+
+
+def _file(frame: TracebackType) -> str:
+    """Return the path of a frame's file from its package on, the same wherever that is installed."""
+    parts, package = PurePath(frame.tb_frame.f_code.co_filename).parts, _package(frame)
+    first = len(parts) - 1 - parts[::-1].index(package) if package in parts[:-1] else -1
+    return "/".join(parts[first:])
+
+
+def trace_of(error: BaseException) -> str:
+    """Return an exception's traceback as Python prints it, and those of its causes; its last characters."""
+    if isinstance(error, ContenderFailed):
+        return error.trace
+    try:
+        lines = traceback.format_exception(error)
+    except BaseException:  # it is foreign, and so may be what it was raised from
+        lines = [*traceback.format_tb(error.__traceback__), exception_text(error)]
+    text = "".join(lines).strip()
+    return text[-LONGEST_TRACE:].encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def printable(text: str) -> str:
@@ -68,4 +174,4 @@ def failed(cell: str, error: Exception) -> CellResult:
         return CellResult(cell, "diverged", str(error))
     if isinstance(error, SpecError):
         return CellResult(cell, "skipped", str(error))
-    return CellResult(cell, "error", reason(error))
+    return CellResult(cell, "error", reason(error), trace=trace_of(error))

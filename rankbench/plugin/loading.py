@@ -26,7 +26,6 @@ from rankbench.plugin import hookspecs
 from rankbench.plugin.blocked import is_blocked
 from rankbench.plugin.kinds import plural_of
 from rankbench.plugin.registry import Origin, Registry
-from rankbench.text import exception_text
 
 __all__ = ["BROUGHT_BY", "OURSELVES", "Loader", "PluginStatus", "Plugins", "load"]
 
@@ -158,7 +157,7 @@ class _Loading:
         except BaseException as error:
             if self.strict and isinstance(error, PluginError):
                 raise  # this is what `broken` raised
-            self.broken(f"looking at {self.entry.value!r} raised {exception_text(error)}", error)
+            self.broken(f"looking at {self.entry.value!r} raised {self.text_of(error)}", error)
         seconds = time.perf_counter() - start
         return PluginStatus(
             self.entry.name,
@@ -178,6 +177,12 @@ class _Loading:
             raise PluginError(f"plugin {self.entry.name!r} of {self.origin} is broken: {cause}") from error
         self.causes.append(cause)
 
+    def text_of(self, error: BaseException) -> str:
+        """Say what foreign code raised, and where in the plugin."""
+        from rankbench.kinds.guard import reason
+
+        return reason(error, [self.entry.value.partition(":")[0].partition(".")[0]])
+
     def register(self) -> None:
         if why := self.excluded():
             self.broken(why)
@@ -187,12 +192,12 @@ class _Loading:
         # A plugin that exits, interrupts or raises what is no Exception while it is
         # imported must not end the program.
         except BaseException as error:
-            self.broken(f"cannot import {self.entry.value!r}: {exception_text(error)}", error)
+            self.broken(f"cannot import {self.entry.value!r}: {self.text_of(error)}", error)
             return
         try:
             name = self.manager.register(plugin, f"{self.origin.distribution}/{self.entry.name}")
         except BaseException as error:
-            self.broken(f"pluggy refuses {self.entry.value!r}: {exception_text(error)}", error)
+            self.broken(f"pluggy refuses {self.entry.value!r}: {self.text_of(error)}", error)
             return
         if self.origin.distribution != OURSELVES and (times := _definitions(plugin)) > 1:
             self.broken(
@@ -226,7 +231,7 @@ class _Loading:
         try:
             found: object = implementation.function()
         except BaseException as error:
-            self.broken(f"hook {hookspecs.HOOK} raised {exception_text(error)}", error)
+            self.broken(f"hook {hookspecs.HOOK} raised {self.text_of(error)}", error)
             return
         if not isinstance(found, list):
             self.broken(f"hook {hookspecs.HOOK} returned {type(found).__name__}, not a list; write `return [...]`")
@@ -243,7 +248,7 @@ class _Loading:
             self.broken(f"{item}: {error}", error)
         # Looking at a foreign object (its repr, its attributes) runs foreign code.
         except BaseException as error:
-            self.broken(f"{item}: looking at it raised {exception_text(error)}", error)
+            self.broken(f"{item}: looking at it raised {self.text_of(error)}", error)
 
 
 def _definitions(plugin: object) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.component import StructureKind
 from rankbench.errors import ContenderDiverged
 from rankbench.kinds.cell import CellResult, Split
-from rankbench.kinds.guard import ContenderFailed, failed, guarded, reason
+from rankbench.kinds.guard import ContenderFailed, failed, guarded, reason, trace_of
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.kinds.protocol import BlockTask
@@ -183,7 +183,7 @@ def losses_of(
             found[str(losses[at])] = guarded(partial(_by_itself, losses[at], lent, truth, offsets))
     for metric, values in found.items():
         if isinstance(values, Exception):
-            found[metric] = ContenderFailed(f"loss {metric}: {reason(values)}")
+            found[metric] = ContenderFailed(f"loss {metric}: {reason(values)}", trace_of(values))
         elif not np.isfinite(values).all():
             found[metric] = ContenderFailed(f"loss {metric}: not a finite number")
     return {str(loss): found[str(loss)] for loss in losses}

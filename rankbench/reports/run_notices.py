@@ -21,10 +21,13 @@ class Notice(NamedTuple):
     kind : {"skipped", "diverged", "failed", "left out", "damaged"}
     text : str
         Who, where and why, in one line, the reason as it was given.
+    trace : str
+        The traceback of what was raised, if something was and this machine ran it.
     """
 
     kind: Literal["skipped", "diverged", "failed", "left out", "damaged"]
     text: str
+    trace: str = ""
 
 
 def notices(analysis: Analysis) -> list[Notice]:
@@ -38,6 +41,7 @@ def notices(analysis: Analysis) -> list[Notice]:
 
 def _without_numbers(analysis: Analysis) -> list[Notice]:
     places: dict[tuple[Literal["skipped", "diverged", "failed"], str], list[tuple[str, str, str]]] = {}
+    traces: dict[tuple[str, str], str] = {}
     for section in analysis.sections:
         for arm in (arm for race in section.sampler.races for arm in race.arms):
             for repetition, stored in arm.stored.items():
@@ -45,12 +49,13 @@ def _without_numbers(analysis: Analysis) -> list[Notice]:
                     kind = stored.status if stored.status in ("skipped", "diverged") else "failed"
                     place = arm.member.label, section.sampler.experiment.name, arm.cells[repetition]
                     places.setdefault((kind, stored.reason), []).append(place)
+                    traces.setdefault((kind, stored.reason), stored.trace)
     found = []
     for (kind, reason), where in places.items():
         labels, experiments, cells = (list(dict.fromkeys(names)) for names in zip(*where, strict=True))
         number = f"{grouped_digits(len(cells))} cell{'s' if len(cells) != 1 else ''}"
         text = f"{kind}: {first_of(labels, MOST_NAMED)} ({number} of {first_of(experiments, MOST_NAMED)})"
-        found.append(Notice(kind, f"{text}: {reason}" if reason else text))
+        found.append(Notice(kind, f"{text}: {reason}" if reason else text, traces[kind, reason]))
     return found
 
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from rankbench.kinds.cell import BlockResult, CellResult, Split, cell_problem
-from rankbench.kinds.guard import ContenderFailed, guarded, printable, reason
+from rankbench.kinds.guard import ContenderFailed, guarded, printable, reason, trace_of
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runtime import one_blas_thread
 
@@ -39,7 +39,9 @@ def _kept(found: Mapping[str, CellResult] | Exception, task: BlockTask, prepared
     cells = []
     for cell in task.cells:
         result = found if isinstance(found, Exception) else guarded(partial(_checked, found, cell, task.metrics, sizes))
-        cells.append(CellResult(cell, "error", reason(result)) if isinstance(result, Exception) else result)
+        if isinstance(result, Exception):
+            result = CellResult(cell, "error", reason(result), trace=trace_of(result))
+        cells.append(result)
     return cells
 
 
@@ -67,4 +69,5 @@ def _checked(
         raise ContenderFailed(trouble)
     losses = {name: np.asarray(values) for name, values in said.losses.items()}
     info = {name: float(value) for name, value in said.info.items()}
-    return CellResult(cell, said.status, said.reason, float(said.optimality), losses, dict(said.curves), info)
+    curves = dict(said.curves)
+    return CellResult(cell, said.status, said.reason, float(said.optimality), losses, curves, info, said.trace)

@@ -72,6 +72,7 @@ def result_to_bytes(result: BlockResult) -> bytes:
                 "cell": cell.cell,
                 "status": cell.status,
                 "reason": cell.reason,
+                "trace": cell.trace,
                 "facts": list(cell.info),
                 "numbers": put(np.array([cell.optimality, *cell.info.values()], dtype=np.float64)),
                 "losses": [[metric, split, put(values)] for (metric, split), values in cell.losses.items()],
@@ -116,6 +117,7 @@ def result_from_bytes(data: bytes) -> BlockResult:
                 losses,
                 curves,
                 info,
+                cell["trace"],
             )
         )
     seconds = float(head["seconds"])

@@ -19,7 +19,7 @@ __all__ = ["COLUMNS", "Contents", "Place", "StoredCell", "members_digest", "read
 COLUMNS = {
     "members": ("experiment", "label", "spec", "config", "n", "n_declared", "repetition", "cell", "position"),
     "blocks": ("block", "protocol", "dataset", "n", "repetition", "seed", "seconds"),
-    "cells": ("block", "cell", "status", "reason", "optimality", "info"),
+    "cells": ("block", "cell", "status", "reason", "trace", "optimality", "info"),
     "losses": ("block", "cell", "metric", "split", "data"),
     "curves": ("block", "cell", "metric", "steps", "data"),
 }
@@ -37,6 +37,7 @@ class StoredCell:
     reason: str
     optimality: float
     info: dict[str, float]
+    trace: str = ""
 
 
 class Place(NamedTuple):
@@ -81,10 +82,9 @@ class Contents:
         """Take up a row of a block; a later one of a cell stands in the place of an earlier one."""
         cell = sys.intern(values[1])
         if table == "cells":
-            _, _, status, reason, optimality, info = values
-            self.cells[cell] = StoredCell(
-                status, reason, math.nan if optimality is None else optimality, json.loads(info)
-            )
+            _, _, status, reason, trace, optimality, info = values
+            known = math.nan if optimality is None else optimality
+            self.cells[cell] = StoredCell(status, reason, known, json.loads(info), trace)
             if status in ANSWERS:
                 self.answered.add(cell)
         elif table == "losses":

@@ -15,7 +15,7 @@ __all__ = ["FILE", "MOVE", "TABLES", "JournalFile", "make_tables"]
 
 FILE = "journal.sqlite"
 APPLICATION_ID = 0x52424A4C
-VERSION = 3
+VERSION = 4
 
 TABLES = {
     "head": "plan TEXT NOT NULL, blocks INTEGER NOT NULL, digest TEXT NOT NULL",
@@ -26,7 +26,7 @@ TABLES = {
     "blocks": "block INTEGER PRIMARY KEY, protocol TEXT NOT NULL, dataset TEXT NOT NULL, n INTEGER NOT NULL, "
     "repetition INTEGER NOT NULL, seed INTEGER NOT NULL, seconds REAL NOT NULL, digest TEXT NOT NULL",
     "cells": "block INTEGER NOT NULL, cell TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, "
-    "optimality REAL, info TEXT NOT NULL, seal TEXT NOT NULL",
+    "trace TEXT NOT NULL, optimality REAL, info TEXT NOT NULL, seal TEXT NOT NULL",
     "losses": "block INTEGER NOT NULL, cell TEXT NOT NULL, metric TEXT NOT NULL, split TEXT NOT NULL, "
     "data BLOB NOT NULL, seal TEXT NOT NULL",
     "curves": "block INTEGER NOT NULL, cell TEXT NOT NULL, metric TEXT NOT NULL, steps BLOB NOT NULL, "

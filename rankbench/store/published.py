@@ -106,10 +106,12 @@ def _schemas() -> dict[str, dict[str, Any]]:
     import polars as pl
 
     reals = pl.List(pl.Float64)
+    # A traceback has paths of the machine that it is from.
+    cells = [name for name in COLUMNS["cells"][1:] if name != "trace"]
     number = {"n": pl.Int64, "n_declared": pl.Int64, "repetition": pl.Int64, "position": pl.Int64}
     return {
         "members": {name: number.get(name, pl.String) for name in COLUMNS["members"]},
-        "cells": {name: pl.Float64 if name == "optimality" else pl.String for name in COLUMNS["cells"][1:]},
+        "cells": {name: pl.Float64 if name == "optimality" else pl.String for name in cells},
         "losses": {"cell": pl.String, "metric": pl.String, "split": pl.String, "data": reals},
         "curves": {"cell": pl.String, "metric": pl.String, "steps": pl.List(pl.Int64), "data": reals},
     }

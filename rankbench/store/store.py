@@ -185,7 +185,8 @@ def _rows(block: int, cells: Sequence[CellResult]) -> dict[str, list[tuple[Store
     rows: dict[str, list[tuple[StoredValue, ...]]] = {"cells": [], "losses": [], "curves": []}
     for cell in cells:
         info = json.dumps({name: float(value) for name, value in cell.info.items()}, sort_keys=True)
-        rows["cells"].append((block, cell.cell, cell.status, cell.reason, stored_number(cell.optimality), info))
+        number = stored_number(cell.optimality)
+        rows["cells"].append((block, cell.cell, cell.status, cell.reason, cell.trace, number, info))
         for (metric, split), losses in sorted(cell.losses.items()):
             rows["losses"].append((block, cell.cell, metric, split, np.asarray(losses, dtype="<f8").tobytes()))
         for metric, curve in sorted(cell.curves.items()):

@@ -35,6 +35,8 @@ class CheckResult:
     reason : str
         Why it failed or was skipped; if it passed, what it reports, mostly nothing.
     seconds : float
+    trace : str
+        The traceback of what the component raised; empty if it raised nothing.
     """
 
     component: str
@@ -42,6 +44,7 @@ class CheckResult:
     status: CheckStatus
     reason: str = ""
     seconds: float = 0.0
+    trace: str = ""
 
     @property
     def ok(self) -> bool:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from rankbench.component import Component
+from rankbench.kinds.guard import own_frame
 from rankbench.testing.catalog import checks_for
-from rankbench.testing.run_checks import run_check, validated
+from rankbench.testing.check_results import CheckFailed
+from rankbench.testing.run_checks import check_and_error, validated
 from rankbench.testing.subjects import subject_of
 
 __all__ = ["parametrize_with_checks"]
@@ -19,8 +21,9 @@ def parametrize_with_checks(
 ) -> Any:
     """Return a pytest mark that calls a test with every check of every component.
 
-    The test gets one argument, ``check``, and calls it: it raises if the check fails, and
-    is skipped, with the reason, if the component does not declare what the check is about.
+    The test gets one argument, ``check``, and calls it. It raises if the check fails, from what the component raised,
+    so that ``pytest --pdb`` stops there. It is skipped, with the reason, if the component does not declare what the
+    check is about.
 
     Parameters
     ----------
@@ -65,12 +68,16 @@ def _call(subject: Any, check: Any, expected: str | None) -> Callable[[], None]:
     def call() -> None:
         import pytest
 
-        result = run_check(subject, check, expected)
+        result, error = check_and_error(subject, check, expected)
         if result.status == "skipped":
             pytest.skip(result.reason)
         if result.status == "expected":
             pytest.xfail(result.reason)
         if result.status == "failed":
-            pytest.fail(f"{subject} {check.name}: {result.reason}", pytrace=False)
+            said = f"{subject} {check.name}: {result.reason}"
+            if error is None:
+                pytest.fail(said, pytrace=False)
+            # With the frame that raised: a debugger of Python 3.12 and before looks at no cause.
+            raise CheckFailed(said).with_traceback(own_frame(error)) from error
 
     return call

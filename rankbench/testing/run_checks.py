@@ -8,14 +8,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rankbench.component import Component
+from rankbench.kinds.guard import reason, trace_of
 from rankbench.plugin.kinds import SUITE
 from rankbench.testing.catalog import Check, checks_for, registered_check
 from rankbench.testing.check_results import CheckFailed, CheckResult, CheckSkipped
 from rankbench.testing.state import class_watched, threads_before
 from rankbench.testing.subjects import Subject, subject_of
-from rankbench.text import exception_text
 
-__all__ = ["check_component", "outcome", "run_check", "unexecuted", "validated"]
+__all__ = ["check_and_error", "check_component", "outcome", "run_check", "unexecuted", "validated"]
 
 
 def check_component(
@@ -84,7 +84,7 @@ def unexecuted(label: str, results: Sequence[CheckResult]) -> list[CheckResult]:
 
 
 def run_check(subject: Subject, check: Check, expected: str | None = None) -> CheckResult:
-    """Run one check; whatever the component raises is a failure with its type and message.
+    """Run one check; whatever the component raises is a failure with its type, message and place.
 
     Where a package that the component declares is not installed, the check is skipped.
 
@@ -95,9 +95,17 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
     expected : str, optional
         Why it is expected to fail.
     """
+    return check_and_error(subject, check, expected)[0]
+
+
+def check_and_error(
+    subject: Subject, check: Check, expected: str | None = None
+) -> tuple[CheckResult, BaseException | None]:
+    """Run one check as `run_check` does; return what the component raised, too."""
     threads_before(type(subject.it))
     start = time.perf_counter()
     failure, skipped, remark = "", "", ""
+    raised: BaseException | None = None
     try:
         _need_packages(subject)
         with class_watched(type(subject.it)):
@@ -105,14 +113,15 @@ def run_check(subject: Subject, check: Check, expected: str | None = None) -> Ch
     except CheckSkipped as skip:
         skipped = str(skip)
     except CheckFailed as failed:
-        failure = str(failed)
+        failure, raised = str(failed), failed.__cause__
     except KeyboardInterrupt:
         raise
     # Foreign code may raise anything, `SystemExit` too.
     except BaseException as error:
-        failure = f"raised {exception_text(error)}"
+        failure, raised = f"raised {reason(error)}", error
     seconds = time.perf_counter() - start
-    return outcome(str(subject), check.name, failure, skipped, expected, seconds, remark)
+    trace = trace_of(raised) if raised is not None else ""
+    return outcome(str(subject), check.name, failure, skipped, expected, seconds, remark, trace), raised
 
 
 def _need_packages(subject: Subject) -> None:
@@ -131,13 +140,20 @@ def _need_packages(subject: Subject) -> None:
 
 
 def outcome(
-    component: str, check: str, failure: str, skipped: str, expected: str | None, seconds: float, remark: str = ""
+    component: str,
+    check: str,
+    failure: str,
+    skipped: str,
+    expected: str | None,
+    seconds: float,
+    remark: str = "",
+    trace: str = "",
 ) -> CheckResult:
     """Return the result of a check that failed, was skipped (both with a reason), or passed."""
     if skipped:
         return CheckResult(component, check, "skipped", skipped, seconds)
     if expected is None:
-        return CheckResult(component, check, "failed" if failure else "passed", failure or remark, seconds)
+        return CheckResult(component, check, "failed" if failure else "passed", failure or remark, seconds, trace)
     if failure:
-        return CheckResult(component, check, "expected", f"{expected} ({failure})", seconds)
+        return CheckResult(component, check, "expected", f"{expected} ({failure})", seconds, trace)
     return CheckResult(component, check, "failed", f"it passes, but was expected to fail: {expected}", seconds)

@@ -105,7 +105,7 @@ def test_plugins_tells_both_with_version_and_cause(rankbench):
     bad = by_name["bad"]
     assert (bad["distribution"], bad["version"], bad["status"]) == ("bad-plugin", "0.1", "broken")
     assert bad["causes"] == [
-        "cannot import 'bad_module': ModuleNotFoundError: No module named 'a_module_that_is_nowhere'"
+        "cannot import 'bad_module': ModuleNotFoundError: No module named 'a_module_that_is_nowhere' at bad_module.py:1"
     ]
     commands = {command["name"]: command for command in found["commands"]}
     assert commands["hello"]["status"] == "ok"

@@ -59,7 +59,8 @@ class Rubbish(rankbench.Method):
                 frame = frame.f_back
             task = json.loads(wire.task_to_json(frame.f_locals["read"]))
             cells = [
-                {"cell": cell, "status": "done", "reason": "", "facts": [], "numbers": [0, 1], "curves": [],
+                {"cell": cell, "status": "done", "reason": "", "trace": "", "facts": [], "numbers": [0, 1],
+                 "curves": [],
                  "losses": [[loss, split, [0, 10]] for loss in task["metrics"] for split in ("design", "heldout")]}
                 for cell in task["cells"]
             ]

@@ -168,7 +168,7 @@ def test_a_cell_twice_in_a_block_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "added",
     [
-        "INSERT INTO cells VALUES (99, 'd', 'done', '', 0.0, '{}', '')",
+        "INSERT INTO cells VALUES (99, 'd', 'done', '', '', 0.0, '{}', '')",
         "INSERT INTO losses SELECT 99, cell, metric, split, zeroblob(length(data)), seal FROM losses",
         "INSERT INTO curves SELECT 99, cell, metric, steps, data, seal FROM curves",
         "DELETE FROM blocks",

@@ -124,6 +124,25 @@ def test_parametrized_tests_pass_skip_and_fail():
         expected()
 
 
+class Raises(Sound):
+    """The features, if they have a column that they have not."""
+
+    name = "raises"
+
+    def features(self, x):
+        return x[:, [{}["design"]]]
+
+
+def test_a_failing_test_is_raised_from_what_the_component_raised_and_a_debugger_stops_there():
+    calls = {parameter.id: parameter.values[0] for parameter in parametrize_with_checks([Raises()]).args[1]}
+    with pytest.raises(CheckFailed, match=r"raised KeyError: 'design' at test_checking\.py:\d+$") as raised:
+        calls["model-raises-same-input-same-result"]()
+    assert isinstance(raised.value.__cause__, KeyError)
+    # What `pytest --pdb` stops in: the last entry of the exception's own traceback.
+    assert raised.traceback[-1].name == "features"
+    assert raised.traceback[-1].frame.f_locals["self"] == Raises()
+
+
 def test_guards_notice_writes_on_either_side():
     for at in (-1, 5):
         guarded = Guarded()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 
 from rankbench.errors import ContenderDiverged, InputError
+from rankbench.kinds.guard import reason
 from rankbench.testing.calls import CALLED, edge_calls
 from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.checks.outputs import well_formed
 from rankbench.testing.subjects import Subject
-from rankbench.text import exception_text
 
 
 @conformance_check(*CALLED)
@@ -24,7 +24,7 @@ def edge_cases(subject: Subject) -> None:
         except (InputError, ContenderDiverged):
             continue
         except Exception as error:
-            raise CheckFailed(f"{call.label}: raised {exception_text(error)}") from error
+            raise CheckFailed(f"{call.label}: raised {reason(error)}") from error
 
 
 @conformance_check(*CALLED)

@@ -9,12 +9,12 @@ from typing import Any
 from pydantic.fields import FieldInfo
 
 from rankbench.errors import RankbenchError, SpecError
+from rankbench.kinds.guard import reason
 from rankbench.plugin.kinds import KINDS
 from rankbench.spec import Spec, parse
 from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
-from rankbench.text import exception_text
 
 
 @conformance_check(*KINDS)
@@ -96,5 +96,5 @@ def _refused(subject: Subject, params: dict[str, Any], complaint: str) -> None:
     except SpecError:
         return
     except Exception as error:
-        raise CheckFailed(f"{params} raises {exception_text(error)} instead of SpecError") from error
+        raise CheckFailed(f"{params} raises {reason(error)} instead of SpecError") from error
     raise CheckFailed(complaint)

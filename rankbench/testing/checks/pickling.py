@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pickle
 
+from rankbench.kinds.guard import reason
 from rankbench.plugin.kinds import KINDS
 from rankbench.testing.calls import CALLED, calls, outputs
 from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed
 from rankbench.testing.close import same
 from rankbench.testing.subjects import Subject
-from rankbench.text import exception_text
 
 
 @conformance_check(*KINDS)
@@ -22,7 +22,7 @@ def picklable(subject: Subject) -> None:
     try:
         again = pickle.loads(pickle.dumps(subject.it))
     except Exception as error:
-        raise CheckFailed(f"it cannot be pickled: {exception_text(error)}") from error
+        raise CheckFailed(f"it cannot be pickled: {reason(error)}") from error
     if type(again) is not type(subject.it) or again.config() != subject.it.config():
         raise CheckFailed("a pickled copy is another component")
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankbench.errors import InputError
+from rankbench.kinds.guard import reason
 from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
-from rankbench.text import exception_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,7 +69,7 @@ def sniffing_never_fails(subject: Subject) -> None:
         try:
             found = subject.it.sniff(Path("example"), head)
         except Exception as error:
-            raise CheckFailed(f"sniff raised {exception_text(error)} at {head[:20]!r}") from error
+            raise CheckFailed(f"sniff at {head[:20]!r} raised {reason(error)}") from error
         if not isinstance(found, (bool, np.bool_)):
             raise CheckFailed(f"sniff returned {found!r}, neither true nor false")
 
@@ -86,7 +86,7 @@ def missing_and_empty_files_are_errors(subject: Subject) -> None:
                     raise CheckFailed(f"the error does not name the file: {error}") from error
                 continue
             except Exception as error:
-                raise CheckFailed(f"{bad.name}: raised {exception_text(error)} instead of InputError") from error
+                raise CheckFailed(f"{bad.name}: raised {reason(error)} instead of InputError") from error
             raise CheckFailed(f"{bad.name}: it reads a file that is {'empty' if bad == path else 'not there'}")
 
 
@@ -135,5 +135,5 @@ def damaged_examples_are_errors_or_tables(subject: Subject) -> None:
                 continue
             except Exception as error:
                 raise CheckFailed(
-                    f"the example, damaged at byte {at}, raised {exception_text(error)[:300]} instead of InputError"
+                    f"the example, damaged at byte {at}, raised {reason(error)} instead of InputError"
                 ) from error

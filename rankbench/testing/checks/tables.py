@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rankbench.errors import InputError
+from rankbench.kinds.guard import reason
 from rankbench.kinds.table import QUERY
 from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
 from rankbench.testing.subjects import Subject
-from rankbench.text import exception_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,7 +79,7 @@ def damaged_columns_are_errors_or_tables(subject: Subject) -> None:
         except CheckFailed:
             raise
         except Exception as error:
-            raise CheckFailed(f"{what} raised {exception_text(error)[:300]} instead of InputError") from error
+            raise CheckFailed(f"{what} raised {reason(error)} instead of InputError") from error
 
 
 def _damages(example: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
