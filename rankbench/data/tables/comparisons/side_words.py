@@ -102,12 +102,12 @@ def word_readings(
     ties = tie_words(roles["left"], roles["right"])
     free = [word for word in words if word.lower() not in ties][:2]
     found = []
-    for sides in permutations(free, len(free)):
-        said = dict(zip(("left_word", "right_word"), sides, strict=False))
+    for sides in permutations(free, 2):
+        said = dict(zip(("left_word", "right_word"), sides, strict=True))
         shown = []
         for left, right, word in rows[:ROWS_SHOWN]:
             verb = "ties with" if word.lower() in ties else "beats" if word in sides else "and"
-            first, second = (right, left) if word == said.get("right_word") else (left, right)
+            first, second = (right, left) if word == said["right_word"] else (left, right)
             shown.append(f"{short_repr(first)} {verb} {short_repr(second)}{': nothing' if verb == 'and' else ''}")
         found.append(ColumnReading({**roles, **said}, tuple(shown), sure=False))
     return found

@@ -193,10 +193,10 @@ def _words_said(raw: pl.LazyFrame, words: pl.Expr) -> list[str]:
 
 
 def _ask_words(raw: pl.LazyFrame, columns: Mapping[str, str], words: _Words) -> None:
-    """Refuse a winner's column whose words nobody knows, with what they may mean; not if they are many."""
+    """Refuse a winner's column whose words nobody knows, with what they may mean; not if there are many, or one."""
     known = tie_words(columns["left"], columns["right"])
     said = [word for word in _words_said(raw, words.said) if word.lower() not in known]
-    if len(said) > MOST_WORDS:
+    if not 1 < len(said) <= MOST_WORDS or any(char.isdigit() for word in said for char in word):
         return
     roles = {role: columns[role] for role in ("left", "right", "winner")}
     texts = [pl.col(name).cast(pl.String).fill_null("").alias(role) for role, name in roles.items()]
