@@ -313,6 +313,7 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     from rankbench.data.readers.parts import partition_keys, scan_parts
     from rankbench.data.tables.comparisons.column_meanings import OPTIONS, guess, parse_columns
     from rankbench.data.tables.comparisons.sides import decided
+    from rankbench.data.tables.weights import with_counts
 
     if (path / MANIFEST).is_file():
         return parquet_log(path)
@@ -325,6 +326,7 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     roles = None if said.keys() & set(OPTIONS) else guess(types, said)
     if roles is None or types.get(roles.get("tie", ""), pl.Boolean()) != pl.Boolean:
         return None
+    roles = with_counts(raw, roles, said)
     if several and partition_keys(path) & set(roles.values()):
         return None  # files do not have these columns
     roles = decided(raw, roles, said)

@@ -392,11 +392,14 @@ def test_data_sets_without_names_of_columns_say_so() -> None:
         rankbench.aggregate("preflib", by="tournament")
 
 
-def test_ballots_are_ranked_by_query_alone(tmp_path: Path) -> None:
+def test_ballots_are_ranked_by_any_column_and_clicks_by_query_alone(tmp_path: Path) -> None:
     path = tmp_path / "ballots.csv"
-    path.write_text("query_id,ranking,judge\nq,a>b>c,x\nq,b>a>c,y\n")
-    with pytest.raises(SpecError, match="--by judge: rankings by another column than the query are of votes"):
-        rankbench.aggregate(path, by="judge")
+    path.write_text('ranking,judge\n"[""a"",""b""]",x\n"[""b"",""a""]",y\n')
+    found = rankbench.aggregate(path, by="judge").table.filter(pl.col("rank_low") == 1)
+    assert dict(found.select("query", "item").rows()) == {"x": "a", "y": "b"}
+    path.write_text("session,position,doc,clicked,place\n1,1,a,1,x\n1,2,b,0,x\n")
+    with pytest.raises(SpecError, match="--by nowhere: rankings by another column than the query are of votes"):
+        rankbench.aggregate(path, by="nowhere")
 
 
 @pytest.mark.parametrize("judged", [True, False])

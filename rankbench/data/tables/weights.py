@@ -1,16 +1,100 @@
-"""Weights that floating-point sums can be made of."""
+"""Which column weighs the rows of a log, and weights that floating-point sums can be made of."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.data.tables.comparisons.plain_names import plain_name
+from rankbench.data.tables.remarks import remark
 from rankbench.errors import InputError
+from rankbench.text import listed, short_repr
 
-__all__ = ["check_weights"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["check_weights", "with_counts"]
+
+_WEIGHTS = "weights"
+
+_COUNTS = {
+    *("count", "counts", "cnt", "n", "freq", "freqs", "frequency", "votes", "num_votes", "n_votes", "number_of_votes"),
+    *("vote_count", "voters", "num_voters", "n_voters", "ballots", "num_ballots", "multiplicity", "occurrences"),
+    _WEIGHTS,
+}
+"""Names, as `plain_name` gives them, of columns that say how many votes or ballots a row stands for."""
 
 _RATIO = 1e15
 _HUGE, _TINY = 1e100, 1e-100
+
+
+def with_counts(raw: pl.LazyFrame, roles: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of a log by role, with a column of counts as its ``weight``.
+
+    One pass over the columns that are called like counts. A column of positive whole numbers weighs rows; of 1 in
+    every row it says nothing, and words are no counts.
+
+    Parameters
+    ----------
+    raw : LazyFrame
+    roles : mapping of str to str
+        Columns by role, given or guessed.
+    given : mapping of str to str
+        The user's: what they say of ``weight`` decides.
+
+    Raises
+    ------
+    InputError
+        Several columns may weigh the rows, or one that is called like counts holds other numbers, or 1, 2, 3, ...
+    """
+    import polars as pl
+
+    taken = set(roles.values())
+    named = [name for name in raw.collect_schema() if plain_name(name) in _COUNTS and name not in taken]
+    if "weight" in given or not named:
+        return dict(roles)
+    value = {name: pl.col(name).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False) for name in named}
+    whole = {name: (value[name] == value[name].floor()) & value[name].is_finite() for name in named}
+    facts = raw.select(
+        pl.len().alias("rows"),
+        *[value[name].count().alias(f"numbers {name}") for name in named],
+        *[value[name].min().alias(f"low {name}") for name in named],
+        *[value[name].max().alias(f"high {name}") for name in named],
+        *[whole[name].sum().alias(f"whole {name}") for name in named],
+    )
+    found = facts.collect(engine="streaming").row(0, named=True)
+    rows, likely, why = found["rows"], list[str](), ""
+    for name in named:
+        numbers, low, high = (found[f"{fact} {name}"] for fact in ("numbers", "low", "high"))
+        if not numbers or (low == high == 1 and numbers == rows):
+            continue
+        likely.append(name)
+        counted = low > 0 and numbers == rows and (found[f"whole {name}"] == rows or plain_name(name) == _WEIGHTS)
+        if not counted:
+            why = f"{short_repr(name)} is called like a column of counts, but holds other values than 1, 2, 3, ..."
+        elif low == 1 and high == rows and _distinct(raw, name) == rows:
+            why = f"{short_repr(name)} may count votes, or number the rows from 1 to {rows:,}"
+    weights = ([roles["weight"]] if "weight" in roles else []) + likely
+    if likely and len(weights) > 1:
+        why = f"{listed(weights)} may each say how many votes a row stands for"
+    elif likely and not why and "left_wins" in roles:
+        why = f"{short_repr(likely[0])} may count the games of a series, or series that went alike"
+    if why:
+        choices = " | ".join(f"--columns weight={name} weighs each row by {short_repr(name)}" for name in weights)
+        raise InputError(f"{why}: {choices} | --columns weight= counts each row once")
+    if not likely:
+        return dict(roles)
+    remark(f"{short_repr(likely[0])} weighs the rows: each counts so many times (--columns weight= counts each once)")
+    return {**roles, "weight": likely[0]}
+
+
+def _distinct(raw: pl.LazyFrame, name: str) -> int:
+    import polars as pl
+
+    return int(raw.select(pl.col(name).n_unique()).collect(engine="streaming").item())
 
 
 def check_weights(weights: NDArray[np.float64]) -> None:

@@ -62,6 +62,7 @@ class ComparisonTable(TableKind):
         from rankbench.data.tables.comparisons.controls import control_roles, parse_control
         from rankbench.data.tables.comparisons.sides import decided
         from rankbench.data.tables.remarks import remark
+        from rankbench.data.tables.weights import with_counts
 
         schema = raw.schema()
         with raw.located():
@@ -73,7 +74,7 @@ class ComparisonTable(TableKind):
                 return None
             if unread := unread_outcomes(schema, found, said):
                 remark(unread)
-            roles = decided(raw.frame, found | options, said)
+            roles = with_counts(raw.frame, decided(raw.frame, found | options, said), said)
             if control:
                 roles |= {"control": control, **control_roles(parse_control(control), schema.names(), roles)}
         return replace(raw, frame=as_comparisons(raw.frame, roles), roles=roles)

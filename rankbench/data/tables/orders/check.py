@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from rankbench.errors import nearest
+from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import TOO_LONG, RawTable, TableCheck, too_long
 from rankbench.text import short_repr
 
@@ -27,6 +27,11 @@ class OrdersCheck(TableCheck):
     def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
         super().__init__(raw, schema)
         self.candidates: dict[str, tuple[str, ...]] = {}
+
+    def error(self, message: str, row: int, column: str) -> InputError:
+        """Return an error that names the column as the file does."""
+        names = self.raw.roles
+        return super().error(message, row, names.get({"query_id": "query"}.get(column, column), column))
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankbench.component import JudgmentKind
 from rankbench.data.tables.orders.schema import COLUMNS, OPTIONAL, orders_schema
+from rankbench.errors import InputError, nearest
+from rankbench.kinds.column_readings import said_columns
 from rankbench.kinds.table import TableKind
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ class OrderTable(TableKind):
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     optional: ClassVar[tuple[str, ...]] = OPTIONAL
     marks: ClassVar[tuple[str, ...]] = ("ranking",)
+    roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates")
     # A ballot implies the comparisons of the items that it ranks.
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("orders", "comparisons")
     words: ClassVar[str] = "ballots"
@@ -42,8 +46,53 @@ class OrderTable(TableKind):
             "weight": [1.0, 3.0, 1.0],
         }
 
+    def known(self, names: Collection[str]) -> bool:
+        """Return whether there is a column of rankings; see `TableKind.known`."""
+        return "ranking" in _roles(names, {})
+
+    def renamed(self, raw: RawTable, columns: str) -> RawTable | None:
+        """Return ballots under the names of the schema, of one query where they have none; see `TableKind.renamed`."""
+        import polars as pl
+
+        from rankbench.data.tables.weights import with_counts
+
+        schema = raw.schema()
+        with raw.located():
+            said = dict(said_columns(columns)) if columns else {}
+            strange = [role for role in said if role not in _usual()]
+            if strange and "ranking" in said:
+                near = nearest(strange[0], _usual())
+                raise InputError(f"there is no role {strange[0]!r} of columns of ballots{near}")
+            found = _roles(schema, said)
+            for role, name in found.items():
+                if name not in schema:
+                    raise InputError(f"there is no column {name!r} for the {role}{nearest(name, schema)}", column=name)
+            if strange or "ranking" not in found or not isinstance(schema[found["ranking"]], pl.String | pl.List):
+                return None
+            roles = with_counts(raw.frame, found, said)
+        query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
+        rest = [pl.col(name).alias(role) for role, name in roles.items() if role != "query"]
+        return replace(raw, frame=raw.frame.select(query.alias("query_id"), *rest), roles=roles)
+
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""
         from rankbench.data.tables.orders.check import OrdersCheck
 
         return partial(OrdersCheck, raw, orders_schema(raw.schema()))
+
+
+def _usual() -> dict[str, tuple[str, ...]]:
+    """Return what a column of ballots may be, and the names that it usually has."""
+    from rankbench.data.tables.comparisons.column_meanings import ROLES
+
+    as_of_votes = {role: ROLES[role] for role in ("query", "judge", "weight")}
+    return {"ranking": ("ranking",), "candidates": ("candidates",)} | as_of_votes
+
+
+def _roles(names: Collection[str], said: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of ballots by role, given or named as usual."""
+    from rankbench.data.tables.comparisons.plain_names import plain_name
+
+    by_name = {plain_name(name): name for name in reversed(list(names)) if name not in said.values()}
+    usual = {role: next((by_name[n] for n in known if n in by_name), "") for role, known in _usual().items()}
+    return {role: name for role, name in (usual | dict(said)).items() if name}
