@@ -1,10 +1,10 @@
 """What a recommendation rests on: what was shown, by which interval, and what was not.
 
-Everything that a page says of the differences between methods goes by one set of intervals: of all
-pairs of methods, in all metrics that it goes by and all evaluations, which hold together at 95%
-(simultaneous intervals of all pairs of a table, at 5% divided by the number of tables). So two sentences cannot
-contradict each other, a reference may be chosen by the same data, and at most one page in twenty says anything
-wrong about who is better. A method is *as good* as another where these intervals lie within the margin, in every
+Everything that a page says of the differences between methods, and of their means and a coin, goes by one set of
+intervals: of all pairs of methods, and of all means where it is known what a coin gets, in all metrics that it goes
+by and all evaluations. They hold together at 95%: those of a table are simultaneous, at 5% divided by the number of
+tables of differences and of means. So two sentences cannot contradict each other, a reference may be chosen by the
+same data, and at most one page in twenty says anything wrong about who is better, than others or a coin. A method is *as good* as another where these intervals lie within the margin, in every
 metric. Everything else is not known.
 """
 
@@ -93,8 +93,13 @@ class Case:
 
     @property
     def tables(self) -> int:
-        """Number of tables of all evaluations, by which the level of their intervals is divided."""
+        """Number of tables of differences of all evaluations."""
         return sum(one.tables for one in self.told_by)
+
+    @property
+    def level(self) -> float:
+        """Of the intervals of each table, of differences or of means: all of them hold together at 95%."""
+        return 1 - ALPHA / (self.tables + sum(one.coin_tables for one in self.told_by))
 
     @cached_property
     def winner(self) -> str:
@@ -209,7 +214,7 @@ def together_level(section: Section, analysis: Analysis) -> float | None:
     if section not in asking(analysis):
         return None
     case, _ = _tables_of(section, analysis)
-    return 1 - ALPHA / case.tables if case.tables else None
+    return case.level if case.tables else None
 
 
 def case_of(section: Section, analysis: Analysis) -> Case:
@@ -217,10 +222,9 @@ def case_of(section: Section, analysis: Analysis) -> Case:
     case, cut_otherwise = _tables_of(section, analysis)
     if not case.tables:
         return case
-    level = 1 - ALPHA / case.tables
     with one_blas_thread():
-        main = _compared(case.main, section, level)
-        others = [_compared(one, other, level) for one, other in zip(case.others, cut_otherwise, strict=True)]
+        main = _compared(case.main, section, case.level)
+        others = [_compared(one, other, case.level) for one, other in zip(case.others, cut_otherwise, strict=True)]
     return replace(case, main=main, others=tuple(others))
 
 
@@ -254,7 +258,7 @@ def _tables_of(section: Section, analysis: Analysis) -> tuple[Case, list[Section
 
 
 def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:
-    """Add the intervals of all differences of a table, which cover together at a level."""
+    """Add the intervals of all differences of a table, and of all its means; of either they cover at a level."""
     if one.few:
         return one
     race = last_race(section)

@@ -1,9 +1,9 @@
-"""All differences between the contenders of a table, by intervals that hold together."""
+"""All differences between the contenders of a table, and their means, by intervals that hold together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rankbench.kinds.cell import Split
 from rankbench.reports.sample import Race, Sampler
 from rankbench.stats.columns import AllPairs
-from rankbench.stats.contrasts import contrasts
+from rankbench.stats.contrasts import contrasts, contrasts_over_draws
 
 __all__ = ["Differences", "differences_of"]
 
@@ -30,11 +30,14 @@ class Differences:
         C contenders.
     lower, upper : ndarray of float64, shape (C, C)
         Of the row's mean minus that of the column, with the sign that has less be better; nan where there is none.
+    means : dict of str to (float, float)
+        Intervals of the means, by label, where it is known what a coin gets.
     """
 
     labels: tuple[str, ...]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    means: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @cached_property
     def _place(self) -> dict[str, int]:
@@ -57,18 +60,25 @@ class Differences:
 
 
 def differences_of(sampler: Sampler, race: Race, metric: str, split: Split, level: float) -> Differences:
-    """Return the differences of all that race; their intervals cover together at `level`."""
+    """Return the differences of all that race, and their means; the intervals of either cover together at `level`."""
     labels = tuple(arm.member.label for arm in race.racing)
     lower, upper = _nothing(labels), _nothing(labels)
-    if len(labels) > 1:
-        found = contrasts(sampler.sample(race.racing, metric, split, race.repetitions), AllPairs(len(labels)), level)
+    means: dict[str, tuple[float, float]] = {}
+    sample = sampler.sample(race.racing, metric, split, race.repetitions) if labels else None
+    if sample is not None and sampler.source.metric(metric).chance is not None:
+        # Repeated splits of one log have no interval over queries.
+        of_means = contrasts if sampler.source.test_share is None else contrasts_over_draws
+        each = of_means(sample, np.eye(len(labels)), level)
+        means = dict(zip(labels, zip(each.lower.tolist(), each.upper.tolist(), strict=True), strict=True))
+    if sample is not None and len(labels) > 1:
+        found = contrasts(sample, AllPairs(len(labels)), level)
         low, high = found.lower, found.upper
         if sampler.source.direction(metric) == "maximize":
             low, high = -high, -low
         first, second = np.triu_indices(len(labels), 1)
         lower[first, second], upper[first, second] = low, high
         lower[second, first], upper[second, first] = -high, -low
-    return Differences(labels, lower, upper)
+    return Differences(labels, lower, upper, means)
 
 
 def _nothing(labels: Sequence[str]) -> NDArray[np.float64]:

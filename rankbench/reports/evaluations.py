@@ -74,6 +74,11 @@ class Evaluation:
         """Number of tables in which a method might be called better."""
         return 0 if self.few else sum(bool(rows) for rows in self.rows.values())
 
+    @property
+    def coin_tables(self) -> int:
+        """Number of tables in which a method might be called better than a coin."""
+        return 0 if self.few else len(self.of_chance)
+
     def sign(self, metric: str) -> int:
         """Return 1 where less is better, else -1."""
         return -1 if any(row.direction == "maximize" for row in self.rows[metric]) else 1
@@ -111,11 +116,11 @@ class Evaluation:
         return sorted(found, key=lambda label: (bool(self.short_of_a_coin(label)), order.index(label)))
 
     def coin(self, metric: str, label: str) -> Coin:
-        """Return whether a contender predicts better than a coin, by the interval of its mean alone."""
-        row = self.row(metric, label)
-        if row is None:
+        """Return whether a contender predicts better than a coin, by intervals that hold together."""
+        found = self.differences.get(metric)
+        if self.few or found is None or label not in found.means:
             return "open"
-        low, high = self.interval_of_mean(row)
+        low, high = found.means[label]
         sign, chance = self.sign(metric), self.chance[metric]
         low, high = sorted((sign * (low - chance), sign * (high - chance)))
         return "no better" if low >= -1e-12 else "better" if high < 0 else "open"
@@ -140,7 +145,7 @@ class Evaluation:
         return bool(found) and "better" not in found.values()
 
     def interval_of_mean(self, row: Standing) -> tuple[float, float]:
-        """Return the interval of a mean: over queries too, but for repeated splits of one log, which have none."""
+        """Return the interval of a mean alone: over queries too, but for repeated splits of one log, which have none."""
         return (row.lower, row.upper) if self.split else (row.lower_queries, row.upper_queries)
 
 

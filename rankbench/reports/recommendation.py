@@ -81,6 +81,8 @@ def recommend(case: Case) -> Recommendation:
 
 NOTHING = "nothing can be recommended"
 
+TOGETHER = "The 95% intervals of all means and differences hold together."
+
 
 STOPS: tuple[Rule, ...] = (
     Rule(
@@ -105,14 +107,15 @@ STOPS: tuple[Rule, ...] = (
     Rule(
         lambda case: _coins(case) == {"no better"},
         lambda case: (
-            f"No method predicts these {case.counts} better than a coin: {_none(case)}. {NOTHING.capitalize()}."
+            f"No method predicts these {case.counts} better than a coin: no interval of a mean has anything below a "
+            f"coin's {coin_of(case.main, case.main.of_chance)}. {TOGETHER} {NOTHING.capitalize()}."
         ),
     ),
     Rule(
         lambda case: bool(_coins(case)) and "better" not in _coins(case),
         lambda case: (
-            f"No method is shown to predict these {case.counts} better than a coin: no method's 95% interval lies "
-            f"below a coin's {coin_of(case.main, case.main.of_chance)}. {NOTHING.capitalize()}."
+            f"No method is shown to predict these {case.counts} better than a coin: no interval of a mean lies below "
+            f"a coin's {coin_of(case.main, case.main.of_chance)}. {TOGETHER} {NOTHING.capitalize()}."
         ),
     ),
 )
@@ -134,8 +137,8 @@ ANSWERS: tuple[Rule, ...] = (
     Rule(
         lambda case: bool(case.winner) and bool(_short(case)),
         lambda case: (
-            f"{_name(case)} is not shown to predict these {case.counts} better than a coin: its 95% interval does not "
-            f"lie below a coin's {coin_of(case.main, _short(case))}. {_shown(case)}"
+            f"{_name(case)} is not shown to predict these {case.counts} better than a coin: the interval of its mean "
+            f"does not lie below a coin's {coin_of(case.main, _short(case))}. {TOGETHER} {_shown(case)}"
         ),
     ),
     Rule(
@@ -203,13 +206,6 @@ def _coins(case: Case) -> set[str]:
     return {found for metric in case.metrics for found in case.main.coins(metric).values()}
 
 
-def _none(case: Case) -> str:
-    metrics = case.main.of_chance
-    return (
-        f"of each, the 95% interval of {codes(metrics, 'or')} has nothing below a coin's {coin_of(case.main, metrics)}"
-    )
-
-
 def _by_metric(case: Case) -> list[str]:
     """Say of each metric who predicts better than a coin, where the metrics do not agree on that."""
     lines = []
@@ -218,13 +214,15 @@ def _by_metric(case: Case) -> list[str]:
         better = [label for label, coin in found.items() if coin == "better"]
         level = f"a coin's {case.main.chance[metric]:.4g}"
         if better:
-            text = f"In {code(metric)} better than {level}, by the 95% intervals of their means: {words(better)}."
+            text = f"In {code(metric)} better than {level}: {words(better)}."
         elif set(found.values()) == {"no better"}:
-            text = f"In {code(metric)} no method is better than {level}: no 95% interval has anything below it."
+            text = f"In {code(metric)} no method is better than {level}: no interval of a mean has anything below it."
         else:
-            text = f"In {code(metric)} no method is shown to be better than {level}: no 95% interval lies below it."
+            text = (
+                f"In {code(metric)} no method is shown to be better than {level}: no interval of a mean lies below it."
+            )
         lines.append(text)
-    return lines
+    return [*lines, TOGETHER]
 
 
 def _short(case: Case) -> list[str]:

@@ -101,7 +101,7 @@ def test_differences_of_a_recommendation_are_those_that_its_words_rest_on(tmp_pa
         case = case_of(section, analysis)
         asked = section.sampler.experiment.figures[0]
         drawing = figure_kind(asked).drawing(asked, View(section.sampler, level), section.casts[0])
-    assert level == 1 - ALPHA / case.tables
+    assert level == case.level == 1 - ALPHA / case.tables
     assert "hold together" in drawing.bands
     dots = {dot.name: dot for dot in drawing.plots[0][0].dots}
     assert list(dots) == ["b", "a", "base"]

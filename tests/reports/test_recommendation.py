@@ -45,17 +45,18 @@ def evaluation(
     metrics = dict.fromkeys(one.metric for one in rows)
     given = {metric: [one for one in rows if one.metric == metric] for metric in metrics}
     whole = {m: g if any(one.contender == "base" for one in g) else [*g, row("base", m, 0.3)] for m, g in given.items()}
-    found = {metric: differences(metric, [one.contender for one in g], apart or {}) for metric, g in whole.items()}
+    found = {metric: differences(metric, g, apart or {}) for metric, g in whole.items()}
     return Evaluation(name, runs, runs, whole, found, chance=chance or {})
 
 
-def differences(metric: str, labels: list[str], apart: Apart) -> Differences:
+def differences(metric: str, rows: Sequence[Standing], apart: Apart) -> Differences:
+    labels = [one.contender for one in rows]
     lower, upper = np.full((len(labels),) * 2, -0.1), np.full((len(labels),) * 2, 0.1)
     for (one, other, *of), (low, high) in apart.items():
         if {one, other} <= set(labels) and (not of or of == [metric]):
             i, j = labels.index(one), labels.index(other)
             lower[i, j], upper[i, j], lower[j, i], upper[j, i] = low, high, -high, -low
-    return Differences(tuple(labels), lower, upper)
+    return Differences(tuple(labels), lower, upper, {one.contender: (one.lower, one.upper) for one in rows})
 
 
 def answer(one: Case) -> str:
@@ -214,7 +215,7 @@ def test_no_better_than_a_coin_is_said_of_intervals_alone(metric: str, coin: flo
         rows = [row(label, metric, (lower + upper) / 2, lower=lower, upper=upper) for label in ("a", "base")]
         return answer(case(*rows, chance=COIN))
 
-    assert of(coin, coin + 0.1).startswith("No method predicts these votes better than a coin: of each, the 95%")
+    assert of(coin, coin + 0.1).startswith("No method predicts these votes better than a coin: no interval of a mean")
     open_ = of(coin - 1e-6, coin + 0.1)
     assert open_.startswith("No method is shown to predict these votes better than a coin")
     assert of(coin - 0.1, coin).startswith("No method is shown to predict")
@@ -229,6 +230,15 @@ def test_no_better_than_a_coin_is_said_of_intervals_alone(metric: str, coin: flo
     assert "a coin" not in answer(case(*rows))
 
 
+def test_tables_of_means_against_a_coin_are_of_the_family_of_a_page() -> None:
+    """Two tables of differences and one of means, as nobody said what a coin gets in the other: 5% by three."""
+    rows = [row("a"), row("a", "log-loss")]
+    one = case(*rows, chance={"disagreement": 0.5}, others=[evaluation("by-time", row("a"), runs=3, chance=COIN)])
+    assert one.level == pytest.approx(1 - 0.05 / 3)
+    assert case(*rows).level == pytest.approx(1 - 0.05 / 2)
+    assert case(row("a"), chance=COIN, others=[evaluation("by-time", row("a"), chance=COIN)]).level == 1 - 0.05 / 4
+
+
 def test_metrics_that_disagree_about_a_coin_are_said_one_by_one() -> None:
     """All are above it in one metric, and below it, or perhaps, in the other."""
     good = [row(label, mean=0.4) for label in ("a", "base")]
@@ -236,7 +246,7 @@ def test_metrics_that_disagree_about_a_coin_are_said_one_by_one() -> None:
         poor = [row(label, "log-loss", 0.72, lower=low, upper=0.74) for label in ("a", "base")]
         one = case(*good, *poor, chance=COIN)
         text = answer(one)
-        assert "In `disagreement` better than a coin's 0.5, by the 95% intervals of their means: a and base." in text
+        assert "In `disagreement` better than a coin's 0.5: a and base." in text
         assert f"In `log-loss` {words} a coin's 0.6931" in text
         assert "No method predicts these" not in text
         assert "No method is shown to predict these" not in text

@@ -87,19 +87,29 @@ LOSSES = ("disagreement", "log-loss")
 CLAIM = re.compile(r"shown to be better than \*\*base|Worse than some|(?:better|worse)(?:, but within [\d.]+)?: ")
 
 
-def journal_of(folder: Path, contenders: list[Contender], losses: tuple[str, ...], runs: int, names: str) -> Path:
+def journal_of(
+    folder: Path, contenders: list[Contender], losses: tuple[str, ...], runs: int, names: str, **source: object
+) -> Path:
     """Write independent runs: their noise is what the intervals take it for."""
     extra = {"recommend": True, "margin": dict.fromkeys(losses[1:], 0.01)}
     plans = [
         Plan(name, contenders, (n,), runs, "base", losses, extra if name == "methods" else {})
         for name, n in zip(names.split(), (200_000, 400_000), strict=False)
     ]
-    return synthetic.write(folder, plans, {"heldout": 1})
+    return synthetic.write(folder, plans, {"heldout": 1}, **source)
 
 
 def read(folder: Path) -> Recommendation:
     with Journal(folder) as journal:
         return recommendations(analyze(journal))[0]
+
+
+def above_a_coin(folder: Path) -> bool:
+    """Return whether any method is shown to be better than a coin, in any metric and evaluation."""
+    with Journal(folder) as journal:
+        analysis = analyze(journal)
+    case = cases.case_of(analysis.sections[0], analysis)
+    return any("better" in one.coins(metric).values() for one in case.told_by for metric in one.of_chance)
 
 
 def equal(page: int, of: int, uneven: float = 0.0, base: float = 0.0) -> list[Contender]:
@@ -132,6 +142,30 @@ def test_where_no_method_differs_hardly_a_page_says_so(
             unadjusted += claims(read(folder))
     assert wrong <= 16  # a binomial of 200 and 5% is above 16 in 2% of cases
     assert unadjusted > 16
+
+
+@pytest.mark.long
+def test_where_votes_are_noise_hardly_a_page_calls_a_method_better_than_a_coin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 200 pages with eleven methods that get what a coin gets, two metrics and two evaluations, one in twenty.
+
+    With 5% for each mean more than every third page would.
+    """
+    # The losses of the only unit, about which those of the methods scatter.
+    coins = {
+        name: float(np.clip(synthetic._seed("query", name, "heldout").normal(0.45, 0.12), 0, 1)) for name in LOSSES
+    }
+    metrics = [{"name": name, "chance": coins[name]} for name in LOSSES]
+    wrong = alone = 0
+    for page in range(200):
+        folder = journal_of(tmp_path / str(page), equal(page, 10), LOSSES, 10, "methods by-pair", metrics=metrics)
+        wrong += above_a_coin(folder) or claims(read(folder))
+        with monkeypatch.context() as patched:
+            patched.setattr(cases, "ALPHA", 11 * 8 * cases.ALPHA)  # 5% for each of eleven means in eight tables
+            alone += above_a_coin(folder)
+    assert wrong <= 16  # a binomial of 200 and 5% is above 16 in 2% of cases
+    assert alone > 70
 
 
 @pytest.mark.long
