@@ -69,6 +69,16 @@ def test_one_unit_is_the_paired_t_test() -> None:
     assert found.change == pytest.approx(float((head - base).mean()))
 
 
+@pytest.mark.parametrize("margin", [NONE, Margin(0.01)])
+def test_what_is_better_has_the_p_value_of_being_better(margin: Margin) -> None:
+    rng = np.random.default_rng(1)
+    base, head = rng.normal(0.5, 0.1, (12, 1)), rng.normal(0.3, 0.1, (12, 1))
+    found = only(MadeResults({"a": base}), MadeResults({"a": head}), margin)
+    told = stats.ttest_1samp((base - head)[:, 0], margin.size, alternative="greater")
+    assert found.verdict == "better"
+    assert found.p == pytest.approx(told.pvalue, rel=1e-6)
+
+
 def test_another_seed_with_one_unit_is_welch() -> None:
     rng = np.random.default_rng(2)
     base, head = rng.normal(0.5, 0.1, (8, 1)), rng.normal(0.5, 0.3, (15, 1))

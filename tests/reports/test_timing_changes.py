@@ -49,6 +49,10 @@ def test_one_contender_is_the_paired_t_test_of_launches() -> None:
     assert (found[0].lower, found[0].upper) == pytest.approx((interval.low, interval.high), rel=1e-9)
     assert found[0].change == pytest.approx(values.mean())
     assert found[0].verdict == "worse"
+    # The other way round it is better, with the same p-value.
+    back, _ = timing_changes(head, base, 0.02, (), 0.01)
+    assert back[0].verdict == "better"
+    assert back[0].p == pytest.approx(told, rel=1e-9)
 
 
 def test_two_jobs_are_described_as_ratios_to_the_reference() -> None:

@@ -81,7 +81,8 @@ def judged(found: Sequence[ChangeEstimate], alpha: float) -> list[Change]:
         change = one.change
         if one.tested:
             verdict: ChangeVerdict = "worse" if p_worse <= alpha else "better" if p_better <= alpha else "not shown"
-            change = replace(change, p=float(p_worse), verdict=verdict, detectable=_detectable(one, alpha / family))
+            p = float(p_worse if change.change > 0 else p_better)
+            change = replace(change, p=p, verdict=verdict, detectable=_detectable(one, alpha / family))
         changes.append(change)
     return changes
 

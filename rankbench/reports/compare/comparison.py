@@ -31,8 +31,8 @@ class Change:
     lower, upper : float
         95% interval of the change, for this cell alone; nan where there is none.
     p : float
-        Of the hypothesis that head is not worse by more than the margin, adjusted over all gated cells (Holm); nan
-        where it was not tested.
+        Of the hypothesis that head is not worse by more than the margin where the change is above 0, else that it is
+        not better by more: one-sided, adjusted over all gated cells (Holm); nan where it was not tested.
     verdict : ChangeVerdict
     rests : str
         What the interval rests on, in words.

@@ -112,7 +112,7 @@ def _judged(change: Change, worse: float, better: float, alpha: float) -> Change
     if math.isnan(worse):
         return change
     verdict: ChangeVerdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
-    return replace(change, p=worse, verdict=verdict)
+    return replace(change, p=worse if change.change > 0 else better, verdict=verdict)
 
 
 def _p(beyond: float, se: float) -> float:

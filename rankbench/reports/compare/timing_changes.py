@@ -138,9 +138,8 @@ def _judged(found: Sequence[_Estimate], slower_by: float, alpha: float, share: f
             verdict: ChangeVerdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
             half = float(-stdtrit(one.df, 0.025 * share)) * one.se
             least = margin + one.se * (float(-stdtrit(one.df, alpha * share / len(found))) + float(ndtri(POWER)))
-            change = replace(
-                change, lower=one.change - half, upper=one.change + half, p=worse, verdict=verdict, detectable=least
-            )
+            lower, upper, p = one.change - half, one.change + half, worse if one.change > 0 else better
+            change = replace(change, lower=lower, upper=upper, p=p, verdict=verdict, detectable=least)
         changes.append(change)
     return changes
 
