@@ -234,11 +234,20 @@ def _words(
     of = "judges" if log.by_judge else "votes"
     p = f"p = {tested.p:.3g}" if tested.p > 0.001 else "p = 0.001 or less"
     made = f"{p}, {tested.trials} logs in which {of} exchange their categories"
-    matters = (
-        f"{column} matters: scores differ between its categories by more than chance explains ({made})"
-        if tested.p <= _LEVEL
-        else f"{column} is not shown to matter: chance explains how scores differ between its categories ({made})"
-    )
+    # The test exchanges categories, the interval rests on a model: one alone shows nothing.
+    shown, above = tested.p <= _LEVEL, found.lower > 0
+    differ = "scores differ between its categories by more than chance explains"
+    alike = "chance may explain how scores differ between its categories"
+    if shown != above:
+        but = "leaves 0 out" if above else "begins at 0"
+        matters = (
+            f"it is open whether {column} matters: {differ if shown else alike} ({made}), but the interval of the "
+            f"standard deviation {but}"
+        )
+    elif shown:
+        matters = f"{column} matters: {differ} ({made})"
+    else:
+        matters = f"{column} is not shown to matter: {alike} ({made})"
     top = "any value above" if math.isinf(found.upper) else f"to {number(math.sqrt(found.upper))}"
     return [
         matters,

@@ -344,6 +344,16 @@ def test_facts_say_what_was_found() -> None:
     assert "standard deviation of " in found.notes[1]
 
 
+@pytest.mark.parametrize(("seed", "why"), [(27, "but the interval of the standard deviation begins at 0"),
+                                           (53, "but the interval of the standard deviation leaves 0 out")])  # fmt: skip
+def test_what_one_of_test_and_interval_says_alone_is_open(seed: int, why: str) -> None:
+    found = pooled(log(seed, [40] * 4, 0.15)[0], pool=True)
+    pool = found.facts["pool"]
+    assert (pool["p"] <= 0.05) == (pool["lower"] == 0)
+    assert found.notes[0].startswith("it is open whether lang matters: ")
+    assert found.notes[0].endswith(why)
+
+
 @pytest.mark.parametrize("method", ["bradley-terry", "bradley-terry:ridge=0", "davidson", "davidson:penalty=none"])
 def test_other_penalties_are_pooled_too(method: str) -> None:
     frame = log(11, [8, 60, 60], 0.2)[0].with_columns(tie=pl.int_range(pl.len()) % 5 == 0)
