@@ -68,7 +68,8 @@ class Findings:
         if not self.repeats.votes:
             return "none"
         return (
-            f"{about}{self.repeats.votes:,.0f}, by the same judge on the same pair and query; "
+            f"{about}{self.repeats.votes:,.0f}, by the same judge on the same pair"
+            f"{' and query' if self.repeats.queries else ''}; "
             f"{about}{self.repeats.contradictions:,.0f} times the judge said something else"
         )
 

@@ -73,11 +73,14 @@ class Repeats:
         Pairs and queries on which a judge said different things.
     sampled : float
         Share of the (judge, pair, query) that was looked at; numbers are scaled up from it.
+    queries : bool
+        Whether there is more than one query.
     """
 
     votes: float
     contradictions: float
     sampled: float
+    queries: bool
 
 
 def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
@@ -189,13 +192,19 @@ def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
             pl.when(winner < loser).then(winner).otherwise(loser).alias("low"),
             pl.when(winner < loser).then(loser).otherwise(winner).alias("high"),
         ).hash(seed=20130501),
+        query=pl.col("query_id").cast(pl.String).hash(seed=20130501),
         said=pl.when(tie).then(0).when(winner < loser).then(1).otherwise(2).cast(pl.Int8),
     )
     step = -(-rows // _SAMPLE)
     if step > 1:
         keys = keys.filter(pl.col("key") % step == 0)
-    grouped = keys.group_by("key").agg(pl.len(), (pl.col("said").min() != pl.col("said").max()).alias("other"))
+    grouped = keys.group_by("key").agg(
+        pl.len(), (pl.col("said").min() != pl.col("said").max()).alias("other"), pl.col("query").first()
+    )
     found = grouped.select(
-        votes=(pl.col("len") - 1).cast(pl.Int64).sum(), contradictions=pl.col("other").sum(), keys=pl.len()
+        votes=(pl.col("len") - 1).cast(pl.Int64).sum(),
+        contradictions=pl.col("other").sum(),
+        queries=pl.col("query").min() != pl.col("query").max(),
     ).collect(engine="streaming")
-    return Repeats(float(found["votes"][0] * step), float(found["contradictions"][0] * step), 1 / step)
+    counts = float(found["votes"][0] * step), float(found["contradictions"][0] * step)
+    return Repeats(*counts, 1 / step, bool(found["queries"][0]))

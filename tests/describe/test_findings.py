@@ -72,6 +72,12 @@ def test_votes_cast_again_are_said() -> None:
     again = line(frame, "votes cast again")
     assert again != "none"
     assert f"votes cast again: {again}" in rankbench.aggregate(frame).notes
+    # One query is none: the log does not ask several things of a pair.
+    assert "by the same judge on the same pair; " in again
+    several = frame.with_columns(
+        query_id=pl.when(pl.int_range(pl.len()) < 500).then(pl.lit("p")).otherwise(pl.lit("q"))
+    )
+    assert "by the same judge on the same pair and query; " in line(several, "votes cast again")
     # Of a column by which a log is ranked nobody knows whether it is what was asked.
     by_language = rankbench.aggregate(frame.with_columns(language=pl.lit("en")), by="language")
     assert not any("cast again" in note for note in by_language.notes)
