@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ from rankbench.counts.covariate_rows import covariate_votes
 from rankbench.counts.votes import Votes
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.aggregator import Aggregator
-from rankbench.kinds.controlled_aggregator import ControlledAggregator
+from rankbench.kinds.controlled_aggregator import ControlledAggregator, ControlledFit
 from rankbench.kinds.covariates import CovariateVotes
 from rankbench.kinds.scales import connected_components
 from rankbench.kinds.scores import finite_scores
@@ -127,7 +128,7 @@ class Trial:
             if len(fit.scales) > len(connected_components(training.counts())):
                 raise ContenderDiverged("its scores stand on more scales than the training votes; give it a ridge")
             tested = rows.take(part == out).summed()
-            margins = np.array(fit.margins(tested))
+            margins = _blind_margins(fit, tested)
             if margins.shape != (len(tested),) or not np.isfinite(margins).all():
                 raise ContenderDiverged("its margins are not finite")
             margins[np.abs(margins) < max(SMALLEST, EQUAL * float(np.abs(fit.scores).max()))] = 0.0
@@ -168,6 +169,24 @@ class Trial:
         seen = self._inner.outcomes([scores for _ in self.cut.inner])
         link = processor_seconds(lambda: [fit_link(seen, name) for name in LINKS])
         return len(grid) * (len(self.cut.inner) * fit + link) + fit + link
+
+
+def _blind_margins(fit: ControlledFit, votes: CovariateVotes) -> NDArray[np.float64]:
+    """Return a fit's margins of votes whose outcomes it does not see, neither as numbers nor by which item is first.
+
+    As a log is read, the first item of a vote is its winner.
+    """
+    signs = np.where(votes.first > votes.second, -1.0, 1.0)
+    values = votes.covariates.values
+    shown = CovariateVotes(
+        votes.items,
+        np.minimum(votes.first, votes.second),
+        np.maximum(votes.first, votes.second),
+        np.zeros((len(votes), 3)),
+        replace(votes.covariates, values=values * signs.astype(values.dtype)[:, None]),
+    )
+    margins = np.array(fit.margins(shown))
+    return margins * signs if margins.shape == signs.shape else margins
 
 
 class _Sides:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -17,10 +18,13 @@ from rankbench.counts.log_source import scan
 from rankbench.counts.votes import Votes, load_votes
 from rankbench.errors import ContenderDiverged, SpecError
 from rankbench.kinds.column_readings import with_column
+from rankbench.kinds.controlled_aggregator import ControlledFit
+from rankbench.kinds.covariates import CovariateVotes
 from rankbench.kinds.protocol import Prepared
 from rankbench.protocols.folds import cut_groups
 from rankbench.protocols.grouped import compared_pairs, group_votes
 from rankbench.protocols.items import Items
+from rankbench.protocols.links import margin_disagreement
 from rankbench.protocols.log_votes import pack_votes, unpack_votes
 from rankbench.protocols.own_log import OwnLog
 from rankbench.protocols.trial import Trial
@@ -86,6 +90,30 @@ def test_what_is_predicted_within_the_training_part_has_all_of_its_votes() -> No
     trial = trial_of(votes)
     seen = trial.predicted(BradleyTerry(control=True))
     assert seen.decisive == trial.predicted(BradleyTerry()).decisive
+
+
+@pytest.mark.parametrize("control", [CONTROL, "side"], ids=["each row apart", "rows summed up"])
+def test_margins_are_asked_for_without_the_outcomes(control: str) -> None:
+    shown: list[CovariateVotes] = []
+
+    class Curious(ControlledFit):
+        def margins(self, votes: CovariateVotes) -> np.ndarray:
+            shown.append(votes)
+            return np.ones(len(votes))  # for the first item, which in a log is the winner
+
+    class Guesses(BradleyTerry):
+        name: ClassVar[str] = "guesses"
+
+        def fit_controlled(self, votes: CovariateVotes) -> ControlledFit:
+            return Curious(**vars(super().fit_controlled(votes)))
+
+    votes = loaded(sided(2000, 7, 0.0), control)
+    found = trial_of(votes).tested(Guesses(control=True))
+    (asked,) = shown
+    assert not asked.outcomes.any()
+    assert (asked.first < asked.second).all()
+    # Items with a larger number are better here: who always takes the smaller one is worse than a coin.
+    assert margin_disagreement(found) > 0.6
 
 
 def test_a_log_without_covariates_has_none_to_show() -> None:
