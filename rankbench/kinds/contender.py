@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 from rankbench.component import Component
 from rankbench.errors import SpecError
 
-__all__ = ["Contender"]
+__all__ = ["Contender", "sees_truth"]
 
 C = TypeVar("C", bound=Component)
 """Of ``Callable[..., C]``, not of ``type[C]``, in which mypy accepts no abstract class."""
@@ -77,3 +77,11 @@ class Contender:
             if not isinstance(point, wanted):
                 raise SpecError(f"{point.kind} {point.name!r} is not a {wanted.__name__}")
         return [cast("C", point) for point in self.points]
+
+
+def sees_truth(component: Component) -> bool:
+    """Return whether a component, or one in it, declares that it looks at the labels that contenders are judged by."""
+    inner = (getattr(component, attribute) for attribute in component.attributes().values())
+    return bool(getattr(component, "needs_truth", False)) or any(
+        sees_truth(value) for value in inner if isinstance(value, Component)
+    )

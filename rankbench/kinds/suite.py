@@ -195,7 +195,7 @@ class Experiment(_Strict):
         Label that paired differences are taken against.
     oracles : tuple of str
         Labels of contenders that know what the others have to learn, ``*`` for anything: nobody is measured by them,
-        and they are not called the best.
+        and they are not called the best. A plan adds the contenders that declare `Method.needs_truth`.
     protocol, dataset : str
         In the contender grammar; the suite's own unless given.
     optional : bool

@@ -263,7 +263,7 @@ def _compared(one: Evaluation, section: Section, level: float) -> Evaluation:
         return one
     race = last_race(section)
     found = {
-        metric: differences_of(section.sampler, race, metric, rows[0].split, level)
+        metric: differences_of(section.sampler, race, metric, rows[0].split, level, oracles=False)
         for metric, rows in one.rows.items()
         if rows
     }

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.kinds.cell import Split
+from rankbench.kinds.figure import matches
 from rankbench.reports.sample import Race, Sampler
 from rankbench.stats.columns import AllPairs
 from rankbench.stats.contrasts import contrasts, contrasts_over_draws
@@ -59,12 +60,16 @@ class Differences:
         return 1 + beaten, len(self.labels) - beating
 
 
-def differences_of(sampler: Sampler, race: Race, metric: str, split: Split, level: float) -> Differences:
-    """Return the differences of all that race, and their means; the intervals of either cover together at `level`."""
-    labels = tuple(arm.member.label for arm in race.racing)
+def differences_of(
+    sampler: Sampler, race: Race, metric: str, split: Split, level: float, *, oracles: bool = True
+) -> Differences:
+    """Return the differences of all that race, oracles or not, and their means; either's intervals hold together."""
+    known = () if oracles else sampler.experiment.oracles
+    racing = [arm for arm in race.racing if not matches(arm.label, known)]
+    labels = tuple(arm.label for arm in racing)
     lower, upper = _nothing(labels), _nothing(labels)
     means: dict[str, tuple[float, float]] = {}
-    sample = sampler.sample(race.racing, metric, split, race.repetitions) if labels else None
+    sample = sampler.sample(racing, metric, split, race.repetitions) if labels else None
     if sample is not None and sampler.source.metric(metric).chance is not None:
         # Repeated splits of one log have no interval over queries.
         of_means = contrasts if sampler.source.test_share is None else contrasts_over_draws

@@ -30,7 +30,7 @@ class Evaluation:
     name : str
     runs, planned : int
     rows : dict of str to list of Standing
-        By metric that the recommendation goes by: contenders with a rank, the best mean first.
+        By metric that the recommendation goes by: contenders with a rank, the best mean first; no oracle.
     differences : dict of str to Differences
         By metric; the intervals of a page hold together.
     split : bool
@@ -158,7 +158,8 @@ def evaluation_of(section: Section, metrics: tuple[str, ...]) -> Evaluation:
     """Collect an experiment's tables; what holds together on a page is not known yet."""
     source, race = section.sampler.source, last_race(section)
     judged = source.shown_splits()[-1]  # what was held out, where something was
-    own = [row for row in section.rows if row.n == race.n and row.rank_low is not None and row.split == judged]
+    ranked = [row for row in section.rows if row.rank_low is not None and not row.oracle]
+    own = [row for row in ranked if row.n == race.n and row.split == judged]
     rows = {metric: best_first([row for row in own if row.metric == metric]) for metric in metrics}
     return Evaluation(
         section.sampler.experiment.name,

@@ -48,13 +48,13 @@ class Headline(NamedTuple):
 
     def _table(self) -> list[Node]:
         by_split = {split: {row.contender: row for row in self.rows if row.split == split} for split in self.splits}
-        order = [row.contender for row in best_first([row for row in self.rows if row.split == next(iter(by_split))])]
+        order = best_first([row for row in self.rows if row.split == next(iter(by_split))])
         columns = [Column("contender")]
         for words in self.splits.values():
             columns += [Column(f"rank, {markdown(words)}", "center"), Column("mean", "right")]
         lines = [
-            [markdown(name), *(cell for own in by_split.values() for cell in _cells(own[name]))]
-            for name in order[:MOST_SHOWN]
+            [row.shown, *(cell for own in by_split.values() for cell in _cells(own[row.contender]))]
+            for row in order[:MOST_SHOWN]
         ]
         left = len(order) - MOST_SHOWN
         more = [Paragraph(f"and {left} more: see leaderboard.md")] if left > 0 else []
@@ -66,7 +66,7 @@ class Headline(NamedTuple):
             {
                 "experiment": row.experiment, "n": row.n, "contender": row.contender, "spec": row.spec,
                 "metric": row.metric, "direction": row.direction, "split": row.split, "status": row.status,
-                "rank_low": row.rank_low, "rank_high": row.rank_high,
+                "rank_low": row.rank_low, "rank_high": row.rank_high, "oracle": row.oracle,
                 **{name: _known(getattr(row, name)) for name in ("mean", "lower", "upper")},
             }
             for row in self.rows

@@ -59,10 +59,10 @@ def _standings(rows: Sequence[Standing], baseline: str, source: SourceRecord) ->
     lines = []
     told_apart = any(row.rank_low is not None and row.rank_low > 1 for row in rows)
     for row in best_first(rows):
-        name = markdown(row.contender) + (" †" if row.equals else "")
+        name = row.shown + (" †" if row.equals else "")
         cells = [
             _rank(row),
-            f"**{name}**" if row.rank_low == 1 and told_apart else name,
+            f"**{name}**" if row.rank_low == 1 and told_apart and not row.oracle else name,
             number(row.mean),
             number(row.sd) if resampled else interval_text(row.lower, row.upper),
             interval_text(row.lower, row.upper) if resampled else interval_text(row.lower_queries, row.upper_queries),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rankbench.kinds.cell import Direction, Split
+from rankbench.kinds.figure import matches
 from rankbench.kinds.metric import COLUMN_FACTS
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.stats.columns import OneArm, OnePair
@@ -17,6 +18,7 @@ from rankbench.stats.holm import holm
 from rankbench.stats.ranks import contender_rank_ranges
 from rankbench.stats.rounding import rounding
 from rankbench.stats.simultaneous import p_values
+from rankbench.text import markdown
 
 __all__ = ["Standing", "best_first", "standings"]
 
@@ -65,6 +67,12 @@ class Standing:
     optimality: float = NAN
     facts: Mapping[str, float] = field(default_factory=dict, hash=False)
     equals: str = ""
+    oracle: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The contender as tables name it, in Markdown: an oracle is marked."""
+        return markdown(self.contender) + (" (oracle)" if self.oracle else "")
 
 
 def standings(sampler: Sampler) -> list[Standing]:
@@ -194,6 +202,7 @@ def _row(
         optimality=arm.optimality,
         facts={fact.name: arm.info(fact.name) for fact in COLUMN_FACTS},
         equals=arm.equals,
+        oracle=matches(arm.label, sampler.experiment.oracles),
         **{name: value if value is None or isinstance(value, int) else float(value) for name, value in values.items()},  # type: ignore[arg-type]
     )
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from rankbench.component import Component
 from rankbench.errors import SpecError, nearest
 from rankbench.kinds.cell import BlockKey
-from rankbench.kinds.contender import Contender
+from rankbench.kinds.contender import Contender, sees_truth
+from rankbench.kinds.figure import matches
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.suite import ContenderEntry, Experiment, Suite
@@ -174,7 +175,9 @@ def make_plan(
         _check_labels(experiment, labels)
         canonical = dict(zip(experiment.losses, metrics, strict=True))
         margin = {canonical[text]: value for text, value in experiment.margin.items()}
-        named.append(experiment.model_copy(update={"losses": metrics, "margin": margin}))
+        shown = [label for found in competing for label, one in found if any(map(sees_truth, one.points))]
+        oracles = (*experiment.oracles, *(label for label in shown if not matches(label, experiment.oracles)))
+        named.append(experiment.model_copy(update={"losses": metrics, "margin": margin, "oracles": oracles}))
     tasks = [
         BlockTask(key, source, metrics, cells, components[source, metrics])
         for (key, source, metrics), cells in blocks.items()

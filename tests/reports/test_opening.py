@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import synthetic
 from hypothesis import given
@@ -84,8 +85,13 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
     # Among those that are measured its place is the first: the oracle takes none.
     assert [(one.runners[0].low, one.runners[0].high, one.sure) for one in known] == [(1, 1, True)] * 2
     assert [one.oracles for one in known] == [("truth",)] * 2
-    report(tmp_path / "known")
+    (table,) = [row for row in report(tmp_path / "known").headline.rows if row.oracle and row.split == "design"]
+    assert (table.contender, table.shown) == ("truth", "truth (oracle)")
+    board = pl.read_csv(tmp_path / "known" / "leaderboard.csv")
+    assert board.filter(pl.col("oracle"))["contender"].unique().to_list() == ["truth"]
     text = (tmp_path / "known" / "leaderboard.md").read_text()
+    # Marked where it is ranked, and not in bold.
+    assert "| 1 | truth (oracle) |" in text
     assert (
         "**good** is best: it is shown to be better than the other one (by `ndcg` in `e`; not counted: truth, which"
         in text

@@ -57,6 +57,15 @@ def test_where_the_choice_was_not_run_nothing_was_checked(tmp_path: Path) -> Non
     assert "best was not run there." in text
 
 
+def test_an_oracle_is_neither_recommended_nor_in_the_way(tmp_path: Path) -> None:
+    measured = [quiet("base", 0.2), quiet("best", 0.1), quiet("close", 0.101)]
+    text = of_journal(tmp_path / "1", [*measured, quiet("knows", 0)], margin=0.01, oracles=["knows"])
+    assert "Use **best**" in text
+    assert "As good as **best**: close." in text
+    assert "knows" not in text
+    assert "Use **knows**" in of_journal(tmp_path / "2", [*measured, quiet("knows", 0)], margin=0.01)
+
+
 def test_caveats_are_the_suite_s(tmp_path: Path) -> None:
     text = of_journal(tmp_path, [quiet("base", 0.2), quiet("best", 0)], caveats=["Not the order"], purpose="predict")
     assert "- Bear in mind: Not the order." in text

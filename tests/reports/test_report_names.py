@@ -19,6 +19,7 @@ OWN = {
     "lower": "a bound of an interval: a column of leaderboard.csv, as in `RANKING`",
     "upper": "a bound of an interval: a column of leaderboard.csv, as in `RANKING`",
     "votes": "what n counts where people vote, `counts` of a protocol; beside `RANKING` a metric of that name",
+    "oracle": "a contender that knows the answer: a column of leaderboard.csv; a method has that name",
     "verdict": "a column of the table of claims; protocol `theory` has a metric of that name",
 }
 """Words that the report uses for things of its own."""

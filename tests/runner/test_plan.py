@@ -14,6 +14,32 @@ from rankbench.runner.plan import contenders
 from rankbench.runner.record import suite_record
 from rankbench.store.records import SuiteRecord
 
+ORACLES = """
+name = "own"
+title = "Own"
+protocol = "btl:design=5,heldout=5"
+dataset = "web10k-like:queries=12"
+[[experiments]]
+name = "e"
+title = "E"
+n = [50]
+ORACLES
+contenders = [
+  { label = "knows [1]", use = "oracle" },
+  { label = "full", use = "erm:aggregator=limit-scores,surrogate=regression,optimizer=exact" },
+  { label = "chance", use = "random-scores" },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "planned"),
+    [("", ("knows [1]", "full")), ('oracles = ["fu*", "chance"]', ("fu*", "chance", "knows [1]"))],
+)
+def test_who_declares_the_truth_is_an_oracle(tmp_path: Path, written: str, planned: tuple[str, ...]) -> None:
+    (tmp_path / "own.toml").write_text(ORACLES.replace("ORACLES", written))
+    assert api.planned(str(tmp_path / "own.toml")).plan.suite.experiments[0].oracles == planned
+
 
 def labels(label: str, use: str = "erm:k=[1,10],lambda=0.5") -> list[str]:
     return [found for found, _ in contenders(ContenderEntry(use=use, label=label))]
