@@ -25,8 +25,8 @@ class Block:
     Attributes
     ----------
     design : Queries
-        The queries that were judged. Their labels are the truth; only contenders that
-        declare that they need it (full information) may look.
+        The queries that were judged. Their labels are the truth: only contenders that declare
+        `Method.needs_truth` get them.
     comparisons : Comparisons
         The n judgments of the block.
     n, repetition : int
@@ -53,7 +53,8 @@ class Fitted:
     Attributes
     ----------
     score : callable
-        Queries to one score an item, shape (N,); higher is better.
+        Queries to one score an item, shape (N,); higher is better. The queries have labels only if the method
+        declares `Method.needs_truth`.
     model, theta : Model and ndarray of float64, shape (d',), optional
         Of a linear contender, whose scores are then computed together with the others'.
     optimality : float
@@ -83,8 +84,8 @@ class Method(Component):
     needs_features : bool
         Whether it can only be run on items with features.
     needs_truth : bool
-        Whether it looks at the relevance labels that contenders are judged by: a yardstick,
-        not a competitor.
+        Whether it looks at the relevance labels that contenders are judged by. The labels are hidden from methods
+        that do not declare it. A method that does is an oracle: a yardstick, no competitor.
     """
 
     kind: ClassVar[str] = "method"

@@ -7,11 +7,13 @@ said about it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rankbench.errors import PluginError
 
 __all__ = ["Comparisons", "Orders", "Queries", "Selections", "Unranked"]
 
@@ -30,14 +32,34 @@ class Queries:
         Items of query q are rows ``offsets[q]:offsets[q + 1]``.
     x : ndarray of float32, shape (N, d)
         Features.
-    labels : ndarray of float64, shape (N,)
-        Graded relevance r.
+    truth : ndarray of float64, shape (N,), or None
+        Graded relevance r, which `labels` returns; None where a contender must not see it.
     """
 
     ids: list[str]
     offsets: NDArray[np.int64]
     x: NDArray[np.float32]
-    labels: NDArray[np.float64]
+    truth: NDArray[np.float64] | None
+
+    @property
+    def labels(self) -> NDArray[np.float64]:
+        """Graded relevance r of each item, shape (N,).
+
+        Raises
+        ------
+        PluginError
+            It is hidden: contenders are judged by it.
+        """
+        if self.truth is None:
+            raise PluginError(
+                "a contender looks at the labels of queries, which it is judged by; learn from `block.comparisons`, or "
+                "declare `needs_truth = True` in the class: the contender is then an oracle, and no competitor"
+            )
+        return self.truth
+
+    def unlabelled(self) -> Queries:
+        """Return the queries without their labels."""
+        return replace(self, truth=None)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -51,7 +73,8 @@ class Queries:
         """Return the queries with the given indices, in that order."""
         rows = np.concatenate([np.arange(0), *(np.arange(self.offsets[q], self.offsets[q + 1]) for q in chosen)])
         offsets = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
-        return Queries([self.ids[q] for q in chosen], offsets, self.x[rows], self.labels[rows])
+        truth = None if self.truth is None else self.truth[rows]
+        return Queries([self.ids[q] for q in chosen], offsets, self.x[rows], truth)
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,8 @@ def disposable_queries(queries: Queries) -> Queries:
     """Return queries that foreign code may do with as it likes."""
     x = queries.x.view()
     x.flags.writeable = False
-    return Queries(list(queries.ids), queries.offsets.copy(), x, queries.labels.copy())
+    truth = None if queries.truth is None else queries.truth.copy()
+    return Queries(list(queries.ids), queries.offsets.copy(), x, truth)
 
 
 def disposable_judgments(judged: Judgments) -> Judgments:

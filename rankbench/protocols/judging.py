@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from rankbench.component import StructureKind
 from rankbench.errors import ContenderDiverged
 from rankbench.kinds.cell import CellResult, Split
+from rankbench.kinds.contender import sees_truth
 from rankbench.kinds.guard import ContenderFailed, failed, guarded, reason, trace_of
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.method import Block, Fitted, Method
@@ -32,7 +34,7 @@ COMPARISON = 16
 
 
 def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Exception]:
-    """Fit composed contenders together and the others one by one.
+    """Fit composed contenders together and the others one by one; show labels to those alone that declare it.
 
     Parameters
     ----------
@@ -57,13 +59,23 @@ def fit(block: Block, methods: Mapping[str, Method]) -> dict[str, Fitted | Excep
             outcomes[cell] = alone if isinstance(alone, Exception) else alone[cell]
     else:
         outcomes.update(together)
+    hidden = replace(block, design=block.design.unlabelled())
     for cell, method in methods.items():
         if not isinstance(method, ERM):
-            outcomes[cell] = guarded(partial(method.fit, disposable_block(block)))
+            shown = block if sees_truth(method) else hidden
+            outcomes[cell] = guarded(partial(method.fit, disposable_block(shown)))
     for cell, outcome in outcomes.items():
-        if not isinstance(outcome, Exception) and (trouble := fitted_problem(outcome)):
+        if isinstance(outcome, Exception):
+            continue
+        if trouble := fitted_problem(outcome):
             outcomes[cell] = ContenderFailed(trouble)
+        elif not sees_truth(methods[cell]):
+            outcomes[cell] = replace(outcome, score=partial(_score_unlabelled, outcome.score))
     return outcomes
+
+
+def _score_unlabelled(score: Callable[[Queries], NDArray[np.float64]], queries: Queries) -> NDArray[np.float64]:
+    return score(queries.unlabelled())
 
 
 def comparison_bytes(task: BlockTask) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.kinds.aggregator import Aggregator
+from rankbench.kinds.contender import sees_truth
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.method import Block, Method
 from rankbench.kinds.model import Model
@@ -261,8 +262,10 @@ def _pairwise_surrogate(
 
 
 def _method(it: Method, label: str, design: Queries, comparisons: Comparisons, entropy: int = 1) -> Call:
-    block = Block(design, comparisons, len(comparisons), 0, (entropy, 2, 3))
     held = samples.queries(10)
+    if not sees_truth(it):
+        design, held = design.unlabelled(), held.unlabelled()
+    block = Block(design, comparisons, len(comparisons), 0, (entropy, 2, 3))
 
     def run(block: Block, held: Queries) -> Outputs:
         fitted = it.fit(block)
