@@ -1,11 +1,11 @@
 """What a recommendation rests on: what was shown, by which interval, and what was not.
 
 Everything that a page says of the differences between methods, and of their means and a coin, goes by one set of
-intervals: of all pairs of methods, and of all means where it is known what a coin gets, in all metrics that it goes
-by and all evaluations. They hold together at 95%: those of a table are simultaneous, at 5% divided by the number of
+intervals: of all pairs of methods, and of all means where it is known what a coin gets, in all metrics that it goes by
+and all evaluations. They hold together at 95%: those of a table are simultaneous, at 5% divided by the number of
 tables of differences and of means. So two sentences cannot contradict each other, a reference may be chosen by the
-same data, and at most one page in twenty says anything wrong about who is better, than others or a coin. A method is *as good* as another where these intervals lie within the margin, in every
-metric. Everything else is not known.
+same data, and at most one page in twenty says anything wrong about who is better, than others or a coin. A method is
+*as good* as another where these intervals lie within the margin, in every metric. Everything else is not known.
 """
 
 from __future__ import annotations

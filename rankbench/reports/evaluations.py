@@ -145,7 +145,7 @@ class Evaluation:
         return bool(found) and "better" not in found.values()
 
     def interval_of_mean(self, row: Standing) -> tuple[float, float]:
-        """Return the interval of a mean alone: over queries too, but for repeated splits of one log, which have none."""
+        """Return the interval of a mean alone: over queries too, but for repeated splits, which have none."""
         return (row.lower, row.upper) if self.split else (row.lower_queries, row.upper_queries)
 
 
