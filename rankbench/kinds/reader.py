@@ -28,7 +28,7 @@ class Reader(Component):
     Attributes
     ----------
     extensions : tuple of str
-        File name endings, with the dot, in lower case; ``.gz`` after them is ignored.
+        File name endings, with the dot, in lower case; ``.gz .bz2 .xz .zst`` after them are ignored.
     parquet : bool
         Whether its files are Parquet, or folders of shards of it, whose columns `scan` passes on as they stand, or as
         its parameter ``columns``, if it has one, says: votes are then counted from the files themselves, also on other

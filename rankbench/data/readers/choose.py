@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rankbench.data.readers.parts import PartsReader, is_pattern
 from rankbench.data.readers.registered import registered_readers
-from rankbench.data.readers.text_lines import head
+from rankbench.data.readers.text_lines import head, unpacked_name
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.column_readings import columns_text, said_columns
 from rankbench.kinds.reader import Reader, existing
@@ -42,7 +42,7 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
     if path.is_dir():
         by_content = [cls for cls in classes if cls.sniff(path, b"")]
     else:
-        name = path.name.lower().removesuffix(".gz")
+        name = unpacked_name(path).lower()
         by_name = [cls for cls in classes if name.endswith(cls.extensions)]
         if by_name and not name.endswith(_SHARED):
             return by_name[0]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rankbench.data.readers.text_lines import numbered_lines
+from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
 from rankbench.errors import InputError
 from rankbench.text import short_repr
 
@@ -25,7 +25,7 @@ class Groups:
 def find_groups(path: Path, allow_single: bool = False) -> Groups | None:
     """Read the group file of a data file, or return None if there is none.
 
-    Looks for ``FILE.group`` and ``FILE.query``, for ``FILE.gz`` without the ``.gz`` too.
+    Looks for ``FILE.group`` and ``FILE.query``, for ``FILE.gz`` and the like without the ``.gz`` too.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def find_groups(path: Path, allow_single: bool = False) -> Groups | None:
     InputError
         A line that is not a positive whole number, or a query of one item.
     """
-    stems = dict.fromkeys((path.name, path.name.removesuffix(".gz")))
+    stems = dict.fromkeys((path.name, unpacked_name(path)))
     for stem in stems:
         for ending in (".group", ".query"):
             candidate = path.with_name(stem + ending)

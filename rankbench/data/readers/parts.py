@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from rankbench.data.readers.registered import registered_readers
+from rankbench.data.readers.text_lines import unpacked_name
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.reader import Reader
 from rankbench.text import listed, numbered
@@ -150,7 +151,7 @@ def _as_wide(reader: Reader, files: Sequence[Path], tables: list[pl.LazyFrame]) 
 
 def files_ending(name: str) -> str:
     """Return the ending of a file's name, with that of what it is compressed by."""
-    return "".join(Path(name).suffixes[-2:]) if name.endswith(".gz") else Path(name).suffix
+    return "".join(Path(name).suffixes[-2 if unpacked_name(Path(name)) != name else -1 :])
 
 
 def scan_parts(path: Path) -> pl.LazyFrame:
@@ -198,7 +199,7 @@ def _by_reader(path: Path) -> dict[type[Reader], list[Path]]:
     readers = [cls for cls in registered_readers() if cls.extensions]
     found = defaultdict(list)
     for file in _files(path):
-        name = file.name.lower().removesuffix(".gz")
+        name = unpacked_name(file).lower()
         cls = next((cls for cls in readers if name.endswith(cls.extensions)), None)
         if cls is not None:
             found[cls].append(file)

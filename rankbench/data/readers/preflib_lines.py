@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.readers.text_lines import numbered_lines
+from rankbench.data.readers.text_lines import numbered_lines, unpacked_name
 from rankbench.data.tables.orders.schema import orders_schema
 from rankbench.errors import InputError
 from rankbench.text import short_repr
@@ -69,8 +69,7 @@ class PreflibFile:
             yield self._frame(rows, weights)
 
     def _frame(self, rows: list[list[list[str]]], weights: list[float]) -> pl.DataFrame:
-        name = self.path.name.removesuffix(".gz")
-        ids = pl.Series("query_id", [Path(name).stem], dtype=pl.String).new_from_index(0, len(rows))
+        ids = pl.Series("query_id", [Path(unpacked_name(self.path)).stem], dtype=pl.String).new_from_index(0, len(rows))
         candidates = pl.Series("candidates", [self.candidates], dtype=pl.List(pl.String))
         schema = orders_schema(("weight", "candidates"))
         columns = [ids, pl.Series("ranking", rows, dtype=schema["ranking"]), pl.Series("weight", weights)]
@@ -136,7 +135,7 @@ class PreflibFile:
                 place,
             )
         self.candidates = [self.alternatives[i][0] if self.names else str(i) for i in range(1, m + 1)]
-        self.type = self.type or self.path.name.lower().removesuffix(".gz").rpartition(".")[2]
+        self.type = self.type or unpacked_name(self.path).lower().rpartition(".")[2]
 
     def _ballot(self, text: str, line: int) -> tuple[float, list[list[str]]]:
         """Return how many voters cast a ballot, and its places."""

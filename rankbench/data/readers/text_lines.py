@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import gzip
 import io
+import lzma
+import shlex
+import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +18,9 @@ from typing import IO
 
 from rankbench.data.readers.encodings import BOM, foreign_byte, in_utf8, is_recoded
 from rankbench.errors import InputError
+from rankbench.kinds.table_check import QUOTED, UNREADABLE
 
-__all__ = ["NULLS", "Chunk", "chunks", "head", "marked", "numbered_lines", "pieces"]
+__all__ = ["NULLS", "Chunk", "chunks", "head", "marked", "numbered_lines", "pieces", "unpacked_name"]
 
 _CHUNK = 8 << 20
 _LONGEST_LINE = 64 << 20
@@ -52,16 +57,92 @@ class Chunk:
 
 
 def _open(path: Path) -> IO[bytes]:
-    """Open a file for reading, decompressing it if its content is gzip; in UTF-8 if a mark says what it is."""
+    """Open a file for reading, decompressing it by its first bytes; in UTF-8 if a mark says what it is."""
     try:
         file = path.open("rb")
     except OSError as error:
         raise InputError(f"it cannot be read: {error.strerror}", path=path) from error
-    if file.peek(2)[:2] != b"\x1f\x8b":
+    name = _packing(file.peek(8)[:8])  # type: ignore[attr-defined, unused-ignore]
+    if not name:
         return in_utf8(file, path)
-    packed = io.BufferedReader(gzip.GzipFile(fileobj=file))  # type: ignore[type-var, unused-ignore]
     with _unpacked(path):
+        plain = _member(file, path) if name == "zip" else _Lines(file, path) if name == "zstd" else _UNPACK[name](file)
+        packed = io.BufferedReader(plain)  # type: ignore[type-var, arg-type, unused-ignore]
         return in_utf8(packed, path)  # type: ignore[arg-type, unused-ignore]
+
+
+def _packing(first: bytes) -> str:
+    return next((name for name, mark in _PACKED.items() if first.startswith(mark)), "")
+
+
+def _member(file: IO[bytes], path: Path) -> IO[bytes]:
+    """Return the only file of a ZIP archive."""
+    archive = zipfile.ZipFile(file)
+    return archive.open(_only_member(archive, path))
+
+
+def _only_member(archive: zipfile.ZipFile, path: Path) -> str:
+    names = [info.filename for info in archive.infolist() if not info.is_dir() and info.file_size]
+    names = [name for name in names if not name.startswith("__MACOSX/")]
+    if len(names) != 1:
+        raise InputError(
+            f"the archive holds {len(names)} files, and one is read: unzip {shlex.quote(path.name)}", path=path
+        )
+    return names[0]
+
+
+class _Lines(io.RawIOBase):
+    """The lines of a file that Polars decompresses: of Zstandard, which the standard library cannot read yet."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        import polars as pl
+
+        file.close()
+        lines = pl.scan_lines(path, glob=False)
+        self.batches, self.rest = lines.collect_batches(maintain_order=True, engine="streaming"), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what io.BufferedReader gives
+        while not self.rest:
+            batch = next(self.batches, None)
+            if batch is None:
+                return 0
+            self.rest = "".join(f"{line}\n" for line in batch.to_series()).encode()
+        count = min(len(buffer), len(self.rest))
+        buffer[:count], self.rest = self.rest[:count], self.rest[count:]
+        return count
+
+
+_PACKED = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zip": b"PK\3\4", "zstd": b"\x28\xb5\x2f\xfd"}
+"""The first bytes of what is decompressed."""
+
+_UNPACK: dict[str, Callable[[IO[bytes]], object]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
+
+_DAMAGED: tuple[type[BaseException], ...] = (
+    *(EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError),
+    *UNREADABLE,
+)
+"""What is raised of compressed data that cannot be read."""
+
+_SCANNED = ("", "gzip", "zstd")
+"""What Polars reads by itself."""
+
+
+def unpacked_name(path: Path) -> str:
+    """Return a file's name without the ending of what it is compressed by; of a ZIP archive, the name of its file.
+
+    Raises
+    ------
+    InputError
+        A ZIP archive holds several files, or is damaged.
+    """
+    ending = path.suffix.lower()
+    if ending == ".zip" and path.is_file():
+        with _unpacked(path), zipfile.ZipFile(path) as archive:
+            return Path(_only_member(archive, path)).name
+    return path.stem if ending in (".gz", ".bz2", ".xz", ".zst") else path.name
 
 
 def _read(file: IO[bytes], size: int, path: Path) -> bytes:
@@ -73,9 +154,16 @@ def _read(file: IO[bytes], size: int, path: Path) -> bytes:
 def _unpacked(path: Path) -> Iterator[None]:
     try:
         yield
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except InputError:
+        raise
+    except _DAMAGED as error:
+        # `RuntimeError` is what zipfile raises of a password; bz2 raises an `OSError` that is not the system's.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise InputError(
-            f"the gzip data is damaged or cut off ({error}); fetch or compress the file again", path=path
+            f"the compressed data is damaged or cut off ({str(error).splitlines()[0][:QUOTED]}); fetch or "
+            "compress the file again",
+            path=path,
         ) from error
 
 
@@ -86,13 +174,15 @@ def head(path: Path, size: int) -> bytes:
 
 
 def marked(path: Path, *, utf8: bool = True) -> bytes | None:
-    """Return all of a file with a byte-order mark in UTF-8, decompressed and without it; None: there is no mark.
+    """Return all of a file that Polars cannot read in UTF-8, decompressed and without a byte-order mark; else None.
 
-    For what reads UTF-8 alone, and with `utf8` for what takes its mark for text.
+    Polars reads UTF-8 alone, plain or as gzip or Zstandard; with `utf8` for what takes the mark of UTF-8 for text.
     """
+    with path.open("rb") as plain:
+        scanned = _packing(plain.read(8)) in _SCANNED
     with _open(path) as file:
-        if is_recoded(file):
-            return _read(file, -1, path)
+        if is_recoded(file) or not scanned:
+            return _read(file, -1, path).removeprefix(BOM)
         return _read(file, -1, path) if utf8 and _read(file, len(BOM), path) == BOM else None
 
 
