@@ -10,8 +10,8 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rankbench.digest import code_digest
-from rankbench.errors import SpecError
+from rankbench.digest import OURSELVES, code_digest, edited_file
+from rankbench.errors import ExecutorError, SpecError
 from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import BlockTask
@@ -177,7 +177,7 @@ def run(
     SpecError, InputError
         See `planned`.
     ExecutorError
-        The cluster cannot be used.
+        The cluster cannot be used, or the code of rankbench or of a plugin in the suite changed during the run.
     StoreError
         The folder is in use by another run, or holds a run of another suite, of other data, or
         of data that have changed since.
@@ -204,6 +204,8 @@ def run(
             if warning := of_other_code(store, record):
                 told.warn(warning)
             missing = _missing(store, plan.tasks)
+            if missing:
+                _check_code(plan.plugins)
             check_room(made, missing, directory, workers)
             store.begin(record, plan.members)
             told.start(len(missing), len(plan.tasks) - len(missing))
@@ -221,6 +223,7 @@ def run(
             task_of = {cell: index for index, task in enumerate(missing) for cell in task.cells}
             left = [len(task.cells) for task in missing]
             for index, block in enumerate(blocks):
+                _check_code(plan.plugins)
                 store.commit(block)
                 busy += block.seconds
                 # A block may come in parts, and is done with the last of them.
@@ -242,6 +245,23 @@ def run(
     }
     write_facts(directory, run_facts(made, record, len(missing), workers, seconds))
     return results
+
+
+def _check_code(plugins: Sequence[str]) -> None:
+    """Refuse to go on where code was written since this process read it: nobody knows which of the two has run.
+
+    Raises
+    ------
+    ExecutorError
+        Which file, and what to do.
+    """
+    for name in (OURSELVES, *plugins):
+        if (file := edited_file(name)) is not None:
+            raise ExecutorError(
+                f"the code of {name} changed after this process had loaded it ({file}): a block that may be of either "
+                "code is not stored. Blocks that ended before are; run the same command in a new process, and do not "
+                "edit, install or remove code meanwhile"
+            )
 
 
 def _foreign(made: Planned, tasks: Sequence[BlockTask]) -> bool:

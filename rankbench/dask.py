@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import Any, cast
 
-from rankbench.digest import code_digest
+from rankbench.digest import code_digest, plugins_digest
 from rankbench.errors import ExecutorError
 
 __all__ = ["connected_client"]
@@ -17,7 +17,7 @@ PATIENCE = 30
 
 _DIGEST = (
     "from rankbench.runtime import settle_runtime; settle_runtime(); "
-    "from rankbench.digest import code_digest; print(code_digest())"
+    "from rankbench.digest import code_digest, plugins_digest; print(code_digest() + plugins_digest())"
 )
 
 
@@ -47,7 +47,7 @@ def connected_client(address: str) -> Any:
     except (OSError, TimeoutError) as error:
         client.close()
         raise ExecutorError(f"the Dask cluster at {address!r} has no worker that answers ({error})") from error
-    strangers = sorted(worker for worker, digest in digests.items() if digest != code_digest())
+    strangers = sorted(worker for worker, digest in digests.items() if digest != code_digest() + plugins_digest())
     if strangers:
         client.close()
         raise ExecutorError(
@@ -69,7 +69,7 @@ def _silence() -> None:
 
 
 def _digest() -> str:
-    """Return the code digest as a block's process there would have it."""
+    """Return the digests of rankbench's and all plugins' code as a block's process there would have them."""
     done = subprocess.run(
         [sys.executable, "-c", _DIGEST],
         capture_output=True,

@@ -1,12 +1,14 @@
 """Hashes of everything that can change a number, besides the suite, and of what machine code is made from.
 
-The code digest addresses result cells. Two more key what numba keeps: it notices an edit of the file that a cached
+The code digest addresses result cells, with the digests of the plugins that have a part in a cell. Two more key what
+numba keeps: it notices an edit of the file that a cached
 function stands in, but not an edit of a helper that it calls. The compiled digest is for rankbench's own functions, the
 plugins' digest for all others: with one digest for everything, each edit would compile everything again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -24,7 +26,11 @@ __all__ = [
     "compiled_sources",
     "cpu_class",
     "distribution_of",
+    "edited_file",
+    "first_seen",
     "machine_code_name",
+    "normalized",
+    "plugin_digest",
     "plugins_digest",
     "sources",
     "version",
@@ -64,16 +70,14 @@ UNCOMPILED = ("NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")
 
 @functools.cache
 def code_digest() -> str:
-    """Return a hash (blake2b, 32 hex digits) of all code that can change a number.
+    """Return a hash (blake2b, 32 hex digits) of all code that can change a number of a built-in contender.
 
-    It covers the `sources` of rankbench, all files in the packages of every
-    installed plugin distribution (extension modules and data too) with its version and
-    those of what it requires, the versions of the numerical libraries, and the CPU. It is
-    taken once a process.
+    It covers the `sources` of rankbench, the versions of the numerical libraries, and the CPU. It is
+    taken once a process. What a plugin has a part in depends on `plugin_digest` too.
     """
+    first_seen(OURSELVES)
     digest = hashlib.blake2b(digest_size=16)
-    _add_tree(digest, OURSELVES, PACKAGE, sources(PACKAGE))
-    _add_plugins(digest)
+    _add_tree(digest, OURSELVES, PACKAGE, _own_sources())
     _add_machine(digest, NUMERICS, SWITCHES)
     digest.update(blas_cores().encode())
     return digest.hexdigest()
@@ -101,18 +105,93 @@ def machine_code_name() -> str:
 
 @functools.cache
 def plugins_digest() -> str:
-    """Return a hash (blake2b, 32 hex digits) of the code of all plugins, as in `code_digest`."""
+    """Return a hash (blake2b, 32 hex digits) of the code of all plugins, see `plugin_digest`."""
+    return _hash_of(_plugin_distributions())
+
+
+@functools.cache
+def plugin_digest(distribution: str) -> str:
+    """Return a hash (blake2b, 32 hex digits) of a plugin's code; ``""`` if no distribution of that name has plugins.
+
+    It covers the distribution's version, all files in its packages (extension modules and data too), the versions of
+    what it requires, and the code of those of them that are plugins. It is taken once a process.
+    """
+    first_seen(distribution)
+    plugins = _with_required(distribution)
+    return _hash_of(plugins) if plugins else ""
+
+
+def _hash_of(plugins: _Plugins) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    _add_plugins(digest)
+    for line in _plugin_versions(plugins):
+        digest.update(f"{line}\n".encode())
+    for name, found, modules in plugins:
+        for root in _plugin_roots(found, modules):
+            _add_tree(digest, name, root, _all_files(root))
     return digest.hexdigest()
 
 
-def _add_plugins(digest: hashlib.blake2b) -> None:
-    plugins = _plugin_distributions()
-    for line in _plugin_versions(plugins):
-        digest.update(f"{line}\n".encode())
-    for name, root, found in _plugin_sources(plugins):
-        _add_tree(digest, name, root, found)
+_Stamps = dict[Path, tuple[int, int, int]]
+
+
+@functools.cache
+def first_seen(distribution: str) -> _Stamps:
+    """Return time of change, size and inode of the files of a distribution, as they were when this was first asked.
+
+    Plugins are asked about before they are imported, rankbench before its code is hashed.
+    """
+    return _stamps(distribution)
+
+
+def edited_file(distribution: str) -> Path | None:
+    """Return a file of rankbench or of a plugin that was written, added or removed since `first_seen`; None if none.
+
+    A file whose contents are back to what they were counts: what ran meanwhile may have read the others.
+    """
+    before, now = first_seen(distribution), _stamps(distribution)
+    return next((path for path in {**before, **now} if before.get(path) != now.get(path)), None)
+
+
+def _stamps(distribution: str) -> _Stamps:
+    files = _own_sources() if distribution == OURSELVES else [f for r in _roots_of(distribution) for f in _all_files(r)]
+    stamps = {}
+    for path in files:
+        with contextlib.suppress(FileNotFoundError):
+            found = path.stat()
+            stamps[path] = (found.st_mtime_ns, found.st_size, found.st_ino)
+    return stamps
+
+
+@functools.cache
+def _own_sources() -> list[Path]:
+    return sources(PACKAGE)
+
+
+@functools.cache
+def _roots_of(distribution: str) -> list[Path]:
+    found = _with_required(distribution)
+    return [root for _, one, modules in found for root in _plugin_roots(one, modules)]
+
+
+def _with_required(distribution: str) -> _Plugins:
+    """Return a plugin distribution and those that it requires, directly or not, sorted; none if it is no plugin."""
+    plugins = {normalized(name): (name, found, modules) for name, found, modules in _plugin_distributions()}
+    chosen, left = set[str](), [normalized(distribution)]
+    while left:
+        name = left.pop()
+        if name in plugins and name not in chosen:
+            chosen.add(name)
+            left += [normalized(_library(requirement)) for requirement in plugins[name][1].requires or []]
+    return sorted((plugins[name] for name in chosen), key=lambda plugin: plugin[0])
+
+
+def normalized(name: str) -> str:
+    """Return a distribution's name in the one spelling that stands for all that the package index takes for it."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()
+
+
+def _library(requirement: str) -> str:
+    return re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
 
 
 def _add_machine(digest: hashlib.blake2b, libraries: Iterable[str], switches: Iterable[str]) -> None:
@@ -305,22 +384,18 @@ def _plugin_versions(plugins: _Plugins) -> list[str]:
     for name, distribution, _ in plugins:
         lines.append(f"{name} {distribution.version}")
         for requirement in sorted(distribution.requires or []):
-            library = re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0]
+            library = _library(requirement)
             lines.append(f"{name} needs {library} {version(library)}")
     return lines
 
 
-def _plugin_sources(plugins: _Plugins) -> list[tuple[str, Path, list[Path]]]:
-    """Return (distribution, root, files) of the plugins' top-level packages, importing none of them."""
-    trees = []
-    for name, distribution, modules in plugins:
-        installed = (PurePosixPath(str(path)) for path in distribution.files or [])
-        # As in "module.py" and "module.cpython-311-x86_64-linux-gnu.so".
-        packaged = {path.parts[0].partition(".")[0] for path in installed if path.suffix in SOURCES}
-        tops = {_top_package(module) for module in modules} | {part for part in packaged if part.isidentifier()}
-        for root in sorted({root for top in tops for root in _roots(top)}):
-            trees.append((name, root, _all_files(root)))
-    return trees
+def _plugin_roots(distribution: importlib.metadata.Distribution, modules: Iterable[str]) -> list[Path]:
+    """Return the folders of a plugin's top-level packages, and its top-level modules, importing none of them."""
+    installed = (PurePosixPath(str(path)) for path in distribution.files or [])
+    # As in "module.py" and "module.cpython-311-x86_64-linux-gnu.so".
+    packaged = {path.parts[0].partition(".")[0] for path in installed if path.suffix in SOURCES}
+    tops = {_top_package(module) for module in modules} | {part for part in packaged if part.isidentifier()}
+    return sorted({root for top in tops for root in _roots(top)})
 
 
 def _top_package(module: str) -> str:

@@ -146,16 +146,17 @@ def plugin(site: Path, requires: str = "") -> Path:
     return package
 
 
-def test_plugins_and_their_helpers_are_part_of_it_without_being_imported(taken):
-    without = taken()
+def test_plugins_and_their_helpers_are_in_their_own_without_being_imported(taken):
+    ours, without = taken(), taken("plugins")
     package = plugin(taken.site)
-    before = taken()
+    before = taken("plugins")
     assert before != without
     append(package / "helper.py")
-    edited = taken()
+    edited = taken("plugins")
     assert edited != before
     append(taken.site / "other_top.py")
-    assert taken() != edited
+    assert taken("plugins") != edited
+    assert taken() == ours
 
 
 def test_extension_modules_and_data_of_plugins_are_part_of_it(taken):
@@ -165,26 +166,58 @@ def test_extension_modules_and_data_of_plugins_are_part_of_it(taken):
     record.write_text(f"{record.read_text()}fast_top{tag},,\n")
     (package / "tables").mkdir()
     (package / "__pycache__").mkdir()
-    seen = [taken()]
+    seen = [taken("plugins")]
     for path in (package / "tables" / "prior.csv", package / "fast.so", taken.site / f"fast_top{tag}"):
         path.write_bytes(b"1")
-        seen.append(taken())
+        seen.append(taken("plugins"))
         path.write_bytes(b"2")
-        seen.append(taken())
+        seen.append(taken("plugins"))
     assert len(set(seen)) == 7
     (package / "__pycache__" / "plugin.cpython-311.pyc").write_bytes(b"made from the source")
-    assert taken() == seen[-1]
+    assert taken("plugins") == seen[-1]
 
 
 def test_what_a_plugin_requires_is_part_of_it_by_version(taken):
     plugin(taken.site, "Requires-Dist: some-solver>=1; python_version>'3'\n")
-    missing = taken()
+    missing = taken("plugins")
     info = taken.site / "some_solver-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-solver\nVersion: 1.0\n")
-    first = taken()
+    first = taken("plugins")
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-solver\nVersion: 1.1\n")
-    assert len({missing, first, taken()}) == 3
+    assert len({missing, first, taken("plugins")}) == 3
+
+
+def test_each_plugin_has_its_own_with_the_plugins_that_it_requires(tmp_path, monkeypatch):
+    for name, requires in (("dist-one", ""), ("dist-two", "Requires-Dist: dist_one>=1\n"), ("dist-three", "")):
+        info = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{requires}")
+        (info / "entry_points.txt").write_text(f"[rankbench]\nx = {name.replace('-', '_')}_top\n")
+        (tmp_path / f"{name.replace('-', '_')}_top.py").write_text("raise RuntimeError")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ("dist-one", "dist-two", "dist-three")
+
+    def fresh() -> dict[str, str]:
+        for cached in (digest.plugin_digest, digest.first_seen):
+            cached.cache_clear()
+        return {name: digest.plugin_digest(name) for name in names}
+
+    before = fresh()
+    assert len({*before.values(), ""}) == 4
+    assert [digest.edited_file(name) for name in names] == [None] * 3
+    path = tmp_path / "dist_one_top.py"
+    path.write_text("raise ValueError")
+    assert [digest.edited_file(name) for name in names] == [path, path, None]
+    after = fresh()
+    assert {name for name in names if before[name] != after[name]} == {"dist-one", "dist-two"}
+    path.unlink()
+    assert digest.edited_file("dist-one") == path
+    path.write_text("raise ValueError")  # as it was, and yet another file
+    assert digest.edited_file("dist-one") == path
+    assert digest.plugin_digest("no-such-plugin") == ""
+    assert digest.edited_file("no-such-plugin") is None
+    fresh()
 
 
 def test_the_sources_are_those_that_compute():

@@ -10,25 +10,27 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
+from rankbench.component import Component
 from rankbench.counts.log_address import log_address
 from rankbench.counts.log_source import named, named_file, reader_for
+from rankbench.data.card_dataset import CardDataset
 from rankbench.data.manifest import MANIFEST
 from rankbench.data.readers.choose import choose_reader, with_meanings
-from rankbench.data.readers.parts import is_pattern, part_files
+from rankbench.data.readers.parts import PartsReader, is_pattern, part_files
 from rankbench.data.readers.remote import is_address
 from rankbench.data.tables.recognize import default_of, not_judged, table_kind, table_of
 from rankbench.data.tables.remarks import remarks_kept
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.reader import Reader, existing
-from rankbench.plugin.manager import names
+from rankbench.plugin.manager import get, names
 from rankbench.plugin.resolve import reference
 from rankbench.spec import Spec, parse
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["LogFile", "log_file", "own_log", "own_table", "suite_of"]
+__all__ = ["LogFile", "log_file", "own_log", "own_table", "read_by", "suite_of"]
 
 
 class LogFile(Dataset):
@@ -182,6 +184,18 @@ def own_table(text: str) -> Dataset | None:
         return None
     path, reader = found
     return LogFile(path=path, reader=None if reader == _chosen(path) else reader)
+
+
+def read_by(dataset: Dataset) -> list[Component]:
+    """Return the kind of table that a data set is, and the readers of its files: they have a part in what is read."""
+    readers: list[Component] = []
+    if isinstance(dataset, CardDataset):
+        readers = [get(Reader, dataset.card.reader)]
+    elif isinstance(dataset, LogFile):
+        files = _files(dataset.path)
+        readers = [dataset.reader or choose_reader(dataset.path)]
+        readers += [choose_reader(files[0])] if files != [dataset.path] and isinstance(readers[0], PartsReader) else []
+    return [table_kind(dataset.table), *readers]
 
 
 def suite_of(dataset: Dataset) -> str:

@@ -7,9 +7,10 @@ the process while it is imported, where nothing can be recorded any more.
 from __future__ import annotations
 
 import os
-import re
 
-__all__ = ["VARIABLE", "is_blocked", "normalized"]
+from rankbench.digest import normalized
+
+__all__ = ["VARIABLE", "is_blocked"]
 
 VARIABLE = "RANKBENCH_BLOCK_PLUGINS"
 
@@ -24,8 +25,3 @@ def is_blocked(distribution: str) -> bool:
     """
     names = {normalized(name) for name in os.environ.get(VARIABLE, "").split(",") if name.strip()}
     return normalized(distribution) in names - {"rankbench"}
-
-
-def normalized(name: str) -> str:
-    """Return a distribution's name in the one spelling that stands for all that the package index takes for it."""
-    return re.sub(r"[-_.]+", "-", name.strip()).lower()

@@ -20,6 +20,7 @@ from typing import Literal
 
 import pluggy
 
+from rankbench.digest import OURSELVES, first_seen
 from rankbench.errors import PluginError
 from rankbench.lifeline import doing
 from rankbench.plugin import hookspecs
@@ -28,8 +29,6 @@ from rankbench.plugin.kinds import plural_of
 from rankbench.plugin.registry import Origin, Registry
 
 __all__ = ["BROUGHT_BY", "OURSELVES", "Loader", "PluginStatus", "Plugins", "load"]
-
-OURSELVES = "rankbench"
 
 BROUGHT_BY = {"claim": "suites", "figure": "suites"}
 """Built-in entry points that are not named after the kind of component that they bring."""
@@ -187,6 +186,8 @@ class _Loading:
         if why := self.excluded():
             self.broken(why)
             return
+        if self.origin.distribution != OURSELVES:
+            first_seen(self.origin.distribution)  # before it is imported: what is edited later is not what runs here
         try:
             plugin = self.entry.load()
         # A plugin that exits, interrupts or raises what is no Exception while it is

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 
-from rankbench.plugin.blocked import normalized
+from rankbench.digest import normalized
 
 __all__ = ["unmet"]
 

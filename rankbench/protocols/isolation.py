@@ -25,6 +25,7 @@ __all__ = [
     "disposable_queries",
     "fitted_problem",
     "is_ours",
+    "makers",
     "strangers",
 ]
 
@@ -60,11 +61,14 @@ def is_ours(component: Component) -> bool:
 
 def strangers(component: Component) -> set[str]:
     """Return the distributions (of what is not registered, the modules) of the foreign classes in a component."""
-    top = manager.whose(component)
-    if top != OURSELVES:
-        return {top}
+    return makers(component) - {OURSELVES}
+
+
+def makers(component: Component) -> set[str]:
+    """Return the distributions of a component's class and of those of the components in it, ours too."""
     inner = [getattr(component, attribute) for attribute in component.attributes().values()]
-    return {each for value in inner if isinstance(value, Component) for each in strangers(value)}
+    nested = (makers(value) for value in inner if isinstance(value, Component))
+    return {manager.whose(component)}.union(*nested)
 
 
 def fitted_problem(fitted: object) -> str:

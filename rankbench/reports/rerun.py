@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rankbench.digest import blas_cores, code_digest, cpu_class, version
+from rankbench.digest import blas_cores, code_digest, cpu_class, plugin_digest, version
 from rankbench.kinds.protocol import BlockTask
 from rankbench.kinds.suite import Suite
 from rankbench.reports.same_cells import EarlierCell, SameCells, places_of
@@ -128,7 +128,10 @@ class _Again(SameCells):
         held = json.loads(results.suite_text())
         here = {name: version(name) for name in held.get("versions", {})}
         machine = code_digest(), cpu_class(), blas_cores(), here
-        exact = tuple(held.get(key) for key in ("code_digest", "cpu", "blas", "versions")) == machine
+        plugins = held.get("plugins") or {}
+        exact = tuple(held.get(key) for key in ("code_digest", "cpu", "blas", "versions")) == machine and (
+            plugins == {name: plugin_digest(name) for name in plugins}
+        )
         super().__init__(results, now, exact=exact)
 
     def add_plan(self, members: Sequence[Member], shown: Mapping[str, EarlierCell]) -> None:

@@ -192,7 +192,7 @@ def _facts(directory: Path, results: StoredResults) -> list[Difference]:
     record, made = results.record(), json.loads(results.suite_text())
     expected = {
         "suite": record.name,
-        **{key: made.get(key) for key in ("versions", "cpu", "blas", "code_digest", "seed")},
+        **{key: made.get(key) for key in ("versions", "cpu", "blas", "code_digest", "plugins", "seed")},
     }
     expected["n"] = {e.name: sorted({m.n for m in results.members() if m.experiment == e.name})
                      for e in record.experiments}  # fmt: skip

@@ -105,12 +105,23 @@ def of_other_code(journal: Journal, record: Mapping[str, Any]) -> str:
         return ""
     held = journal.record()
     if held.code_digest == record["code_digest"]:
-        return ""
+        were, are = held.plugins or {}, record["plugins"]
+        edited = [name for name in sorted(were.keys() & are.keys()) if were[name] != are[name]]
+        if not edited:
+            return ""
+        versions = [(name, held.versions.get(name), record["versions"].get(name)) for name in edited]
+        words = [
+            f"{name} was {then}, is {now}" if then != now else f"{name} was edited" for name, then, now in versions
+        ]
+        return (
+            f"{journal.directory} holds results of other code of a plugin ({'; '.join(words)}): they stay there "
+            "unused, and what this run asks of it is computed again"
+        )
     names = sorted(held.versions.keys() & record["versions"].keys())
     then_and_now = [(name, held.versions[name], record["versions"][name]) for name in names]
     then_and_now.append(("the CPU", held.cpu, record["cpu"]))
     changed = [f"{name} was {then}, is {now}" for name, then, now in then_and_now if then != now]
-    why = "; ".join(changed) or "rankbench or a plugin was edited, installed or removed since"
+    why = "; ".join(changed) or "rankbench was edited since"
     cells = journal.progress()[0]
     return (
         f"{journal.directory} holds {cells:,} results of other code ({why}): they stay there unused, and what this run "

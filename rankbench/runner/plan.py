@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rankbench.component import Component
+from rankbench.digest import OURSELVES, plugin_digest
 from rankbench.errors import SpecError, nearest
 from rankbench.kinds.cell import BlockKey
 from rankbench.kinds.contender import Contender, sees_truth
@@ -22,6 +23,7 @@ from rankbench.plugin import manager
 from rankbench.plugin.kinds import base_of
 from rankbench.plugin.resolve import contender
 from rankbench.plugin.suite_kinds import figure_kind
+from rankbench.protocols.isolation import makers, strangers
 from rankbench.runner.additions import added
 from rankbench.runner.prepare import Sources
 from rankbench.store.records import Member
@@ -49,12 +51,18 @@ class Plan:
         is there early.
     added : dict of str to tuple of str
         By experiment, the labels of contenders that are not of the suite.
+    made_by : dict of str to dict of str to tuple of str
+        By experiment and label, the distributions of a contender; of those in which plugins have a part.
+    plugins : tuple of str
+        Distributions of the plugins that have a part in any cell: in a contender, protocol, data set or loss.
     """
 
     suite: Suite
     members: list[Member]
     tasks: list[BlockTask]
     added: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    made_by: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
+    plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,7 @@ def make_plan(
     source_index : mapping of str to int
         Index of each experiment's source.
     code : str
-        Code digest: part of every cell's id.
+        Code digest of rankbench: part of every cell's id, with those of the plugins that have a part in the cell.
     extra : sequence of str
         What to add wherever it fits, see `rankbench.runner.additions`.
 
@@ -143,6 +151,9 @@ def make_plan(
     named: list[Experiment] = []
     blocks: dict[tuple[BlockKey, int, tuple[str, ...]], dict[str, Contender]] = defaultdict(dict)
     components: dict[tuple[int, tuple[str, ...]], tuple[Loss, ...]] = {}
+    made_by: dict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    plugins: set[str] = set()
+    of_source = [_strangers_of(prepared) for prepared in sources]
     experiments = added(suite.experiments, [sources[source_index[e.name]].protocol for e in suite.experiments], extra)
     chosen = [
         [fitting(e, entry, sources[source_index[e.name]].protocol) for entry in e.contenders] for e in experiments
@@ -159,6 +170,12 @@ def make_plan(
                 if label in labels:
                     raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {label!r}")
                 labels.add(label)
+                whose = set[str]().union(*map(makers, found.points))
+                if whose != {OURSELVES}:
+                    made_by[experiment.name][label] = tuple(sorted(whose))
+                theirs = (whose | of_source[source]).union(*map(makers, losses)) - {OURSELVES}
+                plugins |= theirs
+                codes = [code, *([name, plugin_digest(name)] for name in sorted(theirs))]
                 configs = [point.config() for point in found.points]
                 config = {"tuned": configs} if entry.tune else configs[0]
                 for declared in entry.n or experiment.n:
@@ -167,7 +184,7 @@ def make_plan(
                     for repetition in range(prepared.repetitions(scaled, experiment.repetitions)):
                         data = str(prepared.dataset) if prepared.dataset else ""
                         key = BlockKey(str(prepared.protocol), data, scaled, repetition, suite.seed)
-                        cell = _cell_id(key, prepared, found, metrics, code)
+                        cell = _cell_id(key, prepared, found, metrics, codes)
                         blocks[key, source, metrics][cell] = found
                         members.append(
                             Member(experiment.name, label, found.text, config, key.n, declared, repetition, cell, order)
@@ -188,7 +205,16 @@ def make_plan(
         for experiment, competing in zip(suite.experiments, chosen, strict=True)
     }
     kept = {name: labels for name, labels in more.items() if labels}
-    return Plan(suite.model_copy(update={"experiments": tuple(named)}), members, tasks, kept)
+    shown = suite.model_copy(update={"experiments": tuple(named)})
+    return Plan(shown, members, tasks, kept, dict(made_by), tuple(sorted(plugins)))
+
+
+def _strangers_of(prepared: Prepared) -> set[str]:
+    """Return the plugins that have a part in what is drawn: in the protocol, the data set, or in how it is read."""
+    from rankbench.counts.log_file import read_by  # with Polars, see `rankbench.runner.forking`
+
+    data = [prepared.dataset, *read_by(prepared.dataset)] if prepared.dataset is not None else []
+    return {each for component in (prepared.protocol, *data) for each in strangers(component)}
 
 
 def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[object]]]]) -> None:
@@ -272,14 +298,16 @@ def _check_labels(experiment: Experiment, labels: set[str]) -> None:
                 )
 
 
-def _cell_id(key: BlockKey, prepared: Prepared, found: Contender, metrics: tuple[str, ...], code: str) -> str:
-    """Hash everything that determines a cell's value."""
+def _cell_id(
+    key: BlockKey, prepared: Prepared, found: Contender, metrics: tuple[str, ...], codes: Sequence[object]
+) -> str:
+    """Hash everything that determines a cell's value; `codes` are rankbench's digest and those of plugins."""
     parts = [
         [key.dataset, key.n, key.repetition, key.seed],
         prepared.protocol.digest(),
         prepared.fingerprint,
         [point.digest() for point in found.points],
         list(metrics),
-        code,
+        *codes,
     ]
     return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()

@@ -6,9 +6,10 @@ import math
 from dataclasses import asdict
 from typing import Any
 
-from rankbench.digest import blas_cores, code_digest, cpu_class, version
+from rankbench.digest import blas_cores, code_digest, cpu_class, plugin_digest, version
 from rankbench.kinds.metric import Metric
 from rankbench.runner.plan import Planned
+from rankbench.store.records import makers_text
 
 __all__ = ["LIBRARIES", "run_facts", "suite_record"]
 
@@ -29,11 +30,19 @@ def suite_record(made: Planned) -> dict[str, Any]:
         "left_out": made.left_out,
         "added": made.plan.added,
         "experiments": [experiment.model_dump(mode="json") for experiment in suite.experiments],
-        "versions": {name: version(name) for name in (*LIBRARIES, *_packages(made))},
+        "made_by": made.plan.made_by,
+        "plugins": {name: plugin_digest(name) for name in made.plan.plugins},
+        "versions": _versions(made),
         "cpu": cpu_class(),
         "blas": blas_cores(),
         "code_digest": code_digest(),
     }
+
+
+def _versions(made: Planned) -> dict[str, str]:
+    """Return the versions of libraries, of what contenders declare to be computed by, and of plugins."""
+    plugins = [name for name in made.plan.plugins if plugin_digest(name)]  # the others are modules of a script
+    return {name: version(name) for name in (*LIBRARIES, *sorted({*_packages(made), *plugins}))}
 
 
 def _packages(made: Planned) -> list[str]:
@@ -100,7 +109,11 @@ def run_facts(
     planned: dict[str, int] = {}
     for member in plan.members:
         planned[member.experiment] = max(planned.get(member.experiment, 0), member.repetition + 1)
-    kept = ("versions", "cpu", "blas", "code_digest", "seed")
+    kept = ("versions", "cpu", "blas", "code_digest", "plugins", "seed")
+    made_by: dict[str, dict[str, tuple[str, ...]]] = {}
+    for experiment, label in dict.fromkeys((member.experiment, member.label) for member in plan.members):
+        whose = makers_text(plan.made_by.get(experiment, {}).get(label), record["versions"])
+        made_by.setdefault(experiment, {})[label] = whose
     return {
         "suite": plan.suite.name,
         **{key: record[key] for key in kept},
@@ -116,6 +129,7 @@ def run_facts(
             }
             for index, source in enumerate(record["sources"])
         ],
+        "made_by": made_by,
         "repetitions": {e.name: planned[e.name] for e in plan.suite.experiments},
         "n": {e.name: [made.sources[made.source_index[e.name]].scaled(n) for n in e.n] for e in plan.suite.experiments},
         "blocks": {"computed": computed, "reused": len(plan.tasks) - computed},

@@ -51,6 +51,7 @@ def results_frame(results: StoredResults) -> pl.DataFrame:
         "dataset_sha256": pl.String,
         "contender": pl.String,
         "spec": pl.String,
+        "made_by": pl.String,
         "versions": pl.String,
         "code_digest": pl.String,
         "cell": pl.String,
@@ -79,7 +80,7 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 def _rows(
     results: StoredResults, record: SuiteRecord, member: Member, cell: StoredCell, metrics: tuple[str, ...]
 ) -> list[tuple[Any, ...]]:
-    source = record.source(member.experiment)
+    source, makers = record.source(member.experiment), record.makers(member.experiment, member.label)
     head = (
         record.name,
         member.experiment,
@@ -89,6 +90,7 @@ def _rows(
         source.fingerprint,
         member.label,
         member.spec,
+        None if makers is None else ", ".join(makers),
         json.dumps(record.versions, sort_keys=True),
         record.code_digest,
         member.cell,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from rankbench.digest import OURSELVES
 from rankbench.errors import SpecError
 from rankbench.kinds.cell import SPLITS, BlockKey, Direction, Layout, Split
 from rankbench.kinds.metric import BUDGET, COLUMN_FACTS, RIDGE, Budget, Fact, Metric
@@ -15,7 +16,7 @@ from rankbench.kinds.protocol import Protocol
 from rankbench.kinds.suite import Experiment
 from rankbench.spec import parse
 
-__all__ = ["Member", "SourceRecord", "SuiteRecord"]
+__all__ = ["Member", "SourceRecord", "SuiteRecord", "makers_text"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,11 @@ class Member:
     repetition: int
     cell: str
     order: int
+
+
+def makers_text(names: Sequence[str] | None, versions: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a contender's distributions with their versions; without names it is built in."""
+    return tuple(f"{name} {versions[name]}" if name in versions else name for name in names or (OURSELVES,))
 
 
 class SourceRecord(BaseModel):
@@ -199,8 +205,12 @@ class SuiteRecord(BaseModel):
         Experiments that the data do not allow, and why.
     added : dict of str to tuple of str
         By experiment, the labels of contenders that are not of the suite but were added to the run.
+    made_by : dict of str to dict of str to tuple of str
+        By experiment and label, the distributions of a contender; of those in which plugins have a part.
+    plugins : dict of str to str, optional
+        Code digests of the plugins that have a part in a cell, by distribution; None in runs of before it was kept.
     versions, cpu, code_digest
-        What computed the cells.
+        What computed the cells: versions of libraries and plugins, class of processor, rankbench's code.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", serialize_by_alias=True)
@@ -214,6 +224,8 @@ class SuiteRecord(BaseModel):
     left_out: dict[str, str] = {}
     added: dict[str, tuple[str, ...]] = {}
     experiments: tuple[Experiment, ...]
+    made_by: dict[str, dict[str, tuple[str, ...]]] = {}
+    plugins: dict[str, str] | None = None
     versions: dict[str, str] = {}
     cpu: str = ""
     code_digest: str = ""
@@ -229,6 +241,12 @@ class SuiteRecord(BaseModel):
     def source(self, experiment: str) -> SourceRecord:
         """Return what an experiment is made from."""
         return self.sources[self.source_index[experiment]]
+
+    def makers(self, experiment: str, label: str) -> tuple[str, ...] | None:
+        """Return the distributions of a contender with their versions; None if the run did not keep them."""
+        if self.plugins is None:
+            return None
+        return makers_text(self.made_by.get(experiment, {}).get(label), self.versions)
 
     def source_of(self, key: BlockKey) -> SourceRecord | None:
         """Return the source that a block was drawn from, if the plan has it."""

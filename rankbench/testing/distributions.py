@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 
+from rankbench.digest import normalized
 from rankbench.errors import SpecError, closest
 from rankbench.plugin import manager
-from rankbench.plugin.blocked import VARIABLE, normalized
+from rankbench.plugin.blocked import VARIABLE
 from rankbench.plugin.hookspecs import GROUP
 from rankbench.plugin.kinds import KINDS, SUITE, kind_of
 from rankbench.plugin.loading import OURSELVES

@@ -14,7 +14,7 @@ from importlib.machinery import all_suffixes
 from pathlib import Path
 from typing import Any, Self
 
-from rankbench.plugin.blocked import normalized
+from rankbench.digest import normalized
 from rankbench.runtime import numba_cache
 
 __all__ = ["Installation"]

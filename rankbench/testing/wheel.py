@@ -19,8 +19,8 @@ from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+from rankbench.digest import normalized
 from rankbench.errors import InputError, SpecError, closest
-from rankbench.plugin.blocked import normalized
 from rankbench.scaffold import of_this_python
 from rankbench.testing.check_results import CheckResult
 from rankbench.testing.distributions import distributions

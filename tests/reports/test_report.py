@@ -88,8 +88,8 @@ def test_parquet_rows(tmp_path: Path) -> None:
     assert frame.select(keys).is_duplicated().sum() == 0
     expected = {
         "suite", "experiment", "config", "protocol", "dataset", "dataset_sha256", "contender", "spec", "versions",
-        "code_digest", "cell", "n", "repetition", "seed", "split", "metric", "direction", "step", "value", "status",
-        "reason", "optimality",
+        "code_digest", "made_by", "cell", "n", "repetition", "seed", "split", "metric", "direction", "step", "value",
+        "status", "reason", "optimality",
     }  # fmt: skip
     assert set(frame.columns) == expected
     headline = frame.filter(pl.col("metric") == "ndcg")

@@ -93,7 +93,7 @@ def test_what_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> None:
 @pytest.fixture
 def facts():
     """Write the facts of a run that ran nothing."""
-    record = dict.fromkeys(("versions", "cpu", "blas", "code_digest", "seed")) | {"sources": []}
+    record = dict.fromkeys(("versions", "cpu", "blas", "code_digest", "plugins", "seed")) | {"sources": []}
     plan = SimpleNamespace(suite=SimpleNamespace(name="paper", experiments=()), tasks=(), members=())
     made = Planned([], {}, {}, plan)
     return lambda folder: write_facts(folder, run_facts(made, record, 0, 1, {"total": 1.234}))

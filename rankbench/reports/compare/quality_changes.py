@@ -111,6 +111,10 @@ def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
         yield f"changed: the class of processor was {before.cpu or 'unknown'}, is {after.cpu or 'unknown'}"
     if before.code_digest != after.code_digest:
         yield "changed: the code that computes blocks (its digest is another one)"
+    were, are = before.plugins or {}, after.plugins or {}
+    for name in sorted(were.keys() & are.keys()):
+        if were[name] != are[name]:
+            yield f"changed: the code of {name} (its digest is another one)"
     if before.seed != after.seed:
         yield f"changed: the seed was {before.seed}, is {after.seed}: draws are independent"
 

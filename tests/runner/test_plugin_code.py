@@ -1,0 +1,190 @@
+"""Each cell is of one code: of rankbench's and of the plugins that have a part in it, as every row says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import polars as pl
+import pytest
+from forked import run_program
+
+from rankbench.store.journal import Journal
+
+PLUGIN = """
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import rankbench
+
+STEP = 1.0
+
+class Wins(rankbench.Aggregator):
+    "Wins, and what a test wants to happen meanwhile."
+    name: ClassVar[str] = "{name}"
+    source: ClassVar[str] = "a test"
+    edit: bool = False
+
+    def aggregate(self, winners, losers, weights, m):
+        if self.edit:
+            path = Path(__file__)
+            path.write_text(path.read_text() + "# edited\\n")
+        return STEP * np.bincount(winners, weights, m)
+
+class Doubled(rankbench.Model):
+    "Twice the features."
+    name: ClassVar[str] = "{name}-doubled"
+    source: ClassVar[str] = "a test"
+
+    def features(self, x):
+        return 2 * x
+
+@rankbench.hookimpl
+def rankbench_register():
+    return [Wins, Doubled]
+"""
+
+VOTES = """
+name = "small"
+title = "Small"
+protocol = "own-log"
+[[experiments]]
+name = "methods"
+title = "Methods"
+repetitions = 2
+losses = ["disagreement"]
+baseline = "built in"
+contenders = [{ label = "built in", use = "win-rate" }, { label = "first", use = "aaa" },
+              { label = "second", use = "bbb" }]
+"""
+
+FEATURES = """
+name = "small"
+title = "Small"
+dataset = "web10k-like:queries=24,features=8"
+protocol = "btl:design=10,heldout=10"
+[[experiments]]
+name = "methods"
+title = "Methods"
+n = [100]
+repetitions = 2
+contenders = [{ label = "built in", use = "erm" }, { label = "nested", use = "erm:model=aaa-doubled" }]
+"""
+
+
+class World:
+    """A folder with two installed plugins, a suite and a log."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.site = folder, folder / "site"
+        self.site.mkdir()
+        for name in ("aaa", "bbb"):
+            self.install(name)
+        (folder / "votes.suite.toml").write_text(VOTES)
+        (folder / "features.suite.toml").write_text(FEATURES)
+        rows = (f"i{a},i{b}" for k in range(60) for a, b in [(k % 5, (k + 1 + k % 3) % 5)])
+        (folder / "votes.csv").write_text("\n".join(["winner,loser", *rows]) + "\n")
+
+    def install(self, name: str, version: str = "1.0") -> None:
+        """Install a plugin as an installer leaves it behind."""
+        info = self.site / f"{name}-1.0.dist-info"
+        info.mkdir(exist_ok=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        (info / "entry_points.txt").write_text(f"[rankbench]\n{name} = {name}_plugin\n")
+        self.module(name).write_text(PLUGIN.replace("{name}", name))
+
+    def module(self, name: str) -> Path:
+        return self.site / f"{name}_plugin.py"
+
+    def run(self, *options: str, suite: str = "votes") -> subprocess.CompletedProcess[str]:
+        log = ["--log", str(self.folder / "votes.csv")] if suite == "votes" else []
+        words = ["run", "--suite", str(self.folder / f"{suite}.suite.toml"), *log, "--out", str(self.out), *options]
+        return run_program(*words, environment=os.environ | {"PYTHONPATH": str(self.site)})
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
+
+    def cells(self) -> dict[str, set[str]]:
+        """Return the stored cells by label."""
+        rows = pl.read_parquet(self.out / "results.parquet")
+        return {label: set(rows.filter(pl.col("contender") == label)["cell"]) for label in set(rows["contender"])}
+
+    def facts(self) -> dict[str, object]:
+        found = json.loads((self.out / "run.json").read_text())
+        assert isinstance(found, dict)
+        return found
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def says_who_made_each_row(world: World) -> None:
+    rows = pl.read_parquet(world.out / "results.parquet")
+    made = dict(rows.select("contender", "made_by").unique().rows())
+    facts = world.facts()
+    own = f"rankbench {facts['versions']['rankbench']}"  # type: ignore[index]
+    assert made == {"built in": own, "first": "aaa 1.0", "second": "bbb 1.0"}
+    assert facts["made_by"] == {"methods": {"built in": [own], "first": ["aaa 1.0"], "second": ["bbb 1.0"]}}
+    assert {name: facts["versions"][name] for name in ("aaa", "bbb")} == {"aaa": "1.0", "bbb": "1.0"}  # type: ignore[index]
+    assert list(facts["plugins"]) == ["aaa", "bbb"]  # type: ignore[call-overload]
+    page = (world.out / "leaderboard.md").read_text().partition("What made this")[2]
+    assert "- aaa `1.0`" in page
+    for name, label in (("aaa", "first"), ("bbb", "second")):
+        assert f"- plugin {name}, which made `{label}`; code digest `{facts['plugins'][name]}`" in page  # type: ignore[index]
+
+
+def test_an_edited_plugin_voids_its_own_cells_and_no_others(world: World) -> None:
+    assert world.run().returncode == 0
+    says_who_made_each_row(world)
+    before = world.cells()
+    path = world.module("aaa")
+    path.write_text(path.read_text().replace("STEP = 1.0", "STEP = -1.0"))
+    done = world.run()
+    assert done.returncode == 0, done.stderr
+    assert "results of other code of a plugin (aaa was edited)" in " ".join(done.stderr.split())
+    after = world.cells()
+    assert not before["first"] & after["first"]
+    assert (before["second"], before["built in"]) == (after["second"], after["built in"])
+    world.install("bbb", "2.0")
+    done = world.run()
+    assert "bbb was 1.0, is 2.0" in " ".join(done.stderr.split())
+    last = world.cells()
+    assert (last["first"], last["built in"]) == (after["first"], before["built in"])
+    assert not last["second"] & before["second"]
+
+
+def test_a_plugin_inside_of_a_built_in_method_is_part_of_its_cells(world: World) -> None:
+    assert world.run(suite="features").returncode == 0
+    before, made_by = world.cells(), world.facts()["made_by"]
+    assert [name.partition(" ")[0] for name in made_by["methods"]["nested"]] == ["aaa", "rankbench"]  # type: ignore[index]
+    world.module("aaa").write_text(world.module("aaa").read_text() + "\n# edited\n")
+    assert world.run(suite="features").returncode == 0
+    after = world.cells()
+    assert before["built in"] == after["built in"]
+    assert not before["nested"] & after["nested"]
+
+
+def test_code_that_changes_while_it_runs_is_not_stored(world: World) -> None:
+    """The plugin edits itself while its block runs: the block is of either code."""
+    before = world.module("aaa").read_text()
+    done = world.run("--with", "aaa:edit=true", "--workers", "2")
+    assert done.returncode == 2
+    said = " ".join(done.stderr.split())
+    assert f"the code of aaa changed after this process had loaded it ({world.module('aaa')})" in said
+    with Journal(world.out) as journal:
+        labels = {member.cell: member.label for member in journal.members()}
+        stored = {labels[cell] for cell in journal.cells()}
+    assert "aaa:edit=true" not in stored
+    assert "built in" in stored
+    world.module("aaa").write_text(before)
+    assert world.run().returncode == 0
+    resumed = (world.out / "leaderboard.csv").read_bytes()
+    world.out.rename(world.folder / "resumed")
+    assert world.run().returncode == 0
+    assert (world.out / "leaderboard.csv").read_bytes() == resumed
