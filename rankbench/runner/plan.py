@@ -205,8 +205,8 @@ def make_plan(
         for experiment, competing in zip(suite.experiments, chosen, strict=True)
     }
     kept = {name: labels for name, labels in more.items() if labels}
-    shown = suite.model_copy(update={"experiments": tuple(named)})
-    return Plan(shown, members, tasks, kept, dict(made_by), tuple(sorted(plugins)))
+    settled = suite.model_copy(update={"experiments": tuple(named)})
+    return Plan(settled, members, tasks, kept, dict(made_by), tuple(sorted(plugins)))
 
 
 def _strangers_of(prepared: Prepared) -> set[str]:
