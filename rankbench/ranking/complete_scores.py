@@ -159,7 +159,10 @@ def completed(scores: TaskScores, missing: Kept) -> tuple[TaskScores, list[str]]
             "chance is too likely to tell any two apart by ranks, or by any scores that come in steps"
         )
     elif len(tasks) < FEW:
-        whole.notes.append(f"there are only {len(tasks)} tasks: rank ranges are rough, and up to twice as often wrong")
+        whole.notes.append(
+            f"there are only {len(tasks)} tasks: rank ranges are rough, and up to twice as often wrong; where scores "
+            "are skewed, as where few tasks are solved, four times and more"
+        )
     return whole.scores, whole.notes
 
 

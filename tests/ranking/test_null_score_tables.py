@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amounts import is_full
 
 from rankbench.aggregators import MeanRank, MeanScore
 from rankbench.ranking.score_sample import rank_systems
@@ -34,15 +35,31 @@ def heavy(rng: np.random.Generator, tasks: int, systems: int) -> np.ndarray:
     return rng.standard_t(3, size=(tasks, systems))
 
 
-def wrong(draw: Drawn, systems: int, tasks: int, seeds: int, tables: int) -> int:
-    """Return in how many of so many tables of equal systems a range leaves a rank out."""
+def skewed(rng: np.random.Generator, tasks: int, systems: int) -> np.ndarray:
+    """Draw systems of one mean, of which half have lognormal scores."""
+    values = 0.1 * rng.normal(size=(tasks, systems))
+    half = systems // 2
+    values[:, :half] = rng.lognormal(0, 1, size=(tasks, half)) - np.exp(0.5)
+    return values
+
+
+def seldom(rng: np.random.Generator, tasks: int, systems: int) -> np.ndarray:
+    """Draw systems of one mean, of which half solve a task in ten."""
+    values = 0.1 + 0.01 * rng.normal(size=(tasks, systems))
+    half = systems // 2
+    values[:, :half] = (rng.random((tasks, half)) < 0.1) + 0.01 * rng.normal(size=(tasks, half))
+    return values
+
+
+def wrong(draw: Drawn, systems: int, tasks: int, seeds: int, tables: int, *, ranked: bool = True) -> int:
+    """Return in how many of so many tables of equal systems a range leaves a rank out; half are `ranked` by ranks."""
     found = 0
     for at in range(tables):
         rng = np.random.default_rng([8, at, systems, tasks, seeds])
         values = draw(rng, tasks, systems)[None]
         if seeds > 1:
             values = values + rng.normal(size=(seeds, tasks, systems)) + rng.normal(size=(seeds, 1, systems))
-        method = MeanScore() if at % 2 else MeanRank()
+        method = MeanRank() if ranked and at % 2 == 0 else MeanScore()
         ranks = rank_systems(values, method, k=1, replicates=1000, seed=1).ranks
         # Equal systems share all ranks.
         found += bool((ranks != [1, systems]).any())
@@ -74,6 +91,15 @@ def test_other_null_tables_are_reported(draw: Drawn, systems: int, tasks: int, s
     print(f"\n{draw.__name__}, {systems} x {tasks} x {seeds}: {found} of {TABLES:,} tables have a wrong rank range")
     # Twice the level would be a defect, whatever the law.
     assert found <= 0.1 * TABLES
+
+
+@pytest.mark.parametrize(("draw", "tasks", "times"), [(skewed, 11, 2.5), (skewed, 20, 2.5), (seldom, 11, 10.0)])
+def test_few_skewed_scores_are_wrong_as_often_as_the_note_says(draw: Drawn, tasks: int, times: float) -> None:
+    """Equal means are no equal chances to be ahead: "four times and more" is no exaggeration."""
+    tables = TABLES if is_full() else 100
+    found = wrong(draw, 10, tasks, 1, tables, ranked=False)
+    print(f"\n{draw.__name__}, 10 x {tasks}, by mean-score: {found} of {tables:,} tables have a wrong rank range")
+    assert found >= 0.05 * times * tables
 
 
 def test_hardly_any_of_a_few_null_tables_is_wrong() -> None:
