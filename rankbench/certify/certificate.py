@@ -79,11 +79,11 @@ class Certificate:
         searched = self.content.get("searched", {})
         label = self.verdict
         if self.verdict == "NO_COUNTEREXAMPLE_FOUND":
-            label += f"({searched['laws']:,} distributions: {searched['sampler']})"
+            label += f" ({searched['laws']:,} distributions: {searched['sampler']})"
         if self.verdict == "INCONCLUSIVE":
-            label += f"({undecided(self.content)})"
+            label += f" ({undecided(self.content)})"
         if self.verdict == "CONSISTENT":
-            label += f"({NOISE_WORDS[self.content['noise']]})"
+            label += f" ({NOISE_WORDS[self.content['noise']]})"
         return label if self.rigorous else f"{label}, numerical"
 
     def __repr__(self) -> str:

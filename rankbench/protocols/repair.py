@@ -52,7 +52,7 @@ class Repair(Protocol):
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("excess", sentence="True risk above the least that an order can have.", low=0, jumps=True),
     )
-    splits: ClassVar[dict[Split, str]] = {"design": "Populations (laws of votes that are known exactly)"}
+    splits: ClassVar[dict[Split, str]] = {"design": "Populations (laws of judgments that are known exactly)"}
     counts: ClassVar[str] = "votes in each population"
     simulated: ClassVar[bool] = True
 

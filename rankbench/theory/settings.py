@@ -56,7 +56,7 @@ def _cossock_zhang() -> Setting:
     graphs, probabilities = score_pair_graphs(scores, chances)
     text = (
         "scores (1, 1, 6) or (6, 10, 0) with probability 1/2 each, asked about one uniform pair: low-noise, as all "
-        "such scores are ([DMJ10]_ section 3.1), and chosen because (12) fails on these"
+        "such scores are ([DMJ10] section 3.1), and chosen because (12) fails on these"
     )
     return Setting("Cossock-Zhang (low noise)", text, tuple(graphs), tuple(probabilities))
 
@@ -65,14 +65,14 @@ GRAPHS: tuple[Setting, ...] = (
     _of_graphs(
         "Theorem 2 (low noise)",
         "two graphs with probability 1/2 each, Y_12 = 1 and Y_13 = 3, or Y_23 = 1/10 and Y_31 = 1 "
-        "([DMJ13]_ section 10.2)",
+        "([DMJ13] section 10.2)",
         (0.5, {(1, 2): 1.0, (1, 3): 3.0}),
         (0.5, {(2, 3): 0.1, (3, 1): 1.0}),
     ),
     _of_graphs(
         "Theorem 3 (low noise)",
         "one edge of weight 1: 1 over 2, 2 over 3, 1 over 3 or 3 over 1 with probabilities .25, .01, .5, .24 "
-        "([DMJ13]_ section 10.3, where G2 and G3 change places between the weights and the risk)",
+        "([DMJ13] section 10.3, where G2 and G3 change places between the weights and the risk)",
         (0.25, {(1, 2): 1.0}),
         (0.01, {(2, 3): 1.0}),
         (0.5, {(1, 3): 1.0}),
@@ -81,7 +81,7 @@ GRAPHS: tuple[Setting, ...] = (
     _cossock_zhang(),
     _of_graphs(
         "proof of Theorem 2 as printed (acyclic)",
-        "as Theorem 2 but Y_31 = 2.5: the inequalities printed in [DMJ13]_ section 10.2 hold, low noise does not "
+        "as Theorem 2 but Y_31 = 2.5: the inequalities printed in [DMJ13] section 10.2 hold, low noise does not "
         "(it also needs Y_13 - Y_31 >= Y_12 + Y_23)",
         (0.5, {(1, 2): 1.0, (1, 3): 3.0}),
         (0.5, {(2, 3): 0.1, (3, 1): 2.5}),
@@ -99,7 +99,7 @@ GRAPHS: tuple[Setting, ...] = (
     Setting(
         "order-preserving (acyclic)",
         "orderings 1, 2, 3 with probability .55 and 2, 3, 1 with .45, every pair of weight 1: no weights by distance "
-        "make it low-noise with 1, 2, 3 the best order ([DMJ10]_ section 3.1; that takes a probability above 2/3, and "
+        "make it low-noise with 1, 2, 3 the best order ([DMJ10] section 3.1; that takes a probability above 2/3, and "
         "some weights make it low-noise with 2, 1, 3 the best)",
         (ordering_graph((1, 2, 3), (1.0, 1.0)), ordering_graph((2, 3, 1), (1.0, 1.0))),
         (0.55, 0.45),
@@ -134,7 +134,7 @@ SCORES: tuple[Setting, ...] = (
     _of_scores(
         "independent",
         "item 1 has grade 4 or 0 with probability 1/2 each, item 2 always 2, item 3 grade 3 or 0 with .4 and .6, "
-        "independently: Lemma 1 of [DMJ13]_ applies",
+        "independently: Lemma 1 of [DMJ13] applies",
         (0.2, (4.0, 2.0, 3.0)),
         (0.3, (4.0, 2.0, 0.0)),
         (0.2, (0.0, 2.0, 3.0)),

@@ -121,7 +121,7 @@ def test_flat_surrogates_are_not_said_to_have_no_counterexample(phi, dphi):
     undecided = certificate.content["searched"]["inconclusive"]
     assert undecided > 5
     assert f"{undecided} of 15 distributions too close to call" in certificate.words()
-    assert certificate.label.startswith(f"INCONCLUSIVE({undecided} of 15")
+    assert certificate.label.startswith(f"INCONCLUSIVE ({undecided} of 15")
 
 
 def test_a_rule_that_says_linear_of_what_is_not_is_refused():

@@ -26,10 +26,17 @@ def test_everything_registered_is_listed(rankbench):
 def test_a_row_is_one_line_in_a_pipe_with_all_that_matters(rankbench):
     lines = rankbench("list", "methods").stdout.splitlines()
     (erm,) = [line for line in lines if line.startswith("erm ")]
-    assert "[DMJ13]_ eq. (18), (19), (24)" in erm  # no markup is read into it
+    assert "[DMJ13] eq. (18), (19), (24)" in erm  # no markup is read into it
     assert "aggregator=mean-log-odds" in erm
     assert "lambda=0.001" in erm
     assert erm == erm.rstrip()
+
+
+@pytest.mark.parametrize("command", [["list"], ["plan", "--suite", "theory"]])
+def test_no_marks_of_docstrings_are_printed(rankbench, command):
+    shown = rankbench(*command)
+    assert "[DMJ1" in shown.stdout
+    assert not re.search(r"\]_|``|:[a-z]+:`", shown.stdout)
 
 
 @pytest.mark.parametrize("word", ["model", "models"])

@@ -31,6 +31,15 @@ def test_a_chance_level_lies_in_the_range(name: str) -> None:
         assert not metric.sentence or metric.sentence.endswith(".")
 
 
+def test_units_of_one_title_are_explained_alike() -> None:
+    """One page may have experiments of several protocols: its legend explains each title once."""
+    explained: dict[str, set[str]] = {}
+    for name in manager.names("protocol"):
+        for title in manager.component_class(Protocol, name).splits.values():
+            explained.setdefault(title.partition(" (")[0], set()).add(title)
+    assert {title: found for title, found in explained.items() if len(found) > 1} == {}
+
+
 def test_which_way_is_better_in_words() -> None:
     assert (Metric("a").better, Metric("a", "maximize").better) == ("less is better", "more is better")
 

@@ -150,7 +150,11 @@ def test_choices_change_what_they_say():
     assert "WITH LEAKAGE" in " ".join(prepared("table-1:partitions=1,features=insample").notes)
     known = prepared("table-1:partitions=1").notes[0]
     assert "Chosen knowing results on the real ratings" in known
-    assert "seed of the suite table-1" in known
+    # The seed that was chosen knowing results is the only one of which that is said.
+    assert not any("seed" in note for note in prepared("table-1:partitions=1").notes)
+    assert any(
+        "The seed 20130501 was taken after" in note for note in prepared("table-1:partitions=1", seed=20130501).notes
+    )
     assert "NOT free of leakage" in " ".join(prepared("table-1:partitions=1,features=loo").notes)
 
 

@@ -194,7 +194,8 @@ def test_files_of_trec_are_known_and_say_what_they_need(tmp_path: Path) -> None:
     for arguments, said in {
         ("run.txt", "run.txt"): "several TREC runs need their judgments: --qrels FILE",
         ("scores.txt", "--loss", "err"): "a loss judges TREC runs; say --qrels FILE, too",
-        ("run.txt", "--qrels", "qrels.txt", "--loss", "ndcg"): "ndcg looks at all places, and a run lists the first",
+        ("run.txt", "--qrels", "qrels.txt", "--loss", "ndcg"): "say how many count, as ndcg:cutoff=10\n",
+        ("run.txt", "--qrels", "qrels.txt", "--loss", "err:top=2"): "how many count, as err:top=2,cutoff=10\n",
         ("run.txt", "--qrels", "qrels.txt", "--loss", "pairwise-disagreement"): "judges orders by edges",
         ("run.txt", "--qrels", "qrels.txt", "--columns", "system=x"): "leave --columns and --reader out",
         ("run.txt", "--qrels", "none.txt"): "there is no such file",

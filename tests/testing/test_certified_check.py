@@ -39,8 +39,8 @@ class Raising(Wavy):
     ("surrogate", "said"),
     [
         ("pairwise-logistic", "for information: VIOLATION for pairwise disagreement (low noise, 3 items)"),
-        ("linear", "for information: NO_COUNTEREXAMPLE_FOUND(25 distributions"),
-        ("regression", "for information: NO_COUNTEREXAMPLE_FOUND(25 distributions"),
+        ("linear", "for information: NO_COUNTEREXAMPLE_FOUND (25 distributions"),
+        ("regression", "for information: NO_COUNTEREXAMPLE_FOUND (25 distributions"),
         (Wavy(), "refused: "),
         (Raising(), "refused: "),
     ],

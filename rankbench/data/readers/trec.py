@@ -21,6 +21,8 @@ TREC_LOSS = "ndcg:gain=identity,cutoff=10"
 """nDCG@10 as trec_eval has it (``ndcg_cut_10``): gains are the grades themselves."""
 
 _DEPTHS = tuple(1 << power for power in range(16))
+_FEW = 10
+"""The places that a suggestion counts."""
 
 
 class TrecReader(Reader):
@@ -91,9 +93,11 @@ class TrecReader(Reader):
         depth = next(n for n, value in zip(_DEPTHS, behind, strict=True) if value == behind[-1])
         if depth < _DEPTHS[-1]:
             return loss, depth
+        if "cutoff" not in type(loss).model_fields:
+            raise SpecError(f"{self.loss} looks at all places, and a run lists the first ones only; take ndcg or err")
+        few = loss.model_copy(update={"cutoff": _FEW})
         raise SpecError(
-            f"{self.loss} looks at all places, and a run lists the first ones only; say how many count, as "
-            "ndcg:gain=identity,cutoff=1000"
+            f"{self.loss} looks at all places, and a run lists the first ones only; say how many count, as {few}"
         )
 
 
