@@ -11,6 +11,7 @@ __all__ = ["rankbench_register"]
 @hookimpl
 def rankbench_register() -> list[type[Reader]]:
     """Return the built-in readers."""
+    from rankbench.data.readers.blt import BltReader
     from rankbench.data.readers.csv import CsvReader
     from rankbench.data.readers.excel import ExcelReader
     from rankbench.data.readers.json import JsonReader
@@ -25,5 +26,5 @@ def rankbench_register() -> list[type[Reader]]:
 
     return [
         *(LetorReader, ParquetReader, CsvReader, NdjsonReader, JsonReader, ExcelReader),
-        *(PreflibReader, YandexReader, MovieLensReader, PartsReader, TrecReader),
+        *(PreflibReader, BltReader, YandexReader, MovieLensReader, PartsReader, TrecReader),
     ]

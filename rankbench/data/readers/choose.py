@@ -16,7 +16,7 @@ __all__ = ["choose_reader", "with_meanings"]
 
 _HEAD = 65_536
 
-_SHARED = (".txt", ".dat")
+_SHARED = (".txt", ".dat", ".csv")
 """Endings that files of many formats have: the first bytes count more."""
 
 
