@@ -158,6 +158,29 @@ def test_systems_of_one_name_are_called_as_their_files(tmp_path: Path) -> None:
         rankbench.rank([tmp_path / "x.run", tmp_path / "x.run"], qrels=tmp_path / "q")
 
 
+def test_judgments_of_beir_and_runs_of_ms_marco_are_read(tmp_path: Path) -> None:
+    qrels, runs = drawn()
+    _, paths = written(tmp_path, qrels, runs)
+    beir = tmp_path / "test.tsv"
+    rows = [f"{topic}\t{doc}\t{grade}\n" for topic, docs in qrels.items() for doc, grade in docs.items()]
+    beir.write_text("query-id\tcorpus-id\tscore\n" + "".join(rows))
+    for path in paths:
+        lines = [line.split() for line in path.read_text().splitlines()]
+        path.with_suffix(".tsv").write_text("".join(f"{topic}\t{doc}\t{rank}\n" for topic, _, doc, rank, *_ in lines))
+    expected = {
+        system: sum(MEASURES[""](qrels[topic], found.get(topic, {})) for topic in TOPICS) / len(TOPICS)
+        for system, found in runs.items()
+    }
+    for ending in (".txt", ".tsv"):
+        files = [path.with_suffix(ending) for path in paths]
+        table = rankbench.rank(files, ["mean-score"], qrels=beir, replicates=50).table
+        assert dict(table.select("system", "score").iter_rows()) == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(
+        InputError, match=r"these are judgments \(qrels\), not scores: rankbench rank --qrels .*test.tsv RUN"
+    ):
+        rankbench.rank(beir)
+
+
 RUN, QRELS = "1 Q0 a 1 3.0 s\n1 Q0 b 2 2.0 s\n", "1 0 a 1\n1 0 b 0\n"
 
 
@@ -167,6 +190,8 @@ RUN, QRELS = "1 Q0 a 1 3.0 s\n1 Q0 b 2 2.0 s\n", "1 0 a 1\n1 0 b 0\n"
         (RUN + "1 Q0 c 3 1.0\n", QRELS, r"r:3: the line has 5 words, not 6: topic Q0 document rank score system"),
         (RUN + "1 Q0 c 3 nan s\n", QRELS, r"r:3: the score 'nan' is not a finite number"),
         (RUN + "\n1 Q0 a 3 1 s\n", QRELS, r"r:4: document 'a' of topic '1' is there twice"),
+        ("1 a 1\n1 b 2.5\n", QRELS, r"r:2: three words are 'query document rank', .* and '2.5' is none"),
+        ("1 a 12\n1 b 25\n", QRELS, r"r:1: three words are 'query document rank', with ranks from 1 in every topic"),
         (RUN, QRELS + "1 0 a\n", r"q:3: the line has 3 words, not 4"),
         (RUN, QRELS + "1 0 c high\n", r"q:3: the grade 'high' is not a finite number"),
         (RUN, QRELS + "1 0 a 0\n", r"q:3: document 'a' of topic '1' is judged twice"),

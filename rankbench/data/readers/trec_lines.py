@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from rankbench.data.readers.text_lines import Chunk, chunks
+from rankbench.data.readers.text_lines import Chunk, chunks, head
 from rankbench.errors import InputError
 from rankbench.text import short_repr
 
@@ -21,16 +21,26 @@ RUN = re.compile(rb"[ \t]*\S+[ \t]+Q0[ \t]+\S+[ \t]+[0-9]+[ \t]+[-+.0-9eE]+[ \t]
 """A line of a run: ``topic Q0 document rank score system``."""
 
 
+_BEIR = ("query-id", "corpus-id", "score")
+_MARCO = ("topic", "doc", "rank")
+
+
 def read_qrels(path: Path) -> pl.DataFrame:
     """Return what documents are worth: ``topic, doc, grade``; negative grades are 0, as trec_eval takes them.
+
+    BEIR's judgments have three columns, and their names first.
 
     Raises
     ------
     InputError
         With the line: too few or too many words, a grade that is no number, a document judged twice.
     """
-    names = ("topic", "iteration", "doc", "grade")
-    rows = _rows(path, names, "topic iteration document relevance")
+    if _width(path) == len(_BEIR):
+        # BEIR's file begins with the names of its columns.
+        rows = _rows(path, ("topic", "doc", "grade"), "query-id corpus-id score")
+        rows = rows.filter((pl.col("line") > 1) | (pl.col("grade").str.to_lowercase() != _BEIR[2]))
+    else:
+        rows = _rows(path, ("topic", "iteration", "doc", "grade"), "topic iteration document relevance")
     _numbers(rows, "grade", path)
     _once(rows, ("topic", "doc"), path, "judged twice")
     return rows.select("topic", "doc", pl.col("grade").cast(pl.Float64).clip(0))
@@ -39,16 +49,44 @@ def read_qrels(path: Path) -> pl.DataFrame:
 def read_run(path: Path) -> pl.DataFrame:
     """Return what systems found: ``system, topic, doc, score``; ranks are ignored, as trec_eval does.
 
+    MS MARCO's runs have ranks and no scores (``query document rank``): theirs are minus the ranks, and the system is
+    called as the file.
+
     Raises
     ------
     InputError
         With the line: too few or too many words, a score that is no finite number, a document found twice.
     """
-    names = ("topic", "q0", "doc", "rank", "score", "system")
-    rows = _rows(path, names, "topic Q0 document rank score system")
+    if _width(path) == len(_MARCO):
+        rows = _rows(path, _MARCO, "query document rank")
+        _ranks(rows, path)
+        rows = rows.with_columns(score=-pl.col("rank").cast(pl.Int64), system=pl.lit(path.name.split(".", 1)[0]))
+    else:
+        names = ("topic", "q0", "doc", "rank", "score", "system")
+        rows = _rows(path, names, "topic Q0 document rank score system")
     _numbers(rows, "score", path)
     _once(rows, ("system", "topic", "doc"), path, "there twice")
     return rows.select("system", "topic", "doc", pl.col("score").cast(pl.Float64))
+
+
+def _width(path: Path) -> int:
+    """Return how many words the first line with content has."""
+    first = next((line for line in head(path, 1 << 16).split(b"\n") if line.strip()), b"")
+    return len(first.split())
+
+
+def _ranks(rows: pl.DataFrame, path: Path) -> None:
+    """Refuse ranks that are no whole numbers from 1 in every topic: they may be scores, of which more is better."""
+    ranks = rows["rank"].cast(pl.Int64, strict=False)
+    bad = (ranks.is_null() | (ranks < 1)).arg_true()
+    if len(bad) or rows.select((pl.col("rank").cast(pl.Int64).min().over("topic") != 1).any()).item():
+        row = int(bad[0]) if len(bad) else 0
+        raise InputError(
+            "three words are 'query document rank', with ranks from 1 in every topic, and "
+            f"{short_repr(rows['rank'][row])} is none; write scores as 'topic Q0 document rank score system'",
+            path=path,
+            row=rows["line"][row],
+        )
 
 
 def _rows(path: Path, names: Sequence[str], form: str) -> pl.DataFrame:

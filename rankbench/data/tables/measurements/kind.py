@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankbench.component import JudgmentKind
 from rankbench.data.tables.measurements.schema import COLUMNS, OPTIONAL, measurements_schema
+from rankbench.errors import InputError
 from rankbench.kinds.table import TableKind
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class MeasurementTable(TableKind):
         if not columns and not self.known(schema):
             return None
         with raw.located():
+            if {"query-id", "corpus-id"} <= set(schema):
+                raise InputError(f"these are judgments (qrels), not scores: rankbench rank --qrels {raw.path} RUN...")
             given = roles_said(columns) if columns else {}
             return None if given is None else laid_out(replace(raw, unwanted=unwanted(columns)), given)
 
