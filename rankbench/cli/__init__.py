@@ -130,6 +130,7 @@ def _notes_of_pictures() -> Iterator[None]:
 def _import(verb: Verb) -> click.Command:
     import importlib
 
+    from rankbench.cli.output import with_kept_output
     from rankbench.errors import PluginError
 
     module, _, attribute = verb.target.partition(":")
@@ -146,7 +147,7 @@ def _import(verb: Verb) -> click.Command:
         raise PluginError(f"{which} cannot be imported: {said}") from error
     if not isinstance(command, click.Command):
         raise PluginError(f"{which} is not a click command: {verb.target}")
-    return with_exit_codes(command) if verb.built_in else command
+    return with_kept_output(with_exit_codes(command)) if verb.built_in else command
 
 
 @click.group(cls=Commands, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

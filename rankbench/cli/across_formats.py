@@ -5,12 +5,11 @@ from __future__ import annotations
 import io
 import json
 import math
-import shutil
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rankbench.cli.markdown_tables import markdown_page, table_lines
+from rankbench.cli.output import standard_output, terminal_width
 from rankbench.text import csv_cell, distinct, markdown, number, one_line, place_range_text
 
 if TYPE_CHECKING:
@@ -48,9 +47,9 @@ def shown_across(across: RankingsAcross, cells: AcrossCells) -> tuple[list[str],
     """Return columns and cells that a terminal has room for, and what is said of the others."""
     columns, rows = across_cells(across, cells, MOST_ON_A_PAGE)
     count = len(columns) - 1
-    if sys.stdout.isatty():
+    if standard_output().isatty():
         widths = [max(len(row[at]) for row in (columns, *rows)) + _GAP for at in range(len(columns))]
-        room = shutil.get_terminal_size().columns
+        room = terminal_width()
         count = max(1, sum(sum(widths[: at + 2]) - _GAP <= room for at in range(count)))
     return columns[: count + 1], [row[: count + 1] for row in rows], _others(across, count)
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rankbench.cli.completion import complete_names
-from rankbench.cli.output import json_option, print_json
+from rankbench.cli.output import echo, json_option, print_json, terminal_width
 
 if TYPE_CHECKING:
     from rankbench.certify.laws import NoiseClass
@@ -105,7 +104,7 @@ def certify(
         if as_json:
             print_json({"accepted": verified.accepted, "said": list(verified.lines)})
         else:
-            click.echo("\n".join(verified.lines))
+            echo("\n".join(verified.lines))
         ctx.exit(0 if verified.accepted else 1)
     if picture is not None and picture.suffix not in (".png", ".svg"):
         raise click.BadParameter(f"{picture} ends neither with .png nor with .svg", ctx, param_hint="--picture")
@@ -114,7 +113,7 @@ def certify(
 
         answered = list[str]()
         with heartbeat(f"answering the suite consistency into {folder}"):
-            consistency(folder, answered.append if as_json else click.echo)
+            consistency(folder, answered.append if as_json else echo)
         if as_json:
             print_json({"folder": str(folder), "answers": answered})
         return
@@ -134,15 +133,15 @@ def certify(
             seed=seed,
         )
     if as_json:  # which has its own schema, and is what a file of it holds
-        click.echo(json.dumps(found.content, indent=2, allow_nan=False))
+        echo(json.dumps(found.content, indent=2, allow_nan=False))
     else:
-        click.echo(found.label)
-        click.echo()
-        click.echo(click.wrap_text(found.words(), width=min(shutil.get_terminal_size().columns, 100)))
+        echo(found.label)
+        echo()
+        echo(click.wrap_text(found.words(), width=min(terminal_width(), 100)))
     if out is not None:
         found.write(out)
         if not as_json:
-            click.echo(f"\ncertificate: {out}")
+            echo(f"\ncertificate: {out}")
     if picture is not None and not found.alpha:
         click.echo(f"\nno picture: {found.verdict} is not about one distribution", err=True)
     elif picture is not None:
@@ -150,7 +149,7 @@ def certify(
 
         picture.write_bytes(draw_counterexample(found)[picture.suffix.removeprefix(".")])
         if not as_json:
-            click.echo(f"\npicture: {picture}")
+            echo(f"\npicture: {picture}")
     if found.verdict == "INCONCLUSIVE":
         ctx.exit(1)
 

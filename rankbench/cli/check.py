@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rankbench.cli.completion import complete_any, complete_kinds
-from rankbench.cli.output import json_option, print_json, print_table, say
+from rankbench.cli.output import echo, json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
     from rankbench.testing import CheckResult
@@ -111,9 +111,9 @@ def _show(results: list[CheckResult], verbose: bool) -> None:
             if not any(r.executed for r in own)
         ]
     if shown:
-        click.echo()
+        echo()
         print_table(("component", "check", "status", "reason"), shown)
-    traces: dict[str, list[str]] = {}
+    traces: dict[str, list[str]] = {}  # one error fails many checks
     for result in results:
         if result.trace and (verbose or not result.ok):
             traces.setdefault(result.trace, []).append(f"{result.component} {result.check}")

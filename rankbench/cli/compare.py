@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 import click
 
 from rankbench.cli.completion import complete_names
-from rankbench.cli.output import form_or_json, json_option, print_json, print_table, say, visible
+from rankbench.cli.output import echo, form_or_json, json_option, print_json, print_table, say, visible
 
 if TYPE_CHECKING:
     from rankbench.reports.compare.change_estimates import Margin
@@ -118,10 +118,10 @@ def show_comparison(found: Comparison, form: FORMATS) -> None:
     if form == "json":
         print_json(comparison_json(found))
     elif form == "md":
-        click.echo(page, nl=False)
+        echo(page, nl=False)
     elif form == "github":
         for line in comparison_annotations(found):
-            click.echo(visible(line))
+            echo(visible(line))
         if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
             with open(summary, "a", encoding="utf-8") as file:
                 file.write(page)

@@ -53,12 +53,15 @@ def _kinds() -> list[str]:
 
 
 def _names(kinds: Iterable[str]) -> Iterator[str]:
+    from rankbench.cli.output import keeping_output
     from rankbench.plugin.kinds import kind_of
     from rankbench.plugin.manager import names
 
     for kind in kinds:
         with suppress(Exception):  # a kind that there is not, a broken plugin: nothing to offer, and no traceback
-            yield from names(kind_of(kind))
+            with keeping_output():
+                found = names(kind_of(kind))
+            yield from found
 
 
 def _items(words: Iterable[str], incomplete: str, *, files: bool = False) -> list[CompletionItem]:

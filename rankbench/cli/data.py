@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankbench.cli.completion import complete_names
-from rankbench.cli.output import json_option, print_json, print_table, say
+from rankbench.cli.output import echo, json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
     from rankbench.data.cards import Card
@@ -124,11 +124,11 @@ def verify(name: str | None, as_json: bool) -> None:
         with heartbeat(f"verifying {card.name}"):
             locate(card)
         if not as_json:
-            click.echo(f"{card.name}: ok")
+            echo(f"{card.name}: ok")
     if as_json:
         print_json({"ok": [card.name for card in here]})
     elif not here:
-        click.echo("no data set is here; see `rankbench data list`")
+        echo("no data set is here; see `rankbench data list`")
 
 
 def _offer(controls: list[str]) -> str:
@@ -214,7 +214,7 @@ def convert(source: Path, destination: Path, shards: int, reader: str | None, fo
         counts = {"rows": manifest.rows, "queries": manifest.queries, "shards": len(manifest.shards)}
         print_json({"folder": str(destination), "table": manifest.table, **counts})
         return
-    click.echo(
+    echo(
         f"{manifest.rows:,} rows of {manifest.queries:,} queries in {len(manifest.shards)} shards: "
         f"{_safe(str(destination))}"
     )

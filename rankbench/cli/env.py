@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import click
 
-from rankbench.cli.output import json_option, print_json, print_table
+from rankbench.cli.output import echo, json_option, print_json, print_table
 
 __all__ = ["env"]
 
@@ -33,8 +33,8 @@ def env(as_json: bool) -> None:
         ("RANKBENCH_DATA", found.data or "not set"),
     ]
     print_table(("", ""), rows)
-    click.echo()
+    echo()
     print_table(("library", "version"), list(found.libraries.items()))
     if found.plugins:
-        click.echo()
+        echo()
         print_table(("plugin", "version"), list(found.plugins.items()))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import json_option, print_json, print_table, say, visible
+from rankbench.cli.output import echo, json_option, print_json, print_table, say, visible
 
 __all__ = ["history"]
 
@@ -41,7 +41,7 @@ def add(result: Path, folder: Path, commit: str | None, date: str | None, refere
             {"path": str(path), "commit": entry.commit, "date": entry.date.isoformat(), "numbers": len(entry.values)}
         )
     else:
-        click.echo(f"{path}: {len(entry.values):,} numbers of commit {visible(entry.commit[:12])}")
+        echo(f"{path}: {len(entry.values):,} numbers of commit {visible(entry.commit[:12])}")
 
 
 @history.command("show")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from rankbench.cli.completion import complete_any, complete_kinds
-from rankbench.cli.output import json_option, print_json, print_table, visible
+from rankbench.cli.output import echo, json_option, print_json, print_table, terminal_width, visible
 
 if TYPE_CHECKING:
     from rankbench.plugin.component_description import Description
@@ -85,7 +84,7 @@ def _show(description: Description) -> None:
             (p.name, p.type, "required" if p.required else _plainly(p.default), p.bounds, p.description)
             for p in description.parameters
         ]
-        click.echo()
+        echo()
         print_table(("parameter", "type", "default", "bounds", "meaning"), rows)
 
 
@@ -112,15 +111,15 @@ def _show_suite(suite: SuiteDescription) -> None:
             )
             for e in suite.experiments
         ]
-        click.echo()
+        echo()
         print_table(("experiment", "title", "n", "repetitions", "contenders", "losses", "claims"), rows)
 
 
 def _head(kind: str, name: str, text: str, facts: list[tuple[str, str]]) -> None:
     from rankbench.cli.docstrings import read_docstring
 
-    width = min(shutil.get_terminal_size().columns, LONGEST)
-    click.echo(visible(f"{kind} {name}\n\n{read_docstring(text, width)}\n"))
+    width = min(terminal_width(), LONGEST)
+    echo(visible(f"{kind} {name}\n\n{read_docstring(text, width)}\n"))
     print_table(("", ""), [(fact, value) for fact, value in facts if value])
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from rankbench.cli.completion import complete_kinds
-from rankbench.cli.output import json_option, print_json, print_table
+from rankbench.cli.output import echo, json_option, print_json, print_table
 
 __all__ = ["list_components"]
 
@@ -59,8 +59,8 @@ def _section(title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...
     if rows:
         print_table([columns[i] for i in shown], [[row[i] for i in shown] for row in rows], title=title)
     else:
-        click.echo(f"{title}\nnone")
-    click.echo()
+        echo(f"{title}\nnone")
+    echo()
 
 
 def _suites() -> list[dict[str, str]]:

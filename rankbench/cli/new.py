@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import json_option, print_json
+from rankbench.cli.output import echo, json_option, print_json
 
 __all__ = ["new"]
 
@@ -38,7 +38,7 @@ def plugin(name: str, kind: str, compiled: bool, as_json: bool) -> None:
         print_json({"path": name, "kind": kind})
         return
     install, test = of_this_python("pip", "install", "-e", name), of_this_python("pytest", name)
-    click.echo(
+    echo(
         f"{name}/ is written. Next:\n\n  {install}\n  rankbench check {name}\n  {test}\n"
         f"\nand before others install it:\n\n  rankbench check {name} --wheel"
     )
@@ -55,4 +55,4 @@ def suite(name: str, as_json: bool) -> None:
     if as_json:
         print_json({"path": str(path), "kind": "suite"})
         return
-    click.echo(f"{path} is written. Next:\n\n  rankbench plan --suite {path}\n  rankbench run --suite {path}")
+    echo(f"{path} is written. Next:\n\n  rankbench plan --suite {path}\n  rankbench run --suite {path}")

@@ -1,17 +1,37 @@
-"""Tables and JSON on standard output, for people and for programs."""
+"""Tables and JSON on standard output, for people and for programs; it is our verbs' alone.
+
+While a verb of ours runs, `sys.stdout` and the descriptor 1 are standard error: what a plugin prints, in Python, in C
+or in a process that it starts, is not in the middle of JSON or CSV. Our verbs print by `echo`.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import json
+import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO, TypeVar
 
 import click
 
-__all__ = ["JSON_SCHEMA", "form_or_json", "json_option", "print_json", "print_table", "say", "visible"]
+__all__ = [
+    "JSON_SCHEMA",
+    "echo",
+    "form_or_json",
+    "json_option",
+    "keeping_output",
+    "print_json",
+    "print_table",
+    "say",
+    "standard_output",
+    "terminal_width",
+    "visible",
+    "with_kept_output",
+]
 
 JSON_SCHEMA = 1
 """Version of what ``--json`` prints, of each verb: docs/json.md."""
@@ -31,6 +51,81 @@ _HIDDEN += (*range(0xFFF9, 0xFFFC), *range(0xE0000, 0xE0080))
 _CONTROLS |= {code: f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}" for code in _HIDDEN}
 
 
+_kept: TextIO | None = None
+"""Standard output, while it is kept."""
+
+
+def standard_output() -> TextIO:
+    """Return what our verbs print to."""
+    return sys.stdout if _kept is None else _kept
+
+
+def echo(message: object = "", *, nl: bool = True) -> None:
+    """Print to standard output, also while it is kept from others."""
+    click.echo(message, file=standard_output(), nl=nl)
+
+
+def terminal_width(stream: TextIO | None = None) -> int:
+    """Return the columns of the terminal that a stream, by default standard output, goes to; 80 if it is none."""
+    if not os.environ.get("COLUMNS"):
+        with contextlib.suppress(OSError, ValueError):
+            return os.get_terminal_size((stream or standard_output()).fileno()).columns or 80
+    return shutil.get_terminal_size().columns
+
+
+@contextlib.contextmanager
+def keeping_output() -> Iterator[None]:
+    """Keep standard output for `echo`: whatever else is printed goes to standard error as long as the context lasts."""
+    global _kept
+    if _kept is not None:
+        yield
+        return
+    with contextlib.ExitStack() as held:
+        # Where a test or a notebook has put something else in its place, nothing is printed through the descriptor.
+        _kept = held.enter_context(_moved(sys.stdout)) if _is_descriptor_1(sys.stdout) else sys.stdout
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                yield
+        finally:
+            _kept = None
+
+
+def _is_descriptor_1(stream: TextIO) -> bool:
+    try:
+        return stream.fileno() == 1
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def _moved(stream: TextIO) -> Iterator[TextIO]:
+    """Give standard output another descriptor, and its own to standard error."""
+    stream.flush()
+    descriptor = os.dup(1)
+    moved = open(descriptor, "w", encoding=stream.encoding, errors=stream.errors, closefd=False)  # noqa: SIM115
+    os.dup2(2, 1)
+    try:
+        yield moved
+    finally:
+        try:
+            moved.flush()
+        finally:
+            with contextlib.suppress(OSError):  # what cannot be printed is said once
+                moved.close()
+            os.dup2(descriptor, 1)
+            os.close(descriptor)
+
+
+def with_kept_output(command: click.Command) -> click.Command:
+    """Return a verb of ours that keeps standard output while it runs, and so do its subcommands."""
+    command = copy.copy(command)
+    if command.callback is not None:
+        command.callback = keeping_output()(command.callback)
+    if isinstance(command, click.Group):
+        command.commands = {name: with_kept_output(each) for name, each in command.commands.items()}
+    return command
+
+
 def visible(text: str) -> str:
     r"""Write control characters as ``\x1b``, hidden ones as ``\u202e``: foreign names must not steer the terminal."""
     return text.translate(_CONTROLS)
@@ -43,16 +138,16 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
     `visible`.
     """
     cells = [[visible(cell) for cell in row] for row in rows]
-    terminal = sys.stdout.isatty()
+    terminal = standard_output().isatty()
     lines = None if terminal else padded_lines(columns, cells)
     if lines is not None:
-        click.echo("\n".join([*([visible(title)] if title else []), *lines]))
+        echo("\n".join([*([visible(title)] if title else []), *lines]))
         return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(width=None if terminal else PIPE_WIDTH, highlight=False)
+    console = Console(file=standard_output(), width=None if terminal else PIPE_WIDTH, highlight=False)
     gap, widths = _fitted(columns, cells, console.width)
     table = Table(
         box=None,
@@ -74,8 +169,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
     with console.capture() as captured:
         console.print(table)
     if title:
-        click.echo(visible(title))
-    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+        echo(visible(title))
+    echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
 def padded_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str] | None:
@@ -134,11 +229,11 @@ def json_option(command: F) -> F:
 
 def say(text: str, *, err: bool = False) -> None:
     """Print sentences with nothing hidden in them: folded between words on a terminal, as they are in a pipe."""
-    stream = sys.stderr if err else sys.stdout
-    width = shutil.get_terminal_size().columns if stream.isatty() else PIPE_WIDTH
+    stream = sys.stderr if err else standard_output()
+    width = terminal_width(stream) if stream.isatty() else PIPE_WIDTH
     for line in visible(text).split("\n"):
         folded = textwrap.wrap(line, width, break_long_words=False, break_on_hyphens=False)
-        click.echo("\n".join(folded) if len(line) > width else line, err=err)
+        click.echo("\n".join(folded) if len(line) > width else line, file=stream)
 
 
 def form_or_json(form: str | None, as_json: bool, otherwise: str | None = None) -> Any:
@@ -162,4 +257,4 @@ def form_or_json(form: str | None, as_json: bool, otherwise: str | None = None) 
 
 def print_json(value: Mapping[str, object]) -> None:
     """Print plain values as JSON, in ASCII, with the version of its schema first."""
-    click.echo(json.dumps({"schema_version": JSON_SCHEMA, **value}, indent=2, allow_nan=False))
+    echo(json.dumps({"schema_version": JSON_SCHEMA, **value}, indent=2, allow_nan=False))

@@ -8,7 +8,7 @@ import click
 
 from rankbench.cli.completion import complete_names
 from rankbench.cli.log_options import log_options, with_log
-from rankbench.cli.output import json_option, print_json, print_table, say
+from rankbench.cli.output import echo, json_option, print_json, print_table, say
 
 __all__ = ["plan"]
 
@@ -134,7 +134,7 @@ def plan(
             say(f"  {note}")
     for name, why in made.left_out.items():
         say(f"{name} is left out: {why}")
-    click.echo(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")
+    echo(f"{len(planned.tasks)} blocks, {sum(len(task.cells) for task in planned.tasks)} cells")
     if taken:
         whole = duration_text(sum(taken.values()))
         say(f"about {whole} of one processor for the contenders with a time: an estimate, from one fit of each")

@@ -8,7 +8,7 @@ from dataclasses import asdict
 
 import click
 
-from rankbench.cli.output import json_option, print_json, print_table
+from rankbench.cli.output import echo, json_option, print_json, print_table
 from rankbench.cli.verbs import offered, verbs
 
 __all__ = ["plugins"]
@@ -53,10 +53,10 @@ def plugins(as_json: bool) -> None:
     print_table(("plugin", "distribution", "version", "registered", "load time", "status"), rows)
     causes = [(s.entry_point, s.distribution, s.version, cause) for s in loaded for cause in s.causes]
     if causes:
-        click.echo()
+        echo()
         print_table(("broken plugin", "distribution", "version", "cause"), causes)
     if commands:
-        click.echo()
+        echo()
         print_table(
             ("command", "distribution", "status"), [(c["name"], c["distribution"], c["status"]) for c in commands]
         )

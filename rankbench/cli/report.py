@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import json_option, print_json
+from rankbench.cli.output import echo, json_option, print_json
 
 __all__ = ["report"]
 
@@ -41,5 +41,5 @@ def report(directory: Path, out: Path | None, verbose: bool, as_json: bool) -> N
         print_json({"files": list(map(str, made.paths)), **made.headline.as_dict(), "notices": notices})
         return
     for path in made.paths:
-        click.echo(path)
+        echo(path)
     print_notices(Console(stderr=True), made.notices, verbose=verbose)

@@ -10,7 +10,7 @@ import click
 
 from rankbench.cli.completion import complete_names
 from rankbench.cli.log_options import log_options, with_log
-from rankbench.cli.output import json_option, print_json
+from rankbench.cli.output import json_option, print_json, standard_output
 
 __all__ = ["run"]
 
@@ -106,6 +106,7 @@ def run(
     if as_json:
         print_json(run_record(results) | {"exit_code": code})
     else:
-        Console().print(run_summary(results.directory, results.claims, results.recommendation, results.headline))
+        summary = run_summary(results.directory, results.claims, results.recommendation, results.headline)
+        Console(file=standard_output()).print(summary)
         print_notices(console, results.notices, verbose=verbose)
     sys.exit(code)

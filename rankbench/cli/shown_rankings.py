@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from rankbench.cli.output import standard_output
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +51,7 @@ def chosen_form(form: Shown | None, out: Path | None, source: str, *, pictures: 
         _keep_what_is_ranked(out, source)
         return "table"
     chosen: Shown = form or (_ENDINGS.get(out.suffix.lower(), "table") if out else "table")
-    if chosen == "parquet" and out is None and sys.stdout.isatty():
+    if chosen == "parquet" and out is None and standard_output().isatty():
         raise SpecError("Parquet is nothing for a terminal; give a file with --out")
     if chosen == "table" and out is not None:
         if form is None:
@@ -94,8 +95,8 @@ def show_encoded(data: bytes, out: Path | None) -> None:
     if out is not None:
         replace_file(out, data)
     else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        standard_output().flush()
+        standard_output().buffer.write(data)
 
 
 def show_picture(canvas: Figure, out: Path) -> None:

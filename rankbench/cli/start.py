@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import contextlib
 import errno
@@ -78,6 +79,7 @@ def _code(main: Callable[[], object]) -> int:
     try:
         return _main(main)
     finally:
+        atexit.register(_answered)  # the last to be registered is called first
         # As Python ends it would look for cycles in all that was imported, a seventh of a short command's time.
         gc.freeze()
 
@@ -103,6 +105,14 @@ def _main(main: Callable[[], object]) -> int:
         _flushed(1)
         return 1
     return _flushed(0)
+
+
+def _answered() -> None:
+    """Have what a plugin prints as Python ends go to standard error: the answer is complete."""
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        os.dup2(2, 1)
 
 
 def _flushed(code: int) -> int:

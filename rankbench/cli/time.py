@@ -11,7 +11,7 @@ import click
 
 from rankbench.cli.compare import FORMATS, comparison_options, margin_from_text, show_comparison
 from rankbench.cli.completion import complete_names
-from rankbench.cli.output import form_or_json, print_json, print_table, say, visible
+from rankbench.cli.output import echo, form_or_json, print_json, print_table, say, visible
 
 if TYPE_CHECKING:
     from rankbench.reports.timing_report import TimedSuite
@@ -113,7 +113,7 @@ def time(
         if shown == "json":
             print_json(timed_json(timed))
         elif shown == "md":
-            click.echo(timed_markdown(timed), nl=False)
+            echo(timed_markdown(timed), nl=False)
         else:
             _print(timed)
     elif shown == "json":
@@ -121,7 +121,7 @@ def time(
     else:
         if shown == "table":
             _print(timed)
-            click.echo()
+            echo()
         show_comparison(timed.comparison, shown)
     sys.exit(timed.exit_code)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rankbench.cli.output import json_option, print_json, say
+from rankbench.cli.output import echo, json_option, print_json, say
 
 __all__ = ["verify"]
 
@@ -54,7 +54,7 @@ def verify(
         for sentence in found.shown:
             say(sentence, err=bool(found.differences))
         if not found.differences:
-            click.echo(f"{directory}: nothing differs")
+            echo(f"{directory}: nothing differs")
     sys.exit(1 if found.differences else 0)
 
 

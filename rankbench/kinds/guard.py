@@ -152,11 +152,14 @@ def _file(frame: TracebackType) -> str:
 
 
 def trace_of(error: BaseException) -> str:
-    """Return an exception's traceback as Python prints it, and those of its causes; its last characters."""
+    """Return the traceback of an exception and of its causes, from where our code called other code; its last part."""
     if isinstance(error, ContenderFailed):
         return error.trace
+    first = error.__traceback__
+    while first is not None and _package(first) == OURSELVES:
+        first = first.tb_next
     try:
-        lines = traceback.format_exception(error)
+        lines = traceback.format_exception(type(error), error, first or error.__traceback__)
     except BaseException:  # it is foreign, and so may be what it was raised from
         lines = [*traceback.format_tb(error.__traceback__), exception_text(error)]
     text = "".join(lines).strip()

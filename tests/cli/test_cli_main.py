@@ -158,8 +158,12 @@ class Mute(BaseException):
 
 @pytest.mark.parametrize("error", [Mute(), KeyboardInterrupt(), SystemExit(0)], ids=lambda error: type(error).__name__)
 def test_a_verb_of_a_plugin_cannot_end_the_program(rankbench, monkeypatch, error):
-    def importing(module):
-        raise error
+    others = importlib.import_module
+
+    def importing(module, package=None):
+        if module == "some.module":
+            raise error
+        return others(module, package)
 
     monkeypatch.setitem(verbs(), "list", Verb("list", "some.module:command", "thirdparty"))
     monkeypatch.setattr(importlib, "import_module", importing)
