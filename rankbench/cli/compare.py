@@ -57,7 +57,15 @@ def comparison_options(command: F) -> F:
 @click.argument("base", type=click.Path(path_type=Path, exists=True))
 @click.argument("head", type=click.Path(path_type=Path, exists=True))
 @comparison_options
-@click.option("--gate", multiple=True, metavar="EXPERIMENT[/CONTENDER]", help="Test only this; * stands for anything.")
+@click.option(
+    "--gate",
+    multiple=True,
+    metavar="EXPERIMENT[/CONTENDER]",
+    help="Test only this (of pytest-benchmark: a benchmark, of logs: an item); * stands for anything.",
+)
+@click.option(
+    "--unchanged", is_flag=True, help="Nothing may differ by more than rounding: no cell, no score, no convergence."
+)
 @click.option("--reference", default="", help="The benchmark that the others' times are divided by.")
 @click.option(
     "--method",
@@ -69,15 +77,16 @@ def comparison_options(command: F) -> F:
 @click.option("--columns", default="", metavar="ROLE=NAME,..", help="What columns of two logs mean, as left=model_x.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page (Markdown) to this file.")
 def compare(
-    base: Path, head: Path, worse_by: str | None, gate: tuple[str, ...], reference: str, method: str, columns: str,
-    alpha: float, form: FORMATS | None, as_json: bool, out: Path | None,
+    base: Path, head: Path, worse_by: str | None, gate: tuple[str, ...], unchanged: bool, reference: str, method: str,
+    columns: str, alpha: float, form: FORMATS | None, as_json: bool, out: Path | None,
 ) -> None:  # fmt: skip
     """Compare two results and say what is worse.
 
     Each is the folder of a run, a published one, one of `rankbench time`, a leaderboard.csv, or JSON of
-    pytest-benchmark. What both saw is paired by block and unit; different data are never compared. Of two logs of
-    votes, of which the second contains the first, the rankings are compared: what moved, and is it real? Exits with
-    0 where nothing is worse, 1 where something is, 2 where the input cannot be used, 3 where nothing could be tested.
+    pytest-benchmark: a folder with a file of each job, or one file, which is described only. What both saw is paired
+    by block and unit; different data are never compared. Of two logs of votes, of which the second contains the first,
+    the rankings are compared: what moved, and is it real? Exits with 0 where nothing is worse, 1 where something is, or
+    is another number under --unchanged, 2 where the input cannot be used, 3 where something of BASE was not tested.
     """
     from rankbench.cli.beating import heartbeat
     from rankbench.reports.compare.comparison_writers import comparison_markdown
@@ -95,6 +104,7 @@ def compare(
             method=method,
             columns=columns,
             alpha=alpha,
+            unchanged=unchanged,
         )
     if out is not None:
         replace_file(out, comparison_markdown(found).encode())
@@ -131,7 +141,11 @@ def show_comparison(found: Comparison, form: FORMATS) -> None:
             print_table(columns_of(shown), [cells_of(one) for one in shown], title=how_to_read(shown))
         for note in found.notes:
             say(note)
+        for line in found.differing or ():
+            say(f"differs: {line}")
         say(found.sentence())
+        if found.finds():
+            say(found.finds())
 
 
 def margin_from_text(text: str | None) -> Margin | None:

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rankbench.errors import InputError, SpecError
-from rankbench.reports.compare.speed_changes import is_benchmark, read_job
+from rankbench.reports.compare.speed_changes import read_job
 from rankbench.reports.sample import Sampler
 from rankbench.stats.change_points import ChangePoint, change_points
 from rankbench.stats.log_ratios import launch_log_ratios
@@ -149,17 +149,16 @@ def entry_of(result: Path, commit: str, date: datetime, reference: str = "") -> 
         raise SpecError(f"the date {date.isoformat()} has no time zone; write it as 2026-01-31T12:00:00+00:00")
     if not _COMMIT.fullmatch(commit):
         raise SpecError(f"{commit!r} is no commit: 4 to 64 letters and digits")
-    if is_benchmark(result):
+    if result.suffix == ".json":
         if not reference:
             raise SpecError("times are kept as ratios to a benchmark of the same job; name it with --reference")
         job = read_job(result)
-        if reference not in job.rounds:
-            raise InputError(f"{result}: there is no benchmark {reference!r}, which the others are divided by")
-        base = float(np.median(job.rounds[reference]))
+        divisor = job.reference(reference, result)
+        base = float(np.median(job.rounds[divisor]))
         values = [
-            HistoryValue(name=f"{name} / {reference}", value=float(np.median(times)) / base)
-            for name, times in sorted(job.rounds.items())
-            if name != reference
+            HistoryValue(name=f"{name} / {divisor}", value=float(np.median(job.rounds[name])) / base)
+            for name in sorted(job.rounds)
+            if name != divisor
         ]
         machine = job.machine
     else:

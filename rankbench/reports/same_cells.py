@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from rankbench.kinds.cell import CellResult
 from rankbench.kinds.metric import Metric
+from rankbench.reports.compare.comparison import in_gate
 from rankbench.reports.verify import Difference
 from rankbench.store.contents import StoredCell
 from rankbench.store.published import ROWS
 from rankbench.store.records import Member, SuiteRecord
 from rankbench.store.stored import StoredResults
 
-__all__ = ["FLIPPED", "SHIFT", "EarlierCell", "SameCells", "places_of"]
+__all__ = ["FLIPPED", "SHIFT", "EarlierCell", "SameCells", "beyond", "places_of", "unchanged_cells"]
 
 FLIPPED = 0.01
 """Share of a cell's units, or one of fewer than 100, in which a metric that jumps may have another value."""
@@ -31,6 +32,7 @@ class EarlierCell(NamedTuple):
 
     cell: str
     experiment: str
+    label: str
     where: str
 
 
@@ -42,8 +44,7 @@ def places_of(members: Sequence[Member], first: StoredResults) -> dict[str, Earl
     for m in members:
         before = place.get((m.experiment, m.label, m.n, m.repetition))
         if before in stored:
-            where = f"{m.experiment}, {m.label!r}, n = {m.n:,}, repetition {m.repetition}"
-            found.setdefault(m.cell, EarlierCell(before, m.experiment, where))
+            found.setdefault(m.cell, EarlierCell(before, m.experiment, m.label, _where(m)))
     return found
 
 
@@ -59,6 +60,8 @@ class SameCells:
         Every number must be equal to the byte; else it may differ by `Metric.tolerance`. Of a metric that jumps
         (`Metric.jumps`) `FLIPPED` of a cell's units may have any other value, where the cell's mean moves by at most
         `SHIFT`.
+    again : str
+        What the second computation is called.
 
     Attributes
     ----------
@@ -69,8 +72,8 @@ class SameCells:
         What has another value, and may.
     """
 
-    def __init__(self, first: StoredResults, now: SuiteRecord, *, exact: bool) -> None:
-        self.first, self.now, self.exact = first, now, exact
+    def __init__(self, first: StoredResults, now: SuiteRecord, *, exact: bool, again: str = "computed again") -> None:
+        self.first, self.now, self.exact, self.again = first, now, exact, again
         self.stored, self.record = first.cells(), first.record()
         self.cells = self.equal = 0
         self.differences: list[Difference] = []
@@ -82,13 +85,12 @@ class SameCells:
         stored = self.stored[place.cell]
         if (stored.status, stored.reason) != (cell.status, cell.reason):
             was, now = (f"{one.status} {one.reason}".strip() for one in (stored, cell))
-            self._differs(place, f"{was!r}; computed again: {now!r}")
+            self._differs(place, f"{was!r}; {self.again}: {now!r}")
             return
         same = self._facts(place, stored, cell)
         source = self.now.source(place.experiment)
         before = self.record.source(place.experiment)
-        asked = sorted({metric for one in self.record.experiments for metric in one.losses})
-        for metric, split in product(asked, before.shown_splits()):
+        for metric, split in product(_metrics(self.record), before.shown_splits()):
             published, values = self.first.losses(place.cell, metric, split), cell.losses.get((metric, split))
             if published is None:  # a loss that another experiment asked for
                 continue
@@ -111,7 +113,7 @@ class SameCells:
         """Compare how far from optimal a fit stopped, and all named facts; counts, as of iterations, may flip."""
         was, now = ({"optimality": one.optimality, **one.info} for one in (stored, cell))
         if was.keys() != now.keys():
-            self._differs(place, f"facts {sorted(was)}; computed again: {sorted(now)}")
+            self._differs(place, f"facts {sorted(was)}; {self.again}: {sorted(now)}")
             return False
         same = True
         for name in was:
@@ -119,9 +121,9 @@ class SameCells:
             if _equal(np.array([before]), np.array([after])):
                 continue
             same = False
-            if self.exact or _beyond(np.array([before]), np.array([after]), Metric(name).tolerance).any():
+            if self.exact or beyond(np.array([before]), np.array([after]), Metric(name).tolerance).any():
                 counts = name != "converged" and before.is_integer() and after.is_integer()
-                self._told(place, f"{name} {before!r}; computed again: {after!r}", may=counts)
+                self._told(place, f"{name} {before!r}; {self.again}: {after!r}", may=counts)
         return same
 
     def _values(
@@ -130,15 +132,15 @@ class SameCells:
         """Compare the values of a cell; return whether all are equal to the byte."""
         values = np.asarray(values, dtype=np.float64)
         if published.shape != values.shape:
-            self._differs(place, f"{name}: {len(published):,} values; computed again: {len(values):,}")
+            self._differs(place, f"{name}: {len(published):,} values; {self.again}: {len(values):,}")
             return False
         if _equal(published, values):
             return True
-        apart = _beyond(published, values, 0.0 if self.exact else metric.tolerance)
+        apart = beyond(published, values, 0.0 if self.exact else metric.tolerance)
         if apart.any():
             worst = int(np.argmax(np.where(apart, np.abs(published - values), -1)))
             mean, shift = abs(float(published.mean())), abs(float(published.mean()) - float(values.mean()))
-            what = f"{name}: {float(published[worst])!r}; computed again: {float(values[worst])!r}"
+            what = f"{name}: {float(published[worst])!r}; {self.again}: {float(values[worst])!r}"
             few = apart.sum() <= max(1, FLIPPED * len(values)) and shift <= SHIFT * max(1.0, mean)
             self._told(place, f"{what} (value {worst + 1} of {len(values):,})", may=metric.jumps and few)
         return False
@@ -153,11 +155,57 @@ class SameCells:
         self.differences.append(Difference(ROWS, place.where, what))
 
 
+def unchanged_cells(base: StoredResults, head: StoredResults, gate: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Compare every cell of two results, as a change that should change nothing must leave them.
+
+    Parameters
+    ----------
+    base, head : StoredResults
+    gate : sequence of str
+        What is compared; empty: everything.
+
+    Returns
+    -------
+    differing : list of str
+        What differs by more than `SameCells` allows, or is gone.
+    flipped : list of str
+        What differs, and may.
+    """
+    same = SameCells(base, head.record(), exact=False, again="head")
+    places, done = places_of(head.members(), base), head.cells()
+    compared = set()
+    for name, place in places.items():
+        if name not in done or not in_gate(gate, place.experiment, place.label):
+            continue
+        stored, losses = done[name], {}
+        for metric, split in product(_metrics(head.record()), head.record().source(place.experiment).shown_splits()):
+            if (values := head.losses(name, metric, split)) is not None:
+                losses[metric, split] = values
+        cell = CellResult(name, stored.status, stored.reason, stored.optimality, losses, head.curves(name), stored.info)
+        same.add(place, cell)
+        compared.add(place.cell)
+    for m in base.members():
+        if m.cell in same.stored and m.cell not in compared and in_gate(gate, m.experiment, m.label):
+            same.differences.append(Difference(ROWS, _where(m), "head has no such cell"))
+    if not same.cells and not same.differences:
+        same.differences.append(Difference(ROWS, "", "base has no cell that was computed"))
+    return [f"{one.where}: {one.what}" for one in same.differences], same.flipped
+
+
+def _metrics(record: SuiteRecord) -> list[str]:
+    """Return all that is asked for."""
+    return sorted({metric for one in record.experiments for metric in one.losses})
+
+
+def _where(m: Member) -> str:
+    return f"{m.experiment}, {m.label!r}, n = {m.n:,}, repetition {m.repetition}"
+
+
 def _equal(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
     return bool(np.array_equal(one, other, equal_nan=True))
 
 
-def _beyond(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
+def beyond(one: NDArray[np.float64], other: NDArray[np.float64], tolerance: float) -> NDArray[np.bool_]:
     """Return where values differ by more than a tolerance, relative to the larger of them and 1."""
     with np.errstate(invalid="ignore"):
         size = np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +27,8 @@ from rankbench.reports.compare.comparison_writers import comparison_annotations,
 from rankbench.reports.compare.quality_changes import quality_changes
 from rankbench.reports.compare.two_results import ALPHA, compare_results
 from rankbench.reports.report import report
+from rankbench.reports.same_cells import unchanged_cells
+from rankbench.store.contents import StoredCell
 
 TIMES = [trials(150), pytest.param(2000, marks=pytest.mark.long)]
 """Simulated comparisons."""
@@ -197,19 +201,108 @@ def test_what_cannot_be_compared_is_named() -> None:
     base = np.random.default_rng(8).normal(0.5, 0.1, (5, 6))
     one = MadeResults({"a": base, "gone": base})
     changes, notes = quality_changes(one, MadeResults({"a": base + 1, "new": base}), Margin(), (), ALPHA)
-    assert [change.what for change in changes] == ["a"]
-    assert notes == ["gone: e, n = 100, gone", "new: e, n = 100, new"]
+    # What is gone is a row: whoever gates on it must not be told that all is well.
+    assert [(change.what, change.verdict) for change in changes] == [("gone", "not tested"), ("a", "not shown")]
+    assert changes[0].where == "e, n = 100: it is gone"
+    assert notes == ["new: e, n = 100, new"]
     for change, why in (
-        ({"fingerprint": "cd" * 32}, "not compared: the data were web10k-like (sha256 abababababab), are"),
-        ({"protocol": "btl:graph=star"}, "not compared: the protocol was btl, is btl:graph=star"),
-        ({"units": {"design": [*"abcdef"]}}, "not compared: it is judged on other units"),
+        ({"fingerprint": "cd" * 32}, "e: the data were web10k-like (sha256 abababababab), are"),
+        ({"protocol": "btl:graph=star"}, "e: the protocol was btl, is btl:graph=star"),
+        ({"units": {"design": [*"abcdef"]}}, "e: it is judged on other units"),
     ):
-        changes, notes = quality_changes(one, MadeResults({"a": base}, **change), Margin(), (), ALPHA)
-        assert changes == []
-        assert any(why in note for note in notes), notes
+        changes, _ = quality_changes(one, MadeResults({"a": base}, **change), Margin(), (), ALPHA)
+        assert [change.verdict for change in changes] == ["not tested"]
+        assert changes[0].where.startswith(why)
+        assert Comparison("b", "h", tuple(changes), "0", ALPHA).exit_code == 3
     _, notes = quality_changes(one, MadeResults({"a": base}, versions={"rankbench": "9"}, cpu="new"), Margin(), (), 0.1)
     assert "changed: rankbench was 0.1.0, is 9" in notes
     assert "changed: the class of processor was x86-64-v3, is new" in notes
+
+
+RANKED: dict[str, Any] = {
+    "layout": "ranking",
+    "metrics": [{"name": "ndcg", "direction": "maximize"}, {"name": "rank-low", "direction": "maximize"}],
+}
+
+
+def test_numbers_of_items_that_differ_are_listed() -> None:
+    """By item, with the sign that has + be a fall: of a score less, of a place more; rounding is no change."""
+    base = np.array([[1.0, 2.0, 3.0, np.nan, np.nan]])
+    head = np.array([[1.0 + 1e-12, 2.5, 2.0, np.nan, 4.0]])
+    units = {"units": {"design": [*"pqrst"]}}
+    found, _ = quality_changes(
+        MadeResults({"a": base, "b": base}, **RANKED, **units), MadeResults({"a": head, "b": base}, **RANKED, **units),
+        Margin(), (), ALPHA,
+    )  # fmt: skip
+    told = {one.where.rpartition(", ")[2]: one for one in found if one.verdict == "described"}
+    assert sorted(told) == ["q", "r", "t"]
+    assert (told["q"].base, told["q"].head, told["q"].change) == (2.0, 2.5, -0.5)
+    assert (told["r"].change, told["r"].about) == (1.0, "ranking")
+    assert [one.what for one in found if one.verdict == "equal"] == ["b"]
+    assert "; 3 more are described" in Comparison("b", "h", tuple(found), "0", ALPHA).sentence()
+
+
+def test_who_finished_and_does_not_any_more_is_worse() -> None:
+    losses = np.random.default_rng(8).normal(0.5, 0.1, (5, 6))
+    base, head = (MadeResults({"a": losses, "b": losses}) for _ in range(2))
+    for status, verdict in (("diverged", "worse"), ("error", "worse"), ("skipped", "worse")):
+        lost = {"b|3": StoredCell(status, "why", math.nan, {})}  # type: ignore[arg-type]
+        cells = head.cells() | lost
+        head.cells = lambda held=cells: held  # type: ignore[method-assign, misc]
+        changes, _ = quality_changes(base, head, Margin(), (), ALPHA)
+        told = {one.what: one for one in changes}
+        assert (told["a"].verdict, told["b"].verdict) == ("equal", verdict)
+        assert told["b"].where == f"e, n = 100: {status} (was done): 1 of 5 repetitions: why"
+        assert "nan" not in comparison_markdown(Comparison("b", "h", tuple(changes), "0", ALPHA))
+        back, notes = quality_changes(head, base, Margin(), (), ALPHA)
+        assert [one.what for one in back] == ["a"]
+        assert notes == [f"done (was {status}): e, n = 100, b"]
+    pending = {name: cell for name, cell in base.cells().items() if not name.startswith("b")}
+    head.cells = lambda: pending  # type: ignore[method-assign]
+    changes, _ = quality_changes(base, head, Margin(), (), ALPHA)
+    assert [(one.what, one.verdict) for one in changes] == [("b", "not tested"), ("a", "equal")]
+
+
+def test_what_may_not_change() -> None:
+    """A better mean, another optimum and a cell that is gone: each is a difference where nothing may change."""
+    losses = np.random.default_rng(8).normal(0.5, 0.1, (5, 40))
+    base = MadeResults({"a": losses, "b": losses})
+    assert unchanged_cells(base, base, ()) == ([], [])
+    assert unchanged_cells(base, MadeResults({"a": losses + 1e-12, "b": losses}), ()) == ([], [])
+    moved = MadeResults({"a": losses - 1e-4, "b": losses})
+    assert len(unchanged_cells(base, moved, ())[0]) == 5
+    assert unchanged_cells(base, moved, ("e/b",)) == ([], [])
+    assert len(unchanged_cells(base, MadeResults({"b": losses}), ())[0]) == 5
+    assert unchanged_cells(base, base, ("other",))[0] == [": base has no cell that was computed"]
+    nearly = MadeResults({"a": losses, "b": losses})
+    nearly.cells = lambda: base.cells() | {"a|0": StoredCell("done", "", 0.04, {})}  # type: ignore[method-assign]
+    assert unchanged_cells(base, nearly, ())[0] == ["e, 'a', n = 100, repetition 0: optimality nan; head: 0.04"]
+
+
+def test_the_smallest_change_that_is_found_is_said_in_percent() -> None:
+    """By Student's quantiles: margin and standard error give what 9 of 10 such comparisons find, as a share of base."""
+    rng = np.random.default_rng(3)
+    base, head = rng.normal(0.5, 0.01, (12, 1)), rng.normal(0.5, 0.01, (12, 1))
+    found, _ = quality_changes(MadeResults({"a": base}), MadeResults({"a": head}), Margin(), (), ALPHA)
+    se = float((head - base).std(ddof=1)) / math.sqrt(12)
+    least = se * (stats.t.ppf(1 - ALPHA, 11) + stats.norm.ppf(0.9))
+    assert found[0].detectable_percent == pytest.approx(100 * least / base.mean(), rel=1e-6)
+    fine = Comparison("b", "h", tuple(found), "0", ALPHA)
+    assert fine.finds() == (
+        f"Such a comparison finds a change of {found[0].detectable_percent:.2g}% or more in 9 of 10; % is of base."
+    )
+    assert comparison_annotations(fine)[-1].startswith("::notice ")
+    assert comparison_annotations(fine)[-1].replace("%25", "%").endswith(fine.finds())
+    assert fine.finds() in comparison_markdown(fine)
+    assert comparison_json(fine)["finds"] == fine.finds()
+    coarse = Comparison("b", "h", (replace(found[0], base=found[0].base / 20),), "0", ALPHA)
+    assert coarse.exit_code == 0
+    assert comparison_annotations(coarse)[-1].startswith("::warning ")
+    slow = Change("w", "c", 1.0, 1.0, 0.0, "not shown", "r", detectable=math.log(1.17), about="speed")
+    assert slow.detectable_percent == pytest.approx(17)
+    nothing = Comparison("b", "h", (replace(found[0], verdict="described", detectable=math.nan),), "0", ALPHA)
+    assert (nothing.exit_code, nothing.finds()) == (3, "")
+    assert comparison_annotations(nothing)[-1].startswith("::warning ")
 
 
 def folders(tmp_path: Path) -> tuple[Path, Path]:
@@ -250,24 +343,90 @@ def benchmarks(path: Path, times: dict[str, list[float]], cpu: str = "x") -> Pat
     return path
 
 
-def test_speeds_are_ratios_to_a_reference(tmp_path: Path) -> None:
-    rng = np.random.default_rng(9)
-
-    def job(name: str, clock: float, slower: float, cpu: str = "x") -> Path:
+def jobs(
+    folder: Path, number: int, slower: dict[str, float], *, spread: float = 0.02, seed: int = 9, cpu: str = "x"
+) -> Path:
+    """Write so many jobs of three benchmarks: each has its own clock, and ratios that differ by `spread`."""
+    folder.mkdir()
+    rng = np.random.default_rng([seed, number])
+    for job in range(number):
+        clock = rng.uniform(0.7, 1.4)
         times = {
-            n: (clock * f * rng.normal(1, 0.02, 60)).tolist() for n, f in (("ref", 1), ("a", 2 * slower), ("b", 3))
+            f"t.py::{name}": (
+                clock * size * slower.get(name, 1) * rng.normal(1, spread) * rng.normal(1, 0.01, 60)
+            ).tolist()
+            for name, size in (("test_ref", 1), ("test_fit[old]", 5), ("test_read", 2))
         }
-        return benchmarks(tmp_path / name, times, cpu)
+        benchmarks(folder / f"{job}.json", {name: t for name, t in times.items() if slower.get(name[6:], 1)}, cpu)
+    return folder
 
-    base, same, slow = job("base.json", 1, 1), job("same.json", 1.3, 1), job("slow.json", 0.7, 1.15)
-    assert compare_results(base, same, reference="ref").exit_code == 0
-    found = compare_results(base, slow, reference="ref")
-    assert [one.what for one in found.by_verdict("worse")] == ["a"]
-    assert found.by_verdict("worse")[0].change == pytest.approx(math.log(1.15), abs=0.03)
-    assert compare_results(slow, base, reference="ref").by_verdict("better")[0].what == "a"
-    assert compare_results(base, slow).exit_code == 3  # seconds of two jobs
-    assert compare_results(base, job("other.json", 1, 1, "y"), reference="ref").exit_code == 3
-    with pytest.raises(InputError, match="no benchmark 'nothing'"):
+
+def test_speeds_of_jobs_are_welch_of_log_ratios(tmp_path: Path) -> None:
+    base = jobs(tmp_path / "base", 6, {})
+    slow = jobs(tmp_path / "slow", 5, {"test_fit[old]": 1.2}, seed=10)
+    found = compare_results(base, slow, reference="t.py::test_ref")
+
+    def ratios(folder: Path, name: str) -> list[float]:
+        every = [json.loads(path.read_bytes())["benchmarks"] for path in sorted(folder.iterdir())]
+        medians = [{one["fullname"]: one["stats"]["median"] for one in job} for job in every]
+        return [math.log(job[f"t.py::{name}"] / job["t.py::test_ref"]) for job in medians]
+
+    before, after = (np.array(ratios(folder, "test_fit[old]")) for folder in (base, slow))
+    told = stats.ttest_ind(after - math.log(1.05), before, equal_var=False, alternative="greater")
+    interval = stats.ttest_ind(after, before, equal_var=False).confidence_interval()
+    one = next(change for change in found.changes if change.what == "t.py::test_fit[old]")
+    assert one.verdict == "worse"
+    assert one.p == pytest.approx(2 * told.pvalue, rel=1e-6)  # Holm over two benchmarks
+    assert (one.lower, one.upper) == pytest.approx((interval.low, interval.high), rel=1e-6)
+    assert one.head == pytest.approx(one.base * math.exp(one.change))
+    assert found.exit_code == 1
+    assert compare_results(slow, base, reference="test_ref").by_verdict("better")[0].what == "t.py::test_fit[old]"
+    assert compare_results(base, slow).exit_code == 3  # seconds
+    other = jobs(tmp_path / "other", 6, {}, cpu="y")
+    assert compare_results(base, other, reference="test_ref").exit_code == 3
+
+
+def test_one_job_a_side_is_described(tmp_path: Path) -> None:
+    """Whatever its rounds show: they are not independent of one another."""
+    base, slow = jobs(tmp_path / "base", 1, {}), jobs(tmp_path / "slow", 1, {"test_fit[old]": 10}, seed=10)
+    for sides in ((base, slow), (base / "0.json", slow / "0.json")):
+        found = compare_results(*sides, reference="test_ref")
+        assert {one.verdict for one in found.changes} == {"described"}
+        assert math.exp(found.changes[0].change) == pytest.approx(10, rel=0.2)
+        assert found.exit_code == 3
+        assert any("how far jobs differ is not known from 1" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("times", TIMES)
+def test_jobs_raise_no_false_alarms(tmp_path: Path, times: int) -> None:
+    """Jobs differ by 10% in their ratios, and rounds of one by 1%: what tests that rounds call real is none."""
+    alarms = 0
+    for number in range(times):
+        sides = [jobs(tmp_path / f"{number}-{side}", 5, {}, spread=0.1, seed=2 * number + side) for side in (0, 1)]
+        alarms += compare_results(*sides, reference="test_ref", alpha=0.05).exit_code == 1
+    print(f"{alarms} false alarms of {times}")
+    assert stats.binomtest(alarms, times, 0.05, alternative="greater").pvalue > 0.001
+
+
+def test_gates_and_references_of_benchmarks(tmp_path: Path) -> None:
+    base = jobs(tmp_path / "base", 6, {})
+    slow = jobs(tmp_path / "slow", 6, {"test_fit[old]": 10}, seed=10)
+    gone = jobs(tmp_path / "gone", 6, {"test_fit[old]": 0}, seed=11)
+
+    def code(head: Path, *gate: str) -> int:
+        return compare_results(base, head, reference="test_ref", gate=gate).exit_code
+
+    assert code(slow) == 1
+    assert code(slow, "test_fit[old]") == 1
+    assert code(slow, "t.py::test_f*") == 1
+    assert code(slow, "*test_read*") == 0
+    assert code(gone, "test_fit[old]") == 3
+    assert code(gone, "test_fit[old]", "test_read") == 3
+    assert code(gone) == 3  # a benchmark of another name that is ten times slower would be new
+    assert code(gone, "test_read") == 0
+    with pytest.raises(SpecError, match=r"fits the gate 'test_x'; there are 'test_fit\[old\]', 'test_read'"):
+        code(slow, "test_read", "test_x")
+    with pytest.raises(InputError, match=r"named 'nothing'; it has 'test_fit\[old\]', 'test_read', 'test_ref'"):
         compare_results(base, slow, reference="nothing")
 
 
@@ -301,10 +460,15 @@ def test_refused(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
     with pytest.raises(InputError, match="these cannot be compared"):
         compare_results(base, tmp_path / "x.json")
+    (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="no folder of a run"):
-        compare_results(tmp_path, head)
+        compare_results(tmp_path / "empty", head)
+    with pytest.raises(SpecError, match="what must be unchanged are cells"):
+        compare_results(tmp_path / "x.json", tmp_path / "x.json", unchanged=True)
     with pytest.raises(SpecError, match="fits the gate nothing"):
         compare_results(base, head, gate=("nothing",))
+    with pytest.raises(SpecError, match=r"base is results: a reference is of files of pytest-benchmark"):
+        compare_results(base, head, reference="ref")
     with pytest.raises(SpecError, match="false alarm"):
         compare_results(base, head, alpha=0.7)
     (head / "journal.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 5000)
@@ -318,7 +482,6 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     page = comparison_markdown(found)
     assert "worse" in page
     assert "| verdict | where | contender |" in page
-    assert "in 9 of 10" in page
     assert json.loads(json.dumps(comparison_json(found), allow_nan=False))["exit_code"] == 1
     lines = comparison_annotations(found)
     assert lines[0].startswith("::error title=")
@@ -333,5 +496,11 @@ def test_written_for_people_programs_and_runners(tmp_path: Path, monkeypatch: py
     assert run.stdout.startswith("::error")
     assert summary.read_text() == (tmp_path / "c.md").read_text() == page
     assert CliRunner().invoke(compare, [str(base), str(base)]).exit_code == 0
+    better = [str(head), str(base)]
+    assert CliRunner().invoke(compare, better).exit_code == 0
+    shown = CliRunner().invoke(compare, [*better, "--unchanged"])
+    assert shown.exit_code == 1
+    assert "differs: " in shown.stdout
+    assert CliRunner().invoke(compare, [str(base), str(base), "--unchanged"]).exit_code == 0
     assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "50%"]).exit_code == 0
     assert CliRunner().invoke(compare, [str(base), str(head), "--worse-by", "x"]).exit_code == 2

@@ -48,6 +48,7 @@ def test_one_contender_is_the_paired_t_test_of_launches() -> None:
     assert found[0].p == pytest.approx(told, rel=1e-9)
     assert (found[0].lower, found[0].upper) == pytest.approx((interval.low, interval.high), rel=1e-9)
     assert found[0].change == pytest.approx(values.mean())
+    assert found[0].head == pytest.approx(found[0].base * math.exp(values.mean()))  # a row has one estimate
     assert found[0].verdict == "worse"
     # The other way round it is better, with the same p-value.
     back, _ = timing_changes(head, base, 0.02, (), 0.01)
@@ -105,8 +106,8 @@ def test_what_only_one_has_or_failed_is_said() -> None:
         facts=head.facts.model_copy(update={"failed": {"x": "error: why"}}),
     )
     found, notes = timing_changes(base, head, 0.01, (), 0.01)
-    assert [change.what for change in found] == ["c1"]
-    assert notes == [f"gone: {cells[0]} was timed", f"new: {cells[2]} is timed", "not timed: x: error: why"]
+    assert [(change.what, change.verdict) for change in found] == [("c1", found[0].verdict), ("c0", "not tested")]
+    assert notes == [f"new: {cells[2]} is timed", "not timed: x: error: why"]
 
 
 def test_the_gate_leaves_out_the_rest() -> None:

@@ -131,14 +131,15 @@ def test_folders_of_different_suites_or_data_are_not_compared(folder: Path, tmp_
     other = synthetic.write(tmp_path / "other", [plan])
     found = compare_results(folder / "run", other)
     assert found.exit_code == 3
-    assert {"gone: experiment figure-3", "new: experiment another"} <= set(found.notes)
-    assert found.sentence() == "Nothing could be compared."
+    assert [(one.where, one.verdict) for one in found.changes] == [("figure-3: it is gone", "not tested")]
+    assert "new: experiment another" in found.notes
+    assert found.sentence() == "Nothing could be compared. Of base 1 row was not tested."
     manifest = json.loads((folder / "out" / "rows" / MANIFEST).read_text())
     manifest["suite"]["sources"][0]["fingerprint"] = "cd" * 32
     recorded(folder, manifest)
     found = compare_results(folder / "run", folder / "out")
     assert found.exit_code == 3
-    assert any("not compared: the data were" in note for note in found.notes)
+    assert [one.where.startswith("figure-3: the data were") for one in found.changes] == [True]
 
 
 def edited(path: Path, change: Callable[[list[list[str]]], None]) -> None:
@@ -180,7 +181,7 @@ def test_a_baseline_without_intervals_is_described_and_never_real(folder: Path, 
         )
         jobs.append(tmp_path / name)
     found = compare_results(*jobs, reference="ref")
-    assert (found.exit_code, found.changes[0].verdict, found.changes[0].rests) == (3, "described", "1 rounds")
+    assert (found.exit_code, found.changes[0].verdict, found.changes[0].rests) == (3, "described", "1 job and 1 job")
 
 
 def test_an_empty_history_says_how_to_begin(tmp_path: Path) -> None:

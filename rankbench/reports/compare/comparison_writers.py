@@ -34,7 +34,10 @@ _PLUS: dict[ChangeSubject, tuple[str, str]] = {
 MOST = 50
 """Rows that a table shows; all are in the JSON."""
 
-_ORDER = ("worse", "better", "not shown", "described", "equal")
+_ERRORS = 10
+"""Annotations that GitHub shows of a step."""
+
+_ORDER = ("worse", "not tested", "better", "not shown", "described", "equal")
 
 
 def shown_first(comparison: Comparison) -> list[Change]:
@@ -47,7 +50,8 @@ def cells_of(change: Change) -> tuple[str, ...]:
     said = _share if change.about == "speed" else _difference
     interval = "" if math.isnan(change.lower) else f"[{said(change.lower)}, {said(change.upper)}]"
     p = "" if math.isnan(change.p) else f"{change.p:.2g}"
-    numbers = f"{change.base:.6g}", f"{change.head:.6g}", said(change.change)
+    numbers = ["" if math.isnan(one) else f"{one:.6g}" for one in (change.base, change.head)]
+    numbers.append("" if math.isnan(change.change) else said(change.change))
     return change.verdict, change.where, change.what, *numbers, interval, p
 
 
@@ -76,6 +80,13 @@ def comparison_markdown(comparison: Comparison) -> str:
     """Return a page: what came of it, then a table, then what was not compared."""
     title = f"{markdown(comparison.head)} against {markdown(comparison.base)}"
     page: list[Node] = [Heading(1, title), Paragraph(f"**{comparison.sentence()}**")]
+    if comparison.finds():
+        page.append(Paragraph(comparison.finds()))
+    if comparison.differing:
+        lines = tuple(markdown(one) for one in comparison.differing[:MOST])
+        page += [Paragraph("What may not change, and differs by more than rounding:"), Bullets(lines)]
+        if len(comparison.differing) > MOST:
+            page.append(Paragraph(f"{len(comparison.differing) - MOST:,} more are in the JSON."))
     shown = [one for one in shown_first(comparison) if one.verdict != "equal"]
     if shown:
         cells = [[markdown(cell) for cell in cells_of(one)] for one in shown[:MOST]]
@@ -83,10 +94,6 @@ def comparison_markdown(comparison: Comparison) -> str:
         if len(shown) > MOST:
             page.append(Paragraph(f"{len(shown) - MOST:,} more rows are in the JSON."))
         page.append(Paragraph("The interval of a change is for this cell alone, p for all of them."))
-        found = [one.detectable for one in shown if not math.isnan(one.detectable)]
-        if found:
-            what = f"changes of {min(found):.2g} to {max(found):.2g} in 9 of 10, by the cell"
-            page.append(Paragraph(f"Such a comparison finds {what}."))
     if comparison.notes:
         notes = Bullets(tuple(markdown(note) for note in comparison.notes))
         page += [Paragraph("What else is not the same:"), notes]
@@ -96,30 +103,37 @@ def comparison_markdown(comparison: Comparison) -> str:
 def comparison_json(comparison: Comparison) -> dict[str, Any]:
     """Return everything, as JSON has it: what is not known is null."""
     changes = [
-        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in asdict(one).items()}
-        for one in shown_first(comparison)
+        {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in values.items()}
+        for values in (asdict(one) | {"detectable_percent": one.detectable_percent} for one in shown_first(comparison))
     ]
     return {
         "schema_version": 1,
         "base": comparison.base,
         "head": comparison.head,
         "sentence": comparison.sentence(),
+        "finds": comparison.finds(),
         "exit_code": comparison.exit_code,
         "margin": comparison.margin,
         "alpha": comparison.alpha,
         "changes": changes,
         "notes": list(comparison.notes),
+        "differing": None if comparison.differing is None else list(comparison.differing),
     }
 
 
 def comparison_annotations(comparison: Comparison) -> list[str]:
-    """Return workflow commands of GitHub's runners: an error for each cell that is worse, a notice on the whole."""
-    found = [
-        f"::error title={_property(f'{one.what} is worse')}::"
-        f"{_message(f'{one.where}: {one.base:.6g} became {one.head:.6g} (p = {one.p:.2g})')}"
-        for one in comparison.by_verdict("worse")[:10]
-    ]
-    return [*found, f"::notice title=rankbench compare::{_message(comparison.sentence())}"]
+    """Return workflow commands of GitHub's runners: an error for each cell that is worse, and one on the whole.
+
+    That is a warning where something was not tested, or where only changes of more than `COARSE` could be found.
+    """
+    found = []
+    for one in comparison.by_verdict("worse")[:_ERRORS]:
+        what = "" if math.isnan(one.p) else f": {one.base:.6g} became {one.head:.6g} (p = {one.p:.2g})"
+        found.append(f"::error title={_property(f'{one.what} is worse')}::{_message(one.where + what)}")
+    for line in (comparison.differing or ())[: _ERRORS - len(found)]:
+        found.append(f"::error title=rankbench compare --unchanged::{_message(line)}")
+    whole = _message(" ".join(filter(None, (comparison.sentence(), comparison.finds()))))
+    return [*found, f"::{'warning' if comparison.coarse else 'notice'} title=rankbench compare::{whole}"]
 
 
 def _message(text: str) -> str:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.cell import Split
+from rankbench.kinds.cell import RANKING, Split
 from rankbench.kinds.protocol import STRETCHES
 from rankbench.reports.compare.change_estimates import ChangeEstimate, Margin, judged
-from rankbench.reports.compare.comparison import Change
+from rankbench.reports.compare.comparison import Change, in_gate, untested
 from rankbench.reports.compare.joined_results import BASE, HEAD, JoinedResults
+from rankbench.reports.same_cells import beyond
 from rankbench.reports.sample import Arm, Race, Sampler
 from rankbench.runtime import one_blas_thread
 from rankbench.stats.corrected_t import widening
@@ -27,9 +27,12 @@ from rankbench.stats.in_order import order_widening
 from rankbench.store.records import SourceRecord, SuiteRecord
 from rankbench.store.stored import StoredResults
 
-__all__ = ["quality_changes"]
+__all__ = ["misfit", "quality_changes"]
 
 _ROUNDING = 1e-12
+
+_PLACES = RANKING[3:]
+"""Of an item that falls they grow, as its score and the bounds of it become smaller."""
 
 
 @dataclass(frozen=True)
@@ -70,37 +73,45 @@ def quality_changes(
     """
     before, after = base.record(), head.record()
     notes = list(_differences(before, after))
-    shared = [e.name for e in after.experiments if e.name in before.source_index]
-    comparable, refused = [], []
-    for name in shared:
-        why = _misfit(before.source(name), after.source(name))
-        (refused.append(f"{name}: not compared: {why}") if why else comparable.append(name))
+    found: list[ChangeEstimate] = []
+    comparable = []
+    for one in before.experiments:
+        name, known = one.name, one.name in after.source_index
+        why = misfit(before.source(name), after.source(name)) if known else "it is gone"
+        labels = {m.label for m in base.members() if m.experiment == name} if why else set()
+        if not why:
+            comparable.append(name)
+        elif any(in_gate(gate, name, label) for label in labels):
+            found.append(ChangeEstimate(untested(f"{name}: {why}", "all contenders")))
     joined = JoinedResults(base, head, set(comparable))
     members, cells = joined.members(), joined.cells()
     matched = before.seed == after.seed
-    found: list[ChangeEstimate] = []
     with one_blas_thread():
         for experiment in after.experiments:
             if experiment.name not in comparable:
                 continue
             sampler = Sampler(joined, after, experiment, members, cells)
-            pairs, missing = _pairs(sampler, matched)
-            notes += missing
+            pairs, apart, others = _pairs(sampler, matched, gate)
+            found += apart
+            notes += others
             old = next(e for e in before.experiments if e.name == experiment.name)
             metrics = [metric for metric in sampler.metrics if metric in old.losses]
-            gated = [pair for pair in pairs if _gated(gate, experiment.name, pair.label)]
-            for pair in gated:
+            gone = [metric for metric in old.losses if metric not in metrics]
+            found += [
+                ChangeEstimate(untested(f"{experiment.name}: {metric} is gone", pair.label))
+                for metric in gone
+                for pair in pairs
+            ]
+            for pair in pairs:
                 for metric in metrics:
                     for split in sampler.source.shown_splits():
                         found += _estimate(pair, metric, split, margin)
-    return judged(found, alpha), [*notes, *refused]
+    return judged(found, alpha), notes
 
 
 def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
     """Yield what else is not the same: experiments, versions, code, class of processor, seed."""
     names = {e.name for e in before.experiments}, {e.name for e in after.experiments}
-    for name in sorted(names[0] - names[1]):
-        yield f"gone: experiment {name}"
     for name in sorted(names[1] - names[0]):
         yield f"new: experiment {name}"
     for library in sorted(before.versions.keys() | after.versions.keys()):
@@ -119,7 +130,7 @@ def _differences(before: SuiteRecord, after: SuiteRecord) -> Iterator[str]:
         yield f"changed: the seed was {before.seed}, is {after.seed}: draws are independent"
 
 
-def _misfit(before: SourceRecord, after: SourceRecord) -> str:
+def misfit(before: SourceRecord, after: SourceRecord) -> str:
     """Return why an experiment cannot be compared; empty if it can."""
     if before.protocol != after.protocol:
         return f"the protocol was {before.protocol}, is {after.protocol}"
@@ -133,34 +144,33 @@ def _misfit(before: SourceRecord, after: SourceRecord) -> str:
     return ""
 
 
-def _gated(gate: tuple[str, ...], experiment: str, label: str) -> bool:
-    return not gate or any(
-        fnmatchcase(f"{experiment}/{label}" if "/" in pattern else experiment, pattern) for pattern in gate
-    )
-
-
-def _pairs(sampler: Sampler, matched: bool) -> tuple[list[_Pair], list[str]]:
-    """Return who is in both, and a sentence on everybody else."""
-    pairs, notes = [], []
+def _pairs(
+    sampler: Sampler, matched: bool, gate: tuple[str, ...]
+) -> tuple[list[_Pair], list[ChangeEstimate], list[str]]:
+    """Return who is to be tested and finished in both; who finished in base alone; and a sentence on everybody else."""
+    pairs, apart, notes = [], [], []
     for race in sampler.races:
         arms = {arm.label: arm for arm in race.arms}
         labels = list(dict.fromkeys(label[len(BASE) :] for label in arms))
-        for label in labels:
-            place = f"{sampler.experiment.name}, n = {race.n:,}, {label}"
+        for label in (label for label in labels if in_gate(gate, sampler.experiment.name, label)):
+            place = f"{sampler.experiment.name}, n = {race.n:,}"
             base, head = arms.get(BASE + label), arms.get(HEAD + label)
-            if base is None or head is None:
-                notes.append(f"{'new' if base is None else 'gone'}: {place}")
-            elif not (base.racing and head.racing):
-                notes.append(f"{_became(base, head)}: {place}")
-            else:
+            if base is None:
+                notes.append(f"new: {place}, {label}")
+            elif head is None:
+                apart.append(ChangeEstimate(untested(f"{place}: it is gone", label)))
+            elif base.racing and head.racing:
                 pairs.append(_Pair(sampler, race, base, head, matched))
-    return pairs, notes
-
-
-def _became(base: Arm, head: Arm) -> str:
-    if head.status == base.status:
-        return head.status
-    return f"{head.status} (was {base.status})"
+            elif base.racing and head.status == "pending":
+                apart.append(ChangeEstimate(untested(f"{place}: it was not computed yet", label)))
+            elif base.racing:
+                why = f"{place}: {head.status} (was {base.status}): {head.reason}"
+                lost = Change(why, label, math.nan, math.nan, math.nan, "worse", head.status)
+                apart.append(ChangeEstimate(lost))
+            else:
+                became = head.status if head.status == base.status else f"{head.status} (was {base.status})"
+                notes.append(f"{became}: {place}, {label}")
+    return pairs, apart, notes
 
 
 def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterator[ChangeEstimate]:
@@ -181,7 +191,8 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
         yield ChangeEstimate(replace(change("every loss"), verdict="equal", lower=0.0, upper=0.0))
         return
     if sampler.source.layout in ("ranking", "series"):
-        return  # a score, its bounds and its places are no losses
+        yield from _numbers(pair, metric, split, where, base.mean(axis=0), head.mean(axis=0))
+        return
     allowed = margin.at(float(base.mean()))
     if sampler.source.layout == "exact":
         yield ChangeEstimate(change("exact numbers"), 0.0, margin=allowed)
@@ -204,6 +215,21 @@ def _estimate(pair: _Pair, metric: str, split: Split, margin: Margin) -> Iterato
     )
     overlap = max(_widening(pair, len(side)) for side in losses)
     yield _spread(told, losses, units, overlap, allowed, _order_widening(pair, base, head) if together else 1.0)
+
+
+def _numbers(
+    pair: _Pair, metric: str, split: Split, where: str, base: NDArray[np.float64], head: NDArray[np.float64]
+) -> Iterator[ChangeEstimate]:
+    """Yield the numbers of items that differ by more than rounding: they are no losses, and no interval is theirs."""
+    source = pair.sampler.source
+    apart = beyond(base, head, source.metric(metric).tolerance)
+    sign = 1.0 if metric in _PLACES else -1.0
+    for unit, was, now, differs in zip(source.units[split], base, head, apart, strict=True):
+        if differs:
+            change = sign * float(now - was)
+            numbers = float(was), float(now), change
+            told = Change(f"{where}, {unit}", pair.label, *numbers, "described", "an item's number", about="ranking")
+            yield ChangeEstimate(told)
 
 
 def _spread(

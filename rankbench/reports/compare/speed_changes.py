@@ -1,30 +1,29 @@
-"""Changes between two files of pytest-benchmark, as ratios to a reference that was timed in the same job.
+"""Changes between files of pytest-benchmark, as ratios to a reference that was timed in the same job.
 
 Timings of two jobs differ by far more than those of one: other neighbors, another clock. So no time is compared with
-one of another job: each is divided by the reference's of its own job first.
+one of another job: each is divided by the reference's of its own job first. Jobs differ in such ratios too, by
+more than their rounds show: one file a side is described, and of several a side the job is the unit.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.errors import InputError
-from rankbench.reports.compare.comparison import Change, ChangeVerdict
-from rankbench.stats.holm import holm
+from rankbench.errors import InputError, SpecError
+from rankbench.kinds.figure import matches
+from rankbench.reports.compare.comparison import Change, untested
+from rankbench.reports.compare.timing_changes import TimeEstimate, judged_times, variance_of_mean
+from rankbench.stats.contrasts import FEWEST
+from rankbench.text import listed
 
-__all__ = ["Job", "is_benchmark", "read_job", "speed_changes"]
-
-RESAMPLES = 2000
-
-FEWEST = 5
-"""Rounds of a benchmark, below which no interval is given."""
+__all__ = ["Job", "benchmark_files", "read_job", "speed_changes"]
 
 
 class Job(NamedTuple):
@@ -33,104 +32,117 @@ class Job(NamedTuple):
     machine: str
     rounds: dict[str, NDArray[np.float64]]
 
+    def reference(self, name: str, path: Path) -> str:
+        """Return the full name of the benchmark that others are divided by.
 
-def is_benchmark(path: Path) -> bool:
-    """Return whether a path is that of a JSON file."""
-    return path.suffix == ".json" and path.is_file()
+        Raises
+        ------
+        InputError
+            There is none of that name, or there are several.
+        """
+        found = [one for one in self.rounds if one == name] or [one for one in self.rounds if _named(one, [name])]
+        if len(found) != 1:
+            what = f"{len(found)} benchmarks are" if found else "no benchmark is"
+            raise InputError(f"{path}: {what} named {name!r}; it has {_listed(found or self.rounds)}")
+        return found[0]
+
+    def log_times(self, name: str, reference: str) -> float:
+        """Return the logarithm of a benchmark's median, or of its ratio to that of the reference."""
+        below = math.log(float(np.median(self.rounds[reference]))) if reference else 0.0
+        return math.log(float(np.median(self.rounds[name]))) - below
+
+
+def benchmark_files(path: Path) -> list[Path]:
+    """Return the JSON files of a side: the path itself, or those of a folder; empty where there are none."""
+    if path.is_dir():
+        return sorted(one for one in path.glob("*.json") if one.is_file())
+    return [path] if path.suffix == ".json" and path.is_file() else []
 
 
 def speed_changes(
-    base: Path, head: Path, reference: str, slower_by: float, alpha: float
+    base: Path, head: Path, reference: str, slower_by: float, gate: Sequence[str], alpha: float
 ) -> tuple[list[Change], list[str]]:
-    """Compare the benchmarks of two jobs.
+    """Compare the benchmarks of two sides.
 
     Parameters
     ----------
     base, head : Path
-        JSON of pytest-benchmark, written with ``--benchmark-save-data``, which keeps every round.
+        JSON of pytest-benchmark, or a folder with such a file of each job.
     reference : str
         Name of the benchmark that all others are divided by; empty: differences are described only.
     slower_by : float
         Share by which a ratio must have grown to matter, as .05.
+    gate : sequence of str
+        Patterns of what is compared: full names, or what stands after the file's; empty: everything.
     alpha : float
         Of the family.
 
     Returns
     -------
     changes : list of Change
-        Of logarithms of ratios: above 0 where head is slower.
+        Of logarithms of ratios, means over jobs: above 0 where head is slower. With fewer than four jobs on a side,
+        with jobs of several classes of processor, or without a reference they are described.
     notes : list of str
 
     Raises
     ------
     InputError
         A file that pytest-benchmark did not write, or without the reference.
+    SpecError
+        A gate that fits no benchmark of either side.
     """
-    before, after = read_job(base), read_job(head)
-    notes = [f"gone: benchmark {name}" for name in sorted(before.rounds.keys() - after.rounds.keys())]
-    notes += [f"new: benchmark {name}" for name in sorted(after.rounds.keys() - before.rounds.keys())]
-    same = before.machine == after.machine
-    if not same:
-        notes.append(f"changed: the processor was {before.machine}, is {after.machine}: no ratio is called real")
-    if reference:
-        notes.append("intervals are of the rounds of each job: jobs may differ by more, even in ratios to a reference")
-    for job, path in ((before, base), (after, head)):
-        if reference and reference not in job.rounds:
-            raise InputError(f"{path}: there is no benchmark {reference!r}, which the others are divided by")
-    changes: list[Change] = []
-    p_worse, p_better = [], []
-    for number, name in enumerate(sorted(before.rounds.keys() & after.rounds.keys())):
-        if name == reference:
+    sides = [[read_job(path) for path in benchmark_files(side)] for side in (base, head)]
+    by = [job.reference(reference, side) if reference else "" for side, jobs in zip((base, head), sides, strict=True)
+          for job in jobs]  # fmt: skip
+    if len(set(by)) > 1:
+        raise InputError(f"{reference!r} names other benchmarks in other jobs: {_listed(set(by))}; name one in full")
+    names = [set.intersection(*(set(job.rounds) for job in jobs)) - set(by) for jobs in sides]
+    of_base, of_head = ({name for job in jobs for name in job.rounds} - set(by) for jobs in sides)
+    every, compared = of_base | of_head, names[0] & names[1]
+    for pattern in gate:
+        if not any(_named(name, [pattern]) for name in every):
+            raise SpecError(f"no benchmark fits the gate {pattern!r}; there are {_listed(every)}")
+    notes = [f"new: benchmark {name}" for name in sorted(of_head - of_base)]
+    machines = list(dict.fromkeys(job.machine for jobs in sides for job in jobs))
+    jobs = min(map(len, sides))
+    if len(machines) > 1:
+        notes.append(f"changed: the processors are {listed(machines)}: no ratio is called real")
+    if not reference:
+        notes.append("seconds of other jobs are not compared: name a benchmark that all are divided by, --reference")
+    if jobs < FEWEST:
+        notes.append(
+            f"how far jobs differ is not known from {jobs} on a side: no ratio is called real with fewer "
+            f"than {FEWEST}; give folders with a JSON file of each job"
+        )
+    judged = reference and len(machines) == 1
+    unit = f"ratio to {reference}" if reference else "seconds, of two jobs"
+    rests = " and ".join(f"{len(side)} job{'s' if len(side) > 1 else ''}" for side in sides)
+    found = []
+    for name in sorted(compared):
+        if gate and not _named(name, gate):
             continue
-        sides = [(job.rounds[name], job.rounds[reference] if reference else None) for job in (before, after)]
-        ratios = [float(np.median(one)) / (1.0 if other is None else float(np.median(other))) for one, other in sides]
-        was, now = ratios
-        change = math.log(now / was)
-        rounds = [len(times) for side in sides for times in side if times is not None]
-        unit = f"ratio to {reference}" if reference else "seconds, of two jobs"
-        if not reference or not same or min(rounds) < FEWEST:
-            rests = f"{min(rounds)} rounds"
-            changes.append(Change(unit, name, was, now, change, "described", rests, about="speed"))
-            p_worse.append(math.nan)
-            p_better.append(math.nan)
-            continue
-        resampled = _resampled(sides, number)
-        se = float(resampled.std(ddof=1))
-        lower, upper = (float(edge) for edge in np.quantile(resampled, [0.025, 0.975]))
-        rests = f"{min(rounds)} rounds or more"
-        told = Change(unit, name, was, now, change, "not shown", rests, lower=lower, upper=upper, about="speed")
-        changes.append(told)
-        p_worse.append(_p(change - math.log1p(slower_by), se))
-        p_better.append(_p(-change - math.log1p(slower_by), se))
-    return [
-        _judged(change, float(w), float(b), alpha)
-        for change, w, b in zip(changes, holm(np.array(p_worse)), holm(np.array(p_better)), strict=True)
-    ], notes
+        was, now = (np.array([job.log_times(name, by[0]) for job in side]) for side in sides)
+        variances = [variance_of_mean(side) if judged else math.nan for side in (was, now)]
+        welch = sum(v**2 / (len(side) - 1) for v, side in zip(variances, (was, now), strict=True) if v > 0)
+        df = sum(variances) ** 2 / welch if welch > 0 else 1.0
+        change = float(now.mean() - was.mean())
+        found.append(TimeEstimate(unit, name, float(np.exp(was.mean())), change, math.sqrt(sum(variances)), df, rests))
+    gone = [
+        untested(f"{unit}: {'some jobs do not have it' if name in of_head else 'it is gone'}", name, "speed")
+        for name in sorted(of_base - compared)
+        if not gate or _named(name, gate)
+    ]
+    return [*judged_times(found, slower_by, alpha), *gone], notes
 
 
-def _judged(change: Change, worse: float, better: float, alpha: float) -> Change:
-    if math.isnan(worse):
-        return change
-    verdict: ChangeVerdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
-    return replace(change, p=worse if change.change > 0 else better, verdict=verdict)
+def _listed(names: Iterable[str]) -> str:
+    """Return names without those of their files, which say little."""
+    return listed(sorted(name.partition("::")[2] or name for name in names))
 
 
-def _p(beyond: float, se: float) -> float:
-    if se == 0:
-        return 0.0 if beyond > 0 else 1.0
-    return 0.5 * math.erfc(beyond / se / math.sqrt(2))
-
-
-def _resampled(sides: list[tuple[NDArray[np.float64], NDArray[np.float64] | None]], number: int) -> NDArray[np.float64]:
-    """Return bootstrapped changes of the log ratio of medians, rounds resampled by themselves."""
-    rng = np.random.default_rng([20130501, number])
-    found = np.zeros(RESAMPLES)
-    for sign, side in zip((-1.0, 1.0), sides, strict=True):
-        for power, times in zip((1.0, -1.0), side, strict=True):
-            if times is not None:
-                picked = rng.integers(len(times), size=(RESAMPLES, len(times)))
-                found += sign * power * np.log(np.median(times[picked], axis=1))
-    return found
+def _named(name: str, patterns: Sequence[str]) -> bool:
+    """Return whether a benchmark is meant: by its full name, or by what stands after the name of its file."""
+    return matches(name, [*patterns, *(f"*::{pattern}" for pattern in patterns)])
 
 
 def read_job(path: Path) -> Job:

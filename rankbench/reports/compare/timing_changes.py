@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.errors import InputError
-from rankbench.reports.compare.comparison import Change, ChangeVerdict
+from rankbench.reports.compare.comparison import Change, ChangeVerdict, in_gate, untested
 from rankbench.special import ndtri, stdtr, stdtrit
 from rankbench.stats.contrasts import FEWEST
 from rankbench.stats.holm import holm
@@ -25,17 +24,20 @@ from rankbench.stats.log_ratios import launch_log_ratios, launch_medians
 from rankbench.stats.looks import share_of_look
 from rankbench.store.timings import TimedCell, Timings
 
-__all__ = ["timing_changes"]
+__all__ = ["TimeEstimate", "judged_times", "timing_changes", "variance_of_mean"]
 
 POWER = 0.9
 
 
-class _Estimate(NamedTuple):
-    """A change of a logarithm with its standard error; nan with too few launches."""
+class TimeEstimate(NamedTuple):
+    """A change of a logarithm with its standard error; nan with too few launches, or jobs.
 
-    cell: TimedCell
+    What is shown of head is base's time with that change: medians of both sides need not differ by it.
+    """
+
+    where: str
+    what: str
     base: float
-    head: float
     change: float
     se: float
     df: float
@@ -68,8 +70,12 @@ def timing_changes(
     InputError
         Two sides of a job that were not written together.
     """
-    notes = [f"gone: {cell} was timed" for cell in base.seconds if cell not in head.seconds]
-    notes += [f"new: {cell} is timed" for cell in head.seconds if cell not in base.seconds]
+    gone = [
+        untested(f"{cell.experiment}, n = {cell.n:,}: it is gone", cell.contender, "speed")
+        for cell in base.seconds
+        if cell not in head.seconds and in_gate(gate, cell.experiment, cell.contender)
+    ]
+    notes = [f"new: {cell} is timed" for cell in head.seconds if cell not in base.seconds]
     notes += [f"not timed: {cell}: {why}" for cell, why in sorted({**base.facts.failed, **head.facts.failed}.items())]
     together = base.facts.job == head.facts.job
     if together and base.reference.shape != head.reference.shape:
@@ -85,54 +91,46 @@ def timing_changes(
         ):
             if was != now:
                 notes.append(f"changed: {what} was {was}, is {now}")
-    cells = [cell for cell in head.seconds if cell in base.seconds and _gated(gate, cell)]
+    cells = [cell for cell in head.seconds if cell in base.seconds and in_gate(gate, cell.experiment, cell.contender)]
     estimate = _in_turns if together else _by_reference
-    return _judged([estimate(base, head, cell) for cell in cells], slower_by, alpha, _share(base)), notes
+    found = [estimate(base, head, cell) for cell in cells]
+    return [*judged_times(found, slower_by, alpha, _share(base)), *gone], notes
 
 
 def _share(timings: Timings) -> float:
     return share_of_look(timings.facts.declared, timings.launches, last=timings.facts.last)
 
 
-def _gated(gate: Sequence[str], cell: TimedCell) -> bool:
-    return not gate or any(
-        fnmatchcase(f"{cell.experiment}/{cell.contender}" if "/" in pattern else cell.experiment, pattern)
-        for pattern in gate
-    )
-
-
-def _in_turns(base: Timings, head: Timings, cell: TimedCell) -> _Estimate:
+def _in_turns(base: Timings, head: Timings, cell: TimedCell) -> TimeEstimate:
     """Return the change of launches in which both were timed in turns."""
     ratios = launch_log_ratios(head.seconds[cell], base.seconds[cell])
-    before, after = (float(np.median(launch_medians(side.seconds[cell]))) for side in (base, head))
+    before = float(np.median(launch_medians(base.seconds[cell])))
     rests = f"{len(ratios)} launches of {head.rounds} rounds, in turns"
-    return _Estimate(cell, before, after, float(ratios.mean()), math.sqrt(_variance(ratios)), len(ratios) - 1.0, rests)
+    where, se = f"{cell.experiment}, n = {cell.n:,}, seconds", math.sqrt(variance_of_mean(ratios))
+    return TimeEstimate(where, cell.contender, before, float(ratios.mean()), se, len(ratios) - 1.0, rests)
 
 
-def _by_reference(base: Timings, head: Timings, cell: TimedCell) -> _Estimate:
+def _by_reference(base: Timings, head: Timings, cell: TimedCell) -> TimeEstimate:
     """Return the change of ratios to the reference, of two jobs: without a standard error, as jobs differ too."""
     before, after = (launch_log_ratios(side.seconds[cell], side.reference) for side in (base, head))
-    was, now = (float(np.exp(np.median(side))) for side in (before, after))
     rests = f"{len(before)} and {len(after)} launches of two jobs, as ratios to the reference"
-    return _Estimate(cell, was, now, float(after.mean() - before.mean()), math.nan, 1.0, rests)
+    where, was = f"{cell.experiment}, n = {cell.n:,}, ratio to the reference", float(np.exp(before.mean()))
+    return TimeEstimate(where, cell.contender, was, float(after.mean() - before.mean()), math.nan, 1.0, rests)
 
 
-def _variance(values: NDArray[np.float64]) -> float:
-    """Return the variance of a mean over launches; nan with fewer than four."""
+def variance_of_mean(values: NDArray[np.float64]) -> float:
+    """Return the variance of a mean over launches, or jobs; nan with fewer than four."""
     return float(values.var(ddof=1) / len(values)) if len(values) >= FEWEST else math.nan
 
 
-def _judged(found: Sequence[_Estimate], slower_by: float, alpha: float, share: float) -> list[Change]:
+def judged_times(found: Sequence[TimeEstimate], slower_by: float, alpha: float, share: float = 1.0) -> list[Change]:
     """Return the changes with their verdicts, over the whole family; p-values are adjusted for the looks too."""
     margin = math.log1p(slower_by)
     adjusted = [holm(np.array([_p(sign * one.change - margin, one) for one in found])) for sign in (1.0, -1.0)]
     changes = []
     for place, one in enumerate(found):
-        unit = "seconds" if "in turns" in one.rests else "ratio to the reference"
-        where = f"{one.cell.experiment}, n = {one.cell.n:,}, {unit}"
-        change = Change(
-            where, one.cell.contender, one.base, one.head, one.change, "described", one.rests, about="speed"
-        )
+        head = one.base * math.exp(one.change)
+        change = Change(one.where, one.what, one.base, head, one.change, "described", one.rests, about="speed")
         if not math.isnan(adjusted[0][place]):
             worse, better = (min(1.0, float(side[place]) / share) for side in adjusted)
             verdict: ChangeVerdict = "worse" if worse <= alpha else "better" if better <= alpha else "not shown"
@@ -144,7 +142,7 @@ def _judged(found: Sequence[_Estimate], slower_by: float, alpha: float, share: f
     return changes
 
 
-def _p(beyond: float, one: _Estimate) -> float:
+def _p(beyond: float, one: TimeEstimate) -> float:
     if math.isnan(one.se):
         return math.nan
     if one.se == 0:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from rankbench.errors import InputError, SpecError, StoreError
 from rankbench.reports.compare.change_estimates import Margin
-from rankbench.reports.compare.comparison import Change, Comparison
+from rankbench.reports.compare.comparison import Change, Comparison, in_gate, untested
 from rankbench.reports.compare.quality_changes import quality_changes
 from rankbench.reports.compare.ranking_changes import is_arena_log, ranking_changes
-from rankbench.reports.compare.speed_changes import is_benchmark, speed_changes
+from rankbench.reports.compare.speed_changes import benchmark_files, speed_changes
 from rankbench.reports.compare.summary_changes import summary_changes
 from rankbench.reports.compare.timing_changes import timing_changes
+from rankbench.reports.same_cells import unchanged_cells
 from rankbench.store.open import holds_results, open_results
 from rankbench.store.timings import Timings, has_timings, read_timings
 
@@ -39,6 +40,7 @@ def compare_results(
     method: str = "",
     columns: str = "",
     alpha: float = ALPHA,
+    unchanged: bool = False,
 ) -> Comparison:
     """Compare two results.
 
@@ -46,7 +48,8 @@ def compare_results(
     ----------
     base, head : Path
         Each the folder of a run, a published one, one with timings, a ``leaderboard.csv`` (or a folder that has
-        nothing else), JSON of pytest-benchmark, or a log of votes, whose rankings are compared.
+        nothing else), JSON of pytest-benchmark, a folder of such files, one a job, or a log of votes, whose rankings
+        are compared.
     margin : Margin, optional
         What a practical difference must exceed; by default 0 for qualities, 5% for speeds, and 1% for speeds that
         were measured in turns.
@@ -58,6 +61,8 @@ def compare_results(
         Of logs: who ranks them, and what their columns mean; see
         `rankbench.reports.compare.ranking_changes.ranking_changes`.
     alpha : float, in (0, .5)
+    unchanged : bool
+        Of results: nothing may differ by more than rounding, see `rankbench.reports.same_cells.SameCells`.
 
     Raises
     ------
@@ -75,21 +80,36 @@ def compare_results(
         (one, first), (other, second) = kinds.items()
         raise InputError(f"{first} is {one} and {second} is {other}: these cannot be compared")
     kind = next(iter(kinds))
+    if reference and kind != "a benchmark":
+        raise SpecError(f"{base} is {kind}: a reference is of files of pytest-benchmark")
+    if unchanged and not all(holds_results(path) for path in (base, head)):
+        raise SpecError("what must be unchanged are cells: give the folders of two runs, or of published results")
     if kind == "a benchmark":
         limit = margin or Margin(SLOWER_BY, relative=True)
-        changes, notes = speed_changes(base, head, reference, limit.size, alpha)
+        changes, notes = speed_changes(base, head, reference, limit.size, gate, alpha)
         return Comparison(str(base), str(head), tuple(changes), str(limit), alpha, tuple(notes))
     limits = str(margin or Margin())
+    differing = None
     if kind == "a log":
         changes, notes = ranking_changes(base, head, method, columns, margin or Margin(), gate, alpha)
     elif kind == "a summary":
         changes, notes = summary_changes(_summary(base), _summary(head))
     else:
         changes, notes, limits = _of_folders(base, head, margin, gate, alpha)
+        if unchanged:
+            with open_results(base) as before, open_results(head) as after:
+                differing, flipped = unchanged_cells(before, after, gate)
+            notes += [f"flipped within tolerance: {one}" for one in flipped]
     if gate and kind in ("results", "a log") and not changes:
         form = "an item" if kind == "a log" else "EXPERIMENT or EXPERIMENT/CONTENDER"
         raise SpecError(f"nothing that both have fits the gate {' '.join(gate)}; write {form}")
-    return Comparison(str(base), str(head), tuple(changes), limits, alpha, tuple(notes))
+    if kind == "results":
+        for pattern in gate:
+            places = ((one.where.split(", n = ")[0].partition(":")[0], one.what) for one in changes)
+            if not any(in_gate((pattern,), *place) for place in places):
+                changes.append(untested(f"gate {pattern}: nothing that both have fits it", ""))
+    told = None if differing is None else tuple(differing)
+    return Comparison(str(base), str(head), tuple(changes), limits, alpha, tuple(notes), told)
 
 
 def _of_folders(
@@ -131,19 +151,21 @@ def _speeds(
 
 
 def _kind(path: Path) -> str:
-    if is_benchmark(path):
+    if path.is_file() and benchmark_files(path):
         return "a benchmark"
     if path.is_dir() and (holds_results(path) or has_timings(path)):
         return "results"
     if (path / SUMMARY).is_file():
         return "a summary"
+    if benchmark_files(path):
+        return "a benchmark"
     if is_arena_log(path):
         return "a log"
     if path.suffix == ".csv":
         return "a summary"
     raise InputError(
         f"{path}: it is no folder of a run, no published one, none of timings, no {SUMMARY}, no JSON of "
-        "pytest-benchmark and no log of votes"
+        "pytest-benchmark, no folder of such files and no log of votes"
     )
 
 
