@@ -12,7 +12,10 @@ from rankbench.errors import SpecError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CALENDAR_UNITS", "TimeUnit", "comparable_time", "in_units", "read_time", "units_since", "written_time"]
+__all__ = [
+    *("CALENDAR_UNITS", "TimeUnit", "comparable_time", "in_units", "moments_of_numbers", "read_time", "units_since"),
+    "written_time",
+]
 
 TimeUnit: TypeAlias = Literal["time", "minute", "hour", "day", "week", "month", "quarter", "year"]
 """What votes are taken to be of one time; ``time``: of the same one in the log."""
@@ -30,6 +33,37 @@ CALENDAR_UNITS: dict[TimeUnit, str] = {
 
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _MINUTES = {"minute": 1, "hour": 60, "day": 1440, "week": 10080}
+
+
+_EPOCHS = {"seconds": 1, "milliseconds": 10**3, "microseconds": 10**6, "nanoseconds": 10**9}
+_BEGIN, _END = 631_152_000, 4_102_444_800
+"""Seconds since 1970 at the beginnings of 1990 and of 2100."""
+
+
+def moments_of_numbers(times: pl.Series, unit: TimeUnit | None, since: str = "") -> tuple[pl.Series, list[str]]:
+    """Return numbers as moments, and a note, where a calendar's unit or a date is asked of them; others as they are.
+
+    Numbers are moments if all of them are seconds since 1970, or thousandths of them and so on, from 1990 to 2100.
+    """
+    import polars as pl
+
+    asked = unit in CALENDAR_UNITS or (since.strip() and not _later(since))
+    if not asked or not times.dtype.is_numeric() or not len(times):
+        return times, []
+    for name, parts in _EPOCHS.items():
+        if times.is_between(_BEGIN * parts, _END * parts).all():
+            micros = (times * (10**6 / parts)).round() if parts <= 10**6 else times // 10**3
+            moments = micros.cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
+            return moments, [f"times are read as {name} since 1970, in UTC"]
+    return times, []
+
+
+def _later(since: str) -> bool:
+    """Return whether a text is a number beyond years."""
+    try:
+        return abs(float(since)) > 9999
+    except ValueError:
+        return False
 
 
 def in_units(times: pl.Series, unit: TimeUnit) -> pl.Series:

@@ -16,6 +16,7 @@ from rankbench.counts.time_units import (
     TimeUnit,
     comparable_time,
     in_units,
+    moments_of_numbers,
     read_time,
     units_since,
     written_time,
@@ -153,6 +154,7 @@ def scores_over_time(
         said = votes.order_note().split(":")[0]
         raise SpecError(f"{said}: there are no scores over time")
     times = coded.select("time").collect()["time"].sort()
+    times, dated = moments_of_numbers(times, unit, since)
     periods, chosen, x = _periods(times, unit)
     place = (periods != periods.shift(1)).fill_null(False).cum_sum().to_numpy().astype(np.int64)
     starts = np.flatnonzero(np.diff(place, prepend=-1))
@@ -174,7 +176,12 @@ def scores_over_time(
         {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
         for one, history, weight in zip(points, histories, weights, strict=True)
     ]
-    notes = [*source.remarks, *_notes(votes, counts, grid, names, then, chosen), *_said_of_judges(alike, len(votes))]
+    notes = [
+        *source.remarks,
+        *dated,
+        *_notes(votes, counts, grid, names, then, chosen),
+        *_said_of_judges(alike, len(votes)),
+    ]
     facts = {
         "unit": point.score_unit(),
         "time_unit": chosen,

@@ -351,3 +351,19 @@ def test_since_is_a_time_and_no_text(times: list[Any], options: dict[str, Any], 
 def test_what_is_no_time_of_the_log_is_refused(times: list[Any], since: str, words: str) -> None:
     with pytest.raises(SpecError, match=re.escape(words)):
         scores_over_time(of_times(times), "dynamic-bradley-terry:drift=0.05", since=since)
+
+
+@pytest.mark.parametrize("parts", [1, 10**3, 10**6, 10**9])
+@pytest.mark.parametrize("asked", [{"unit": "month"}, {"since": "2020-02"}])
+def test_seconds_since_1970_are_moments_where_a_calendar_is_asked(parts: int, asked: dict[str, Any]) -> None:
+    moments = dated(90, clock=True).with_columns(pl.col("time").dt.replace_time_zone("UTC").dt.truncate("1s"))
+    epochs = moments.with_columns(pl.col("time").dt.epoch("s") * parts)
+    expected, found = (scores_over_time(frame, "dynamic-bradley-terry", **asked) for frame in (moments, epochs))
+    assert found.facts["times"] == expected.facts["times"]
+    assert found.now.equals(expected.now)
+    assert found.notes[0].startswith("times are read as ")
+    assert found.notes[1:] == expected.notes
+    numbers = scores_over_time(epochs, "dynamic-bradley-terry")
+    assert numbers.facts["time_unit"] == "time"
+    with pytest.raises(SpecError, match="nobody knows what a month is"):
+        scores_over_time(epochs.with_columns(time=pl.col("time") - 1_500_000_000 * parts), "", unit="month")

@@ -20,7 +20,8 @@ __all__ = ["TimeReading", "time_reading"]
 _QUOTED = 100
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
-_DAY = r"^(\d{4})[-/](\d{2})[-/](\d{2})"
+_DAY = r"^(\d{4})[-/.](\d{2})[-/.](\d{2})"
+_COMPACT = r"^(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])$"
 _CLOCK = r"[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,6})0*)?)?"
 _ZONE = r" ?(?:([Zz]|UTC|GMT)|([+-])(0\d|1[0-5]):?([0-5]\d)?)"
 _DATE = f"{_DAY}$"
@@ -75,8 +76,8 @@ class TimeReading:
             number = pl.when(fits).then(text).cast(self.dtype, strict=False)
             return pl.when(number.is_finite() & _held(text, number)).then(number) if self.dtype.is_float() else number
         if self.dtype == pl.Date:
-            day = pl.when(fits).then(text).str.replace_all("/", "-", literal=True)
-            return day.str.to_date("%Y-%m-%d", strict=False)
+            day = pl.when(fits).then(text).str.replace_all(r"[-/.]", "")
+            return day.str.to_date("%Y%m%d", strict=False)
         return pl.when(fits).then(_moment(text, zoned=self.pattern == _ZONED)).cast(self.dtype)
 
     def refusal(self, given: object) -> str:
@@ -95,6 +96,7 @@ class TimeReading:
 _WHOLE_NUMBERS = TimeReading("whole numbers", pl.Int64(), _WHOLE)
 _NUMBERS = TimeReading("numbers", pl.Float64(), _NUMBER)
 _DATES = TimeReading("dates", pl.Date(), _DATE)
+_COMPACTS = TimeReading("dates such as 20240131", pl.Date(), _COMPACT)
 _LOCALS = TimeReading("date-times without a zone", pl.Datetime("us"), _LOCAL)
 _ZONEDS = TimeReading("date-times with a zone", pl.Datetime("us", "UTC"), _ZONED)
 _READINGS = (_WHOLE_NUMBERS, _NUMBERS, _DATES, _LOCALS, _ZONEDS)
@@ -136,7 +138,7 @@ def time_reading(raw: pl.LazyFrame, name: str) -> TimeReading:
     """Return what the times of a column are taken for: of texts, what the first one can be read as.
 
     The check of the rows raises for the first one that is something else. Only where the first is a whole
-    number is the column read for it, to see whether all of them are.
+    number is the column read for it, to see whether all of them are, or dates such as 20240131.
 
     Parameters
     ----------
@@ -150,10 +152,15 @@ def time_reading(raw: pl.LazyFrame, name: str) -> TimeReading:
         The column's type is not one of times.
     """
     dtype = raw.collect_schema()[name]
-    if dtype not in _TEXTS:
+    if dtype not in _TEXTS and not dtype.is_integer():
         return _native(dtype, name)
     texts = raw.select(_text(name).alias(name)).drop_nulls()
     first = texts.head(1).collect(engine="streaming").lazy()
+    # No text at all can be read as anything.
+    if len(first.collect()) and _taken(first, _COMPACTS, name) and _taken(texts, _COMPACTS, name):
+        return _COMPACTS
+    if dtype not in _TEXTS:
+        return _native(dtype, name)
     reading = next((known for known in _READINGS if _taken(first, known, name)), _NONE)
     return _NUMBERS if reading is _WHOLE_NUMBERS and not _taken(texts, reading, name) else reading
 
