@@ -133,7 +133,8 @@ def _line_over_ticks(axes: Axes, axis: LogAxis, line: Line, title: str, style: L
     inner = np.isfinite(line.x) & (line.x > 0)
     hollow = np.zeros(len(x), np.bool_) if line.hollow is None else line.hollow
     dots: dict[str, Any] = {"color": style.color, "marker": style.marker, "linestyle": ""}
-    axes.plot(x, line.y, color=style.color, linestyle=":", linewidth=1)
+    if not inner.all():
+        axes.plot(x, line.y, color=style.color, linestyle=":", linewidth=1)
     axes.plot(x[inner], line.y[inner], color=style.color, linestyle=style.dashes)
     axes.plot(x[~hollow], line.y[~hollow], **dots)
     axes.plot(x[hollow], line.y[hollow], **dots, markerfacecolor="white", zorder=3)

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LogAxis"]
 
+CLOSE = 0.12
+"""Words of ticks that are closer than this share of the axis touch one another."""
+
 
 @dataclass(frozen=True)
 class LogAxis:
@@ -39,12 +42,17 @@ class LogAxis:
         return cls(places)
 
     def ticks(self, axes: Axes) -> None:
-        """Put a tick at every value (at every second one where they are many)."""
+        """Put a tick at every value; those that would touch the one before have no words."""
         inner = sorted(value for value in self.places if 0 < value < math.inf)
-        few = inner if len(inner) <= 9 else inner[:: math.ceil(len(inner) / 9)]
-        shown = [value for value in self.places if value in few or value in (0.0, math.inf)]
+        spaced, apart = set[float](), -math.inf
+        for value in inner:
+            if self.places[value] >= apart:
+                spaced.add(value)
+                apart = self.places[value] + CLOSE * (self.places[inner[-1]] - self.places[inner[0]])
+        shown = [value for value in self.places if value in spaced or value in (0.0, math.inf)]
         axes.set_xticks([self.places[value] for value in shown], [_words(value, inner) for value in shown])
-        axes.tick_params(axis="x", length=2.5)
+        axes.set_xticks([place for value, place in self.places.items() if value not in shown], minor=True)
+        axes.tick_params(axis="x", length=2.5, which="both")
         if math.inf in self.places and inner:
             edge = (self.places[math.inf] + self.places[inner[-1]]) / 2
             axes.axvline(edge, color="#BBBBBB", linewidth=0.8, linestyle=(0, (2, 2)), zorder=0)

@@ -33,12 +33,16 @@ __all__ = [
     "Plot",
     "limited",
     "matches",
+    "metric_words",
     "order_of",
     "unfinished",
 ]
 
 MOST_SERIES = 64
 """Series of a figure; of more the first ones are drawn, of dots the best ones."""
+
+_MOST_INITIALS = 4
+"""Letters of a metric that is called by initials: NDCG, ERR."""
 
 _WORDS = {
     "pending": "not computed yet",
@@ -245,6 +249,27 @@ class FigureKind(Component):
 def matches(label: str, patterns: Sequence[str]) -> bool:
     """Return whether a label is one of `patterns`, where ``*`` stands for anything."""
     return any(fnmatchcase(label, re.sub(r"([\[\]?])", r"[\1]", pattern)) for pattern in patterns)
+
+
+def metric_words(metric: str, better: str, *, before: str = "", after: str = "", lines: int = 1) -> str:
+    """Return the words of an axis: mean NDCG (cutoff 10; less is better).
+
+    Parameters
+    ----------
+    metric : str
+        As the suite writes it.
+    better : str
+        Which way is better, in words.
+    before, after : str
+        What stands before and after the metric's name.
+    lines : {1, 2}
+        Of the text; a metric with parameters has two.
+    """
+    name, _, parameters = metric.partition(":")
+    name = name.upper() if name.isalpha() and len(name) <= _MOST_INITIALS else name
+    more = f"{parameters.replace('=', ' ').replace(',', ', ')}; " if parameters else ""
+    apart = "\n" if parameters or lines > 1 else " "
+    return f"{before}{name}{after}{apart}({more}{better})"
 
 
 def order_of(results: ExperimentResults) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,10 +18,12 @@ from matplotlib.figure import Figure as Canvas
 
 from rankbench.drawing.canvas import canvas_of
 from rankbench.drawing.scale import LogAxis
-from rankbench.kinds.figure import matches
-from rankbench.kinds.suite import Figure, Panel
+from rankbench.drawing.style import styled
+from rankbench.errors import SpecError
+from rankbench.kinds.figure import matches, metric_words
+from rankbench.kinds.suite import Experiment, Figure, Panel
 from rankbench.plugin import manager
-from rankbench.plugin.suite_kinds import figure_kind
+from rankbench.plugin.suite_kinds import check_tables, figure_kind
 from rankbench.reports.figures import assign_looks, casts_of, draw_figures, drawings_of
 from rankbench.reports.figures.subtitle import subtitle
 from rankbench.reports.sample import Sampler
@@ -192,16 +195,73 @@ def test_growth(samplers: dict[str, Sampler]) -> None:
     assert labels == ["regression k=1", "regression k=10", "regression k=100", "regression k=1000", "logistic"]
     heldout = canvas.axes[1]
     # Means that span less than a decade have a linear axis.
-    assert (heldout.get_xscale(), heldout.get_yscale()) == ("log", "linear")
-    line = heldout.get_lines()[1]
-    assert line.get_xdata().tolist() == [race.n for race in sampler.races]
+    assert heldout.get_yscale() == "linear"
+    n = [race.n for race in sampler.races]
+    np.testing.assert_allclose(heldout.get_xticks(), np.log10(n))
+    (color,) = {text.get_color() for text in heldout.get_lines() if text.get_label() == "regression k=10"}
+    line, *_ = [line for line in heldout.get_lines() if line.get_color() == color and len(line.get_xdata())]
+    np.testing.assert_allclose(line.get_xdata(), np.log10(n))
     expected = []
     for race in sampler.races:
         arm = race.arm("regression k=10")
         assert arm is not None
         expected.append(sampler.means(arm, "ndcg", "heldout", race.repetitions).mean())
     np.testing.assert_allclose(line.get_ydata(), expected)
-    assert canvas.axes[0].get_ylabel() == "mean ndcg\n(less is better)"
+    assert canvas.axes[0].get_ylabel() == "mean NDCG\n(less is better)"
+
+
+@pytest.mark.parametrize("kind", ["growth", "risk"])
+def test_a_figure_that_names_no_contender_has_all_of_them(samplers: dict[str, Sampler], kind: str) -> None:
+    sampler = samplers["figure-3"]
+    more = {"parameter": "k"} if kind == "risk" else {}
+    figure = made(kind=kind, **more)
+    shown = figure_kind(figure).cast(figure, View(sampler))
+    assert not [omission for omission in shown.left_out if omission.cause == "choice"]
+    labels = {arm.label for race in sampler.races for arm in race.arms}
+    assert len(shown.names) == (len(labels) if kind == "growth" else 4)
+    figure = made(kind=kind, references=("logistic",), **more)
+    known = figure_kind(figure).cast(figure, View(sampler))
+    assert ("regression k=1" in known.names) == (kind == "growth")
+
+
+def test_a_risk_without_a_parameter_is_refused() -> None:
+    with pytest.raises(SpecError, match="'risk' needs the parameter"):
+        check_tables(cast("Experiment", SimpleNamespace(figures=(made(kind="risk"),), claims=())), "experiments.0")
+
+
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [
+        ((4_100, 16_400, 65_600), ["4100", "16400", "65600"]),
+        ((1_000, 1_100, 1_200, 10_000), ["1000", "10000"]),  # three that would touch
+        ((100, 200, 300, 400, 500, 600, 700, 800, 900, 1_000), ["100", "200", "300", "400", "600", "800"]),
+    ],
+)
+def test_words_of_ticks_do_not_touch(n: tuple[int, ...], words: list[str]) -> None:
+    """At the smallest size that plots have, measured as they are drawn; each n has a tick of some kind."""
+    with styled():
+        canvas = Canvas(figsize=(3.2, 2.4), layout="constrained")
+        axes = canvas.subplots()
+        LogAxis.with_places_for(n).ticks(axes)
+        axes.set_xlim(*np.log10((n[0], n[-1])))
+        assert [tick.get_text() for tick in axes.get_xticklabels()] == words
+        canvas.draw_without_rendering()
+        boxes = [text.get_window_extent() for text in axes.get_xticklabels()]
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+    assert sorted({*axes.get_xticks(), *axes.get_xticks(minor=True)}) == pytest.approx(np.log10(n))
+
+
+@pytest.mark.parametrize(
+    ("metric", "lines", "words"),
+    [
+        ("ndcg:gain=identity,cutoff=10", 1, "mean NDCG\n(gain identity, cutoff 10; less is better)"),
+        ("ndcg", 1, "mean NDCG (less is better)"),
+        ("misordered", 2, "mean misordered\n(less is better)"),
+        ("log-loss", 1, "mean log-loss (less is better)"),
+    ],
+)
+def test_an_axis_says_a_metric_in_words(metric: str, lines: int, words: str) -> None:
+    assert metric_words(metric, "less is better", before="mean ", lines=lines) == words
 
 
 def test_growth_is_drawn_by_its_kind(samplers: dict[str, Sampler]) -> None:

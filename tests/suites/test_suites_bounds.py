@@ -21,7 +21,7 @@ repetitions = 1
 [[experiments.contenders]]
 use = "erm"
 """
-FIGURE = '[[experiments.figures]]\nfile = "figure"\nkind = "risk"\n'
+FIGURE = '[[experiments.figures]]\nfile = "figure"\nkind = "risk"\nparameter = "k"\n'
 
 
 def write(folder: Path, text: str, name: str = "own") -> str:
@@ -64,8 +64,8 @@ def test_two_figures_cannot_have_one_file(tmp_path: Path) -> None:
     + [('title = "Own"', f'title = "Own"\nseed = {seed}') for seed in ("-1", str(2**63), "1.0", "true")]
     + [('title = "Own"', f'title = "Own"\n{bad}') for bad in ("protocol = 3", "dataset = 0")]
     + [("repetitions = 1", "repetitions = 1\nlosses = []")]
-    + [('kind = "risk"', 'kind = "curves"')]
-    + [('kind = "risk"', 'kind = "curves"\nmetrics = ["exact-gap-last"]')]
+    + [('kind = "risk"\nparameter = "k"', bad) for bad in ('kind = "risk"', 'kind = "curves"')]
+    + [('kind = "risk"\nparameter = "k"', 'kind = "curves"\nmetrics = ["exact-gap-last"]')]
     + [('use = "erm"', f'use = "erm"\nn = {n}') for n in ("[]", "[100, 100]", "[100.0]")],
 )
 def test_numbers_out_of_range_are_refused(tmp_path: Path, old: str, new: str) -> None:

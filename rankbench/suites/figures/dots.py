@@ -18,6 +18,7 @@ from rankbench.kinds.figure import (
     Omission,
     Plot,
     matches,
+    metric_words,
     order_of,
     unfinished,
 )
@@ -93,7 +94,7 @@ class Dots(FigureKind):
         base = self._base(results)
         plots = tuple(
             Plot(
-                x_label=f"{metric}{f' minus {base}' if base else ''} ({results.metric(metric).better})",
+                x_label=metric_words(metric, results.metric(metric).better, after=f" minus {base}" if base else ""),
                 dots=self._contenders(results, metric, figure.level),
                 zero=bool(base),
             )

@@ -18,6 +18,7 @@ from rankbench.kinds.figure import (
     Plot,
     limited,
     matches,
+    metric_words,
     order_of,
     unfinished,
 )
@@ -30,14 +31,16 @@ __all__ = ["Growth"]
 class Growth(FigureKind):
     """Means of metrics against n, a line for each contender and thin gray ones for references.
 
-    Both axes are logarithmic; that of values is linear where a mean is not positive. Bands are t intervals over
-    draws.
+    Both axes are logarithmic, with a tick at each n; that of values is linear where a mean is not positive. Bands are
+    t intervals over draws.
     """
 
     name: ClassVar[str] = "growth"
     source: ClassVar[str] = "rankbench: learning curves with intervals over draws"
 
-    series: tuple[str, ...] = Field(default=(), description="Labels of contenders with lines of their own.")
+    series: tuple[str, ...] = Field(
+        default=(), description="Labels of contenders with lines of their own, all if none is named."
+    )
     references: tuple[str, ...] = Field(default=(), description="Labels of contenders with gray lines.")
     metrics: tuple[str, ...] = Field(default=(), description="Metrics, all of the experiment's if none is named.")
 
@@ -48,8 +51,13 @@ class Growth(FigureKind):
     def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
         """Return the contenders that `series` match or that were added, and gray ones for `references`."""
         labels = order_of(results)
-        series = [label for label in labels if matches(label, self.series) or label in results.added]
-        references = [label for label in labels if label not in series and matches(label, self.references)]
+        references = [label for label in labels if matches(label, self.references)]
+        series = [
+            label
+            for label in labels
+            if label in results.added or (matches(label, self.series) if self.series else label not in references)
+        ]
+        references = [label for label in references if label not in series]
         choice = [Omission(label, "", "choice") for label in labels if label not in {*series, *references}]
         status = unfinished(results, [*series, *references])
         nowhere = {omission.label for omission in status if not omission.where}
@@ -66,7 +74,7 @@ class Growth(FigureKind):
             Plot(
                 results.split_title(split) if len(splits) > 1 else "",
                 "",
-                f"mean {metric}\n({results.metric(metric).better})",
+                metric_words(metric, results.metric(metric).better, before="mean ", lines=2),
                 _lines(results, cast.names, metric, split, figure.level),
             )
             for metric in metrics
@@ -76,7 +84,7 @@ class Growth(FigureKind):
         rows = [flat[start : start + columns] for start in range(0, len(flat), columns)]
         x_label = f"n, {results.counts}"
         rows[-1] = [Plot(plot.title, x_label, plot.y_label, plot.lines) for plot in rows[-1]]
-        return Drawing(tuple(map(tuple, rows)), "log", "log")
+        return Drawing(tuple(map(tuple, rows)), "ticks", "log")
 
 
 def _lines(

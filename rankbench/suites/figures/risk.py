@@ -21,6 +21,7 @@ from rankbench.kinds.figure import (
     Plot,
     limited,
     matches,
+    metric_words,
     order_of,
     unfinished,
 )
@@ -53,11 +54,17 @@ class Risk(FigureKind):
 
     parameter: str = Field(default="", description="Which parameter, ``a.b`` for nested ones.")
     axis: str = Field(default="", description="What the parameter is, in words.")
-    series: tuple[str, ...] = Field(default=(), description="Labels of contenders on lines.")
+    series: tuple[str, ...] = Field(
+        default=(), description="Labels of contenders on lines, all if neither these nor references are named."
+    )
     references: tuple[str, ...] = Field(default=(), description="Labels of contenders that are horizontal lines.")
     against: str = Field(
         default="", description="Label of a contender: differences from it have plots of their own, under the means."
     )
+
+    def lacks(self) -> str:
+        """Return what is missing."""
+        return "" if self.parameter else "a figure of kind 'risk' needs the parameter that it is drawn against"
 
     def patterns(self) -> Sequence[str]:
         """Return the labels of lines and horizontal lines."""
@@ -91,10 +98,8 @@ class Risk(FigureKind):
         parts, names = self._parts(results), set(cast.names)
         splits, races = results.splits, results.races
         metric = results.metrics[0]
-        name = metric.upper() if metric.isalpha() else metric
         headline = results.metric(metric)
-        risk = f"{name} risk" if headline.direction == "minimize" else f"mean {name}"
-        risk = f"{risk} ({headline.better})"
+        before, after = ("", " risk") if headline.direction == "minimize" else ("mean ", "")
         axis = self.axis or self.parameter
         against = self.against if any(arm.label == self.against for race in races for arm in race.racing) else ""
         columns = list(zip(races, parts.lines, strict=True))
@@ -112,12 +117,16 @@ class Risk(FigureKind):
                 plots = []
                 for c, (split, race, found) in enumerate(cells):
                     title = results.split_title(split) if one_race else f"n = {race.n:,}"
-                    what = f"{risk},\n" if not base else f"{name} minus {base}\n({headline.better}),\n"
-                    where = "" if one_race else results.split_title(split)
+                    what = (
+                        metric_words(metric, headline.better, after=f" minus {base}", lines=2)
+                        if base
+                        else metric_words(metric, headline.better, before=before, after=after)
+                    )
+                    where = "" if one_race else f",\n{results.split_title(split)}"
                     titles = (
                         title if not rows else "",
                         axis if last else "",
-                        f"{what}{where}".rstrip(",\n") if not c else "",
+                        f"{what}{where}" if not c else "",
                     )
                     plot, said = _plot(results, race, split, found, parts, names, figure.level, titles, base)
                     words = said or words
@@ -130,14 +139,15 @@ class Risk(FigureKind):
         )
 
     def _parts(self, results: ExperimentResults) -> _Parts:
-        found = [parameter_lines(race, self.series, self.parameter, results.added) for race in results.races]
+        series = self.series or (() if self.references else ("*",))
+        found = [parameter_lines(race, series, self.parameter, results.added) for race in results.races]
         merged: dict[str, list[tuple[float, ArmResults]]] = {}
         for points in found:
             for key, line in points.items():
                 known = {arm.label for _, arm in merged.setdefault(key, [])}
                 merged[key] += [point for point in line if point[1].label not in known]
         configs = {arm.label: arm.config for race in results.races for arm in race.arms}
-        patterns = (*self.series, *self.references)
+        patterns = (*series, *self.references)
         references = [
             label
             for label in order_of(results)
