@@ -61,7 +61,7 @@ def _kind(name: str, kind: str | None) -> str:
     found = [k for k, known in every.items() if name in known]
     if not found:
         everything = {n for known in every.values() for n in known}
-        raise SpecError(f"there is no component or suite {name!r}{nearest(name, everything)}{maybe_theirs()}")
+        raise SpecError(f"there is no component or suite {name!r}{nearest(name, everything)}{maybe_theirs(name)}")
     if len(found) > 1:
         raise SpecError(f"{name!r} names several things ({', '.join(found)}); say which with --kind")
     return found[0]

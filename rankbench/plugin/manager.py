@@ -151,8 +151,15 @@ def component_class(base: Callable[..., C], name: str) -> type[C]:
     return found
 
 
-def maybe_theirs() -> str:
-    """Return what to add to a message about a name that nothing has: " (broken plugins: ...)"; "" if none is broken."""
+def maybe_theirs(name: str = "") -> str:
+    """Return what to add to a message about a name that nothing has: " (broken plugins: ...)"; "" if none is broken.
+
+    Raises
+    ------
+    SpecError
+        Two plugins have the name, and so it stands for neither.
+    """
+    plugins().registry.check_contested(name)
     broken = sorted({s.distribution for s in statuses() if s.status == "broken"})
     return f" (broken plugins: {', '.join(broken)}; see `rankbench plugins`)" if broken else ""
 

@@ -42,13 +42,18 @@ class Origin:
 
 
 class Registry:
-    """What the plugins of a process registered. The first to take a name keeps it."""
+    """What the plugins of a process registered.
+
+    A built-in name stays ours, and a name that one distribution registers twice stands for the first. One that two
+    distributions of others register stands for neither: to look it up is an error.
+    """
 
     def __init__(self) -> None:
         self._classes: dict[str, dict[str, tuple[type[Component], Origin]]] = {kind: {} for kind in KINDS}
         self._suites: dict[str, tuple[Path, Origin]] = {}
         # By identity: what a class says of itself (its module, its hash) is its own.
         self._origins: dict[int, Origin] = {}
+        self._contested: dict[tuple[str, str], tuple[str, Origin, Origin]] = {}
 
     def add(self, found: object, origin: Origin) -> str:
         """Register one thing that the hook returned, a component class or the path of a suite file.
@@ -89,7 +94,7 @@ class Registry:
             raise PluginError(f"{where}: {defect}")
         taken = self._classes[kind].get(name)
         if taken is not None:
-            raise PluginError(_clash(kind, name, taken[1], origin))
+            raise self._clash(kind, name, taken[1], origin)
         self._classes[kind][name] = (found, origin)
         self._origins[id(found)] = origin
         return name
@@ -104,12 +109,41 @@ class Registry:
         name = _name(found.stem, f"the name of suite file {found}")
         taken = self._suites.get(name)
         if taken is not None:
-            raise PluginError(_clash(SUITE, name, taken[1], origin))
+            raise self._clash(SUITE, name, taken[1], origin)
         self._suites[name] = (found, origin)
         return name
 
+    def _clash(self, kind: str, name: str, first: Origin, second: Origin) -> PluginError:
+        """Return what is wrong with a name that is taken, and keep who contests it."""
+        if first.distribution == second.distribution or first.distribution == OURSELVES:
+            remedy = "rename one of them" if first.distribution == second.distribution else "rename it"
+            return PluginError(f"{kind} {name!r} of {second} is refused: {first} registered that name first; {remedy}")
+        said = (
+            f"{kind} {name!r} is contested: {first} and {second} both register it. Uninstall one of them, or block "
+            f"it: RANKBENCH_BLOCK_PLUGINS={second.distribution} leaves that of {first.distribution}"
+        )
+        self._contested.setdefault((kind, name), (said, first, second))
+        return PluginError(said)
+
+    def contested(self, distribution: str) -> list[str]:
+        """Return for each name that a distribution contests with another one what to do, in words."""
+        found = self._contested.values()
+        return [said for said, *origins in found if distribution in {origin.distribution for origin in origins}]
+
+    def check_contested(self, name: str, kind: str = "") -> None:
+        """Refuse a name that two distributions register, for one kind (or ``suite``) or by default for any.
+
+        Raises
+        ------
+        SpecError
+            Which distributions, and how to say which one is meant.
+        """
+        for (of, contested), (said, *_) in self._contested.items():
+            if contested == name and kind in ("", of):
+                raise SpecError(said)
+
     def names(self, kind: str) -> list[str]:
-        """Return the names registered for a kind (or ``suite``), sorted."""
+        """Return the names that stand for something of a kind (or ``suite``), sorted."""
         return sorted(self._entries(kind))
 
     def component_class(self, kind: str, name: str) -> type[Component]:
@@ -124,11 +158,12 @@ class Registry:
             raise SpecError(f"there is no kind {kind!r} of component{nearest(kind, KINDS)}")
         if name not in self._classes[kind]:
             raise SpecError(f"unknown {kind} {name!r}{nearest(name, self._classes[kind])}")
+        self.check_contested(name, kind)
         return self._classes[kind][name][0]
 
     def suites(self) -> dict[str, Path]:
         """Return the suite files by name, sorted by name."""
-        return {name: self._suites[name][0] for name in sorted(self._suites)}
+        return {name: self._suites[name][0] for name in self.names(SUITE)}
 
     def origin(self, kind: str, name: str) -> Origin:
         """Return who registered a component or a suite.
@@ -138,6 +173,7 @@ class Registry:
         SpecError
             Unknown kind or name; the message has the nearest one.
         """
+        self.check_contested(name, kind)
         entries = self._entries(kind)
         if name not in entries:
             raise SpecError(f"unknown {kind} {name!r}{nearest(name, entries)}")
@@ -148,11 +184,10 @@ class Registry:
         return self._origins.get(id(registered))
 
     def _entries(self, kind: str) -> dict[str, Origin]:
-        if kind == SUITE:
-            return {name: origin for name, (_, origin) in self._suites.items()}
-        if kind not in KINDS:
+        if kind not in (*KINDS, SUITE):
             raise SpecError(f"there is no kind {kind!r}{nearest(kind, [*KINDS, SUITE])}")
-        return {name: origin for name, (_, origin) in self._classes[kind].items()}
+        found = self._suites.items() if kind == SUITE else self._classes[kind].items()
+        return {name: origin for name, (_, origin) in found if (kind, name) not in self._contested}
 
 
 def _name(name: object, what: str) -> str:
@@ -182,9 +217,3 @@ def _check_packages(packages: object, what: str) -> None:
     for package in packages:
         if not isinstance(package, str) or not _DISTRIBUTION.match(package):
             raise PluginError(f"{what} has {package!r}, which is not the name of a distribution such as 'numpy'")
-
-
-def _clash(kind: str, name: str, first: Origin, second: Origin) -> str:
-    own = first.distribution == second.distribution
-    remedy = "rename one of them" if own else "rename it, or uninstall or block one of the two"
-    return f"{kind} {name!r} of {second} is refused: {first} registered that name first; {remedy}"

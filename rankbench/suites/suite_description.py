@@ -80,7 +80,7 @@ def describe_suite(name: str) -> SuiteDescription:
     """
     files = manager.suites()
     if name not in files:
-        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.maybe_theirs()}")
+        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.maybe_theirs(name)}")
     suite = read_suite(files[name])
     origin = manager.origin(SUITE, name)
     return SuiteDescription(

@@ -95,7 +95,7 @@ def find_suite(name: str) -> Path:
         return Path(name)
     files = manager.suites()
     if name not in files:
-        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.maybe_theirs()}")
+        raise SpecError(f"unknown suite {name!r}{nearest(name, files)}{manager.maybe_theirs(name)}")
     return files[name]
 
 

@@ -166,6 +166,7 @@ def _survey(distribution: str) -> Survey:
     traces = before.changes()
     label = f"plugin/{distribution}"
     causes = [cause for status in manager.statuses() if status.distribution == distribution for cause in status.causes]
+    causes = list(dict.fromkeys((*causes, *manager.plugins().registry.contested(distribution))))
     suites = manager.suites()
     targets = [
         (kind, str(suites[name]) if kind == SUITE else name)

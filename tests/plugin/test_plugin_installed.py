@@ -192,3 +192,33 @@ def test_a_plugin_for_another_rankbench_is_not_ok(site, tmp_path):
             shown = run(*words)
             assert shown.returncode == 2
             assert "(broken plugins: bad-plugin, later-plugin; see `rankbench plugins`)" in shown.stderr
+
+
+def test_a_name_that_two_plugins_have_is_an_error_wherever_it_is_used(tmp_path):
+    """With both installed it stands for neither; with one blocked it stands for the other one."""
+    site = tmp_path / "site"
+    for name in ("dup-zzz", "dup-aaa"):
+        entry = f"""
+            [rankbench]
+            twin = {name.replace("-", "_")}
+            """
+        source = GOOD.replace("halved", "twin").replace("2.0", "2.0" if name == "dup-aaa" else "3.0")
+        distribution(site, name, "1.0", entry, **{name.replace("-", "_"): source})
+    said = "model 'twin' is contested: dup-aaa 1.0 and dup-zzz 1.0 both register it. Uninstall one of them, or block it"
+    with Program(site) as program:
+        run = partial(program.run, cwd=tmp_path)
+        for words in (("info", "twin"), ("check", "twin"), ("plan", "--suite", "demo", "--with", "model=twin")):
+            shown = run(*words)
+            assert shown.returncode == 2
+            assert said in " ".join(shown.stderr.split()), words
+        assert json.loads(run("list", "models", "--json").stdout)["model"]
+        for name in ("dup-aaa", "dup-zzz"):
+            shown = run("check", name)
+            assert shown.returncode == 1
+            assert said in " ".join(shown.stdout.split())
+    for blocked, by in (("dup-zzz", 2.0), ("dup-aaa", 3.0)):
+        shown = run_program(
+            "info", "twin", "--json",
+            environment={**os.environ, "PYTHONPATH": str(site), "RANKBENCH_BLOCK_PLUGINS": blocked},
+        )  # fmt: skip
+        assert json.loads(shown.stdout)["parameters"][0]["default"] == by

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import pytest
 
+from rankbench.errors import SpecError
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.model import Model
 from rankbench.plugin.kinds import KINDS
@@ -92,14 +93,28 @@ def test_the_built_in_component_keeps_its_name(entry, model):
     assert loaded.registry.component_class("model", "linear") is ours
     assert [status.distribution for status in loaded.statuses] == ["rankbench", "aaa"]
     (cause,) = loaded.statuses[1].causes
-    assert "model 'linear' of aaa 9.9 is refused: rankbench 0.1.0 registered that name first; rename it, or" in cause
+    assert "model 'linear' of aaa 9.9 is refused: rankbench 0.1.0 registered that name first; rename it" in cause
 
 
-def test_of_two_third_parties_the_first_by_distribution_keeps_the_name(entry, model):
+def test_a_name_of_two_third_parties_stands_for_neither(entry, model):
     first, second = model("same"), model("same")
-    entries = [entry("x", "bbb", brings=lambda: [second]), entry("y", "aaa", brings=lambda: [first])]
+    entries = [
+        entry("x", "bbb", brings=lambda: [second, model("own")]),
+        entry("y", "aaa", brings=lambda: [first]),
+    ]
+    said = (
+        "model 'same' is contested: aaa 1.2 and bbb 1.2 both register it. Uninstall one of them, or block it: "
+        "RANKBENCH_BLOCK_PLUGINS=bbb leaves that of aaa"
+    )
     for order in (entries, entries[::-1]):
-        assert load(order).registry.component_class("model", "same") is first
+        loaded = load(order)
+        for lookup in (loaded.registry.component_class, loaded.registry.origin):
+            with pytest.raises(SpecError) as caught:
+                lookup("model", "same")
+            assert str(caught.value) == said
+        assert loaded.registry.names("model") == ["own"]
+        assert loaded.registry.contested("aaa") == loaded.registry.contested("bbb") == [said]
+        assert loaded.statuses[1].causes == (f"hook rankbench_register, item 1: {said}",)
 
 
 def test_one_name_may_stand_for_two_kinds(entry, model):
@@ -153,5 +168,7 @@ def test_two_suites_of_one_name_clash(entry, tmp_path):
         file.parent.mkdir()
         file.touch()
     loaded = load([entry("a", "aaa", brings=lambda: files[:1]), entry("b", "bbb", brings=lambda: files[1:])])
-    assert loaded.registry.suites() == {"same": files[0]}
-    assert "suite 'same' of bbb 1.2 is refused: aaa 1.2" in loaded.statuses[1].causes[0]
+    assert loaded.registry.suites() == {}
+    assert "suite 'same' is contested: aaa 1.2 and bbb 1.2 both register it." in loaded.statuses[1].causes[0]
+    with pytest.raises(SpecError, match="RANKBENCH_BLOCK_PLUGINS=bbb leaves that of aaa"):
+        loaded.registry.check_contested("same")
