@@ -21,7 +21,7 @@ from rankbench.reports.report import report as make_report
 from rankbench.reports.run_results import Results, results_of
 from rankbench.reports.verify import Verification, verify_files
 from rankbench.runner.folders import check_folder, default_folder, of_other_code
-from rankbench.runner.plan import Planned, make_plan
+from rankbench.runner.plan import Planned, check_suite, make_plan
 from rankbench.runner.prepare import dataset_of, in_time_units, prepare_sources
 from rankbench.runner.progress import Progress, Silent
 from rankbench.runner.record import run_facts, suite_record
@@ -87,7 +87,9 @@ def planned(
     by_unit: list[str] = []
     if time_unit is not None:
         loaded, by_unit = in_time_units(loaded, time_unit)
-    found = prepare_sources(loaded, _several(dataset))
+    data = _several(dataset)
+    check_suite(loaded, own_data=not data)
+    found = prepare_sources(loaded, data)
     if by_unit and not found.source_index.keys() & set(by_unit):
         raise SpecError(f"--time-unit {time_unit}: {found.left_out[by_unit[0]]}")
     kept = [experiment for experiment in loaded.experiments if experiment.name in found.source_index]

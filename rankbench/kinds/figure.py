@@ -12,12 +12,13 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rankbench.component import Component
+from rankbench.errors import nearest
 from rankbench.kinds.results import ExperimentResults
 from rankbench.kinds.suite import Figure
 
@@ -36,6 +37,7 @@ __all__ = [
     "metric_words",
     "order_of",
     "unfinished",
+    "unknown_metric",
 ]
 
 MOST_SERIES = 64
@@ -227,6 +229,22 @@ class FigureKind(Component):
         """Return the labels that the table names, where ``*`` stands for anything; each must fit a contender."""
         return ()
 
+    def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
+        """Return what the table names that the experiment does not have, in words; empty if it has all.
+
+        Asked before anything is computed. By default nothing but labels is named.
+
+        Parameters
+        ----------
+        metrics : collection of str
+            What the experiment computes, as results name it.
+        n : collection of int
+            Numbers of judgments as the suite's file writes them.
+        configs : sequence of dict
+            Of every contender all parameters as plain values, see `Component.config`.
+        """
+        return ""
+
     @abstractmethod
     def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
         """Return who is in a figure, and who is not.
@@ -244,6 +262,12 @@ class FigureKind(Component):
 
         A function of the arguments alone, without matplotlib.
         """
+
+
+def unknown_metric(named: Sequence[str], metrics: Collection[str]) -> str:
+    """Return in words which of some metrics is none of an experiment's; empty if all are."""
+    unknown = [metric for metric in named if metric not in metrics]
+    return f"the experiment does not compute {unknown[0]!r}{nearest(unknown[0], metrics)}" if unknown else ""
 
 
 def matches(label: str, patterns: Sequence[str]) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from rankbench.component import Component
 from rankbench.digest import OURSELVES, plugin_digest
@@ -25,10 +25,10 @@ from rankbench.plugin.resolve import contender
 from rankbench.plugin.suite_kinds import figure_kind
 from rankbench.protocols.isolation import makers, strangers
 from rankbench.runner.additions import added
-from rankbench.runner.prepare import Sources
+from rankbench.runner.prepare import Sources, dataset_of, protocol_of
 from rankbench.store.records import Member
 
-__all__ = ["Plan", "Planned", "contenders", "fitting", "judged_by", "make_plan"]
+__all__ = ["CheckedExperiment", "Plan", "Planned", "check_experiment", "check_suite", "contenders", "make_plan"]
 
 LABEL_LENGTH = 200
 
@@ -155,31 +155,25 @@ def make_plan(
     plugins: set[str] = set()
     of_source = [_strangers_of(prepared) for prepared in sources]
     experiments = added(suite.experiments, [sources[source_index[e.name]].protocol for e in suite.experiments], extra)
-    chosen = [
-        [fitting(e, entry, sources[source_index[e.name]].protocol) for entry in e.contenders] for e in experiments
-    ]
+    protocols = [sources[source_index[e.name]].protocol for e in experiments]
+    checked = [check_experiment(e, protocol) for e, protocol in zip(experiments, protocols, strict=True)]
+    chosen = [found.contenders for found in checked]
     _check_size([(e, sources[source_index[e.name]], found) for e, found in zip(experiments, chosen, strict=True)])
-    for experiment, competing in zip(experiments, chosen, strict=True):
+    for experiment, found_there in zip(experiments, checked, strict=True):
         source = source_index[experiment.name]
         prepared = sources[source]
-        metrics, losses = judged_by(experiment, prepared.protocol)
+        competing, metrics, losses = found_there
         components[source, metrics] = losses
-        labels: set[str] = set()
         for order, entry in enumerate(experiment.contenders):
             for label, found in competing[order]:
-                if label in labels:
-                    raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {label!r}")
-                labels.add(label)
                 whose = set[str]().union(*map(makers, found.points))
                 if whose != {OURSELVES}:
                     made_by[experiment.name][label] = tuple(sorted(whose))
                 theirs = (whose | of_source[source]).union(*map(makers, losses)) - {OURSELVES}
                 plugins |= theirs
                 codes = [code, *([name, plugin_digest(name)] for name in sorted(theirs))]
-                configs = [point.config() for point in found.points]
-                config = {"tuned": configs} if entry.tune else configs[0]
+                config = _config(entry, found)
                 for declared in entry.n or experiment.n:
-                    _check_n(experiment, declared)
                     scaled = prepared.scaled(declared)
                     for repetition in range(prepared.repetitions(scaled, experiment.repetitions)):
                         data = str(prepared.dataset) if prepared.dataset else ""
@@ -189,7 +183,6 @@ def make_plan(
                         members.append(
                             Member(experiment.name, label, found.text, config, key.n, declared, repetition, cell, order)
                         )
-        _check_labels(experiment, labels)
         canonical = dict(zip(experiment.losses, metrics, strict=True))
         margin = {canonical[text]: value for text, value in experiment.margin.items()}
         shown = [label for found in competing for label, one in found if any(map(sees_truth, one.points))]
@@ -231,7 +224,81 @@ def _check_size(chosen: Sequence[tuple[Experiment, Prepared, Sequence[Sequence[o
         )
 
 
-def fitting(experiment: Experiment, entry: ContenderEntry, protocol: Protocol) -> list[tuple[str, Contender]]:
+class CheckedExperiment(NamedTuple):
+    """What an experiment names: contenders by label, an entry each; metrics; and losses, if the metrics are any."""
+
+    contenders: list[list[tuple[str, Contender]]]
+    metrics: tuple[str, ...]
+    losses: tuple[Loss, ...]
+
+
+def check_suite(suite: Suite, *, own_data: bool = True) -> None:
+    """Refuse a suite that names what is not there or does not fit: before a run, and before data are read.
+
+    Parameters
+    ----------
+    suite : Suite
+        With its includes resolved.
+    own_data : bool
+        Whether the data sets that it names are looked at, which others may replace.
+
+    Raises
+    ------
+    SpecError
+        See `check_experiment`; or a data set that is not there or that a protocol does not take.
+    InputError
+        A data set is a file that is not there, or that no reader knows.
+    """
+    for experiment in suite.experiments:
+        where = f"experiment {experiment.name!r}: "
+        try:
+            protocol = protocol_of(experiment.protocol)
+            if own_data and experiment.dataset and protocol.table is not None:
+                refusal = protocol.refusal(dataset_of(experiment.dataset))
+                if refusal:
+                    raise SpecError(refusal)
+            check_experiment(experiment, protocol)
+        except SpecError as error:
+            raise SpecError(where + str(error).removeprefix(where)) from error
+
+
+def check_experiment(experiment: Experiment, protocol: Protocol) -> CheckedExperiment:
+    """Return what an experiment names, all of which is there: what its results are shown as is checked before a run.
+
+    Raises
+    ------
+    SpecError
+        An unknown component or parameter, or one that does not fit; two contenders of one label; an n, a metric or a
+        label that an entry, a figure or a claim names and the experiment does not have.
+    """
+    found = [_fitting(experiment, entry, protocol) for entry in experiment.contenders]
+    metrics, losses = _judged_by(experiment, protocol)
+    labels: set[str] = set()
+    for entry, points in zip(experiment.contenders, found, strict=True):
+        for label, _ in points:
+            if label in labels:
+                raise SpecError(f"experiment {experiment.name!r}: two contenders are labelled {label!r}")
+            labels.add(label)
+        for n in entry.n or ():
+            _check_n(experiment, n)
+    _check_labels(experiment, labels)
+    configs = [
+        _config(entry, one) for entry, points in zip(experiment.contenders, found, strict=True) for _, one in points
+    ]
+    for figure in experiment.figures:
+        misfit = figure_kind(figure).misfit(metrics, experiment.n, configs)
+        if misfit:
+            raise SpecError(f"experiment {experiment.name!r}: figure {figure.file!r}: {misfit}")
+    return CheckedExperiment(found, metrics, losses)
+
+
+def _config(entry: ContenderEntry, found: Contender) -> dict[str, Any]:
+    """Return all parameters of a contender as plain values; of one that is to be tuned those of its points."""
+    configs = [point.config() for point in found.points]
+    return {"tuned": configs} if entry.tune else configs[0]
+
+
+def _fitting(experiment: Experiment, entry: ContenderEntry, protocol: Protocol) -> list[tuple[str, Contender]]:
     """Return the contenders of an entry, see `contenders`, if they can compete under a protocol.
 
     Raises
@@ -253,7 +320,7 @@ def fitting(experiment: Experiment, entry: ContenderEntry, protocol: Protocol) -
     return found
 
 
-def judged_by(experiment: Experiment, protocol: Protocol) -> tuple[tuple[str, ...], tuple[Loss, ...]]:
+def _judged_by(experiment: Experiment, protocol: Protocol) -> tuple[tuple[str, ...], tuple[Loss, ...]]:
     """Return an experiment's metrics as cells name them, and the loss components that these are, if any.
 
     Raises
@@ -263,7 +330,11 @@ def judged_by(experiment: Experiment, protocol: Protocol) -> tuple[tuple[str, ..
     """
     if not protocol.metrics:
         losses = tuple(manager.get(Loss, text) for text in experiment.losses)
-        return tuple(map(str, losses)), losses
+        metrics = tuple(map(str, losses))
+        twice = [text for text in metrics if metrics.count(text) > 1]
+        if twice:
+            raise SpecError(f"experiment {experiment.name!r}: the loss {twice[0]!r} is named twice")
+        return metrics, losses
     for text in experiment.losses:
         if text not in protocol.metric_names():
             raise SpecError(
@@ -279,10 +350,10 @@ def _check_n(experiment: Experiment, n: int) -> None:
 
 
 def _check_labels(experiment: Experiment, labels: set[str]) -> None:
-    """Refuse figures and claims about contenders, and claims about n, that do not exist."""
+    """Refuse figures and claims about contenders that there are not, and claims about n that there are not."""
     patterns = [p for figure in experiment.figures for p in figure_kind(figure).patterns()]
     patterns += experiment.oracles
-    named = [pattern for pattern in patterns if not fnmatch.filter(labels, pattern)]
+    named = [pattern for pattern in patterns if not any(matches(label, [pattern]) for label in labels)]
     named += [label for claim in experiment.claims for c in claim.contrasts for label in (c.a, c.b)]
     named += [experiment.baseline] if experiment.baseline else []
     for label in named:
@@ -291,6 +362,9 @@ def _check_labels(experiment: Experiment, labels: set[str]) -> None:
                 f"experiment {experiment.name!r}: no contender is labelled {label!r}{nearest(label, labels)}"
             )
     for claim in experiment.claims:
+        itself = [c.a for c in claim.contrasts if (c.a, c.n_a) == (c.b, c.n_b)]
+        if itself:
+            raise SpecError(f"experiment {experiment.name!r}: claim {claim.id!r} compares {itself[0]!r} with itself")
         for n in (n for contrast in claim.contrasts for n in (contrast.n_a, contrast.n_b) if n is not None):
             if n not in experiment.n:
                 raise SpecError(

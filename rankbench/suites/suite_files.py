@@ -117,6 +117,13 @@ def load_suite(name: str) -> Suite:
         if experiment.name in seen:
             raise SpecError(f"suite {suite.name!r}: experiment {experiment.name!r} is defined twice")
         seen.add(experiment.name)
+    for experiment in experiments:
+        unknown = [name for name in experiment.confirmed_by or () if name not in seen]
+        if unknown:
+            raise SpecError(
+                f"suite {suite.name!r}: experiment {experiment.name!r}: confirmed_by: there is no experiment "
+                f"{unknown[0]!r}{nearest(unknown[0], seen)}"
+            )
     files: set[str] = set()
     for figure in (figure for experiment in experiments for figure in experiment.figures):
         # Some file systems do not tell capitals from small letters.

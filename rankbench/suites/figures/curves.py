@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -68,6 +68,11 @@ class Curves(FigureKind):
     def patterns(self) -> Sequence[str]:
         """Return the labels of all panels."""
         return [pattern for panel in self.panels for pattern in panel.series]
+
+    def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
+        """Return which n of a panel is none of the experiment's; curves are a contender's own."""
+        other = [each for panel in self.panels for each in panel.n if each not in n]
+        return f"a panel is of n = {other[0]}, which is not one of the experiment's n" if other else ""
 
     def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
         """Return the contenders of the panels; what was added is in every panel of a single n.

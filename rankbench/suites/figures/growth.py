@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -21,6 +21,7 @@ from rankbench.kinds.figure import (
     metric_words,
     order_of,
     unfinished,
+    unknown_metric,
 )
 from rankbench.kinds.results import ExperimentResults
 from rankbench.kinds.suite import Figure
@@ -47,6 +48,10 @@ class Growth(FigureKind):
     def patterns(self) -> Sequence[str]:
         """Return the labels of lines."""
         return (*self.series, *self.references)
+
+    def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
+        """Return which of the metrics is not computed."""
+        return unknown_metric(self.metrics, metrics)
 
     def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
         """Return the contenders that `series` match or that were added, and gray ones for `references`."""

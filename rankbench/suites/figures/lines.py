@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rankbench.kinds.figure import matches
@@ -15,7 +15,7 @@ from rankbench.kinds.results import ArmResults, RaceResults
 __all__ = ["line_names", "parameter_lines", "parameter_value"]
 
 
-def parameter_value(config: dict[str, Any], parameter: str) -> float | None:
+def parameter_value(config: Mapping[str, Any], parameter: str) -> float | None:
     """Return the number that a contender has at `parameter` (``a.b`` for nested ones), if any."""
     value: Any = config
     for key in parameter.split("."):

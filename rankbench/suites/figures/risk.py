@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,12 @@ class Risk(FigureKind):
     def patterns(self) -> Sequence[str]:
         """Return the labels of lines and horizontal lines."""
         return (*self.series, *self.references, *filter(None, [self.against]))
+
+    def misfit(self, metrics: Collection[str], n: Collection[int], configs: Sequence[Mapping[str, Any]]) -> str:
+        """Return whether no contender has the parameter."""
+        if not self.parameter or any(parameter_value(config, self.parameter) is not None for config in configs):
+            return ""
+        return f"no contender has a number as parameter {self.parameter!r}"
 
     def cast(self, figure: Figure, results: ExperimentResults) -> Cast:
         """Return the lines and horizontal lines; a contender that was added is in or beside one of them."""

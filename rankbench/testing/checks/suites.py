@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rankbench.errors import RankbenchError, SpecError
-from rankbench.kinds.suite import Experiment, Suite
-from rankbench.runner.plan import fitting, judged_by
-from rankbench.runner.prepare import dataset_of, protocol_of
+from rankbench.errors import RankbenchError
+from rankbench.kinds.suite import Suite
+from rankbench.runner.plan import check_suite
 from rankbench.suites.suite_files import load_suite, read_suite
 from rankbench.testing.catalog import conformance_check
 from rankbench.testing.check_results import CheckFailed, CheckSkipped
@@ -29,26 +28,12 @@ def loads(subject: Subject) -> None:
 
 @conformance_check("suite")
 def names_what_is_there(subject: Subject) -> None:
-    """Every protocol, data set, contender and loss that it names exists, with these parameters, and fits the others."""
+    """All that it names exists and fits: components, data sets, and the labels, n and metrics of figures and claims."""
     suite = _suite(subject)
-    if suite.dataset:
-        dataset_of(suite.dataset)
-    for experiment in suite.experiments:
-        where = f"experiment {experiment.name!r}: "
-        try:
-            _fits(experiment)
-        except RankbenchError as error:
-            raise CheckFailed(where + str(error).removeprefix(where)) from error
-
-
-def _fits(experiment: Experiment) -> None:
-    protocol = protocol_of(experiment.protocol)
-    refusal = protocol.refusal(dataset_of(experiment.dataset)) if experiment.dataset and protocol.table else ""
-    if refusal:
-        raise SpecError(refusal)
-    for entry in experiment.contenders:
-        fitting(experiment, entry, protocol)
-    judged_by(experiment, protocol)
+    try:
+        check_suite(suite)
+    except RankbenchError as error:
+        raise CheckFailed(str(error)) from error
 
 
 @conformance_check("suite")
