@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from rankbench.errors import RankbenchError, StoreError
 from rankbench.reports.pages import PICTURES, pages_of
+from rankbench.store.file import FILE
 from rankbench.store.files import FACTS
 from rankbench.store.open import open_results
-from rankbench.store.published import ROWS, PublishedRows, sha256
+from rankbench.store.published import ROWS, PublishedRows, rows_apart, sha256
 from rankbench.store.published_files import DIGESTS, Digests, read_digests
 from rankbench.store.stored import StoredResults
 
@@ -76,7 +77,7 @@ def verify_files(directory: Path, rows: Path | None = None) -> Verification:
     Raises
     ------
     StoreError
-        There are no rows.
+        There are no rows. Published ones that are damaged are a difference.
     """
     try:
         digests, listed = read_digests(directory), None
@@ -84,19 +85,36 @@ def verify_files(directory: Path, rows: Path | None = None) -> Verification:
         digests, listed = None, Difference(DIGESTS, "", str(error))
     found = [listed] if listed else []
     found += _by_digests(directory, digests) if digests else []
-    with open_results(directory, rows, listed=False) as results:
-        if digests and isinstance(results, PublishedRows) and results.digest != digests.rows:
-            found.append(Difference(ROWS, "", "these are not the rows that the folder was made from (sha256)"))
-        try:
-            made = pages_of(results).files
-            found += _facts(directory, results)
-        except StoreError as error:
-            return Verification((*found, Difference(ROWS, "", str(error))), ())
-        except Exception as error:  # published rows hold whatever their author, or damage, has put there
-            if isinstance(error, RankbenchError) or not isinstance(results, PublishedRows):
-                raise
-            what = f"no report can be made from them ({type(error).__name__}: {error})"
-            return Verification((*found, Difference(ROWS, "", _cut(what))), ())
+    folders = [] if (directory / FILE).exists() else [directory / ROWS, rows_apart(directory)]
+    published = rows or next((one for one in folders if one.is_dir()), None)
+    if published is None:
+        with open_results(directory, listed=False) as results:
+            return _verified(directory, results, digests, found)
+    try:
+        kept = PublishedRows(published)
+    except StoreError as error:
+        return Verification((*found, Difference(ROWS, "", str(error))), ())
+    if digests and kept.digest != digests.rows:
+        found.append(Difference(ROWS, "", "these are not the rows that the folder was made from (sha256)"))
+    if not digests and not listed:
+        found.append(Difference(DIGESTS, "", "it is gone: nothing says what was published"))
+    return _verified(directory, kept, digests, found)
+
+
+def _verified(
+    directory: Path, results: StoredResults, digests: Digests | None, found: list[Difference]
+) -> Verification:
+    """Return what came of making a folder again from its rows, added to what was found before."""
+    try:
+        made = pages_of(results).files
+        found += _facts(directory, results)
+    except StoreError as error:
+        return Verification((*found, Difference(ROWS, "", str(error))), ())
+    except Exception as error:  # published rows hold whatever their author, or damage, has put there
+        if isinstance(error, RankbenchError) or not isinstance(results, PublishedRows):
+            raise
+        what = f"no report can be made from them ({type(error).__name__}: {error})"
+        return Verification((*found, Difference(ROWS, "", _cut(what))), ())
     for name, data in made.items():
         found += _compared(directory, name, data)
     drawn = {path.name for path in (directory / "figures").glob("*.csv")}
