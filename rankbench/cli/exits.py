@@ -1,10 +1,12 @@
-"""What exit codes mean: the same for every verb, on its help page as in docs/commands.md."""
+"""What exit codes mean, on every help page as in docs/commands.md: the same, but for verbs that compare."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import click
 
-__all__ = ["EPILOG", "INTERRUPTED", "MEANINGS", "with_exit_codes"]
+__all__ = ["EPILOG", "INTERRUPTED", "MEANINGS", "OF_COMPARISONS", "with_exit_codes"]
 
 INTERRUPTED = 130
 
@@ -18,12 +20,23 @@ MEANINGS = {
 }
 """`rankbench.errors` says which error means which."""
 
-EPILOG = f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in MEANINGS.items())}."
+OF_COMPARISONS = {
+    1: "something is worse, or slower, or differs where nothing may",
+    3: "nothing is worse, and something could not be tested",
+}
+"""Of `compare` and `time`."""
+
+
+def _epilog(meanings: Mapping[int, str]) -> str:
+    return f"Exit codes: {'; '.join(f'{code} {meaning}' for code, meaning in meanings.items())}."
+
+
+EPILOG = _epilog(MEANINGS)
 
 
 def with_exit_codes(command: click.Command) -> click.Command:
     """Return a command whose help, and that of its subcommands, ends with the meanings."""
-    command.epilog = EPILOG
+    command.epilog = _epilog(MEANINGS | OF_COMPARISONS) if command.name in ("compare", "time") else EPILOG
     if isinstance(command, click.Group):
         for subcommand in command.commands.values():
             with_exit_codes(subcommand)

@@ -394,7 +394,7 @@ def test_one_job_a_side_is_described(tmp_path: Path) -> None:
         assert {one.verdict for one in found.changes} == {"described"}
         assert math.exp(found.changes[0].change) == pytest.approx(10, rel=0.2)
         assert found.exit_code == 3
-        assert any("how far jobs differ is not known from 1" in note for note in found.notes)
+        assert any("with fewer than 4 jobs on a side, and here is 1" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("times", TIMES)

@@ -111,8 +111,8 @@ def speed_changes(
         notes.append("seconds of other jobs are not compared: name a benchmark that all are divided by, --reference")
     if jobs < FEWEST:
         notes.append(
-            f"how far jobs differ is not known from {jobs} on a side: no ratio is called real with fewer "
-            f"than {FEWEST}; give folders with a JSON file of each job"
+            f"jobs differ by more than their rounds show: no ratio is called real with fewer than {FEWEST} jobs on a "
+            f"side, and here is {jobs}; give folders with a JSON file of each job"
         )
     judged = reference and len(machines) == 1
     unit = f"ratio to {reference}" if reference else "seconds, of two jobs"
