@@ -1,5 +1,7 @@
 import gzip
 import io
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from rankbench.data.readers import letor_lines, text_lines
+from rankbench.data.readers.choose import choose_reader
 from rankbench.data.readers.kernels import letor as kernel
 from rankbench.data.readers.letor import LetorReader
 from rankbench.errors import InputError
@@ -360,3 +363,38 @@ def test_group_sizes_are_bounded(tmp_path, size):
 def test_a_folder_is_not_read_as_text(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         LetorReader().scan(tmp_path)
+
+
+def test_queries_that_do_not_stand_together_are_brought_together_by_the_command_that_is_said(tmp_path: Path) -> None:
+    lines = ["2 qid:10 1:0.5", "0 qid:11 1:0.2", "0 qid:10 1:0.1", "1 qid:11 1:0.7"]
+    path = tmp_path / "scattered.txt"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError) as error:
+        LetorReader().scan(path).collect()
+    said, _, command = str(error.value).rpartition(": ")
+    assert said.startswith(f"{path}:3:7: query '10' comes back after another one")
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+    found = LetorReader().scan(tmp_path / "sorted-scattered.txt").collect()
+    assert list(zip(found["query_id"], found["label"], strict=True)) == [("10", 2), ("10", 0), ("11", 0), ("11", 1)]
+
+
+def test_a_label_below_0_is_a_grade_only_where_it_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "semi.txt"
+    path.write_text("0 qid:1 1:.5\n-1 qid:1 1:.25\n2 qid:1 1:1\n")
+    with pytest.raises(InputError) as error:
+        LetorReader().scan(path).collect()
+    assert str(error.value).startswith(
+        f"{path}:2:1: the label is -1: LETOR 4.0 writes -1 of a document that nobody judged"
+    )
+    command = str(error.value).partition("(")[2].partition(")")[0]
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+    assert LetorReader().scan(tmp_path / "judged-semi.txt").collect()["label"].to_list() == [0, 2]
+    assert LetorReader(negative=True).scan(path).collect()["label"].to_list() == [0, -1, 2]
+
+
+@pytest.mark.parametrize("text", ['"winner" "loser"\n"1" "a" "b"\n', "who won\na b\n", "4 2\n7 1 2\n"])
+def test_what_is_no_letor_file_gets_none_of_its_errors(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "votes.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"no reader knows this format; .*; --reader csv reads a table with commas"):
+        choose_reader(path)

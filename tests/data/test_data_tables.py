@@ -106,6 +106,7 @@ def test_an_unknown_format(tmp_path):
         ({"query_id": ["a", "a", "b", "b", "a"]}, 5, "query_id", "comes back"),
         ({"query_id": ["a", "b", "b", "c", "c"]}, 1, "query_id", "one item"),
         ({"query_id": ["a", "a", "b", "b", "c"]}, 5, "query_id", "one item"),
+        ({"query_id": ["a", "b", "a", "b", "a"]}, 3, "query_id", "comes back"),
         ({"query_id": ["a", "a", None, "b", "b"]}, 3, "query_id", "missing"),
         ({"query_id": [1.5, 1.5, 2.5, 2.5, 2.5]}, 1, "query_id", "Float64"),
         ({"item": [0, 1, 0, 2, 1]}, 4, "item", "position"),

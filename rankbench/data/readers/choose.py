@@ -47,13 +47,21 @@ def choose_reader(path: Path, readers: Iterable[type[Reader]] | None = None) -> 
         if by_name and not name.endswith(_SHARED):
             return by_name[0]()
         first = head(path, _HEAD)
-        if by_name and (by_name[0].sniff(path, first) or not any(cls.sniff(path, first) for cls in classes)):
-            return by_name[0]()
         by_content = [cls for cls in classes if cls.sniff(path, first)]
+        # Nothing without a colon is LETOR, whose errors would name a wrong cause.
+        usual = by_name and (name.endswith(".csv") or b":" in first)
+        if by_name and (by_name[0] in by_content or (usual and not by_content)):
+            return by_name[0]()
     if by_content:
         return by_content[0]()
     known = ", ".join(sorted(cls.name for cls in classes))
-    raise InputError(f"no reader knows this {'folder' if path.is_dir() else 'format'}; readers: {known}", path=path)
+    if path.is_dir():
+        raise InputError(f"no reader knows this folder; readers: {known}", path=path)
+    raise InputError(
+        f"no reader knows this format; readers: {known}; --reader csv reads a table with commas, semicolons, tabs or "
+        "bars between its columns, and none with spaces (in R: write.csv(x, FILE, row.names = FALSE))",
+        path=path,
+    )
 
 
 def with_meanings(reader: Reader, columns: str) -> Reader:

@@ -47,6 +47,7 @@ class LetorReader(Reader):
     allow_single: bool = Field(
         default=False, alias="allow-single", description="Whether a query may have a single item."
     )
+    negative: bool = Field(default=False, description="Whether labels below 0 are grades, and not an error.")
 
     @classmethod
     def example(cls) -> bytes:
@@ -69,11 +70,11 @@ class LetorReader(Reader):
         from rankbench.data.readers.frame_source import io_source
         from rankbench.data.readers.letor_lines import LetorFile
 
-        file = LetorFile(existing(path), self.d, self.zero_based, self.allow_single)
+        file = LetorFile(existing(path), self.d, self.zero_based, self.allow_single, self.negative)
         return register_io_source(io_source(file.batches), schema=file.schema())
 
     def batches(self, path: Path) -> Iterator[pl.DataFrame]:
         """Yield the items in pieces of bounded size."""
         from rankbench.data.readers.letor_lines import LetorFile
 
-        yield from LetorFile(existing(path), self.d, self.zero_based, self.allow_single).batches()
+        yield from LetorFile(existing(path), self.d, self.zero_based, self.allow_single, self.negative).batches()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,12 +40,13 @@ class LetorFile:
     path : Path
     d : int
         Number of features; 0 to count them in a first pass over the file.
-    zero_based, allow_single : bool
+    zero_based, allow_single, negative : bool
         See `rankbench.data.readers.letor.LetorReader`.
     """
 
-    def __init__(self, path: Path, d: int, zero_based: bool, allow_single: bool) -> None:
+    def __init__(self, path: Path, d: int, zero_based: bool, allow_single: bool, negative: bool = False) -> None:
         self.path, self.d, self.base, self.allow_single = path, d, 0 if zero_based else 1, allow_single
+        self.negative = negative
 
     def features(self) -> int:
         """Return d, counting the features once if it was not given.
@@ -93,6 +95,15 @@ class LetorFile:
             for x, labels, places in self._parse(chunk, d):
                 if queries is None:
                     queries = _queries(self.path, bool(places[0, 1] >= 0), self.allow_single)
+                if not self.negative and labels.min() < 0:
+                    row = int(np.flatnonzero(labels < 0)[0])
+                    name = shlex.quote(self.path.name)
+                    raise chunk.error(
+                        f"the label is {labels[row]:g}: LETOR 4.0 writes -1 of a document that nobody judged; "
+                        f"leave such lines out (grep -v '^ *-' {name} > judged-{name}), or say that it is a grade: "
+                        "letor:negative=true",
+                        int(places[row, 0]),
+                    )
                 ids, items = queries.assign(chunk, places)
                 yield pl.DataFrame(
                     [ids, pl.Series("item", items), pl.Series("label", labels), pl.Series("x", x)],
@@ -176,6 +187,7 @@ class _NamedQueries(_Queries):
         self.path, self.allow_single = path, allow_single
         self.seen: set[str] = set()
         self.current, self.count, self.line = "", 0, 0
+        self.single: tuple[str, int] | None = None
 
     def assign(self, chunk: Chunk, places: NDArray[np.int64]) -> tuple[pl.Series, NDArray[np.uint32]]:
         nameless = np.flatnonzero(places[:, 1] < 0)
@@ -197,18 +209,26 @@ class _NamedQueries(_Queries):
         return pl.Series("query_id", ids).gather(np.repeat(np.arange(len(ids)), stops - starts)), items
 
     def _begin(self, query: str, chunk: Chunk, position: int) -> None:
-        self.end()
+        self._close()
         if query in self.seen:
+            name = shlex.quote(self.path.name)
             raise chunk.error(
-                f"query {short_repr(query)} comes back after another one; the lines of a query must stand together",
+                f"query {short_repr(query)} comes back after another one; the lines of a query must stand together: "
+                f"sort -s -k2,2 {name} > sorted-{name}",
                 position,
             )
         self.seen.add(query)
         self.current, self.count = query, 0
 
+    def _close(self) -> None:
+        if self.count == 1 and self.single is None:
+            self.single = self.current, self.line
+
     def end(self) -> None:
-        if self.count == 1 and not self.allow_single:
-            raise single_item_error(short_repr(self.current), self.path, self.line)
+        self._close()
+        # Raised last, as the query might have come back.
+        if self.single is not None and not self.allow_single:
+            raise single_item_error(short_repr(self.single[0]), self.path, self.single[1])
 
 
 class _GroupedQueries(_Queries):

@@ -41,7 +41,7 @@ ERRORS: dict[int, str] = {
     DUPLICATE: "the feature index in {token} is given twice on this line",
     ORDER: "the feature index in {token} is out of order: indices must increase along a line",
     RANGE: "the feature index in {token} is beyond the {d} features of this file",
-    VALUE: "the value in {token} is not a number",
+    VALUE: "the value in {token} is not a number; a feature without a value is left out of the line, and is 0",
     NOT_FINITE: "{token} is not a finite number; remove the row or give it a value",
     OVERFLOW: "{token} does not fit into a 32-bit float",
     QID: "the query id in {token} is empty; write qid:N",

@@ -80,6 +80,7 @@ class ItemsCheck(TableCheck):
         self.shape, self.allow_single = shape, raw.allow_single
         self.seen: set[str] = set()
         self.current: str | None = None
+        self.single: tuple[str, int] | None = None
         self.count = 0
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
@@ -120,10 +121,8 @@ class ItemsCheck(TableCheck):
 
     def close(self, row: int) -> None:
         """End the current query, whose last row is the one before `row` of this batch."""
-        if self.count == 1 and not self.allow_single:
-            raise self.error(
-                f"query {short_repr(self.current)} has one item, which cannot be ranked", row - 1, "query_id"
-            )
+        if self.count == 1 and self.single is None:
+            self.single = str(self.current), self.rows + row - 1
 
     def features(self, frame: pl.DataFrame) -> pl.Series:
         """Return the features as one finite column of arrays."""
@@ -163,6 +162,11 @@ class ItemsCheck(TableCheck):
         """Check the last query too; see `TableCheck.end`."""
         super().end()
         self.close(0)
+        # Raised last, as the query might have come back.
+        if self.single is not None and not self.allow_single:
+            query, row = self.single
+            message = f"query {short_repr(query)} has one item, which cannot be ranked"
+            raise self.error(message, row - self.rows, "query_id")
 
 
 def _first_length(raw: RawTable) -> int:
