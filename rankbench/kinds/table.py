@@ -46,8 +46,8 @@ class TableKind(Component):
     method : str
         The aggregator that ranks such a log where none is named. Empty: that of the judgments that rows are.
     history : str
-        The aggregator, or a grid of it, that has scores over time of such a log. Empty: that of the judgments that
-        rows are.
+        The aggregator that has scores over time of such a log, or a grid of it from which the search for its likeliest
+        parameters begins. Empty: that of the judgments that rows are.
     suite : str
         The suite that asks which method suits such a log, for ``rankbench run --log``. Empty: that of the
         judgments that rows are.

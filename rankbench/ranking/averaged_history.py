@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rankbench.kinds.score_history import ScoreHistory
+from rankbench.errors import ContenderDiverged
+from rankbench.kinds.score_history import ScoreHistory, TimedCounts
+from rankbench.kinds.sequential_aggregator import SequentialAggregator
+from rankbench.text import listed
 
-__all__ = ["AveragedHistory", "model_chances", "simultaneous_changes"]
+__all__ = ["AveragedHistory", "even_lattice", "model_chances", "said_of_grid", "simultaneous_changes", "weighed_models"]
 
 _DRAWS = 10_000
-_LEAST = 0.01
+_LEAST = 0.005
 """Models whose chance is so much smaller than that of the likeliest are left out."""
+
+_DROP = 1.28
+"""By how much the log chance falls from the likeliest point to the next at most: steps of 1.6 standard deviations. Sums
+over such steps are integrals of a normal density to 1e-3 (the trapezoidal rule)."""
+
+_HALVINGS = 8
+
+_STEP = 1.0
+"""Of a search, in logarithms, before it is halved."""
+
+_BEYOND = 1000.0
+"""So many times beyond the ends of the default grid likelier parameters are looked for."""
+
+_GRID_SHOWN = 6
 
 
 def model_chances(log_chances: Sequence[float]) -> NDArray[np.float64]:
@@ -22,6 +42,136 @@ def model_chances(log_chances: Sequence[float]) -> NDArray[np.float64]:
     chances = np.exp(np.array(log_chances) - max(log_chances))
     chances[chances < _LEAST] = 0.0
     return np.asarray(chances / chances.sum())
+
+
+def even_lattice(
+    log_chance: Callable[[tuple[float, ...]], float], start: Sequence[float], ends: Sequence[tuple[float, float]]
+) -> list[tuple[float, ...]]:
+    """Return points that are even in each coordinate and hold all but next to nothing of a density of one peak.
+
+    From the start uphill, step by step; steps are halved until the density falls little from the highest point to the
+    next; then all points around are taken whose density is not negligible.
+
+    Parameters
+    ----------
+    log_chance : callable
+        Of a point; minus infinity where there is no such point.
+    start : sequence of float
+    ends : sequence of (float, float)
+        No point lies beyond them, in any coordinate.
+    """
+    axes = range(len(start))
+    steps, found = [_STEP] * len(start), dict[tuple[float, ...], float]()
+
+    def moved(point: tuple[float, ...], by: Sequence[int]) -> tuple[float, ...]:
+        return tuple(x + k * step for x, k, step in zip(point, by, steps, strict=True))
+
+    def value(point: tuple[float, ...]) -> float:
+        if any(not low <= x <= high for x, (low, high) in zip(point, ends, strict=True)):
+            return -math.inf
+        if point not in found:
+            found[point] = log_chance(point)
+        return found[point]
+
+    def beside(point: tuple[float, ...], axis: int) -> list[tuple[float, ...]]:
+        return [moved(point, [sign * (axis == other) for other in axes]) for sign in (-1, 1)]
+
+    best = tuple(map(float, start))
+    for _ in range(_HALVINGS):
+        while (higher := max((near for axis in axes for near in beside(best, axis)), key=value)) and (
+            value(higher) > value(best)
+        ):
+            best = higher
+        falls = [[value(best) - value(near) for near in beside(best, axis) if value(near) > -math.inf] for axis in axes]
+        wide = [axis for axis in axes if falls[axis] and sum(falls[axis]) / len(falls[axis]) > _DROP]
+        if not wide:
+            break
+        for axis in wide:
+            steps[axis] /= 2
+    kept, new = set[tuple[float, ...]](), [best]
+    while new:
+        kept.update(new)
+        around = {moved(point, by) for point in new for by in product((-1, 0, 1), repeat=len(start))} - kept
+        new = sorted(point for point in around if value(point) >= value(best) + math.log(_LEAST))
+    return sorted(kept)
+
+
+def weighed_models(
+    points: Sequence[SequentialAggregator], counts: TimedCounts, worth: float, *, search: bool
+) -> tuple[Sequence[SequentialAggregator], list[ScoreHistory], NDArray[np.float64]]:
+    """Return points of a grid, what each says of votes so many of which are worth one, and its chance.
+
+    They are the points of a finer grid, where those given are where a search begins.
+    """
+    fewer = replace(counts, won=counts.won / worth, lost=counts.lost / worth)
+    if not search:
+        histories = [point.history(fewer) for point in points]
+        return points, histories, model_chances([one.evidence + one.log_prior for one in histories])
+    ranges = _ranges(points)
+    found: dict[tuple[float, ...], tuple[SequentialAggregator, ScoreHistory]] = {}
+
+    def log_chance(at: tuple[float, ...]) -> float:
+        values = {name: float(f"{math.exp(x):.6g}") for name, x in zip(ranges, at, strict=True)}
+        point = type(points[0]).model_validate({**points[0].model_dump(by_alias=True), **values})
+        try:
+            history = point.history(fewer)
+        except ContenderDiverged:
+            return -math.inf
+        found[at] = point, history
+        return history.evidence + history.log_prior
+
+    corners = [tuple(math.log(getattr(point, point.attributes()[name])) for name in ranges) for point in points]
+    ends = [(math.log(low / _BEYOND), math.log(high * _BEYOND)) for low, high in ranges.values()]
+    start = max(corners, key=log_chance)
+    chosen = [found[at] for at in even_lattice(log_chance, start, ends)]
+    histories = [history for _, history in chosen]
+    weights = model_chances([one.evidence + one.log_prior for one in histories])
+    return [point for point, _ in chosen], histories, weights
+
+
+def _ranges(points: Sequence[SequentialAggregator]) -> dict[str, tuple[float, float]]:
+    """Return the least and the largest value of each parameter that points differ in, numbers above 0."""
+    found = {}
+    for name, attribute in points[0].attributes().items():
+        values = {getattr(point, attribute) for point in points}
+        if len(values) > 1 and all(isinstance(value, float) and value > 0 for value in values):
+            found[name] = min(values), max(values)
+    return found
+
+
+def _at_edge(points: Sequence[SequentialAggregator], best: SequentialAggregator, beyond: float) -> list[str]:
+    """Return the parameters of the likeliest point that are the least or the largest that were looked at."""
+    found = []
+    for name, (low, high) in _ranges(points).items():
+        value = getattr(best, best.attributes()[name])
+        reach = math.exp(_STEP) if beyond > 1 else 1.0
+        if not low / beyond * reach < value < high * beyond / reach:
+            found.append(f"{name} {value:g}")
+    return found
+
+
+def said_of_grid(
+    grid: Sequence[Mapping[str, Any]],
+    points: Sequence[SequentialAggregator],
+    best: SequentialAggregator,
+    *,
+    search: bool,
+) -> str:
+    """Say how points were weighed, what the likeliest are, and whether the likeliest is at an edge."""
+    order = sorted(grid, key=lambda one: -one["log_likelihood"])
+    said = "; ".join(
+        f"{one['method']} {one['log_likelihood'] - order[0]['log_likelihood']:.1f} ({one['weight']:.0%})"
+        for one in order[:_GRID_SHOWN]
+    )
+    how = ", on a grid that was extended until the likeliest is inside, and refined around it" if search else ""
+    if edge := _at_edge(points, best, _BEYOND if search else 1.0):
+        where = "what was looked at" if search else "the grid"
+        how = f"; the likeliest has {listed(edge)}, at the edge of {where}: likelier ones may lie beyond"
+    return (
+        f"{len(grid)} variances of the walk are weighed by the chances that they give the votes of a time from "
+        f"those before it{how}; log likelihoods against the best, {order[0]['log_likelihood']:,.1f}, and weights: "
+        f"{said}"
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,10 +26,10 @@ from rankbench.counts.votes import Votes, coded_votes, load_votes, numbered_pair
 from rankbench.data.tables.recognize import default_of, not_judged
 from rankbench.errors import SpecError
 from rankbench.kinds.scales import connected_components
-from rankbench.kinds.score_history import ScoreHistory, TimedCounts
+from rankbench.kinds.score_history import TimedCounts
 from rankbench.kinds.sequential_aggregator import SequentialAggregator
 from rankbench.ranking.alike_votes import AlikeVotes, alike_votes
-from rankbench.ranking.averaged_history import AveragedHistory, model_chances, simultaneous_changes
+from rankbench.ranking.averaged_history import AveragedHistory, said_of_grid, simultaneous_changes, weighed_models
 from rankbench.ranking.certainty import check_size, item_rank_ranges
 from rankbench.ranking.ranking import normal_deviations
 from rankbench.seeds import LOG_SEED
@@ -48,8 +48,6 @@ STRETCHES = 50
 
 _NORMAL = 1e9
 """Degrees of freedom of which Student's t is normal."""
-
-_GRID_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,8 @@ def scores_over_time(
 
     The points of a grid are weighed by how likely they make the log: the product, over times, of the chances that
     were given to the votes of a time by those before it (prequential likelihood, by Laplace's method). Scores are means
-    over them, and what is not known of the variances is in the bands.
+    over them, and what is not known of the variances is in the bands. Without a method the grid is extended until the
+    likeliest point is inside, and refined until points next to one another are nearly as likely.
 
     Parameters
     ----------
@@ -166,22 +165,26 @@ def scores_over_time(
     with one_blas_thread():
         alike = alike_votes(votes, place > (then + len(names) - 1) // 2)
         counts = _counted(votes, place, np.diff(x[starts], prepend=x[0] - 1.0))
-        histories, weights = _weighed(points, counts, alike.worth)
+        search = not method and len(points) > 1
+        weighed, histories, weights = weighed_models(points, counts, alike.worth, search=search)
         levels = changes = AveragedHistory.from_models(histories, weights, then)
         if alike.of_changes != alike.worth:
-            changes = AveragedHistory.from_models(*_weighed(points, counts, alike.of_changes), then)
+            _, others, chances = weighed_models(points, counts, alike.of_changes, search=search)
+            changes = AveragedHistory.from_models(others, chances, then)
         found = _read(replace(levels, changes=changes.changes), counts, votes, alike, names, then, seed)
-    point = points[int(np.argmax(weights))]
+    point = weighed[int(np.argmax(weights))]
     grid = [
         {"method": str(one), "log_likelihood": history.evidence, "weight": float(weight)}
-        for one, history, weight in zip(points, histories, weights, strict=True)
+        for one, history, weight in zip(weighed, histories, weights, strict=True)
     ]
     notes = [
         *source.remarks,
         *dated,
-        *_notes(votes, counts, grid, names, then, chosen),
+        *_notes(votes, counts, names, then, chosen),
         *_said_of_judges(alike, len(votes)),
     ]
+    if len(grid) > 1:
+        notes.append(said_of_grid(grid, points, point, search=search))
     facts = {
         "unit": point.score_unit(),
         "time_unit": chosen,
@@ -193,15 +196,6 @@ def scores_over_time(
         "seed": seed,
     }
     return ScoresOverTime(*found, str(point), tuple(notes), facts, tuple(_axis(periods.gather(starts), x[starts])))
-
-
-def _weighed(
-    points: Sequence[SequentialAggregator], counts: TimedCounts, worth: float
-) -> tuple[list[ScoreHistory], NDArray[np.float64]]:
-    """Return what each point of the grid says of votes so many of which are worth one, and its chance."""
-    fewer = replace(counts, won=counts.won / worth, lost=counts.lost / worth)
-    histories = [point.history(fewer) for point in points]
-    return histories, model_chances([history.evidence + history.log_prior for history in histories])
 
 
 def _points(method: str) -> list[SequentialAggregator]:
@@ -342,7 +336,6 @@ def _places_now(
 def _notes(
     votes: Votes,
     counts: TimedCounts,
-    grid: Sequence[dict[str, Any]],
     names: Sequence[str],
     then: int,
     unit: TimeUnit,
@@ -355,16 +348,6 @@ def _notes(
         f"changes are between {names[then]} and {names[-1]}, less the mean of the items that had a score at both; "
         "intervals of all items together cover at 95%",
     ]
-    if len(grid) > 1:
-        order = sorted(grid, key=lambda one: -one["log_likelihood"])
-        said = "; ".join(
-            f"{one['method']} {one['log_likelihood'] - order[0]['log_likelihood']:.1f} ({one['weight']:.0%})"
-            for one in order[:_GRID_SHOWN]
-        )
-        notes.append(
-            f"{len(grid)} variances of the walk are weighed by the chances that they give the votes of a time from "
-            f"those before it; log likelihoods against the best, {order[0]['log_likelihood']:,.1f}, and weights: {said}"
-        )
     scales = len(connected_components(votes.counts()))
     if scales > 1:
         notes.append(

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from rankbench.cli import main
 from rankbench.errors import SpecError
+from rankbench.ranking.averaged_history import even_lattice, model_chances
 from rankbench.ranking.over_time import ScoresOverTime, scores_over_time
 
 FEW = "dynamic-bradley-terry:drift=[0.01,0.03,0.1,0.3],variance=[0.5,1,2]"
@@ -255,6 +256,121 @@ def test_the_grid_is_printed_and_the_likeliest_is_taken() -> None:
     assert len(found.facts["grid"]) == 12
     assert sum(one["weight"] for one in found.facts["grid"]) == pytest.approx(1)
     assert any(note.startswith("12 variances of the walk are weighed by the chances") for note in found.notes)
+
+
+class Dense:
+    """The posterior of all scores of all times by full matrices, integrated over a fine grid of both variances."""
+
+    def __init__(self, votes: pl.DataFrame, m: int, times: int) -> None:
+        t, w, loser = votes["time"].to_numpy(), votes["w"].to_numpy(), votes["l"].to_numpy()
+        rows = np.zeros((len(votes), times * m))
+        rows[np.arange(len(votes)), t * m + w] = 1
+        rows[np.arange(len(votes)), t * m + loser] = -1
+        self.rows, self.m, self.times = rows, m, times
+
+    def laplace(self, q: float, v: float) -> tuple[float, np.ndarray, np.ndarray]:
+        """Return the log evidence, the mode and the covariance; every item is there from the first time on."""
+        when = np.minimum.outer(np.arange(self.times), np.arange(self.times))
+        prior = np.kron(v + q * when, np.eye(self.m))
+        precision, x = np.linalg.inv(prior), np.zeros(len(prior))
+        for _ in range(100):
+            p = 1 / (1 + np.exp(-self.rows @ x))
+            hessian = precision + self.rows.T @ ((p * (1 - p))[:, None] * self.rows)
+            step = np.linalg.solve(hessian, self.rows.T @ (1 - p) - precision @ x)
+            x = x + step
+            if np.abs(step).max() < 1e-11:
+                break
+        likelihood = -np.logaddexp(0, -self.rows @ x).sum() - x @ precision @ x / 2
+        determinants = np.linalg.slogdet(prior)[1] + np.linalg.slogdet(hessian)[1]
+        return float(likelihood - determinants / 2), x, np.linalg.inv(hessian)
+
+    def averaged(self, q: np.ndarray, v: np.ndarray, then: int) -> tuple[np.ndarray, ...]:
+        """Return means and deviations of scores (T, m), and of changes (m,), each less its mean, and the best q, v."""
+        around = np.kron(np.eye(self.times), np.eye(self.m) - 1 / self.m)
+        change = np.zeros((self.m, len(around)))
+        for i in range(self.m):
+            change[i, (self.times - 1) * self.m + i], change[i, then * self.m + i] = 1, -1
+        both = np.vstack([around, change @ around])
+        logs, means, squares, at = [], [], [], []
+        for one, other in [(one, other) for one in q for other in v]:
+            evidence, x, covariance = self.laplace(one, other)
+            # On a grid that is even in logarithms: deviations that are avoided at 0, and half-Cauchy.
+            logs.append(evidence + np.log(one / (1 + one) ** 1.5 * other**0.5 / (1 + other)))
+            means.append(both @ x)
+            squares.append(np.einsum("ij,jk,ik->i", both, covariance, both))
+            at.append((one, other, evidence))
+        weights = np.exp(np.array(logs) - max(logs))
+        weights /= weights.sum()
+        mean = weights @ np.array(means)
+        deviation = np.sqrt(weights @ (np.array(squares) + (np.array(means) - mean) ** 2))
+        return mean, deviation, np.array(at), weights
+
+
+@pytest.mark.parametrize(("apart", "walk"), [(0.05, 0.002), (2.5, 0.02), (0.7, 2.0)])
+def test_bands_are_those_of_a_fine_grid_wherever_the_likeliest_variances_are(apart: float, walk: float) -> None:
+    """Equal items, items far apart, and scores that walk faster than any default had."""
+    m, times, n = 4, 5, 40
+    rng = np.random.default_rng([20261125, int(10 * apart)])
+    scores = np.cumsum(
+        np.vstack([rng.normal(size=(1, m)) * apart**0.5, rng.normal(size=(times - 1, m)) * walk**0.5]), axis=0
+    )
+    t = np.repeat(np.arange(times), n)
+    a = rng.integers(m, size=len(t))
+    b = (a + rng.integers(1, m, size=len(t))) % m
+    a[:m], b[:m] = np.arange(m), (np.arange(m) + 1) % m
+    won = rng.random(len(t)) < 1 / (1 + np.exp(scores[t, b] - scores[t, a]))
+    w, loser = np.where(won, a, b), np.where(won, b, a)
+    votes = pl.DataFrame({"time": t, "w": w, "l": loser, "winner": [f"i{x}" for x in w]})
+    votes = votes.with_columns(loser=pl.Series([f"i{x}" for x in loser]))
+    found = scores_over_time(votes.select("winner", "loser", "time"), since="1")
+    mean, deviation, at, weights = Dense(votes, m, times).averaged(
+        np.geomspace(1e-6, 100, 32), np.geomspace(3e-4, 3e3, 28), 1
+    )
+    rows = found.table.sort("time", "item")
+    half = (rows["upper"] - rows["lower"]).to_numpy() / 2
+    # What is left out is where the density of the variances is below a two-hundredth of its largest.
+    assert (np.abs(rows["score"].to_numpy() - mean[: times * m]) < 0.06 * half).all()
+    assert half == pytest.approx(1.959964 * deviation[: times * m], rel=0.04)
+    now = found.now.sort("item")
+    assert now["change"].to_numpy() == pytest.approx(mean[times * m :], abs=0.03)
+    # All together they are wider by one factor.
+    wider = ((now["change_upper"] - now["change_lower"]).to_numpy() / 2) / deviation[times * m :]
+    assert wider == pytest.approx(np.full(m, wider.mean()), rel=0.03)
+    assert 1.96 < wider.mean() < 3.2
+    best = max(found.facts["grid"], key=lambda one: one["log_likelihood"])
+    assert best["log_likelihood"] == pytest.approx(at[weights > 1e-3, 2].max(), abs=0.7)
+    assert any("on a grid that was extended until the likeliest is inside, and refined" in note for note in found.notes)
+
+
+def test_a_lattice_is_extended_refined_and_holds_its_density() -> None:
+    """A normal density far from the start, narrow in one coordinate: sums over the points are its moments."""
+    center, spread = np.array([7.3, -4.1]), np.array([0.07, 2.0])
+
+    def log_chance(at: tuple[float, ...]) -> float:
+        return float(-(((np.array(at) - center) / spread) ** 2).sum() / 2)
+
+    points = np.array(even_lattice(log_chance, (0.0, 0.0), [(-20, 20), (-20, 20)]))
+    weights = model_chances([log_chance(tuple(point)) for point in points])
+    mean = weights @ points
+    assert mean == pytest.approx(center, abs=0.05 * spread.max())
+    assert np.abs(mean - center) / spread == pytest.approx(0, abs=0.05)
+    assert np.sqrt(weights @ (points - mean) ** 2) / spread == pytest.approx(1, rel=0.05)
+    ended = np.array(even_lattice(lambda at: at[0], (0.0,), [(-3.0, 5.5)]))
+    assert 5.0 <= ended.max() <= 5.5
+    assert ended.max() - ended.min() == pytest.approx(np.log(100), abs=1)  # where the density is below a hundredth
+
+
+def test_the_edge_of_a_grid_is_said() -> None:
+    votes = walks(4, drift=0.2)[1]
+    for method, said in (
+        (
+            "dynamic-bradley-terry:drift=[0.001,0.01],variance=1",
+            "the likeliest has 'drift 0.01', at the edge of the grid",
+        ),
+        ("dynamic-bradley-terry:drift=0.1,variance=[0.1,1,30]", ""),
+    ):
+        notes = " ".join(scores_over_time(votes, method).notes)
+        assert (said in notes) if said else ("at the edge" not in notes)
 
 
 def shown(*args: str) -> Any:

@@ -14,13 +14,17 @@ in :math:`O(T k^3)`. The mode needs none of that: Newton's steps are solved by c
 each item's own walk (a tridiagonal matrix, as in Whole-History Rating).
 
 A log of few times is often the likeliest without any walk, however much scores walk: bands of the likeliest q would be
-too narrow. So the density of the walk's deviation is proportional to it beforehand (the boundary-avoiding prior of
-[CRDGL13]_), which is q on a grid that is even in log q.
+too narrow. So the density of a walk's small deviation is proportional to it beforehand (the boundary-avoiding prior of
+[CRDGL13]_), and falls as a Cauchy distribution's where it is large: :math:`\sqrt q / (1 + q)^{3/2}`. The deviation of
+first scores is half-Cauchy [G06]_, :math:`1 / (1 + v)`. Both are proper, so that bands do not depend on where a grid
+ends. On a grid that is even in log q and log v the densities are :math:`q / (1 + q)^{3/2}` and
+:math:`\sqrt v / (1 + v)`.
 
 References
 ----------
 .. [CRDGL13] Y. Chung, S. Rabe-Hesketh, V. Dorie, A. Gelman, J. Liu. A nondegenerate penalized likelihood estimator for
    variance parameters in multilevel models. Psychometrika 78, 2013.
+.. [G06] A. Gelman. Prior distributions for variance parameters in hierarchical models. Bayesian Analysis 1, 2006.
 """
 
 from __future__ import annotations
@@ -78,7 +82,8 @@ def walking_scores(counts: TimedCounts, drift: float, variance: float) -> ScoreH
     for t in range(len(counts)):
         whole[t, model.order[: model.present[t]]] = scores[model.nodes_of(t)]
     evidence = likelihood + prior - log_determinant / 2
-    return ScoreHistory(whole, evidence, math.log(drift), partial(_spread, model, scores))
+    log_prior = math.log(drift) - 1.5 * math.log1p(drift) + 0.5 * math.log(variance) - math.log1p(variance)
+    return ScoreHistory(whole, evidence, log_prior, partial(_spread, model, scores))
 
 
 class _Model:

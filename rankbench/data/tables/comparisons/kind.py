@@ -29,7 +29,7 @@ class ComparisonTable(TableKind):
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("comparisons",)
     words: ClassVar[str] = "votes"
     method: ClassVar[str] = "bradley-terry:penalty=firth"
-    history: ClassVar[str] = "dynamic-bradley-terry:drift=[0.0003,0.001,0.003,0.01,0.03,0.1,0.3],variance=[0.5,1,3]"
+    history: ClassVar[str] = "dynamic-bradley-terry:drift=[0.001,0.01,0.1],variance=[0.3,3]"
     suite: ClassVar[str] = "own-log"
     checked_by_counting: ClassVar[bool] = True
 
