@@ -1,14 +1,14 @@
-"""The hinge solver against scikit-learn and a quadratic program, and its gap against both objectives."""
+"""The hinge solver: its gap by the dual's formula, and the exact minimum of few pairs by brute force."""
 
 from __future__ import annotations
+
+from itertools import product
 
 import numpy as np
 import pytest
 from amounts import examples
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import lsq_linear, minimize
-from sklearn.svm import LinearSVC
 
 import rankbench.optimizers.pair_differences as differences_module
 from rankbench import get
@@ -29,17 +29,37 @@ def drawn(seed, pairs=400, d=5, items=60):
     return PairDifferences(x, tails, heads), rng.uniform(0.1, 3, size=pairs) / pairs
 
 
+def dual(differences, shares, wanted, beta, l2):
+    """Return the dual objective of 0 <= beta <= shares, which no theta is below."""
+    pull = differences.combine(beta)
+    return beta @ wanted - pull @ pull / (2 * l2)
+
+
+def bound(differences, shares, wanted, theta, l2):
+    """Return a bound of the minimum: the best dual objective of points that belong to a theta.
+
+    A pair that falls short has its share and one that does not has nothing; those at the kink are what is left of
+    ``l2 theta``. Which ones are at the kink is tried: every feasible point is a bound.
+    """
+    rows, short = differences.rows(slice(None)), wanted - differences.margins(theta)
+    found = 0.0
+    for near in np.geomspace(1e-12, 1e-2, 100):
+        kink = np.abs(short) <= near
+        beta = np.where(short > near, shares, 0.0)
+        inner = np.linalg.lstsq(rows[kink].T, l2 * theta - beta @ rows, rcond=None)[0]
+        beta[kink] = np.clip(inner, 0, shares[kink])
+        found = max(found, dual(differences, shares, wanted, beta, l2))
+    return found
+
+
 @pytest.mark.parametrize("l2", [1e-3, 0.1, 30.0])
-def test_equals_linear_svc(l2):
+def test_no_theta_is_better_by_the_dual(l2):
     differences, shares = drawn(1)
     fit = HingeRisk(differences, shares).path([l2], 1e-9, 1000)[0]
     assert fit.converged
-    rows = differences.rows(slice(None))
-    # Mirrored, so that scikit-learn sees two classes; without intercept that doubles the risk.
-    both, signs = np.concatenate([rows, -rows]), np.repeat([1, -1], len(rows))
-    svc = LinearSVC(loss="hinge", C=1.0, fit_intercept=False, tol=1e-9, max_iter=1_000_000)
-    svc.fit(both, signs, sample_weight=np.tile(shares, 2) / (2 * l2))
-    np.testing.assert_allclose(fit.theta, svc.coef_[0], atol=2e-3 * np.abs(svc.coef_).max())
+    ones = np.ones(400)
+    primal, best = (of(differences, shares, ones, fit.theta, l2) for of in (objectives, bound))
+    assert -1e-14 <= primal - best <= 1e-8
 
 
 def objectives(differences, shares, wanted, theta, l2):
@@ -47,29 +67,31 @@ def objectives(differences, shares, wanted, theta, l2):
     return loss + l2 / 2 * theta @ theta
 
 
+def least(differences, shares, wanted, l2):
+    """Return the minimum, exactly: of every choice of pairs whose dual variable is 0, at its bound, or between."""
+    rows = differences.rows(slice(None))
+    gram = rows @ rows.T / l2
+    found = 0.0
+    for where in product((0, 1, 2), repeat=len(shares)):
+        beta, free = np.where(np.array(where) == 1, shares, 0.0), np.array(where) == 2
+        if free.any():
+            inner = np.linalg.lstsq(gram[np.ix_(free, free)], (wanted - gram @ beta)[free], rcond=None)[0]
+            beta[free] = np.clip(inner, 0, shares[free])  # feasible, and the solution where it is inside
+        found = max(found, dual(differences, shares, wanted, beta, l2))
+    return found
+
+
 @examples(15)
 @given(seed=st.integers(0, 10**6), l2=st.sampled_from([1e-4, 1e-2, 1.0]))
-@example(seed=540, l2=1.0)
-@example(seed=365572, l2=1e-4)
-def test_gap_bounds_the_minimum_of_the_dual_program(seed, l2):
-    differences, shares = drawn(seed, pairs=40, d=3, items=12)
-    offsets = np.random.default_rng(seed).uniform(0, 2, size=40)
-    fit = HingeRisk(differences, shares, offsets).path([l2], 1e-6, 1000)[0]
-    rows = differences.rows(slice(None))
-
-    # As bounded least squares, with a small ridge: the point need not be the best one, any bounds the minimum.
-    ridge = 1e-5
-    stacked = np.vstack([rows.T / np.sqrt(l2), np.sqrt(ridge) * np.eye(40)])
-    wanted = np.concatenate([np.zeros(3), (1 + offsets) / np.sqrt(ridge)])
-    beta = np.clip(lsq_linear(stacked, wanted, (0, shares), method="bvls", tol=1e-15, max_iter=1000).x, 0, shares)
-    pull = beta @ rows
-    dual = beta @ (1 + offsets) - pull @ pull / (2 * l2)
-    primal = objectives(differences, shares, 1 + offsets, fit.theta, l2)
+def test_gap_bounds_the_distance_to_the_exact_minimum(seed, l2):
+    differences, shares = drawn(seed, pairs=6, d=3, items=5)
+    wanted = 1 + np.random.default_rng(seed).uniform(0, 2, size=6)
+    fit = HingeRisk(differences, shares, wanted - 1).path([l2], 1e-6, 1000)[0]
+    primal = objectives(differences, shares, wanted, fit.theta, l2)
+    minimum = least(differences, shares, wanted, l2)
     assert fit.converged
     assert fit.optimality <= 1e-6
-    # The dual never exceeds the minimum, which the fit is within its gap of.
-    assert dual <= primal + 1e-12
-    assert primal <= dual + fit.optimality + 1e-8
+    assert minimum - 1e-12 <= primal <= minimum + fit.optimality + 1e-12
 
 
 def test_path_equals_solving_alone():
@@ -98,13 +120,9 @@ def test_solver_respects_weights_and_margins(judged):
         problem = PairwiseProblem(x, offsets, comparisons, surrogate, l2=0.05)
         fit = HingeDual(tolerance=1e-9).solve(problem)
         value = problem.value_and_gradient(fit.theta)[0]
-        best = min(
-            minimize(lambda t, p=problem: p.value_and_gradient(t)[0], start, method="Nelder-Mead",
-                     options={"maxiter": 20000, "maxfev": 20000, "xatol": 1e-9, "fatol": 1e-12}).fun
-            for start in (fit.theta, np.zeros(4))
-        )  # fmt: skip
+        wanted = 1 + problem.offsets * np.ones(len(problem.shares))
         assert fit.converged
-        assert value <= best + 1e-8
+        assert value <= bound(problem.differences, problem.shares, wanted, fit.theta, 0.05) + 1e-8
 
 
 def test_rows_form_equals_dense_form(monkeypatch):

@@ -10,7 +10,6 @@ from amounts import examples
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn.linear_model import ElasticNet
 from small_blocks import make_block, reweighted
 
 from rankbench.data.simulators.btl import limit_scores
@@ -197,20 +196,23 @@ def test_what_is_averaged(wide: Block, averaging: str) -> None:
     np.testing.assert_array_equal(path.averaged[0], path.last[0])
 
 
-@pytest.mark.parametrize(
-    ("optimizer", "share"), [("composite(c=1,schedule=inverse-t,t0=100)", 0.05), ("proximal", 1e-6)]
-)
-def test_an_elastic_net_is_scikit_learns(wide: Block, optimizer: str, share: float) -> None:
-    spec = f"erm:aggregator=limit-scores,lambda=1,l1=0.1,optimizer={optimizer},draws=40000"
-    found = parameters(fit_composed(wide, contenders([spec]))[spec])
+def test_an_elastic_net_is_where_its_conditions_of_a_minimum_hold(wide: Block) -> None:
+    """Of the solver exactly; what 40,000 stochastic steps come to is near."""
+    spec = "erm:aggregator=limit-scores,lambda=1,l1=0.1,optimizer={},draws=40000"
+    found, near = (
+        parameters(fit_composed(wide, contenders([one]))[one])
+        for one in (spec.format("proximal"), spec.format("composite(c=1,schedule=inverse-t,t0=100)"))
+    )
     weights = row_weights(wide.design, wide.comparisons)
     x = wide.design.x * np.sqrt(len(weights) * weights)[:, None]
     target = np.concatenate(
         [Regression().target(limit) for limit in np.split(limit_scores(wide.design), wide.design.offsets[1:-1])]
     )
-    model = ElasticNet(alpha=1.1, l1_ratio=0.1 / 1.1, fit_intercept=False, tol=1e-12, max_iter=10**5)
-    wanted = model.fit(x, target * np.sqrt(len(weights) * weights)).coef_
-    assert np.linalg.norm(found - wanted) < share * np.linalg.norm(wanted)
+    slope = x.T @ (x @ found - target * np.sqrt(len(weights) * weights)) / len(x) + found
+    zero = found == 0
+    assert np.abs(slope[~zero] + 0.1 * np.sign(found[~zero])).max(initial=0) < 1e-7
+    assert np.abs(slope[zero]).max(initial=0) <= 0.1 + 1e-7
+    assert np.linalg.norm(near - found) < 0.05 * np.linalg.norm(found)
 
 
 def test_a_contender_that_diverges_takes_nobody_with_it(wide: Block) -> None:
