@@ -23,7 +23,7 @@ from rankbench.surrogates.pairwise import PairwiseLogistic
 
 __all__ = ["PairRisk"]
 
-GAP = 1e-4
+GAP = 1e-6
 """Duality gap of the hinge, in the units of the mean weight."""
 
 GRADIENT = 1e-7
@@ -49,7 +49,7 @@ class PairRisk(Method):
 
     Notes
     -----
-    Hinge: to a duality gap of 1e-4. Logistic: Newton steps, to a gradient norm of 1e-7.
+    Hinge: to a duality gap of 1e-6. Logistic: Newton steps, to a gradient norm of 1e-7.
     Linear: closed form, ``w = (2 theta S + 2 lambda I)^-1 b`` with S the second moments
     of the pairs' end points and b the mean weighted difference. A whole grid of lambdas
     (`fit_path`) shares the pairs; each fit starts from the one before.

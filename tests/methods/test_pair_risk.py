@@ -52,7 +52,7 @@ def test_hinge_is_the_ranking_svm(block):
     svc.fit(np.concatenate([rows, -rows]), np.repeat([1, -1], len(rows)), sample_weight=weight)
     risk = lambda w: a @ np.maximum(1 - rows @ w, 0) / len(a) + ridge * w @ w  # noqa: E731
     assert fitted.converged
-    assert risk(fitted.theta) - risk(svc.coef_[0]) <= fitted.optimality + 1e-9 <= 1e-4 + 1e-9
+    assert risk(fitted.theta) - risk(svc.coef_[0]) <= fitted.optimality + 1e-9 <= 1e-6 + 1e-9
 
 
 def test_logistic_is_logistic_regression_on_differences(block):
@@ -92,7 +92,7 @@ def test_a_path_ends_where_single_fits_do(block, loss):
     for point, fitted in zip(points, along, strict=True):
         alone = point.fit(block)
         # Two points within the gap of a 2 lambda-strongly convex minimum.
-        atol = 2 * np.sqrt(1e-4 / point.ridge) if loss == "hinge" else 1e-5
+        atol = 2 * np.sqrt(1e-6 / point.ridge) if loss == "hinge" else 1e-5
         np.testing.assert_allclose(fitted.theta, alone.theta, atol=atol)
         assert fitted.converged
 
