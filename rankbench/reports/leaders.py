@@ -42,6 +42,8 @@ class Leaders(NamedTuple):
         Labels of those that know.
     unranked : str
         Why nobody has a place; empty where places are known.
+    one_draw : bool
+        There is one repetition, of several that could be drawn: what is shown holds for what was learned from it.
     """
 
     n: int
@@ -50,6 +52,7 @@ class Leaders(NamedTuple):
     runners: tuple[Runner, ...]
     oracles: tuple[str, ...]
     unranked: str
+    one_draw: bool = False
 
     @property
     def first(self) -> tuple[Runner, ...]:
@@ -58,7 +61,12 @@ class Leaders(NamedTuple):
 
     @property
     def sure(self) -> bool:
-        """Whether one contender is shown to be better than every other one."""
+        """Whether one contender is shown to be better than every other one, for other draws too."""
+        return self.ahead and not self.one_draw
+
+    @property
+    def ahead(self) -> bool:
+        """Whether one contender is shown to be better than every other one, as it was trained here."""
         return len(self.runners) > 1 and self.runners[0].high == 1 and len(self.first) == 1
 
 
@@ -92,7 +100,10 @@ def _leaders(section: Section, race: Race, split: Split) -> Leaders:
     )
     unranked = "" if runners else "no intervals"
     oracles = tuple(arm.label for arm in known)
-    return Leaders(race.n, split, sampler.source.short(split), runners, oracles, unranked)
+    source = sampler.source
+    whole = source.pool is not None and race.n >= source.pool
+    one_draw = len(race.repetitions) == 1 and bool(source.counts) and not whole
+    return Leaders(race.n, split, source.short(split), runners, oracles, unranked, one_draw)
 
 
 def _counted_elsewhere(arm: Arm, race: Race) -> bool:
@@ -109,9 +120,13 @@ def said_of_leaders(found: Leaders) -> str:
     others = len(runners) - 1
     if not others:
         return f"{best} is alone"
+    each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
     if found.sure:
-        each = "the other one" if others == 1 else f"each of the other {grouped_digits(others)}"
         return f"{best} is best: it is shown to be better than {each}"
+    if found.ahead:
+        return (
+            f"nobody is shown to be best: there is one draw. As trained on it, {best} is shown to be better than {each}"
+        )
     if len(first) == len(runners):
         return (
             f"nobody is shown to be best: none of the {grouped_digits(len(runners))} contenders is shown to be worse "

@@ -212,6 +212,8 @@ def _best(leaders: Leaders) -> tuple[str, str]:
         return mean, "alone"
     if leaders.sure:
         return mean, f"yes, of {grouped_digits(len(leaders.runners))}"
+    if leaders.ahead:
+        return mean, f"as trained on the one draw, of {grouped_digits(len(leaders.runners))}; not shown for other draws"
     alike = sum(runner.row.mean == row.mean for runner in leaders.first)
     if alike == len(leaders.first):
         return mean, f"no: {alike} of {grouped_digits(len(leaders.runners))} have the same mean"

@@ -68,8 +68,8 @@ def test_who_is_best_is_what_the_ranges_say(leaders: Leaders, said: str) -> None
     assert leaders.sure is ("is best: it is" in said)
 
 
-def leaders_in(folder: Path, contenders: list[Contender], **extra: object) -> list[Leaders]:
-    plan = Plan("e", contenders, n=(200_000,), repetitions=8, extra=dict(extra))
+def leaders_in(folder: Path, contenders: list[Contender], repetitions: int = 8, **extra: object) -> list[Leaders]:
+    plan = Plan("e", contenders, n=(200_000,), repetitions=repetitions, extra=dict(extra))
     synthetic.write(folder, [plan])
     with Journal(folder) as journal:
         return leaders_of(analyze(journal).sections[0])
@@ -96,6 +96,23 @@ def test_who_knows_the_answer_is_not_called_the_best(tmp_path: Path) -> None:
         "**good** is best: it is shown to be better than the other one (by `ndcg` in `e`; not counted: truth, which"
         in text
     )
+
+
+@pytest.mark.parametrize("repetitions", [1, 8])
+def test_one_draw_makes_nobody_the_best(tmp_path: Path, repetitions: int) -> None:
+    contenders = [Contender("good", {}, 0.0, noise=0.001), Contender("bad", {}, 0.2, noise=0.001)]
+    found = leaders_in(tmp_path, contenders, repetitions)
+    assert [one.one_draw for one in found] == [repetitions == 1] * 2
+    assert [one.ahead for one in found] == [True] * 2
+    assert [one.sure for one in found] == [repetitions == 8] * 2
+    said = {said_of_leaders(one).partition(":")[0] for one in found}
+    assert said == {"**good** is best" if repetitions == 8 else "nobody is shown to be best"}
+    report(tmp_path)
+    text = (tmp_path / "leaderboard.md").read_text()
+    assert ("there is one draw. As trained on it, **good** is shown to be better than the other one" in text) is (
+        repetitions == 1
+    )
+    assert ("not shown for other draws" in text) is (repetitions == 1)
 
 
 def test_a_page_begins_with_what_is_asked(tmp_path: Path) -> None:
