@@ -89,10 +89,13 @@ class BTL(Protocol):
         return _prepared(self, dataset, parts, scale, tuple(notes))
 
     def assumptions(self) -> list[str]:
-        """Return where judgments come from: not from people, even where items and labels do."""
+        """Return where judgments come from, not from people even where items and labels do, and what losses compare."""
         return [
             "Nobody compared these items: every judgment is simulated, a comparison of two items of a query drawn "
-            "from their labels by the Bradley-Terry-Luce model (26)."
+            "from their labels by the Bradley-Terry-Luce model (26).",
+            "Losses compare scores with the limit scores (27), as the paper does: an item's label less the mean label "
+            "of the query's other items. They differ from losses against the labels themselves, and NDCG may exceed 1. "
+            "Losses of graphs compare with the preference probabilities (26).",
         ]
 
     def execute(self, prepared: Prepared, task: BlockTask) -> list[CellResult]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import competing
+import numpy as np
+import pytest
+
+import rankbench
+from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.method import Method
+from rankbench.kinds.protocol import BlockTask
 from rankbench.protocols import rankbench_register
+from rankbench.protocols.btl import BTL
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocols.md"
 
@@ -20,3 +29,23 @@ def test_data_are_said_where_they_are_taken() -> None:
     rows = dict(re.findall(r"^\| `([a-z0-9-]+)` \| ([^|]+) \| \w+s \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     for cls in rankbench_register():
         assert (rows[cls.name] == "populations of its own") == (cls.table is None)
+
+
+def test_btl_judges_scores_against_limit_scores_and_says_so() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (assumption,) = [text for text in BTL().assumptions() if "limit scores" in text]
+    assert "an item's label less the mean label of the query's other items" in assumption
+    assert "limit scores (27)" in page
+    data, loss = rankbench.get(rankbench.Dataset, "web10k-like:queries=12"), rankbench.get(rankbench.Loss, "ndcg")
+    ready = BTL(design=5, heldout=5).prepare(data, 1)
+    cells = competing.cells(Method, {"feature": "feature:index=3"})
+    (found,) = ready.protocol.execute(
+        ready, BlockTask(BlockKey("btl", str(data), 40, 0, 1), 0, ("ndcg",), cells, (loss,))
+    )
+    for split in ("design", "heldout"):
+        offsets, x, labels = (ready.arrays[f"{split}.{name}"] for name in ("offsets", "x", "labels"))
+        for q, value in enumerate(found.losses["ndcg", split]):
+            own = slice(offsets[q], offsets[q + 1])
+            r, alpha = labels[own], x[own, 3].astype(np.float64)
+            limit = [r[i] - np.delete(r, i).mean() for i in range(len(r))]
+            assert value == pytest.approx(loss.value(alpha, np.array(limit)), abs=1e-9)

@@ -239,10 +239,10 @@ def test_what_was_done_with_real_data_stands_first_among_several_data_sets() -> 
 
 
 def test_comparisons_drawn_from_labels_are_called_so() -> None:
-    said = BTL().assumptions()
-    assert len(said) == 1
-    assert "simulated" in said[0]
-    assert "drawn from their labels" in said[0]
+    said, judged = BTL().assumptions()
+    assert "simulated" in said
+    assert "drawn from their labels" in said
+    assert "limit scores (27)" in judged
 
 
 def test_trouble_is_a_footnote(tmp_path: Path) -> None:
