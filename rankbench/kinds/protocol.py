@@ -81,6 +81,8 @@ class Prepared:
         Titles, where the data decide what losses are given for; else the protocol's.
     test_share : float or None
         See `Protocol`, whose own it is unless the data decide it.
+    metrics : tuple of Metric
+        Where the data decide ranges or chance levels; else the protocol's.
     pool : int or None
         Draws are samples, without replacement, of so many observations, and the same units
         are judged every time: there is one draw of n = `pool`, and so one repetition. None:
@@ -99,12 +101,15 @@ class Prepared:
     notes: tuple[str, ...] = ()
     splits: Mapping[Split, str] = field(default_factory=dict)
     test_share: float | None = None
+    metrics: tuple[Metric, ...] = ()
     pool: int | None = None
     fixed: int | None = None
 
     def __post_init__(self) -> None:
         if not self.splits:
             object.__setattr__(self, "splits", dict(self.protocol.splits))
+        if not self.metrics:
+            object.__setattr__(self, "metrics", self.protocol.metrics)
         if self.test_share is None:
             object.__setattr__(self, "test_share", self.protocol.test_share)
 

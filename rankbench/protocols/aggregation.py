@@ -65,8 +65,10 @@ class AggregationTrial(Protocol):
         ),
         Metric(
             "regret",
-            sentence="Expected disagreement with a preference, less the least of any order.",
-            low=0,
+            sentence="Expected disagreement with a preference, less the least of any order; below 0 for some graphs "
+            "with cycles.",
+            # An order is best, so that it is against at most half of all preferences.
+            low=-0.5,
             high=1,
             jumps=True,
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Literal
 
@@ -39,6 +39,7 @@ PAIR = 60
 MOST_PAIRS = 1_000_000
 METRIC = "disagreement"
 PARTS = ("train", "validation", "test")
+TEST = 2
 
 
 SEEN_SEED = 20130501
@@ -64,10 +65,9 @@ class Table1(Protocol):
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric(
             METRIC,
-            sentence="Share of test pairs that the scores order the other way.",
+            sentence="Weight of the test pairs that scores order the other way, over the number of all test pairs; the "
+            "weight of a pair is the difference of its ratings.",
             low=0,
-            high=1,
-            chance=0.5,
             jumps=True,
         ),
     )
@@ -111,7 +111,21 @@ class Table1(Protocol):
         )
         for repetition, run in enumerate(runs):
             arrays |= pack(f"run-{repetition}", **run)
-        return Prepared(self, dataset, fingerprint, {"heldout": ("test pairs",)}, arrays, 1.0, self._notes(seed))
+        made = Prepared(self, dataset, fingerprint, {"heldout": ("test pairs",)}, arrays, 1.0, self._notes(seed))
+        return replace(made, metrics=(self._metric(made, seed),))
+
+    def _metric(self, prepared: Prepared, seed: int) -> Metric:
+        """Return the metric with what a coin gets, half the mean weight of the test pairs, and what no scores pass."""
+        weights = [
+            self._pairs(
+                self._parts(prepared, seed, repetition)[TEST],
+                self.test,
+                (*draw_entropy(seed, prepared.fingerprint, repetition), TEST),
+            ).weights.mean()
+            for repetition in range(FOLDS * self.partitions)
+        ]
+        ratings = prepared.arrays["ratings.ratings"]
+        return replace(self.metrics[0], high=float(np.ptp(ratings)), chance=float(np.mean(weights)) / 2)
 
     def _notes(self, seed: int) -> tuple[str, ...]:
         """Say what the parameters mean for a reader of the leaderboard, and what was chosen knowing results."""

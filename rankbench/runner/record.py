@@ -54,7 +54,7 @@ def _packages(made: Planned) -> list[str]:
 def _source(made: Planned, index: int) -> dict[str, Any]:
     prepared = made.sources[index]
     protocol = prepared.protocol
-    metrics = list(protocol.metrics)
+    metrics = list(prepared.metrics)
     if not protocol.metrics:
         own = [experiment for experiment in made.plan.suite.experiments if made.source_index[experiment.name] == index]
         losses = {str(loss): loss for task in made.plan.tasks if task.source == index for loss in task.losses}

@@ -6,7 +6,7 @@ import json
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, get_type_hints
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import Prepared
 from rankbench.plugin.manager import component_class, names
 from rankbench.runner.prepare import dataset_of, protocol_of
@@ -65,7 +66,9 @@ def _plain_fields() -> dict[str, TypeAdapter[Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON writes, of a mapping or a NumPy scalar."""
+    """Return what JSON writes, of a metric, a mapping or a NumPy scalar."""
+    if isinstance(value, Metric):
+        return asdict(value)
     return dict(value) if isinstance(value, Mapping) else value.item()
 
 

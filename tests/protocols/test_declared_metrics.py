@@ -1,16 +1,31 @@
-"""What protocols declare about their metrics."""
+"""What protocols declare about their metrics: ranges and chance levels, against a coin, random and worst scores."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple
 
+import competing
+import numpy as np
 import pytest
+from drifting_votes import Drifting
+from own_logs import Log
 
+import rankbench
+from rankbench.component import Component
 from rankbench.errors import PluginError
+from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.dataset import Dataset
+from rankbench.kinds.method import Block, Fitted, Method
 from rankbench.kinds.metric import Fact, Metric
-from rankbench.kinds.protocol import Protocol
+from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
+from rankbench.kinds.queries import Queries
+from rankbench.kinds.selection_aggregator import SelectionAggregator
+from rankbench.kinds.surrogate import Surrogate
 from rankbench.plugin import manager
+from rankbench.protocols.table_1 import FOLDS, Table1
 
 
 @pytest.mark.parametrize("given", [{"regret": "minimize"}, ["regret"], (("regret", "minimize"),)])
@@ -49,3 +64,189 @@ def test_which_way_is_better_in_words() -> None:
 )
 def test_a_fact_is_told_between_its_bounds(value: float, told: bool) -> None:
     assert Fact("share", "A share", below=1.0).tells(value) is told
+
+
+class Coin(rankbench.Aggregator):
+    """All items level: what a coin decides."""
+
+    name: ClassVar[str] = "coin"
+    source: ClassVar[str] = "test"
+
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
+        return np.zeros(m)
+
+
+class Random(Coin):
+    """Scores that know nothing."""
+
+    name: ClassVar[str] = "random"
+    stream: int = 0
+
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
+        return np.random.default_rng([self.stream, *winners[:9]]).normal(size=m)
+
+
+class Worst(Coin):
+    """More losses are better."""
+
+    name: ClassVar[str] = "worst"
+
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
+        return np.bincount(losers, weights, m) - np.bincount(winners, weights, m)
+
+
+class Cycles(Coin):
+    """A graph with the direction of most votes, cycles and all."""
+
+    name: ClassVar[str] = "cycles"
+    structure: ClassVar[Any] = "edges"
+
+    def aggregate(self, winners: np.ndarray, losers: np.ndarray, weights: np.ndarray, m: int) -> np.ndarray:
+        graph = np.zeros((m, m))
+        np.add.at(graph, (winners, losers), weights)
+        return np.maximum(graph - graph.T, 0.0)
+
+
+class Sure(SelectionAggregator):
+    """Sure that the top of every list is clicked."""
+
+    name: ClassVar[str] = "sure"
+    source: ClassVar[str] = "test"
+
+    def estimate(self, selections: Any, item_offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.ones(int(item_offsets[-1])), np.array([1.0, 0.0])
+
+
+class Level(Method):
+    """All items level."""
+
+    name: ClassVar[str] = "level"
+    source: ClassVar[str] = "test"
+
+    def fit(self, block: Block) -> Fitted:
+        return Fitted(lambda queries: np.zeros(len(queries.x)))
+
+
+class Backwards(Method):
+    """The truth upside down."""
+
+    name: ClassVar[str] = "backwards"
+    source: ClassVar[str] = "test"
+    needs_truth: ClassVar[bool] = True
+
+    def fit(self, block: Block) -> Fitted:
+        return Fitted(_backwards)
+
+
+def _backwards(queries: Queries) -> np.ndarray:
+    return -queries.labels
+
+
+class Trial(NamedTuple):
+    """A protocol made small: a contender for each part; `coin` is level everywhere."""
+
+    protocol: str
+    dataset: Callable[[], Dataset | None]
+    n: int
+    base: Any
+    contenders: dict[str, Component | str]
+    repetitions: int = 1
+
+
+STREAMS = range(20)
+AGGREGATORS: dict[str, Component | str] = {
+    "coin": Coin(), "worst": Worst(), **{f"random {i}": Random(stream=i) for i in STREAMS}
+}  # fmt: skip
+METHODS: dict[str, Component | str] = {
+    "coin": Level(), "worst": Backwards(), **{f"random {i}": f"random-scores:stream={i}" for i in STREAMS}
+}  # fmt: skip
+
+
+def named(spec: str) -> Callable[[], Dataset]:
+    return lambda: rankbench.get(Dataset, spec)
+
+
+TRIALS = {
+    "aggregation": Trial(
+        "aggregation:law=intransitive,cycle=3,populations=60", lambda: None, 2000, rankbench.Aggregator,
+        AGGREGATORS | {"cycles": Cycles()},
+    ),
+    "click-prediction": Trial(
+        "click-prediction", named("cascade-clicks"), 300, SelectionAggregator, {"worst": Sure(), "good": "cascade"}
+    ),
+    "one-step-ahead": Trial("one-step-ahead", Drifting, 1, rankbench.Aggregator, AGGREGATORS),
+    "own-log": Trial("own-log", Log, 1, rankbench.Aggregator, AGGREGATORS, 5),
+    "repair": Trial("repair:populations=20", lambda: None, 50, Method, METHODS),
+    "table-1": Trial(
+        "table-1:partitions=1,validation=500,test=4000", named("movielens-like:users=80,movies=120,ratings=4000"), 300,
+        Method, METHODS, FOLDS,
+    ),
+    "theory": Trial("theory", lambda: None, 1, Surrogate, {"a": "pairwise-hinge", "b": "pairwise-logistic"}),
+    "u-statistics": Trial(
+        "u-statistics:queries=50,worlds=4,draws=4", lambda: None, 300, Method,
+        {"a": "u-statistic", "b": "disjoint-batches:exponent=0"},
+    ),
+}  # fmt: skip
+
+
+def values_of(trial: Trial) -> tuple[Prepared, dict[tuple[str, str], np.ndarray]]:
+    """Return a protocol's metrics as they are told of these data, and each contender's mean in every repetition."""
+    protocol, dataset = rankbench.get(Protocol, trial.protocol), trial.dataset()
+    ready = protocol.prepare(dataset, 1)
+    found: dict[tuple[str, str], list[float]] = {}
+    for repetition, metric in itertools.product(range(trial.repetitions), protocol.metric_names()):
+        key = BlockKey(str(protocol), str(dataset or ""), ready.scaled(trial.n), repetition, 1)
+        cells = competing.cells(trial.base, trial.contenders)
+        for result in protocol.execute(ready, BlockTask(key, 0, (metric,), cells)):
+            if (result.cell, metric) == ("cycles", "rmse"):
+                assert result.status == "skipped"
+                continue
+            assert result.status == "done", result.reason
+            ((values,)) = result.losses.values()
+            found.setdefault((result.cell, metric), []).append(float(values.mean()))
+    return ready, {key: np.array(values) for key, values in found.items()}
+
+
+def test_every_metric_with_a_range_or_a_chance_level_is_tried() -> None:
+    declared = {
+        name
+        for name in manager.names("protocol")
+        if any(
+            (metric.low, metric.high, metric.chance) != (None, None, None)
+            for metric in manager.component_class(Protocol, name).metrics
+        )
+    }
+    # `anomaly` is a plugin's, whose own tests have its curve.
+    assert declared - {"anomaly"} == set(TRIALS)
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_ranges_hold_and_a_coin_gets_the_chance_level(name: str) -> None:
+    ready, found = values_of(TRIALS[name])
+    for metric in ready.metrics:
+        told = {cell: values for (cell, of), values in found.items() if of == metric.name}
+        for values in told.values():
+            assert metric.low is None or values.min() >= metric.low - 1e-12
+            assert metric.high is None or values.max() <= metric.high + 1e-12
+        if metric.chance is None:
+            continue
+        assert told["coin"].mean() == pytest.approx(metric.chance, abs=1e-12)
+        at_random = np.array([values.mean() for cell, values in told.items() if cell.startswith("random")])
+        assert len(at_random) == len(STREAMS)
+        assert at_random.mean() == pytest.approx(metric.chance, abs=4 * at_random.std(ddof=1) / math.sqrt(len(STREAMS)))
+        assert told["worst"].mean() >= metric.chance - 1e-12
+    bounded = {metric.name for metric in ready.metrics if metric.chance is not None}
+    assert bounded == {"aggregation": {"misordered"}, "table-1": {"disagreement"}}.get(
+        name, {"disagreement", "log-loss"} if name in ("own-log", "one-step-ahead") else set()
+    )
+
+
+def test_table_1_weighs_pairs_by_their_ratings() -> None:
+    trial = TRIALS["table-1"]
+    ready, found = values_of(trial)
+    (metric,) = ready.metrics
+    mean_weights = found["worst", "disagreement"]  # labels upside down: every test pair is misordered
+    assert (mean_weights > 1).all()
+    assert metric.chance == pytest.approx(mean_weights.mean() / 2)
+    assert metric.high == 4.0
+    assert Table1.metrics[0].chance is None

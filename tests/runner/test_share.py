@@ -19,6 +19,7 @@ from rankbench import api
 from rankbench.data.simulators.cascade_clicks import CascadeClicks
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.metric import Metric
 from rankbench.kinds.protocol import BlockTask, Prepared, pack
 from rankbench.runner.prepare import protocol_of
 from rankbench.runner.processes import place_tasks
@@ -60,6 +61,7 @@ def test_the_copy_of_a_worker_is_whole() -> None:
         notes=("Something.", "Something else."),
         splits={"design": "Those of the draw", "heldout": "The others"},
         test_share=0.125,
+        metrics=(Metric("regret", low=0, chance=0.5, words={1.0: "one"}),),
         pool=70,
         fixed=np.int64(4),
     )
