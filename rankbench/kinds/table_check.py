@@ -16,6 +16,7 @@ from rankbench.text import short_repr
 __all__ = [
     "BOOLEANS",
     "LONGEST_NAME",
+    "MISSING",
     "NAMELESS",
     "QUOTED",
     "TOO_LONG",
@@ -168,7 +169,7 @@ class TableCheck:
                 raise self.error(f"the column holds {column.dtype}, not {dtype}", 0, column.name) from error
         self.refuse(result.is_null() & column.is_not_null(), column, f"{{}} is not a {_WORDS.get(type(dtype), dtype)}")
         if not nulls:
-            self.refuse(result.is_null(), column, "the value is missing")
+            self.refuse(result.is_null(), column, MISSING)
         if dtype == pl.String:
             self.refuse((result == "").fill_null(False), column, NAMELESS)
             self.refuse(too_long(result), column, TOO_LONG)
@@ -190,6 +191,8 @@ class TableCheck:
             judge = text.set(text == "", None)
         return self.cast(judge, pl.String(), nulls=True)
 
+
+MISSING = "the value is missing"
 
 NAMELESS = "the name is empty: nothing stands between the quotes"
 

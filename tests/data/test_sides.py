@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -185,3 +186,83 @@ def test_the_unchecked_path_sees_contradictions_too(tmp_path: Path) -> None:
     # By the winner's column alone each won once.
     found = aggregate(path, "borda", columns="tie=").table
     assert found["score"][0] == found["score"][1]
+
+
+@pytest.mark.parametrize(
+    ("words", "header"),
+    [
+        (("[[A]]", "[[B]]", "[[C]]"), "model_a,model_b,verdict"),
+        (("[[A>B]]", "[[B>>A]]", "[[A=B]]"), "model_a,model_b,verdict"),
+        (("A>>B", "B>A", "tie (inconsistent)"), "model_a,model_b,verdict"),
+        (("1-0", "0-1", "½-½"), "White,Black,Result"),
+        (("1\u20130", "0\u20131", "½\u2013½"), "White,Black,Result"),
+        (("1\u20140", "0\u22121", "1/2\u20131/2"), "White,Black,Result"),
+    ],
+)
+def test_words_of_judges_and_of_chess_are_known(tmp_path: Path, words: tuple[str, ...], header: str) -> None:
+    path = csv(tmp_path, [("x", "y", word) for word in words], header)
+    assert read(path) == [("x", "y", False), ("y", "x", False), ("x", "y", True)]
+
+
+DROPS = {
+    "words beside items": (
+        "team1,team2,winner",
+        [("x", "y", "x"), ("y", "z", "NA"), ("z", "x", " na"), ("x", "z", "z")],
+    ),
+    "sides": ("model_a,model_b,winner", [("x", "y", "model_a"), ("y", "z", "NA"), ("x", "z", "model_b")]),
+    "points": ("model_a,model_b,label", [("x", "y", "1"), ("y", "z", "NA"), ("x", "z", ".25"), ("x", "z", "0.5")]),
+    "winner and loser": ("winner,loser,round", [("x", "y", "1"), ("NA", "z", "2"), ("z", "x", "3"), ("y", "NA", "4")]),
+    "scores": (
+        "home_team,away_team,home_score,away_score",
+        [("x", "y", "3", "1"), ("y", "z", "NA", "NA"), ("z", "x", "2", "2")],
+    ),
+    "flags": ("model_a,model_b,winner_model_a,winner_model_b", [("x", "y", "1", "0"), ("y", "z", "NA", "NA")]),
+}
+
+
+@pytest.mark.parametrize("shape", DROPS)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("word", ["NA", "", "no result"])
+def test_rows_that_say_nothing_are_left_out_where_it_is_said(
+    tmp_path: Path, shape: str, ending: str, word: str
+) -> None:
+    header, rows = DROPS[shape]
+    said = [tuple(word if cell.strip().upper() == "NA" else cell for cell in row) for row in rows]
+    kept = [row for row in rows if not any(cell.strip().upper() == "NA" for cell in row)]
+
+    def written(name: str, rows: Rows) -> Path:
+        frame = pl.DataFrame(rows, schema=header.split(","), orient="row")
+        path = tmp_path / f"{name}.{ending}"
+        if ending == "csv":
+            frame.write_csv(path)
+        else:
+            frame.write_parquet(path)
+        return path
+
+    path, whole = written("votes", said), written("kept", kept)
+    found, expected = aggregate(path, columns=f"drop=other|{word}"), aggregate(whole)
+    assert found.table.equals(expected.table)
+    lines = open_source(path, columns=f"drop=other|{word}").frame.collect()
+    assert lines.equals(open_source(whole).frame.collect())
+    count = len(rows) - len(kept)
+    assert any(note.startswith(f"{count} rows that say 'other', ") for note in found.notes)
+
+
+def test_what_an_error_says_to_drop_can_be_dropped(tmp_path: Path) -> None:
+    rows = [("x", "y", "1-0"), ("y", "z", "*"), ("z", "x", "0-1"), ("x", "z", "0-0"), ("x", "z", "")]
+    path = csv(tmp_path, rows, "White,Black,Result")
+    with pytest.raises(InputError) as error:
+        read(path)
+    said = shlex.split(str(error.value).rpartition("--columns ")[2])[0]
+    assert said == "drop=*|0-0|"
+    assert read(path, said) == [("x", "y", False), ("x", "z", False)]
+    losers = csv(tmp_path, [("x", "y"), ("", "z")], "winner,loser")
+    with pytest.raises(InputError, match=r":3 \[winner\]: the value is missing; --columns drop= leaves such rows out"):
+        read(losers)
+    assert open_source(losers, columns="drop=").frame.collect().height == 1
+
+
+def test_errors_name_their_rows_beside_rows_that_are_left_out(tmp_path: Path) -> None:
+    rows = [("x", "y", "NA"), ("y", "z", "NA"), ("x", "y", "x"), ("z", "z", "z")]
+    with pytest.raises(InputError, match=r":5 \[winner\]: item 'z' is compared with itself"):
+        read(csv(tmp_path, rows), "drop=NA")

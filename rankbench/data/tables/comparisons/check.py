@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import polars as pl
 
 from rankbench.data.tables.comparisons.controls import TRANSFORMS, ControlTerm, parse_control
@@ -10,10 +12,14 @@ from rankbench.data.tables.comparisons.schema import COLUMNS, GAMES, SHARE
 from rankbench.data.tables.comparisons.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID
 from rankbench.data.tables.comparisons.times import TimeReading
 from rankbench.errors import InputError
-from rankbench.kinds.table_check import RawTable, TableCheck
+from rankbench.kinds.column_readings import columns_text
+from rankbench.kinds.table_check import MISSING, RawTable, TableCheck
 from rankbench.text import short_repr
 
 __all__ = ["ComparisonsCheck"]
+
+_WORDS = 6
+"""Words that say nothing of who won, of those that an error proposes to leave out."""
 
 
 class ComparisonsCheck(TableCheck):
@@ -22,6 +28,7 @@ class ComparisonsCheck(TableCheck):
     def __init__(self, raw: RawTable, schema: pl.Schema, times: TimeReading | None) -> None:
         super().__init__(raw, schema)
         self.times = times
+        self.kept: pl.Series | None = None
         roles = dict(raw.roles)
         self.controls = parse_control(roles["control"]) if "control" in roles else ()
         winner = next((roles[role] for role in ("winner", "left_won", "left_wins", "left_score") if role in roles), "")
@@ -30,17 +37,24 @@ class ComparisonsCheck(TableCheck):
 
     def error(self, message: str, row: int, column: str) -> InputError:
         """Return an error that names the column as the log does."""
+        if self.kept is not None and row < len(self.kept):
+            row = int(self.kept[row])
+        if message == MISSING and column in ("winner", "loser"):
+            message += "; --columns drop= leaves such rows out"
         return super().error(message, row, self.names.get(column) or column)
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""
+        self.kept = None
+        if LEFT_OUT in frame.columns:
+            self.kept, frame = (~frame[LEFT_OUT]).arg_true(), frame.filter(~frame[LEFT_OUT])
         if MARKED in frame.columns:
             self.cast(frame[MARKED], pl.Boolean(), nulls=True)
             marked = short_repr(self.names[MARKED])
             against = f"the winner is {{}}, but the column {marked} says otherwise; mend one of the two"
             self.refuse(frame[CONTRADICTED].is_not_null(), frame[CONTRADICTED], against)
         if SAID in frame.columns:
-            self.refuse(frame[SAID].is_not_null(), frame[SAID], self.unread())
+            self.refuse(frame[SAID].is_not_null(), frame[SAID], self.unread(frame[SAID]))
         columns = [self.cast(frame[name], pl.String()) for name in COLUMNS]
         winner, loser = columns[1], columns[2]
         self.refuse(winner == loser, winner, "item {} is compared with itself")
@@ -58,8 +72,6 @@ class ComparisonsCheck(TableCheck):
         result = pl.DataFrame(columns, schema=self.schema)
         if SHARE in frame.columns:
             result = _divided(result, frame[SHARE])
-        if LEFT_OUT in frame.columns:
-            result, frame = result.filter(~frame[LEFT_OUT]), frame.filter(~frame[LEFT_OUT])
         return _each_game(result, frame) if GAMES[0] in frame.columns else result
 
     def control(self, frame: pl.DataFrame, number: int, term: ControlTerm) -> pl.Series:
@@ -82,8 +94,11 @@ class ComparisonsCheck(TableCheck):
             value = transform.value(value)
         return value
 
-    def unread(self) -> str:
-        """Return what is wrong with a row of which it cannot be read who won; ``{}`` is what it says."""
+    def unread(self, unknown: pl.Series) -> str:
+        """Return what is wrong with a row of which it cannot be read who won; ``{}`` is what it says.
+
+        `unknown` is what all such rows say; others are null.
+        """
         names = self.names
         sides = f"{short_repr(names['left'])} and {short_repr(names['right'])}"
         if "left_score" in names:
@@ -92,11 +107,13 @@ class ComparisonsCheck(TableCheck):
             return f"{{}} do not say how many games {sides} won: whole numbers from 0 to {MOST_GAMES:,}"
         if "left_won" in names:
             return f"{{}} does not say which of {sides} won: one of these columns must be 1, the others 0"
+        words = unknown.drop_nulls().str.strip_chars().unique(maintain_order=True)[:_WORDS].to_list()
+        more = f"--columns {shlex.quote(columns_text({'drop': '|'.join(words)}))} leaves such rows out"
         if "points" in names:
-            return "{} is none of the left's points, numbers from 0 to 1"
+            return f"{{}} is none of the left's points, numbers from 0 to 1; {more}"
         if "margin" in names:
-            return "{} is no number that says by how much the left won"
-        more = "--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean"
+            return f"{{}} is no number that says by how much the left won; {more}"
+        more = f"--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean, {more}"
         if "left_word" in names:
             return f"{{}} is none of the words that were said; {more}"
         what = "sides" if "side" in names else "items"

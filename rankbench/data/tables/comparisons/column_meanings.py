@@ -13,7 +13,7 @@ import polars as pl
 
 from rankbench.data.tables.comparisons.controls import control_expressions
 from rankbench.data.tables.comparisons.plain_names import plain_name
-from rankbench.data.tables.comparisons.sides import WORD_ROLES, of_two_sides
+from rankbench.data.tables.comparisons.sides import LEFT_OUT, WORD_ROLES, dropped, of_two_sides
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import said_columns
 from rankbench.text import listed, short_repr
@@ -77,12 +77,13 @@ ROLES: dict[str, tuple[str, ...]] = {
     "left_word": (),
     "right_word": (),
     "tie_word": (),
+    "drop": (),
     "control": (),
 }
 """What a column may be, and the names that it usually has, the likeliest first: see `plain_name`."""
 
-OPTIONS = (*WORD_ROLES, "control")
-"""What is said beside columns: words of the winner's column, and covariates."""
+OPTIONS = (*WORD_ROLES, "drop", "control")
+"""What is said beside columns: words of the winner's column, those whose rows are left out, and covariates."""
 
 READINGS = {
     "side": "sides",
@@ -238,4 +239,9 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
         chosen += of_two_sides(raw, columns)
         kept = ["weight", "judge", "time"]
     chosen += [pl.col(columns[role]).alias(role) for role in kept if role in columns]
-    return raw.select(*chosen, *control_expressions(columns))
+    chosen += control_expressions(columns)
+    if "drop" not in columns:
+        return raw.select(chosen)
+    votes = raw.select(*chosen, dropped(columns).alias("dropped"))
+    own = [LEFT_OUT] if LEFT_OUT in votes.collect_schema() else []
+    return votes.with_columns(pl.any_horizontal("dropped", *own).alias(LEFT_OUT)).drop("dropped")

@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 
+import polars as pl
+
 from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading
 from rankbench.text import short_repr
 
-__all__ = ["BOTH_BAD", "MOST_WORDS", "TIED", "side_words", "tie_words", "word_readings"]
+__all__ = ["BOTH_BAD", "MOST_WORDS", "TIED", "plain_word", "side_words", "tie_words", "word_readings"]
 
 MOST_WORDS = 6
 """Different words of a column that may say who won in words of its own."""
@@ -39,10 +41,38 @@ BOTH_BAD = ("tie (bothbad)", "bothbad", "both_bad", "both bad")
 """Ties of two items that are bad both, in small letters."""
 
 TIED = (
-    *("tie", "tied", "ties", "draw", "drawn", "both", "neither", "equal", "same", "a=b", "0.5", "1/2-1/2", "½-½"),
+    *(
+        "tie",
+        "tied",
+        "ties",
+        "draw",
+        "drawn",
+        "both",
+        "neither",
+        "equal",
+        "same",
+        "a=b",
+        "0.5",
+        "1/2-1/2",
+        "½-½",
+        "1/2",
+        "½",
+    ),
+    *("0.5-0.5", "tie (inconsistent)", "[[c]]"),
     *BOTH_BAD,
 )
 """What a winner's column may say instead of a name, in small letters; see `tie_words`."""
+
+
+_DASHES = r"[\u2010-\u2015\u2212]"
+_BRACKETS = r"^\[\[(.*[^cC].*|)\]\]$"
+"""What judges that are models write their verdict in, ``[[A>>B]]``; ``[[C]]`` is a tie, and no side."""
+
+
+def plain_word(word: pl.Expr) -> pl.Expr:
+    """Return words of a winner's column in small letters, without brackets of verdicts, with hyphens for dashes."""
+    plain = word.cast(pl.String).str.strip_chars().str.to_lowercase()
+    return plain.str.replace_all(_DASHES, "-").str.replace(_BRACKETS, "$1")
 
 
 def side_words(left: str, right: str) -> tuple[list[str], list[str]]:

@@ -26,6 +26,7 @@ from rankbench.data.tables.comparisons.side_words import (
     BOTH_BAD,
     MOST_WORDS,
     TIED,
+    plain_word,
     side_words,
     tie_words,
     word_readings,
@@ -35,7 +36,7 @@ from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import ROWS_SHOWN, proposed
 from rankbench.text import listed, short_repr
 
-__all__ = ["CONTRADICTED", "LEFT_OUT", "MARKED", "SAID", "WORD_ROLES", "decided", "of_two_sides"]
+__all__ = ["CONTRADICTED", "LEFT_OUT", "MARKED", "SAID", "WORD_ROLES", "decided", "dropped", "of_two_sides"]
 
 SAID = "said"
 """Column of what was said of who won, where that cannot be read."""
@@ -53,6 +54,22 @@ LEFT_OUT = "left_out"
 WORD_ROLES = ("left_word", "right_word", "tie_word")
 """Roles of words of the winner's column, not of columns."""
 
+OUTCOME_ROLES = ("winner", "loser", "left_won", "right_won", "left_wins", "right_wins", "left_score", "right_score")
+"""Roles of columns that say who won."""
+
+
+def plain_words(word: str) -> list[str]:
+    """Return the word that a user said as `plain_word` has it; none where nothing was said."""
+    return pl.select(plain_word(pl.lit(word))).to_series().to_list() if word else []
+
+
+def dropped(columns: Mapping[str, str]) -> pl.Expr:
+    """Return which rows say, of who won, one of the words whose rows are to be left out: ``drop=NA|no result``."""
+    words = pl.select(plain_word(pl.lit(pl.Series(columns["drop"].split("|"))))).to_series()
+    names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
+    said = (plain_word(pl.col(name)).fill_null("") for name in names)
+    return pl.any_horizontal(word.is_in(words.implode()) for word in said)
+
 
 @dataclass(frozen=True)
 class _Words:
@@ -69,17 +86,16 @@ class _Words:
     @classmethod
     def from_columns(cls, columns: Mapping[str, str]) -> _Words:
         left, right, said = (pl.col(columns[role]).cast(pl.String) for role in ("left", "right", "winner"))
-        word = said.str.strip_chars().str.to_lowercase()
+        word = plain_word(said)
         on_left, on_right = pl.lit("left"), pl.lit("right")
         of_left, of_right = side_words(columns["left"], columns["right"])
         if "left_word" in columns or "right_word" in columns:
-            own = ([columns[role].strip().lower()] if columns.get(role) else [] for role in ("left_word", "right_word"))
-            of_left, of_right = own
+            of_left, of_right = (plain_words(columns.get(role, "")) for role in ("left_word", "right_word"))
         side = pl.when(word.is_in(of_left)).then(on_left).when(word.is_in(of_right)).then(on_right)
         item = pl.when(said == left).then(on_left).when(said == right).then(on_right)
         ties = tie_words(columns["left"], columns["right"])
         if "tie_word" in columns:
-            ties = [*ties, columns["tie_word"].strip().lower()]
+            ties = [*ties, *plain_words(columns["tie_word"])]
         return cls(left, right, said, side, item, word.is_in(ties).fill_null(False), word)
 
 
@@ -110,6 +126,13 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         raise InputError(
             f"{listed(words_said)}: the log has no winner's column, beside two items, that is read as words"
         )
+    if "drop" in roles:
+        gone = dropped(roles)
+        said = listed(["nothing" if not word.strip() else word for word in roles["drop"].split("|")])
+        _left_out(raw, gone, f"rows that say {said} of who won")
+        # Of a winner's column errors have rows, which stay where they are.
+        nothing = pl.when(~gone).then(pl.col(roles.get("winner", ""))).name.keep()
+        raw = raw.with_columns(nothing) if "winner" in roles else raw.filter(~gone)
     if "loser" in roles:
         return roles
     for name in (roles["left"], roles["right"]):
