@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from pydantic import BeforeValidator
 
 from rankbench.component import Component, build
-from rankbench.errors import SpecError
+from rankbench.errors import SpecError, nearest
 from rankbench.kinds.contender import Contender
+from rankbench.kinds.suite import ContenderEntry
+from rankbench.plugin.kinds import base_of
 from rankbench.spec import Spec
 
-__all__ = ["contender", "reference"]
+__all__ = ["LABEL_LENGTH", "contender", "contenders", "reference"]
+
+LABEL_LENGTH = 200
 
 
 def contender(base: Callable[..., Component], spec: Spec) -> Contender:
@@ -31,6 +36,53 @@ def contender(base: Callable[..., Component], spec: Spec) -> Contender:
     from rankbench.plugin.manager import component_class
 
     return Contender(str(spec), tuple(build(component_class(base, spec.name), spec)))
+
+
+def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, Contender]]:
+    """Return the contenders of an entry by label, its grid multiplied out.
+
+    An entry to be tuned is one contender whose points are its grid; the others have one
+    point each.
+
+    Raises
+    ------
+    SpecError
+        An unknown component or parameter, a label that names one, or a label that gets
+        longer than 200 characters.
+    """
+    whole = contender(base_of(kind), entry.use)
+    if entry.tune:
+        return [(entry.label or whole.text, whole)]
+    labelled = []
+    for point in whole.points:
+        written = {key: _short(getattr(point, attribute)) for key, attribute in point.attributes().items()}
+        alone = Contender.single(point)
+        labelled.append((_label(entry, written) if entry.label else alone.text, alone))
+    return labelled
+
+
+def _label(entry: ContenderEntry, written: dict[str, str]) -> str:
+    """Replace each ``{name}`` by that parameter's value: names only, no format string."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in written:
+            raise SpecError(
+                f"label {entry.label!r} of {str(entry.use)!r}: {match[1]!r} is no parameter{nearest(match[1], written)}"
+            )
+        return written[match[1]]
+
+    label = re.sub(r"\{([^{}]*)\}", value, entry.label)
+    if len(label) > LABEL_LENGTH:
+        raise SpecError(
+            f"label {entry.label!r} of {str(entry.use)!r}: longer than {LABEL_LENGTH} characters; shorten it"
+        )
+    return label
+
+
+def _short(value: object) -> str:
+    if isinstance(value, Component):
+        return value.spec().nested()
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def reference(base: type[Component]) -> BeforeValidator:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from rankbench.component import Component
 from rankbench.errors import SpecError
+from rankbench.kinds.contender import sees_truth
 from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import Protocol
 from rankbench.kinds.suite import ContenderEntry, Experiment
 from rankbench.plugin import manager
 from rankbench.plugin.kinds import KINDS, base_of
-from rankbench.plugin.resolve import contender
+from rankbench.plugin.resolve import LABEL_LENGTH, contender, contenders
 from rankbench.spec import Spec, parse
 
 __all__ = ["added"]
@@ -30,7 +31,9 @@ def added(experiments: Sequence[Experiment], protocols: Sequence[Protocol], extr
         Competes in every experiment whose contenders are of its kind.
     ``kind=COMPONENT``
         As in ``surrogate=mine``: stands beside every contender that has a component of
-        this kind, in its place; an optimizer that does not fit is replaced. A loss judges
+        this kind, in its place; an optimizer that does not fit is replaced. Its label says what
+        differs, and beside whom: ``surrogate=mine, logistic``. A contender that is there already is
+        not added, and nothing stands in the place of the truth. A loss judges
         wherever losses do, and where components of the kind compete it competes.
 
     Raises
@@ -79,33 +82,52 @@ def _beside(experiment: Experiment, protocol: Protocol, component: Component, re
         return experiment.model_copy(update={"losses": (*experiment.losses, str(component))})
     if kind == protocol.contender:
         return _competing(experiment, protocol, component.spec(), reasons)
+    there = {found.text for entry in experiment.contenders for _, found in contenders(entry, protocol.contender)}
     entries: dict[str, ContenderEntry] = {}
     for entry in experiment.contenders:
-        for point in contender(base_of(protocol.contender), entry.use).points:
-            spec = _swapped(point, component, reasons)
-            if spec is not None and str(spec) not in entries:
-                entries[str(spec)] = ContenderEntry(use=spec, n=entry.n)
+        for label, point in _points(entry, protocol):
+            swapped = _swapped(point, component, reasons)
+            if swapped is None:
+                continue
+            spec, differs = swapped
+            if str(spec) in there:
+                reasons.append(f"{str(spec)!r} competes already")
+            elif str(spec) not in entries:
+                said = f"{', '.join(f'{key}={value}' for key, value in differs.items())}, {label}"
+                # A label has no braces of its own and a limit; points of a grid that is to be tuned share theirs.
+                used = {each.label for each in entries.values()}
+                shown = said if len(said) <= LABEL_LENGTH and "{" not in said and said not in used else ""
+                entries[str(spec)] = ContenderEntry(use=spec, label=shown, n=entry.n)
     return _with(experiment, list(entries.values()))
 
 
-def _swapped(point: Component, component: Component, reasons: list[str]) -> Spec | None:
-    """Return a contender's spec with a component in the place of its own; None: it does not fit."""
+def _points(entry: ContenderEntry, protocol: Protocol) -> list[tuple[str, Component]]:
+    """Return an entry's contenders by label; of one that is to be tuned all points, under one label."""
+    return [(label, point) for label, found in contenders(entry, protocol.contender) for point in found.points]
+
+
+def _swapped(point: Component, component: Component, reasons: list[str]) -> tuple[Spec, dict[str, Spec]] | None:
+    """Return a contender's spec with a component in the place of its own, and what differs; None: it does not fit."""
     values = {key: getattr(point, attribute) for key, attribute in point.attributes().items()}
     places = [key for key, value in values.items() if isinstance(value, Component) and value.kind == component.kind]
     if not places:
         return None
-    written = point.spec().params | {places[0]: component.spec()}
+    if sees_truth(values[places[0]]) and not sees_truth(component):
+        # What then competes does not know the truth: it stands beside another contender, with other draws if any.
+        reasons.append(f"{component.kind} {values[places[0]].name!r} sees the truth, which {component.name!r} does not")
+        return None
+    other: dict[str, Spec] = {places[0]: component.spec()}
     optimizers: list[Spec | None] = [None]
     if component.kind != "optimizer" and "optimizer" in values:
         optimizers += [Spec(name) for name in SOLVERS]
     for optimizer in optimizers:
-        params = written | ({"optimizer": optimizer} if optimizer is not None else {})
+        differs = other | ({"optimizer": optimizer} if optimizer is not None else {})
         try:
-            spec = type(point).from_spec(Spec(point.name, params)).spec()
+            spec = type(point).from_spec(Spec(point.name, {**point.spec().params, **differs})).spec()
         except SpecError as error:
             reasons.append(str(error))
             continue
-        return spec if spec != point.spec() else None
+        return (spec, differs) if spec != point.spec() else None
     return None
 
 

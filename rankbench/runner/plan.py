@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rankbench.component import Component
 from rankbench.digest import OURSELVES, plugin_digest
 from rankbench.errors import SpecError, nearest
 from rankbench.kinds.cell import BlockKey
@@ -20,17 +18,14 @@ from rankbench.kinds.loss import Loss
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.kinds.suite import ContenderEntry, Experiment, Suite
 from rankbench.plugin import manager
-from rankbench.plugin.kinds import base_of
-from rankbench.plugin.resolve import contender
+from rankbench.plugin.resolve import contenders
 from rankbench.plugin.suite_kinds import figure_kind
 from rankbench.protocols.isolation import makers, strangers
 from rankbench.runner.additions import added
 from rankbench.runner.prepare import Sources, dataset_of, protocol_of
 from rankbench.store.records import Member
 
-__all__ = ["CheckedExperiment", "Plan", "Planned", "check_experiment", "check_suite", "contenders", "make_plan"]
-
-LABEL_LENGTH = 200
+__all__ = ["CheckedExperiment", "Plan", "Planned", "check_experiment", "check_suite", "make_plan"]
 
 MOST_CELLS = 5_000_000
 """Cells that experiments may show: their plan alone takes some GB."""
@@ -75,53 +70,6 @@ class Planned(Sources):
     """
 
     plan: Plan
-
-
-def contenders(entry: ContenderEntry, kind: str = "method") -> list[tuple[str, Contender]]:
-    """Return the contenders of an entry by label, its grid multiplied out.
-
-    An entry to be tuned is one contender whose points are its grid; the others have one
-    point each.
-
-    Raises
-    ------
-    SpecError
-        An unknown component or parameter, a label that names one, or a label that gets
-        longer than 200 characters.
-    """
-    whole = contender(base_of(kind), entry.use)
-    if entry.tune:
-        return [(entry.label or whole.text, whole)]
-    labelled = []
-    for point in whole.points:
-        written = {key: _short(getattr(point, attribute)) for key, attribute in point.attributes().items()}
-        alone = Contender.single(point)
-        labelled.append((_label(entry, written) if entry.label else alone.text, alone))
-    return labelled
-
-
-def _label(entry: ContenderEntry, written: dict[str, str]) -> str:
-    """Replace each ``{name}`` by that parameter's value: names only, no format string."""
-
-    def value(match: re.Match[str]) -> str:
-        if match[1] not in written:
-            raise SpecError(
-                f"label {entry.label!r} of {str(entry.use)!r}: {match[1]!r} is no parameter{nearest(match[1], written)}"
-            )
-        return written[match[1]]
-
-    label = re.sub(r"\{([^{}]*)\}", value, entry.label)
-    if len(label) > LABEL_LENGTH:
-        raise SpecError(
-            f"label {entry.label!r} of {str(entry.use)!r}: longer than {LABEL_LENGTH} characters; shorten it"
-        )
-    return label
-
-
-def _short(value: object) -> str:
-    if isinstance(value, Component):
-        return value.spec().nested()
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def make_plan(

@@ -112,7 +112,7 @@ def registered(monkeypatch):
     loaded = load(manager.importlib.metadata.entry_points(group="rankbench"))
     for name in ("random-scores", "erm"):
         registry.add(loaded.registry.component_class("method", name), Origin("rankbench", "0", "x"))
-    for kind in ("aggregator", "surrogate", "model", "optimizer", "loss", "dataset"):
+    for kind in ("aggregator", "surrogate", "model", "optimizer", "loss", "dataset", "table"):
         for name in loaded.registry.names(kind):
             registry.add(loaded.registry.component_class(kind, name), Origin("rankbench", "0", "x"))
     btl = loaded.registry.component_class("protocol", "btl")
@@ -220,7 +220,10 @@ def test_a_protocol_that_raises_is_a_failure_of_its_cells_alone(tmp_path: Path) 
         (EXACT.replace("shift=1", "shift=-1"), "its shift is negative"),
         (EXACT.replace('["gap"]', '["gab"]'), "did you mean 'gap'"),
         (EXACT.replace('"exact"', '"exakt"'), "did you mean 'exact'"),
-        (EXACT.replace('protocol = "exact"', ""), "needs a data set of items"),
+        (
+            '[[experiments]]\nname = "one"\ntitle = "One"\ncontenders = [{ use = "random-scores" }]\n',
+            "needs a data set of items",
+        ),
     ],
 )
 def test_what_does_not_fit_is_said_at_planning(tmp_path: Path, experiment: str, said: str) -> None:
@@ -266,6 +269,45 @@ def test_with_puts_a_component_wherever_it_fits(tmp_path: Path) -> None:
     assert losses == {"ndcg", "err", "gap"}
     made = api.planned(path, extra=["toy:shift=3"])
     assert {m.experiment for m in made.plan.members if m.spec == "toy:shift=3"} == {"items", "numbers"}
+
+
+LABELLED = (
+    ITEMS[: ITEMS.index("contenders")]
+    + """
+contenders = [
+  { use = "erm:k=[1,inf],draws=50", label = "regression k={k}" },
+  { use = "erm:aggregator=limit-scores", label = "full" },
+  { use = "erm:aggregator=win-rate,k=1,draws=50", label = "win rate" },
+  { use = "erm:aggregator=average-adjacency,k=1,surrogate=pairwise-logistic,optimizer=newton", label = "logistic" },
+]
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("extra", "labels"),
+    [
+        # Not beside the full information too: that would be the second one but for its draws, which it has no use for.
+        ("aggregator=borda", ["aggregator=borda, regression k=1", "aggregator=borda, regression k=inf"]),
+        ("aggregator=win-rate", ["aggregator=win-rate, regression k=inf"]),
+        ("surrogate=pairwise-squared-hinge", ["surrogate=pairwise-squared-hinge, logistic"]),
+        (
+            "surrogate=listnet",
+            [
+                "surrogate=listnet, optimizer=newton, regression k=1",
+                "surrogate=listnet, optimizer=newton, regression k=inf",
+                "surrogate=listnet, optimizer=newton, full",
+                "surrogate=listnet, optimizer=newton, win rate",
+            ],
+        ),
+    ],
+)
+def test_what_is_added_is_there_once_and_labelled_by_what_differs(
+    tmp_path: Path, extra: str, labels: list[str]
+) -> None:
+    plan = api.planned(suite(tmp_path, LABELLED), extra=[extra]).plan
+    assert list(plan.added["items"]) == labels
+    assert len({member.cell for member in plan.members}) == len(plan.members)
 
 
 @pytest.mark.parametrize(

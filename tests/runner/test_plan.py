@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from rankbench import api
 from rankbench.errors import SpecError
 from rankbench.kinds.suite import ContenderEntry
-from rankbench.runner.plan import contenders
+from rankbench.plugin.resolve import contenders
 from rankbench.runner.record import suite_record
 from rankbench.store.records import SuiteRecord
 
