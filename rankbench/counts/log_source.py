@@ -18,6 +18,7 @@ from rankbench.data.readers.pipe import piped
 from rankbench.data.readers.python_tables import frame_in_memory
 from rankbench.data.readers.remote import is_address, scan_address, shown_address
 from rankbench.data.tables.checks import checked, judgments_of
+from rankbench.data.tables.comparisons.schema import REST
 from rankbench.data.tables.recognize import table_kind, table_of
 from rankbench.data.tables.remarks import Remarks, remarks_kept
 from rankbench.errors import InputError, SpecError
@@ -316,7 +317,8 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     from rankbench.data.tables.weights import with_counts
 
     if (path / MANIFEST).is_file():
-        return parquet_log(path)
+        log = parquet_log(path)
+        return None if REST in log.frame().collect_schema() else log
     several = path.is_dir() or is_pattern(path)
     if several and not is_parquet(path):
         return None
@@ -330,7 +332,7 @@ def _unchecked(path: Path, columns: str) -> ParquetLog | None:
     if several and partition_keys(path) & set(roles.values()):
         return None  # files do not have these columns
     roles = decided(raw, roles, said)
-    if not {"side", "item", "loser"} & set(roles):
+    if not {"side", "item", "loser"} & set(roles) or REST in roles:
         return None  # rows become others, or none
     log = parquet_log(path, roles)
     schema = log.frame().collect_schema()

@@ -191,7 +191,7 @@ def parts(
 
 def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.int32] | None]]]) -> LogPart | None:
     """Count some chunks; None if there are none left."""
-    codes, begin = stream.items, stream.rows
+    codes, begin, votes = stream.items, stream.rows, stream.votes
     codes.restart()
     stream.uneven = False
     if stream.judges is not None:
@@ -212,7 +212,7 @@ def _part(stream: LogStream, chunks: Iterator[list[tuple[LogPiece, NDArray[np.in
             # What is wrong with a row before comes first.
             counter.settle()
             raise
-        judgments = stream.rows - begin
+        judgments = stream.votes - votes
         if not judgments:
             return None
         run = counter.total(codes.size)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rankbench.counts.codes import CategoryCodes, Codes, FixedCodes, OutOfRange, codes_for
 from rankbench.counts.count import no_flags, no_weights
 from rankbench.counts.thread_tables import ROWS, LogPiece
+from rankbench.data.tables.comparisons.schema import REST
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import UNREADABLE
 from rankbench.text import short_repr
@@ -43,7 +44,7 @@ class FirstVotes:
     @staticmethod
     def beside(schema: pl.Schema) -> list[str]:
         """Return the columns of a log that are kept and not counted."""
-        return [name for name in ("query_id", "first", "judge") if name in schema]
+        return [name for name in ("query_id", "first", "judge", REST) if name in schema]
 
     def keep(self, rows: pl.DataFrame) -> None:
         """Take the next rows, as many as are wanted."""
@@ -85,6 +86,8 @@ class LogStream:
         Rows without a judge that were read so far.
     rows : int
         Rows that were read so far.
+    votes : int
+        Votes in them: one whose points are split has two rows.
     """
 
     def __init__(
@@ -101,7 +104,7 @@ class LogStream:
         self.first_votes = first_votes
         self.signed, self.unsigned = signed, 0
         self.items, self.judge, self.judges = items, judge, judges
-        self.rows, self.first = 0, first
+        self.rows, self.votes, self.first = 0, 0, first
         self.tied, self.weighted = "tie" in schema, "weight" in schema
         self.uneven = False
         columns = [items.expression("winner"), items.expression("loser")]
@@ -110,6 +113,8 @@ class LogStream:
         if self.weighted:
             _check_weight(schema["weight"])
             columns.append(pl.col("weight").cast(pl.Float64, strict=False))
+        if REST in schema:
+            columns.append(pl.col(REST))
         if judges is not None and judge is not None:
             columns.append(judges.expression(judge).alias("judge"))
         self.coded = frame.select(columns)
@@ -172,6 +177,7 @@ class LogStream:
         piece = LogPiece(winners, losers, ties, frame["weight"].to_numpy() if self.weighted else no_weights())
         self.uneven |= bool((piece.weights != 1).any())
         self.rows += len(piece)
+        self.votes += len(piece) - (int(frame[REST].sum()) if REST in frame.columns else 0)
         self.unsigned += frame["judge"].null_count() if self.judges is not None else 0
         judges = None if self.judges is None or self.unsigned else self.judges.batch(frame["judge"])[0]
         return piece, judges

@@ -85,17 +85,19 @@ def units_of_votes(votes: Votes, groups: NDArray[np.integer]) -> Units:
     sizes = np.bincount(groups, votes.weights)
     won = np.concatenate([np.where(votes.ties, 0.5, 1.0), np.where(votes.ties, 0.5, 0.0)])
     sums = _SaidSums.nothing(m)
-    sums.add(items, twice, weights, weights * won)
-    return Units(
-        int(groups.max()) + 1, effective(sizes), sums.shares(), _kish(items, weights, m), sums.of_variance(sums.alike())
-    )
+    # Both rows of a vote whose points are split are one judgment.
+    numbers = np.tile(votes.numbers, 2)
+    squares = None if votes.rest is None else _of_votes(numbers, weights)
+    sums.add(items, twice, weights, weights * won, squares)
+    judged = _kish(items, weights, m) if votes.rest is None else _by_item(items, numbers, weights, m)
+    return Units(int(groups.max()) + 1, effective(sizes), sums.shares(), judged, sums.of_variance(sums.alike()))
 
 
-def units_of_counts(data: PairCounts | ClusterCounts) -> Units:
+def units_of_counts(data: PairCounts | ClusterCounts, *, split: bool = False) -> Units:
     """Return the units of sums: judgments of `PairCounts`, clusters of `ClusterCounts`.
 
     Where judgments of a cluster have weights, what a cluster said about a pair, in one way,
-    counts as one vote: single weights are not known any more.
+    counts as one vote: single weights are not known any more. Where points are `split`, it is one vote whichever way.
 
     n judgments of a cluster on an item, of which any two have the correlation rho, make a variance of
     v = n (1 + (n - 1) rho). The variance of a sum over clusters is so estimated from (sum v)^2 / sum v^2 of them in
@@ -103,13 +105,13 @@ def units_of_counts(data: PairCounts | ClusterCounts) -> Units:
     the worst case of [CSS17]_. One rho is estimated for all items, by moments of the clusters' shares of wins.
     """
     if isinstance(data, ClusterCounts):
-        return units_of_parts(data.counts, [data])
+        return units_of_parts(data.counts, [data], split=split)
     weight = data.forward + data.backward + data.ties
     judged = _sums(np.concatenate([data.low, data.high]), np.tile(weight, 2), data.m)
     return Units(data.judgments, float(data.judgments), judged, judged, judged)
 
 
-def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts]) -> Units:
+def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts], *, split: bool = False) -> Units:
     """Return the units of clusters that come part by part, as `units_of_counts` does of all of them together.
 
     Parameters
@@ -118,17 +120,25 @@ def units_of_parts(counts: PairCounts, parts: Iterable[ClusterCounts]) -> Units:
         The sums over all parts.
     parts : iterable of ClusterCounts
         Whole clusters, each in one of them.
+    split : bool
+        Whether points of votes are split: see `units_of_counts`.
     """
     sums, votes, votes_squares = _SaidSums.nothing(counts.m), np.zeros(counts.m), np.zeros(counts.m)
     low, high, sizes = counts.low, counts.high, []
     for data in parts:
         for begin, end in _whole_clusters(data.starts):
             rows = slice(data.starts[begin], data.starts[end])
-            cells, weight = data.cells[rows], np.tile(data.weights[rows], 2)
-            items = np.concatenate([low[cells // 3], high[cells // 3]])
-            cluster = np.tile(np.repeat(np.arange(end - begin), np.diff(data.starts[begin : end + 1])), 2)
-            won = _WON[:, cells % 3].ravel()
-            sums.add(items, cluster, weight, weight * won, None if counts.weighted else weight)
+            cells, weights = data.cells[rows], data.weights[rows]
+            cluster = np.repeat(np.arange(end - begin), np.diff(data.starts[begin : end + 1]))
+            firsts = np.arange(len(cells))
+            if split:
+                # Cells rise, so that those of a cluster and a pair adjoin.
+                firsts = np.flatnonzero(np.diff(cluster * len(low) + cells // 3, prepend=-1))
+            said = np.add.reduceat(np.stack([weights, *(_WON[:, cells % 3] * weights)]), firsts, axis=1)
+            pair, weight = cells[firsts] // 3, np.tile(said[0], 2)
+            items = np.concatenate([low[pair], high[pair]])
+            cluster = np.tile(cluster[firsts], 2)
+            sums.add(items, cluster, weight, said[1:].ravel(), None if counts.weighted else weight)
             votes += _sums(items, weight, counts.m)
             votes_squares += _sums(items, weight**2, counts.m)
         sizes.append(np.add.reduceat(np.append(data.weights, 0.0), data.starts[:-1]) * (np.diff(data.starts) > 0))
@@ -226,6 +236,12 @@ def _by_item(
     keys, at = np.unique(items.astype(np.int64) * (int(units.max()) + 1) + units, return_inverse=True)
     sums = _sums(at.reshape(-1), weights, len(keys))
     return _kish(keys // (int(units.max()) + 1), sums, m)
+
+
+def _of_votes(numbers: NDArray[np.integer], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the square of each vote's weight, shared by its rows: `weights` are those of rows, twice."""
+    squares: NDArray[np.float64] = weights * np.bincount(numbers, weights)[numbers] / 2
+    return squares
 
 
 def _kish(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> NDArray[np.float64]:

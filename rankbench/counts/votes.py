@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.data.tables.comparisons.schema import REST
 from rankbench.data.tables.weights import check_weights
 from rankbench.errors import InputError
 from rankbench.kinds.queries import Comparisons
@@ -68,6 +69,9 @@ class Votes:
         Votes without a time, in a log that has times of others.
     covariates : Covariates, optional
         Of the winner less the loser, where the log was asked for some.
+    rest : ndarray of bool, shape (n,), or None
+        Which rows are the rest of the vote of the row before: a vote whose points are split has two rows, one for
+        each item, whose weights are its points. None: every row is a vote.
     """
 
     items: list[str]
@@ -81,9 +85,20 @@ class Votes:
     unsigned: int = 0
     undated: int = 0
     covariates: Covariates | None = None
+    rest: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.winners)
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        """Number of the vote that each row is of, from 0, shape (n,)."""
+        return np.arange(len(self)) if self.rest is None else np.cumsum(~self.rest) - 1
+
+    @property
+    def count(self) -> int:
+        """Number of votes."""
+        return len(self) if self.rest is None else int(len(self) - self.rest.sum())
 
     @property
     def alike(self) -> bool:
@@ -93,11 +108,12 @@ class Votes:
     def order_note(self) -> str:
         """Return what a reader of a sequential method must know of the order of the votes; empty: nothing."""
         if self.undated:
-            return f"{self.undated:,} of {len(self):,} votes have no time: {_AS_READ} of all"
+            return f"{self.undated:,} of {self.count:,} votes have no time: {_AS_READ} of all"
         if self.times is None:
             return NO_TIMES
-        alike = len(self) - int((np.bincount(self.times) == 1).sum())
-        return f"{alike:,} of {len(self):,} votes share their time with others: {_AS_READ} of these" if alike else ""
+        times = self.times if self.rest is None else self.times[~self.rest]
+        alike = self.count - int((np.bincount(times) == 1).sum())
+        return f"{alike:,} of {self.count:,} votes share their time with others: {_AS_READ} of these" if alike else ""
 
     def decisive(self) -> NDArray[np.bool_]:
         """Return which votes prefer one item, with some weight, shape (n,)."""
@@ -176,7 +192,8 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
     frame = (comparisons if _are_coded(comparisons) else coded_votes(comparisons)).collect()
     if not frame.height:
         raise InputError("the log has no votes")
-    undated = frame["time"].null_count() if "time" in frame.columns else 0
+    whole = frame.filter(~pl.col(REST)) if REST in frame.columns else frame
+    undated = whole["time"].null_count() if "time" in frame.columns else 0
     order, times = (None, None) if undated or "time" not in frame.columns else _in_time(frame["time"])
 
     def column(name: str) -> pl.Series:
@@ -192,7 +209,7 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         given = column("weight").fill_null(1.0).cast(pl.Float64).to_numpy()
         check_weights(given)
         weights = weights if (given == 1).all() else given
-    unsigned = frame["judge"].null_count() if "judge" in frame.columns else 0
+    unsigned = whole["judge"].null_count() if "judge" in frame.columns else 0
     judges = None
     if "judge" in frame.columns and not unsigned:
         judges = _alphabetical(frame["judge"])[1][column("judge").to_physical().to_numpy()]
@@ -206,9 +223,10 @@ def load_votes(comparisons: pl.LazyFrame) -> Votes:
         judges,
         _asked_groups(queries, winners, losers, len(items)),
         times,
-        0 if unsigned == frame.height else unsigned,
-        0 if undated == frame.height else undated,
+        0 if unsigned == whole.height else unsigned,
+        0 if undated == whole.height else undated,
         loaded_covariates(frame, order, weights),
+        column(REST).to_numpy() if REST in frame.columns else None,
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ComparisonsSummary", "describe_votes"]
 
+_ROUNDED = 1e-12
 _MOST = 4
 
 
@@ -186,20 +187,24 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
     """
     from rankbench.counts.scan import count_log
     from rankbench.describe.drift import drift
-    from rankbench.describe.judges import position_bias, repeats
+    from rankbench.describe.judges import position_bias, repeats, votes_with_points
     from rankbench.describe.lookalikes import lookalikes, odd
     from rankbench.describe.majority import majority
     from rankbench.kinds.scales import connected_components, strongly_connected
 
-    schema = table.collect_schema()
-    facts = table.select(_needed_columns(schema)).collect(engine="streaming").row(0, named=True)
+    votes = votes_with_points(table)
+    schema = votes.collect_schema()
+    facts = votes.select(_needed_columns(schema)).collect(engine="streaming").row(0, named=True)
     if not facts["rows"]:
         raise InputError("the table has no rows", path=path)
     counts = count_log(table)
-    sizes = table.group_by("query_id").len().collect(engine="streaming")["len"].to_list()
-    position, judges = position_bias(table)
+    sizes = votes.group_by("query_id").len().collect(engine="streaming")["len"].to_list()
+    position, judges = position_bias(votes)
     components, scales = connected_components(counts).sizes, strongly_connected(counts).sizes
     m = counts.m
+    weights = (facts["lightest"], facts["heaviest"]) if "weight" in schema else None
+    if weights is not None and "points" in schema and max(abs(weight - 1) for weight in weights) < _ROUNDED:
+        weights = None  # rows of split points have weights, those of votes are 1
     return ComparisonsSummary(
         rows=facts["rows"],
         queries=len(sizes),
@@ -207,7 +212,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
         rows_per_query=Sizes.from_counts(sizes),
         ties=facts.get("ties", 0),
         judges=facts.get("judges"),
-        weight=(facts["lightest"], facts["heaviest"]) if "weight" in schema else None,
+        weight=weights,
         time=None if facts.get("earliest") is None else (str(facts["earliest"]), str(facts["latest"])),
         untimed=facts.get("untimed", 0),
         pairs=len(counts),
@@ -219,8 +224,8 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
         majority=majority(counts),
         position=position,
         one_sided=judges,
-        repeats=repeats(table, facts["rows"]),
-        drift=drift(table, facts["rows"], counts) if facts.get("untimed") == 0 else None,
+        repeats=repeats(votes, facts["rows"]),
+        drift=drift(votes, facts["rows"], counts) if facts.get("untimed") == 0 else None,
         lookalikes=lookalikes(counts.items),
         odd_names=odd(counts.items),
     )

@@ -156,7 +156,9 @@ def _votes(table: pl.LazyFrame, step: int, items: list[str] | list[int]) -> pl.D
     schema = table.collect_schema().names()
     if "time" not in schema:
         return None
-    chosen = table.select([name for name in ("winner", "loser", "tie", "weight", "time", "judge") if name in schema])
+    chosen = table.select(
+        [name for name in ("winner", "loser", "tie", "weight", "time", "judge", "points") if name in schema]
+    )
     if step > 1:
         # In less memory than `gather_every` takes.
         chosen = chosen.with_row_index("row").filter(pl.col("row") % step == 0).drop("row")
@@ -177,7 +179,7 @@ def _looked(votes: pl.DataFrame, cuts: list[int], counts: PairCounts) -> tuple[_
     n = len(votes)
     winners, losers = (votes[name].to_numpy().astype(np.int32) for name in ("winner", "loser"))
     weight = votes["weight"].cast(pl.Float64).to_numpy() if "weight" in votes.columns else np.ones(n)
-    won = np.ones(n)
+    won = votes["points"].to_numpy().copy() if "points" in votes.columns else np.ones(n)
     if "tie" in votes.columns:
         won[votes["tie"].fill_null(False).to_numpy()] = 0.5
     quarter = np.repeat(np.arange(len(cuts) + 1, dtype=np.int32), np.diff([0, *cuts, n]))

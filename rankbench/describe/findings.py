@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rankbench.describe.judges import OneSided, Position, Repeats, position_bias, repeats
+from rankbench.data.tables.comparisons.schema import REST
+from rankbench.describe.judges import OneSided, Position, Repeats, position_bias, repeats, votes_with_points
 from rankbench.describe.lookalikes import lookalikes, odd
 from rankbench.text import short_repr
 
@@ -52,7 +53,8 @@ class Findings:
             return "not known: no columns left and right, or no decisive vote"
         found = self.position
         within = f"{found.lower:.1%} to {found.upper:.1%}{', by judge' if found.by_judge else ''}"
-        return f"{found.share:.1%} of {found.votes:,} decisive votes (95%: {within})"
+        of = "the points of " if found.points else ""
+        return f"{found.share:.1%} of {of}{found.votes:,} decisive votes (95%: {within})"
 
     def one_sided_judges(self) -> str:
         """Say which judges favor a side."""
@@ -108,14 +110,15 @@ def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool 
         were cast again.
     """
     names = table.collect_schema().names()
-    wanted = [name for name in ("query_id", "winner", "loser", "tie", "first", "judge") if name in names]
+    wanted: list[str] = [name for name in ("query_id", "winner", "loser", "tie", "first", "judge") if name in names]
+    wanted += [REST, "weight"] if REST in names else []
     chosen = table.select(wanted)
     head = (chosen if whole else chosen.head(LOOKED_AT + 1)).collect(engine="streaming")
     cut = not whole and len(head) > LOOKED_AT
-    votes = head.head(LOOKED_AT) if cut else head
+    votes = votes_with_points((head.head(LOOKED_AT) if cut else head).lazy()).collect()
     position, judges = position_bias(votes.lazy(), accuse=not cut)
     again = repeats(votes.lazy(), len(votes)) if queries and "query_id" in names else None
-    return Findings(position, judges, again, LOOKED_AT if cut else None)
+    return Findings(position, judges, again, len(votes) if cut else None)
 
 
 def name_notes(names: Collection[str]) -> list[str]:

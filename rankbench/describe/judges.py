@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rankbench.data.tables.comparisons.schema import REST
+
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["OneSided", "Position", "Repeats", "position_bias", "repeats"]
+__all__ = ["OneSided", "Position", "Repeats", "position_bias", "repeats", "votes_with_points"]
 
 LEVEL = 0.05
 _SAMPLE = 1 << 21
+_LEAST_VARIANCE, _MOST_WORTH = 1e-12, 1e6
 _FEWEST_FREEDOM = 0.1
 """Degrees of freedom below which Student's quantile overflows; the interval is all of 0 to 1 well before."""
 
@@ -33,6 +36,8 @@ class Position:
         95%: over judges where there are two or more, never shorter than if votes were
         independent (`_clustered`); else Wilson's.
     by_judge : bool
+    points : bool
+        Whether points of some votes are split: `share` is of points then.
     """
 
     votes: int
@@ -40,6 +45,7 @@ class Position:
     lower: float
     upper: float
     by_judge: bool
+    points: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,24 @@ class Repeats:
     queries: bool
 
 
+def votes_with_points(table: pl.LazyFrame) -> pl.LazyFrame:
+    """Return a row a vote: where points are split, with a column ``points``, what the winner has of a vote.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        Comparisons in the schema.
+    """
+    import polars as pl
+
+    if REST not in table.collect_schema():
+        return table
+    weight = pl.col("weight")
+    more = pl.when(pl.col(REST).shift(-1)).then(weight.shift(-1)).otherwise(0.0)
+    split = table.with_columns(points=weight / (weight + more), weight=weight + more)
+    return split.filter(~pl.col(REST)).drop(REST)
+
+
 def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
     """Return decisive votes and those for the left, by judge; None if sides are not known."""
     import polars as pl
@@ -91,12 +115,12 @@ def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
         return None
     decisive = table.filter(~pl.col("tie").fill_null(False)) if "tie" in names else table
     judge = pl.col("judge").cast(pl.String) if "judge" in names else pl.lit(None, pl.String)
-    grouped = decisive.select(judge.alias("judge"), "first").group_by("judge")
-    return (
-        grouped.agg(pl.len().cast(pl.Int64).alias("votes"), pl.col("first").sum().cast(pl.Int64).alias("left"))
-        .sort("judge")
-        .collect(engine="streaming")
-    )
+    won = pl.col("first").cast(pl.Int64)
+    if "points" in names:
+        won = pl.when("first").then(pl.col("points")).otherwise(1 - pl.col("points"))
+    grouped = decisive.select(judge.alias("judge"), won.alias("left")).group_by("judge")
+    sums = [pl.col("left").sum(), (pl.col("left") ** 2).sum().alias("squares")]
+    return grouped.agg(pl.len().cast(pl.Int64).alias("votes"), *sums).sort("judge").collect(engine="streaming")
 
 
 def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position | None, list[OneSided] | None]:
@@ -122,23 +146,30 @@ def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position
     sides = _sides(table, names)
     if sides is None or not sides.height:
         return None, None
-    votes, left = (sides[name].to_numpy().astype(np.int64) for name in ("votes", "left"))
+    votes, left = (sides[name].to_numpy() for name in ("votes", "left"))
     known = sides["judge"].is_not_null().to_numpy()
     by_judge = bool(known.all()) and len(votes) > 1
-    share = float(left.sum() / votes.sum())
-    lower, upper = _clustered(votes, left) if by_judge else _wilson(int(votes.sum()), int(left.sum()))
-    position = Position(int(votes.sum()), share, lower, upper, by_judge)
+    n, share, points = int(votes.sum()), float(left.sum() / votes.sum()), "points" in names
+    worth = _worth(n, share, float(sides["squares"].sum())) if points else 1.0
+    lower, upper = _clustered(votes, left, worth) if by_judge else _wilson(n * worth, left.sum() * worth)
+    position = Position(n, share, lower, upper, by_judge, points)
     if not accuse or not known.any():
         return position, None
     return position, _accused(sides.filter(sides["judge"].is_not_null()))
 
 
-def _wilson(n: int, k: int, z: float = 1.959963984540054) -> tuple[float, float]:
+def _worth(n: int, share: float, squares: float) -> float:
+    """Return how many votes without split points vary as little as one: sums of points and of their squares tell."""
+    variance = max(squares - n * share**2, 0.0) / max(n - 1, 1)
+    return min(max(share * (1 - share) / max(variance, _LEAST_VARIANCE), 1.0), _MOST_WORTH)
+
+
+def _wilson(n: float, k: float, z: float = 1.959963984540054) -> tuple[float, float]:
     center, half = k + z * z / 2, z * math.sqrt(k * (n - k) / n + z * z / 4)
     return max(0.0, (center - half) / (n + z * z)), min(1.0, (center + half) / (n + z * z))
 
 
-def _clustered(votes: NDArray[np.int64], left: NDArray[np.int64]) -> tuple[float, float]:
+def _clustered(votes: NDArray[np.int64], left: NDArray[np.number], worth: float = 1.0) -> tuple[float, float]:
     """Return the interval of a ratio of sums over judges, who are independent.
 
     Each judge is left out in turn (the jackknife), and Student's t has the effective number
@@ -153,7 +184,7 @@ def _clustered(votes: NDArray[np.int64], left: NDArray[np.int64]) -> tuple[float
     variance = (groups - 1) / groups * float(((left / total - weight * share) ** 2 / (1 - weight) ** 2).sum())
     freedom = max(1 / float((weight**2).sum()) - 1, _FEWEST_FREEDOM)
     quantile = float(stdtrit(freedom, 0.975))
-    lower, upper = _wilson(total, int(left.sum()), quantile)
+    lower, upper = _wilson(total * worth, float(left.sum()) * worth, quantile)
     half = quantile * math.sqrt(variance)
     return max(0.0, min(lower, share - half)), min(1.0, max(upper, share + half))
 
@@ -166,7 +197,7 @@ def _accused(sides: pl.DataFrame) -> list[OneSided]:
     p = one_sided(votes, left, LEVEL)
     rows: list[dict[str, Any]] = sides.to_dicts()
     return [
-        OneSided(str(rows[i]["judge"]), int(rows[i]["votes"]), int(rows[i]["left"]), float(p[i]))
+        OneSided(str(rows[i]["judge"]), int(rows[i]["votes"]), round(rows[i]["left"]), float(p[i]))
         for i in np.argsort(p, kind="stable").tolist()
         if p[i] < LEVEL
     ]
@@ -185,6 +216,7 @@ def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
         return None
     winner, loser = pl.col("winner").cast(pl.String), pl.col("loser").cast(pl.String)
     tie = pl.col("tie").fill_null(False) if "tie" in names else pl.lit(False)
+    low_won = (winner < loser) == (pl.col("points") > 0.5) if "points" in names else winner < loser
     keys = table.filter(pl.col("judge").is_not_null()).select(
         key=pl.struct(
             pl.col("query_id").cast(pl.String),
@@ -193,7 +225,7 @@ def repeats(table: pl.LazyFrame, rows: int) -> Repeats | None:
             pl.when(winner < loser).then(loser).otherwise(winner).alias("high"),
         ).hash(seed=20130501),
         query=pl.col("query_id").cast(pl.String).hash(seed=20130501),
-        said=pl.when(tie).then(0).when(winner < loser).then(1).otherwise(2).cast(pl.Int8),
+        said=pl.when(tie).then(0).when(low_won).then(1).otherwise(2).cast(pl.Int8),
     )
     step = -(-rows // _SAMPLE)
     if step > 1:

@@ -14,6 +14,7 @@ are few, with Student's tails for the estimate; and a judge is never more suspic
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -119,17 +120,17 @@ def _p(votes: NDArray[np.float64], left: NDArray[np.float64], others: _Sums) -> 
     # Few votes are steps, whose far tails a beta misses; only suspicious judges have theirs summed up.
     alpha, other = np.broadcast_to(p * size, votes.shape), np.broadcast_to((1 - p) * size, votes.shape)
     for j in np.flatnonzero((tail < _FAR) & (votes <= _MANY)):
-        n, k = int(votes[j]), int(left[j])
+        n, k, right = int(votes[j]), math.ceil(left[j]), math.ceil(votes[j] - left[j])
         inflated = votes[j] * (own + of_others)[j]
         if inflated <= 1 + 1e-9:
             continue
         weight = (n - 1) / (inflated - 1) - 1
         mean = float(alpha[j] / (alpha[j] + other[j]))
         a, b = weight * mean, weight * (1 - mean)
-        tail[j] = max(tail[j], min(_betabinomial(k, n, a, b), _betabinomial(n - k, n, b, a)))
+        tail[j] = max(tail[j], min(_betabinomial(k, n, a, b), _betabinomial(right, n, b, a)))
     spread = 2 * stdtr(_PRIOR + freedom, ndtri(tail))
     whole = votes.astype(np.int64)
-    below, above = bdtr(left, whole, p), bdtr(votes - left, whole, 1 - p)
+    below, above = bdtr(np.ceil(left), whole, p), bdtr(np.ceil(votes - left), whole, 1 - p)
     exact = np.minimum(1.0, 2 * np.minimum(below, above))
     result: NDArray[np.float64] = np.maximum(spread, exact)
     return result

@@ -96,7 +96,7 @@ def grouping_of(votes: Votes, grouping: HeldOut) -> NDArray[np.integer]:
         The log does not say who judged, or when.
     """
     if grouping == "vote":
-        return np.arange(len(votes), dtype=np.int64)
+        return votes.numbers
     if grouping == "pair":
         return votes.groups
     known = votes.judges if grouping == "judge" else votes.times
@@ -116,9 +116,11 @@ def sizes_of(votes: Votes, grouping: HeldOut) -> GroupSizes:
     SpecError
         As `grouping_of`.
     """
-    groups = grouping_of(votes, grouping)
+    groups, decisive = grouping_of(votes, grouping), votes.decisive()
+    if votes.rest is not None:
+        groups, decisive = groups[~votes.rest], decisive[~votes.rest]
     total = np.bincount(groups)
-    return GroupSizes(grouping, total, np.bincount(groups[votes.decisive()], minlength=len(total)))
+    return GroupSizes(grouping, total, np.bincount(groups[decisive], minlength=len(total)))
 
 
 def chosen_grouping(votes: Votes, wanted: Grouping) -> tuple[HeldOut, tuple[str, ...]]:

@@ -195,7 +195,7 @@ def _scores(
     """Return an aggregator's scores from all votes before a moment, shape (m,), starting from those of the last."""
     if not aggregator.ranks_counts():
         return finite_scores(aggregator.from_comparisons(steps.comparisons(0, moment), steps.m), steps.m)
-    counts = steps.counts(cells, int(steps.starts[moment]), items)
+    counts = steps.counts(cells, steps.votes_before(int(steps.starts[moment])), items)
     if type(aggregator).scales is not Aggregator.scales:
         own, whole = len(aggregator.scales(counts)), len(connected_components(counts))
         if own > whole:

@@ -171,6 +171,8 @@ def group_votes(votes: Votes, kind: HeldOut, pairs: ComparedPairs, pair: NDArray
         first = _firsts(key)
         weight = np.add.reduceat(votes.weights[order], first)
     count = np.diff(np.append(first, len(key)))
+    if votes.rest is not None:
+        count = np.add.reduceat((~votes.rest)[order].astype(np.int64), first)
     small = np.uint8 if count.max() < 1 << 8 else np.int32
     key = key[first]
     starts = np.searchsorted(key, np.arange(len(sizes.total) + 1) * width)

@@ -90,7 +90,7 @@ class Items(Protocol):
         unchanged(dataset, log.fingerprint)
         units: dict[Split, tuple[str, ...]] = {"design": tuple(ranked.items)}
         notes = (*log.notes, *self._notes(ranked, facts))
-        return Prepared(self, dataset, log.fingerprint, units, arrays, float(len(log.votes)), notes)
+        return Prepared(self, dataset, log.fingerprint, units, arrays, float(log.votes.count), notes)
 
     @property
     def _crossed(self) -> bool:

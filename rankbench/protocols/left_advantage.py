@@ -60,7 +60,7 @@ class LeftAdvantage(PeriodProtocol):
     def rows(self, log: DatedVotes, votes: Mapping[str, NDArray[Any]]) -> PeriodRows:
         """Return the stretches, and the sides of the votes."""
         away = int((~log.sided).sum())
-        notes = (f"{away:,} of {len(log.votes):,} votes have no sides ({self.unless}).",) if away else ()
+        notes = (f"{away:,} of {log.votes.count:,} votes have no sides ({self.unless}).",) if away else ()
         return PeriodRows(log.names, {"lefts": log.lefts, "sided": log.sided}, notes)
 
     def misfit(self, contender: Component) -> str:

@@ -112,7 +112,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
     if votes.unsigned:
         judges = "judges taken for unknown"
         notes.append(
-            f"Of {len(votes):,} votes the log does not say for {votes.unsigned:,} who judged: all are taken for votes "
+            f"Of {votes.count:,} votes the log does not say for {votes.unsigned:,} who judged: all are taken for votes "
             "of unknown judges. Leave these rows out, or give them names, to go by judges."
         )
     order = votes.order_note()
@@ -124,7 +124,7 @@ def _load(dataset: Dataset) -> tuple[Votes, tuple[str, ...]]:
             f"{scales} groups of items were never compared with one another: scores of different groups stand on "
             "scales of their own, and nothing is said about their order."
         )
-    notes.append(f"{len(votes):,} votes on {len(votes.items):,} items, {tied:.0%} ties, {judges}.")
+    notes.append(f"{votes.count:,} votes on {len(votes.items):,} items, {tied:.0%} ties, {judges}.")
     return votes, tuple(notes)
 
 
@@ -148,7 +148,12 @@ def pack_votes(votes: Votes) -> dict[str, NDArray[Any]]:
         # Names have no line ends: terms are columns of a file.
         arrays["covariates"] = votes.covariates.values
         arrays["controls"] = np.frombuffer("\n".join(votes.covariates.names).encode(), dtype=np.uint8)
-    known = {"weights": None if votes.alike else votes.weights, "judges": votes.judges, "times": votes.times}
+    known = {
+        "rest": votes.rest,
+        "weights": None if votes.alike else votes.weights,
+        "judges": votes.judges,
+        "times": votes.times,
+    }
     return pack("votes", **arrays, **{name: array for name, array in known.items() if array is not None})
 
 
@@ -175,6 +180,7 @@ def unpack_votes(prepared: Prepared) -> Votes:
         of["groups"],
         of.get("times"),
         covariates=covariates,
+        rest=of.get("rest"),
     )
 
 

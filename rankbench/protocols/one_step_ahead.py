@@ -95,9 +95,9 @@ class OneStepAhead(Protocol):
             log.fingerprint,
             {"heldout": stretch_names(named, steps)},
             {name: log.arrays[name] for name in ("votes.names", "votes.ends")} | steps.packed(),
-            float(len(votes)),
+            float(votes.count),
             (*kept, *_notes(steps)),
-            pool=len(votes),
+            pool=votes.count,
         )
 
     def _times(self, dataset: Dataset) -> Any:
@@ -166,13 +166,13 @@ def _seconds(grid: list[Aggregator], steps: Steps, items: list[str]) -> float:
 
 def _notes(steps: Steps) -> list[str]:
     """Return what a reader must know of when things happened."""
-    sizes = np.bincount(steps.block_of_vote(), minlength=steps.count)
-    times, tested = len(steps.starts) - 1, len(steps) - steps.tested.start
-    gaps = np.diff(np.append(steps.starts[steps.moments], len(steps)))
+    sizes = np.bincount(steps.block_of_vote(), steps.whole[steps.tested], steps.count)
+    times, votes, learned = len(steps.starts) - 1, int(steps.whole.sum()), steps.votes_before(steps.tested.start)
+    gaps = np.diff([*map(steps.votes_before, steps.starts[steps.moments].tolist()), votes])
     later = "at once" if len(steps.moments) >= times - 1 else f"up to {int(gaps.max()):,} votes later"
     return [
         f"One step ahead: votes of one time are predicted from those before it, and learned from together; {times:,} "
-        f"times. The first {steps.tested.start:,} votes are learned from only, the other {tested:,} are judged.",
+        f"times. The first {learned:,} votes are learned from only, the other {votes - learned:,} are judged.",
         "Methods that keep a state, as Elo does, learn after each time. The others are fitted again at "
         f"{len(steps.moments)} moments: they learn of a vote {later}. There are {MOMENTS} moments, or as many as "
         f"{REFITTED_PAIRS:,} compared pairs allow, but at least {FEWEST_MOMENTS}, as far as there are times.",

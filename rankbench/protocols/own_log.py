@@ -119,7 +119,7 @@ class OwnLog(Protocol):
             log.fingerprint,
             {"heldout": ("all held-out votes",)},
             log.arrays | log.grouped(grouping),
-            float(len(log.votes)),
+            float(log.votes.count),
             notes,
             fixed=FOLDS if grouping == "time" else None,
         )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rankbench.counts.count import count_pairs
 from rankbench.counts.votes import Votes, coded_votes, load_votes
+from rankbench.data.tables.comparisons.schema import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.cell import CellResult, Layout, Split
@@ -85,7 +86,7 @@ def dated_votes(dataset: Dataset, years: int, *, sides: bool = False, unless: st
         raise InputError(f"{dataset!s} does not say on which day votes were cast", column="time")
     if sides and "first" not in names:
         raise InputError(f"{dataset!s} does not say which item was on the left", column="first")
-    kept = ["query_id", "winner", "loser", *(name for name in ("weight", "tie") if name in names)]
+    kept = ["query_id", "winner", "loser", *(name for name in ("weight", "tie", REST) if name in names)]
     whole = frame.select(*kept, *(["first"] if sides else []), year=pl.col("time").dt.year()).collect().lazy()
     beside = whole.select("year", *(["first"] if sides else []), "query_id").collect()
     if beside.null_count().sum_horizontal().item():
@@ -167,7 +168,7 @@ class PeriodProtocol(Protocol):
         }
         names, more, notes = self.rows(log, votes)
         arrays = pack("dated", **votes, **more)
-        return Prepared(self, dataset, fingerprint, {"design": tuple(names)}, arrays, float(len(log.votes)), notes)
+        return Prepared(self, dataset, fingerprint, {"design": tuple(names)}, arrays, float(log.votes.count), notes)
 
     def stored(self, prepared: Prepared) -> dict[str, NDArray[Any]]:
         """Return winners, losers, ties, weights and period of each vote, and what the protocol keeps beside them."""

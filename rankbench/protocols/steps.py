@@ -80,6 +80,8 @@ class Steps:
         Times before which parameters and links are chosen; the first one ends the warm-up.
     blocks : ndarray of int32, shape (T,)
         Of each time: which stretch it is in, -1 in the warm-up.
+    whole : ndarray of bool, shape (n,)
+        False where a row is the rest of a vote whose points are split.
     """
 
     m: int
@@ -91,6 +93,7 @@ class Steps:
     moments: NDArray[np.int64]
     choices: NDArray[np.int64]
     blocks: NDArray[np.int32]
+    whole: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.first)
@@ -110,6 +113,10 @@ class Steps:
         """The pairs that are ever compared, and that of each vote."""
         low, high, pair = numbered_pairs(self.first, self.second, self.m)
         return ComparedPairs(self.m, low, high), pair
+
+    def votes_before(self, row: int) -> int:
+        """Return the number of votes that begin before a row."""
+        return int(np.count_nonzero(self.whole[:row]))
 
     def block_of_vote(self) -> NDArray[np.int32]:
         """Return the stretch of each vote that is judged."""
@@ -146,7 +153,7 @@ class Steps:
 
     def packed(self) -> dict[str, NDArray[Any]]:
         """Return all of it as arrays of a `Prepared`."""
-        names = ("first", "second", "outcome", "weights", "starts", "moments", "choices", "blocks")
+        names = ("first", "second", "outcome", "weights", "starts", "moments", "choices", "blocks", "whole")
         return pack("steps", m=np.array([self.m]), **{name: getattr(self, name) for name in names})
 
 
@@ -204,6 +211,7 @@ def cut_steps(votes: Votes, place: NDArray[np.int32], blocks: int = BLOCKS) -> S
         moments[moments < times].astype(np.int64),
         choices[choices < times].astype(np.int64),
         of_time,
+        np.ones(len(order), np.bool_) if votes.rest is None else ~votes.rest[order],
     )
     decisive = np.bincount(steps.block_of_vote(), steps.outcome[steps.tested] != 0, steps.count)
     if np.count_nonzero(decisive) < _FEWEST:

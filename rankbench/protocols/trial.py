@@ -108,7 +108,7 @@ class Trial:
         votes, part = self._part_of_vote
         if votes.covariates is None:
             raise SpecError("it takes covariates, and the log was asked for none: name them with --control")
-        return covariate_votes(votes), part
+        return covariate_votes(votes), part if votes.rest is None else part[~votes.rest]
 
     def _by_covariates(
         self, aggregator: ControlledAggregator, folds: Sequence[tuple[tuple[int, ...], int]]
@@ -134,7 +134,10 @@ class Trial:
             margins[np.abs(margins) < max(SMALLEST, EQUAL * float(np.abs(fit.scores).max()))] = 0.0
             found.append((margins, tested.outcomes, tested.weighted))
         outcomes = np.concatenate([each for _, each, _ in found])
-        numbers = (outcomes > 0).astype(np.float64) if any(weighted for *_, weighted in found) else outcomes
+        numbers = outcomes
+        if any(weighted for *_, weighted in found):
+            # A row is one vote of any weight, whose points may be split.
+            numbers = (outcomes > 0) / np.maximum((outcomes > 0).sum(axis=1, keepdims=True), 1)
         won, lost, tied = np.ascontiguousarray(outcomes.T)
         decided = np.ascontiguousarray(numbers[:, 0] + numbers[:, 1])
         margins = np.concatenate([each for each, *_ in found])

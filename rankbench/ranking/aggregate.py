@@ -16,6 +16,7 @@ from rankbench.component import JudgmentKind
 from rankbench.counts.log_source import Log, LogSource
 from rankbench.counts.stream import FirstVotes
 from rankbench.counts.votes import NO_TIMES
+from rankbench.data.tables.comparisons.schema import REST
 from rankbench.data.tables.recognize import default_of, not_judged
 from rankbench.describe.findings import LOOKED_AT, name_notes, suspicious_votes
 from rankbench.errors import InputError, SpecError
@@ -328,15 +329,16 @@ def _queries(source: LogSource, aggregator: Aggregator, *, sums: bool) -> Iterat
     """Yield the queries with their judgments and how many, by name; votes as sums by pair where that is enough."""
     frame = source.frame
     names = frame.collect_schema().names()
+    votes = (~pl.col(REST)).sum() if REST in names else pl.len()
     if source.table.row == "comparisons" and sums and aggregator.ranks_counts():
         keys = [name for name in ("query_id", "winner", "loser", "tie") if name in names]
         weight = pl.col("weight").sum() if "weight" in names else pl.len().cast(pl.Float64)
-        frame = frame.group_by(keys).agg(weight.alias("weight"), pl.len().alias(_ROWS)).sort(keys)
+        frame = frame.group_by(keys).agg(weight.alias("weight"), votes.alias(_ROWS)).sort(keys)
     by_name = frame.with_columns(pl.col("query_id").cast(pl.String)).sort("query_id", maintain_order=True)
     whole, first = by_name.collect(engine="streaming"), 0
     for length, query in whole["query_id"].rle().struct.unnest().iter_rows():
         part = whole.slice(first, length)
-        rows = int(part[_ROWS].sum()) if _ROWS in part.columns else length
+        rows = int(part[_ROWS].sum() if _ROWS in part.columns else part.select(votes).item())
         yield query, LogSource(f"query {query}", source.path, source.table, part.drop(_ROWS, strict=False).lazy()), rows
         first += length
 

@@ -92,7 +92,7 @@ def _spreads(
     counts, aggregator = by_judge.counts, get(Aggregator, _METHOD)
     scores = aggregator.from_counts(counts)
     # Of votes with weights sums do not say what single ones weigh.
-    each = None if votes.alike else _by(votes, winners, losers, np.arange(len(votes)), counts.m)
+    each = None if votes.alike else _by(votes, winners, losers, votes.numbers, counts.m)
     return [aggregator.covariance(counts, scores, one) for one in (by_judge, each)]
 
 

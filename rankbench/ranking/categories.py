@@ -13,6 +13,7 @@ from rankbench.counts.clusters import count_clusters
 from rankbench.counts.count import count_pairs
 from rankbench.counts.units import Units, units_of_counts
 from rankbench.counts.votes import Votes, coded_votes, load_votes, query_numbers
+from rankbench.data.tables.comparisons.schema import REST
 from rankbench.errors import ContenderDiverged, InputError, SpecError
 from rankbench.kinds.aggregator import MOST_DENSE, Aggregator
 from rankbench.kinds.counts import ClusterCounts, PairCounts
@@ -79,6 +80,7 @@ class CategoryVotes:
             judges=None if votes.judges is None else votes.judges[rows],
             groups=votes.groups[rows],
             times=None,
+            rest=None if votes.rest is None else votes.rest[rows],
         )
         return CategoryVotes(some, kept, place[self.category[rows]], self.by_judge)
 
@@ -94,8 +96,11 @@ class CategoryVotes:
         ties, weights = self.votes.ties[taken], None if self.votes.alike else self.votes.weights[taken]
         if judges is None and weights is None:
             return count_pairs(winners, losers, ties=ties, m=m)
-        clusters = np.arange(len(winners)) if judges is None else judges
-        return count_clusters(winners, losers, clusters, ties=ties, weights=weights, m=m)
+        clusters = self.votes.numbers[taken] if judges is None else judges
+        data = count_clusters(winners, losers, clusters, ties=ties, weights=weights, m=m)
+        if self.votes.rest is None:
+            return data
+        return replace(data, counts=replace(data.counts, judgments=int((~self.votes.rest[taken]).sum())))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,11 +152,11 @@ def category_votes(frame: pl.LazyFrame) -> CategoryVotes:
     import polars as pl
 
     names = frame.collect_schema().names()
-    kept = ["query_id", "winner", "loser", *(name for name in ("judge", "weight", "tie") if name in names)]
+    kept = ["query_id", "winner", "loser", *(name for name in ("judge", "weight", "tie", REST) if name in names)]
     table = coded_votes(frame.select(kept))
     votes = load_votes(table)
     if len(votes) > MOST_HELD:
-        raise SpecError(f"{len(votes):,} votes by category are too many to be held (at most {MOST_HELD:,})")
+        raise SpecError(f"{votes.count:,} votes by category are too many to be held (at most {MOST_HELD:,})")
     categories = table.select("query_id").unique().collect()["query_id"].cast(pl.String).sort().to_list()
     if len(categories) < 2:
         raise SpecError("all votes are of one category: there is nothing to pool or to mix; leave --by out")

@@ -106,7 +106,7 @@ def rank_controlled(
     if intervals is not None:
         check_size(len(votes.items))
     judges = 0 if votes.judges is None else int(votes.judges.max()) + 1
-    clustered = by_judge(LogFacts(len(votes), judges, votes.unsigned), "sandwich")
+    clustered = by_judge(LogFacts(votes.count, judges, votes.unsigned), "sandwich")
     rows = covariate_votes(votes, by_judge=clustered)
     notes = [*_scale_notes(votes), *_separated(rows)]
     rows = rows.summed()
@@ -141,7 +141,7 @@ def _units(votes: Votes, rows: CovariateVotes, clustered: bool) -> Units:
     if clustered and votes.judges is not None:
         return units_of_votes(votes, votes.judges)
     if rows.weighted:
-        return units_of_votes(votes, np.arange(len(votes), dtype=np.int64))
+        return units_of_votes(votes, votes.numbers)
     return units_of_counts(rows.counts())
 
 

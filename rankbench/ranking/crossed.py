@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from rankbench.counts.units import Units, units_of_parts
 from rankbench.counts.votes import all_ones
+from rankbench.data.tables.comparisons.schema import REST
 from rankbench.data.tables.weights import check_weights
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
@@ -277,7 +278,8 @@ def _columns(frame: pl.LazyFrame) -> pl.LazyFrame:
     names = frame.collect_schema().names()
     weight = pl.col("weight").cast(pl.Float64).fill_null(1.0) if "weight" in names else pl.lit(1.0).alias("weight")
     tie = pl.col("tie").fill_null(False) if "tie" in names else pl.lit(False).alias("tie")
-    return frame.select(pl.col("query_id", "winner", "loser", "judge").cast(pl.String), weight, tie)
+    rest = [REST] if REST in names else []
+    return frame.select(pl.col("query_id", "winner", "loser", "judge").cast(pl.String), weight, tie, *rest)
 
 
 def _names(votes: pl.LazyFrame, column: str) -> pl.Series:

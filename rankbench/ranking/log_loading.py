@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from rankbench.counts.votes import Votes, coded_votes, load_votes
+from rankbench.data.tables.comparisons.schema import REST
 from rankbench.errors import InputError, SpecError
 from rankbench.kinds.aggregator import Aggregator
 from rankbench.kinds.column_readings import with_column
@@ -92,7 +93,7 @@ def load_log(
             table = coded_votes(source.frame)
             votes = load_votes(table)
             if first_votes is not None:
-                chosen = [name for name in ("winner", "loser", "tie") if name in table.collect_schema()]
+                chosen = [name for name in ("winner", "loser", "tie", "weight") if name in table.collect_schema()]
                 columns = [*chosen, *first_votes.beside(table.collect_schema())]
                 first_votes.frames[:] = [table.select(columns).head(first_votes.limit).collect()]
             facts = _facts_of_votes(votes, intervals)
@@ -164,7 +165,7 @@ def counted_votes(
 
     def count(column: str | None) -> LogPart:
         def here(frame: pl.LazyFrame) -> LogPart:
-            rows = frame.with_row_index(ROW) if column == ROW else frame
+            rows = _numbered(frame) if column == ROW else frame
             check = refuse_too_many_cells if column == "judge" else None
             return count_frame(rows, judge=column, signed=intervals == "judges", first_votes=first_votes, check=check)
 
@@ -183,15 +184,29 @@ def counted_votes(
         # Intervals by judge are refused before anything is counted.
         by_judge(LogFacts(0, 0, 0), intervals)
     part = count("judge" if asked else ROW if weighted and intervals is not None else None)
+    split = REST in schema
     if not asked:
-        return CountedVotes(counts_of(part) if part.weighted else counts_of_part(part)), LogFacts(part.judgments, 0, 0)
+        data = counts_of(part) if part.weighted else counts_of_part(part)
+        return CountedVotes(data, split=split), LogFacts(part.judgments, 0, 0)
     refuse_too_many_cells(part)
     cells = part.cluster_cells
     facts = LogFacts(part.judgments, 0 if cells is None else len(cells.clusters), part.unsigned)
     if by_judge(facts, intervals):
-        return CountedVotes(counts_of(part), by_judge=True), facts
+        return CountedVotes(counts_of(part), by_judge=True, split=split), facts
     data = counts_of(count(ROW)) if part.weighted else counts_of_part(part)
-    return CountedVotes(data), facts
+    return CountedVotes(data, split=split), facts
+
+
+def _numbered(frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Return votes with their numbers: the two rows of a vote whose points are split have one."""
+    import polars as pl
+
+    from rankbench.counts.parquet_log import ROW
+
+    rows = frame.with_row_index(ROW)
+    if REST not in frame.collect_schema():
+        return rows
+    return rows.with_columns(pl.col(ROW).cast(pl.Int64) - pl.col(REST).cast(pl.Int64))
 
 
 def _facts_of_votes(votes: Votes, intervals: WantedIntervals) -> LogFacts:
@@ -204,10 +219,10 @@ def _facts_of_votes(votes: Votes, intervals: WantedIntervals) -> LogFacts:
     """
     if intervals == "judges" and votes.unsigned:
         raise InputError(
-            f"the judge is missing in {votes.unsigned:,} of {len(votes):,} votes; take --intervals bootstrap",
+            f"the judge is missing in {votes.unsigned:,} of {votes.count:,} votes; take --intervals bootstrap",
             column="judge",
         )
-    return LogFacts(len(votes), 0 if votes.judges is None else int(votes.judges.max()) + 1, votes.unsigned)
+    return LogFacts(votes.count, 0 if votes.judges is None else int(votes.judges.max()) + 1, votes.unsigned)
 
 
 def pooled_ballots(source: LogSource, *, judges: bool = False) -> Ballots:

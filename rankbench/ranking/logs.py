@@ -87,11 +87,14 @@ class CountedVotes(RankedLog):
     by_judge : bool
     known_units : Units, optional
         Those of the data, if they are known already.
+    split : bool
+        Whether points of votes are split: see `rankbench.counts.units.units_of_counts`.
     """
 
     data: PairCounts | ClusterCounts
     by_judge: bool = False
     known_units: Units | None = None
+    split: bool = False
 
     @property
     def counts(self) -> PairCounts:
@@ -106,7 +109,7 @@ class CountedVotes(RankedLog):
     @cached_property
     def units(self) -> Units:
         """What is independent, and how much of it there is."""
-        return units_of_counts(self.data) if self.known_units is None else self.known_units
+        return units_of_counts(self.data, split=self.split) if self.known_units is None else self.known_units
 
     def tallies(self) -> ItemTallies:
         """Return the votes and wins of each item."""
@@ -170,7 +173,7 @@ class OrderedVotes(RankedLog):
         """Number of the unit of each vote, (n,)."""
         if self.by_judge and self.votes.judges is not None:
             return self.votes.judges
-        return np.arange(len(self.votes), dtype=np.int64)
+        return self.votes.numbers
 
     @cached_property
     def units(self) -> Units:
@@ -179,7 +182,7 @@ class OrderedVotes(RankedLog):
 
     def tallies(self) -> ItemTallies:
         """Return the votes and wins of each item."""
-        return tallies_of_counts(self.votes.counts())
+        return tallies_of_counts(self.votes.counts())._replace(judgments=self.votes.count)
 
     def scores(self, aggregator: Aggregator) -> NDArray[np.float64]:
         """Return the scores of the items, shape (m,)."""

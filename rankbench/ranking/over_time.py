@@ -181,7 +181,7 @@ def scores_over_time(
         *source.remarks,
         *dated,
         *_notes(votes, counts, names, then, chosen),
-        *_said_of_judges(alike, len(votes)),
+        *_said_of_judges(alike, votes.count),
     ]
     if len(grid) > 1:
         notes.append(said_of_grid(grid, points, point, search=search))
@@ -191,7 +191,7 @@ def scores_over_time(
         "times": names,
         "then": names[then],
         "now": names[-1],
-        "n": len(votes),
+        "n": votes.count,
         "grid": grid,
         "seed": seed,
     }

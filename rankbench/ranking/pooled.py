@@ -164,7 +164,7 @@ def categories_matter(log: CategoryVotes, aggregator: Aggregator, seed: int) -> 
     votes = log.votes
     chances = expected_shares(log.pairs(), aggregator).chances(votes.winners, votes.losers)
     residuals = votes.weights * (np.where(votes.ties, 0.5, 1.0) - chances)
-    judges = votes.judges if log.by_judge and votes.judges is not None else np.arange(len(votes))
+    judges = votes.judges if log.by_judge and votes.judges is not None else votes.numbers
     return category_test(residuals, votes.winners, votes.losers, log.category, judges, len(votes.items), seed)
 
 

@@ -12,6 +12,8 @@ from rankbench.kinds.queries import Orders, Selections
 
 __all__ = ["ItemTallies", "tallies_of_counts", "tallies_of_orders", "tallies_of_selections"]
 
+_ROUNDED = 1e-9
+
 
 class ItemTallies(NamedTuple):
     """Sums over a log, by item.
@@ -43,7 +45,10 @@ def _sums(items: NDArray[np.integer], weights: NDArray[np.float64], m: int) -> N
 def tallies_of_counts(counts: PairCounts) -> ItemTallies:
     """Return the votes and wins of each item."""
     won, lost = counts.won_and_lost()
-    return ItemTallies(won + lost, won, "votes", "wins", counts.judgments)
+    judged, whole = won + lost, np.rint(won + lost)
+    # Points of split votes sum to whole votes, but for rounding.
+    judged = np.where(np.abs(judged - whole) < _ROUNDED, whole, judged)
+    return ItemTallies(judged, won, "votes", "wins", counts.judgments)
 
 
 def tallies_of_orders(orders: Orders, m: int) -> ItemTallies:

@@ -8,7 +8,7 @@ import polars as pl
 
 from rankbench.data.tables.comparisons.controls import TRANSFORMS, ControlTerm, parse_control
 from rankbench.data.tables.comparisons.outcomes import MOST_GAMES
-from rankbench.data.tables.comparisons.schema import COLUMNS, GAMES, SHARE
+from rankbench.data.tables.comparisons.schema import COLUMNS, GAMES, REST, SHARE
 from rankbench.data.tables.comparisons.sides import CONTRADICTED, LEFT_OUT, MARKED, SAID
 from rankbench.data.tables.comparisons.times import TimeReading
 from rankbench.errors import InputError
@@ -33,6 +33,7 @@ class ComparisonsCheck(TableCheck):
         self.controls = parse_control(roles["control"]) if "control" in roles else ()
         winner = next((roles[role] for role in ("winner", "left_won", "left_wins", "left_score") if role in roles), "")
         tie = roles.get("tie", "")
+        self.before: pl.DataFrame | None = None
         self.names = {"query_id": roles.get("query", ""), SAID: winner, CONTRADICTED: winner, MARKED: tie} | roles
 
     def error(self, message: str, row: int, column: str) -> InputError:
@@ -68,11 +69,24 @@ class ComparisonsCheck(TableCheck):
             columns.append(self.cast(frame["tie"], pl.Boolean()))
         if "first" in self.schema:
             columns.append(self.cast(frame["first"], pl.Boolean()))
+        if REST in self.schema:
+            columns.append(self.rest(frame, winner, loser))
         columns += [self.control(frame, number, term) for number, term in enumerate(self.controls)]
         result = pl.DataFrame(columns, schema=self.schema)
         if SHARE in frame.columns:
             result = _divided(result, frame[SHARE])
         return _each_game(result, frame) if GAMES[0] in frame.columns else result
+
+    def rest(self, frame: pl.DataFrame, winner: pl.Series, loser: pl.Series) -> pl.Series:
+        """Return which rows are the rest of the vote of the row before, which must be of the same two items."""
+        if REST not in frame.columns:
+            return pl.Series(REST, [False], pl.Boolean()).new_from_index(0, frame.height)
+        rest, pair = self.cast(frame[REST], pl.Boolean()), pl.DataFrame([winner.alias("0"), loser.alias("1")])
+        last = pl.DataFrame({"0": [None], "1": [None]}, schema=pair.schema) if self.before is None else self.before
+        before, self.before = pl.concat([last, pair]).head(-1), pair.tail(1)
+        other = (winner.ne_missing(before["1"])) | (loser.ne_missing(before["0"]))
+        self.refuse(rest & other, rest, "the row before is no vote of the other item against this one")
+        return rest
 
     def control(self, frame: pl.DataFrame, number: int, term: ControlTerm) -> pl.Series:
         """Return a covariate of the left less the right, null where something is missing."""
@@ -153,6 +167,8 @@ def _divided(votes: pl.DataFrame, share: pl.Series) -> pl.DataFrame:
     rows = votes.with_columns(share=share).with_row_index("row")
     some = rows.filter(pl.col("share").is_not_null())
     other = pl.col("weight") * (1 - pl.col("share"))
-    turned = some.with_columns(winner="loser", loser="winner", first=~pl.col("first"), weight=other)
+    turned = some.with_columns(
+        pl.lit(value=True).alias(REST), winner="loser", loser="winner", first=~pl.col("first"), weight=other
+    )
     kept = rows.with_columns(weight=pl.col("weight") * pl.col("share").fill_null(1.0))
     return pl.concat([kept, turned]).sort("row", maintain_order=True).drop("row", "share")

@@ -70,6 +70,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "weight": ("weight",),
     "tie": ("tie", "tied", "winner_tie", "ties", "draws"),
     "first": ("first",),
+    "rest_of_vote": ("rest_of_vote",),
     "side": (),
     "item": (),
     "points": (),
@@ -213,7 +214,7 @@ def _unused(found: Mapping[str, str], given: Mapping[str, str]) -> tuple[str, ..
         if given.get("first"):
             raise InputError("who stood first is known from left and right; leave first out", column=given["first"])
         outcome = next((roles for roles in there if any(given.get(role) for role in roles)), there[0])
-        return ("loser", "first", *(role for roles in OUTCOMES if roles != outcome for role in roles))
+        return ("loser", "first", "rest_of_vote", *(role for roles in OUTCOMES if roles != outcome for role in roles))
     return _SIDED if pair else None
 
 
@@ -234,7 +235,7 @@ def as_comparisons(raw: pl.LazyFrame, columns: Mapping[str, str]) -> pl.LazyFram
     chosen = [query.alias("query_id")]
     if "loser" in columns:
         chosen += [pl.col(columns["winner"]).alias("winner"), pl.col(columns["loser"]).alias("loser")]
-        kept = ["weight", "judge", "time", "tie", "first"]
+        kept = ["weight", "judge", "time", "tie", "first", "rest_of_vote"]
     else:
         chosen += of_two_sides(raw, columns)
         kept = ["weight", "judge", "time"]

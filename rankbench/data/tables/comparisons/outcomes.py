@@ -203,7 +203,7 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
         f"{short_repr(columns['right'])} did"
     )
     if facts["graded"]:
-        remark("a grade g between 0 and 1 counts as g votes for the left and 1 - g for the right, but .5 as a tie")
+        remark("a grade g between 0 and 1 is one vote: the left has g points of it, the right 1 - g, and .5 is a tie")
         return {"points": column, "graded": column}
     return {"points": column}
 
