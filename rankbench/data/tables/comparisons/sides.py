@@ -163,6 +163,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         # An item against itself is another trouble.
         "both": item & ((side & (words.side != words.item)) | tied) & (words.left != words.right),
         "tied": item & tied,
+        "alike": item & side,
         "other": ~(side | item | tied) & (words.word != ""),
     }
     marked = raw.select(
@@ -183,7 +184,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         numbers = numbers_meaning(raw, columns)
         if numbers:
             return roles | numbers
-        if found["side"] is None:
+        if found["side"] is None and found["alike"] is None:
             _ask_words(raw, columns, words)
     how = f"--columns side={column} reads it as sides, --columns item={column} as names of items"
     if found["side"] is not None and found["item"] is not None:
