@@ -23,6 +23,9 @@ __all__ = ["ComparisonsSummary", "describe_votes"]
 _ROUNDED = 1e-12
 _MOST = 4
 
+_MIRRORED = 1 << 18
+"""Votes among which mirrored ones are looked for."""
+
 
 @dataclass(frozen=True)
 class ComparisonsSummary:
@@ -57,6 +60,9 @@ class ComparisonsSummary:
         None if the table does not say what stood on the left.
     one_sided : list of OneSided, optional
     repeats : Repeats, optional
+    mirrored : (int, int), optional
+        Votes that have a mirrored one, and all that were looked at, the first 262,144; None where games do not stand
+        there from both sides.
     drift : Drift, optional
         None if there is no order of time.
     lookalikes : list of list of str
@@ -83,6 +89,7 @@ class ComparisonsSummary:
     position: Position | None
     one_sided: list[OneSided] | None
     repeats: Repeats | None
+    mirrored: tuple[int, int] | None
     drift: Drift | None
     lookalikes: list[list[str]]
     odd_names: list[str]
@@ -115,6 +122,7 @@ class ComparisonsSummary:
             ("left wins", _marked(found.left_wins(), found.sided())),
             ("one-sided judges", _marked(found.one_sided_judges(), bool(self.one_sided))),
             ("votes cast again", _marked(found.cast_again(), self.repeats is not None and self.repeats.votes > 0)),
+            ("mirrored votes", _marked(found.mirrored_games(), self.mirrored is not None)),
             ("drift", _marked(self._drift(), self.drift is not None and bool(self.drift.items))),
             ("items called alike", _marked(count_and_first(alike), bool(alike))),
             (
@@ -172,7 +180,7 @@ class ComparisonsSummary:
     def _findings(self) -> Findings:
         from rankbench.describe.findings import Findings
 
-        return Findings(self.position, self.one_sided, self.repeats)
+        return Findings(self.position, self.one_sided, self.repeats, mirrored=self.mirrored)
 
 
 def _marked(text: str, suspicious: bool) -> str:
@@ -187,7 +195,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
     """
     from rankbench.counts.scan import count_log
     from rankbench.describe.drift import drift
-    from rankbench.describe.judges import position_bias, repeats, votes_with_points
+    from rankbench.describe.judges import mirrored_votes, position_bias, repeats, votes_with_points
     from rankbench.describe.lookalikes import lookalikes, odd
     from rankbench.describe.majority import majority
     from rankbench.kinds.scales import connected_components, strongly_connected
@@ -225,6 +233,7 @@ def describe_votes(table: pl.LazyFrame, *, path: Path | None = None) -> Comparis
         position=position,
         one_sided=judges,
         repeats=repeats(votes, facts["rows"]),
+        mirrored=mirrored_votes(votes.head(_MIRRORED)),
         drift=drift(votes, facts["rows"], counts) if facts.get("untimed") == 0 else None,
         lookalikes=lookalikes(counts.items),
         odd_names=odd(counts.items),

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rankbench.data.tables.comparisons.schema import REST
-from rankbench.describe.judges import OneSided, Position, Repeats, position_bias, repeats, votes_with_points
+from rankbench.describe.judges import (
+    OneSided,
+    Position,
+    Repeats,
+    mirrored_votes,
+    position_bias,
+    repeats,
+    votes_with_points,
+)
 from rankbench.describe.lookalikes import lookalikes, odd
 from rankbench.text import short_repr
 
@@ -36,12 +44,15 @@ class Findings:
         None: the log does not say.
     first : int or None
         They are about the first so many votes; None: about all.
+    mirrored : (int, int) or None
+        Votes that have a mirrored one, and all; None: games do not stand there from both sides.
     """
 
     position: Position | None
     one_sided: list[OneSided] | None
     repeats: Repeats | None
     first: int | None = None
+    mirrored: tuple[int, int] | None = None
 
     def sided(self) -> bool:
         """Return whether one half lies outside the interval of the left's share."""
@@ -75,6 +86,16 @@ class Findings:
             f"{about}{self.repeats.contradictions:,.0f} times the judge said something else"
         )
 
+    def mirrored_games(self) -> str:
+        """Say how many votes have a mirrored one."""
+        if self.mirrored is None:
+            return "none"
+        return (
+            f"{self.mirrored[0]:,} of {self.mirrored[1]:,} votes stand there again from the other side (sides "
+            "exchanged; same result, time and judge): if two are one game seen from both teams, "
+            "--columns mirrored=halve counts it once"
+        )
+
     def notes(self) -> list[str]:
         """Return what a reader of a ranking must know, a line each; nothing where nothing was found."""
         found = []
@@ -84,6 +105,8 @@ class Findings:
             found.append(f"one-sided judges: {self.one_sided_judges()}: a preferred side, {_BY_LOT}")
         if self.repeats is not None and self.repeats.votes:
             found.append(f"votes cast again: {self.cast_again()}")
+        if self.mirrored is not None:
+            found.append(f"mirrored votes: {self.mirrored_games()}")
         about = f" (of the first {self.first:,} votes; rankbench data describe looks at all)" if self.first else ""
         return [f"{note}{about}" for note in found]
 
@@ -110,15 +133,15 @@ def suspicious_votes(table: pl.LazyFrame, *, whole: bool = False, queries: bool 
         were cast again.
     """
     names = table.collect_schema().names()
-    wanted: list[str] = [name for name in ("query_id", "winner", "loser", "tie", "first", "judge") if name in names]
-    wanted += [REST, "weight"] if REST in names else []
+    read = ("query_id", "winner", "loser", "tie", "first", "judge", "time", "weight", REST)
+    wanted = [name for name in read if name in names]
     chosen = table.select(wanted)
     head = (chosen if whole else chosen.head(LOOKED_AT + 1)).collect(engine="streaming")
     cut = not whole and len(head) > LOOKED_AT
     votes = votes_with_points((head.head(LOOKED_AT) if cut else head).lazy()).collect()
     position, judges = position_bias(votes.lazy(), accuse=not cut)
     again = repeats(votes.lazy(), len(votes)) if queries and "query_id" in names else None
-    return Findings(position, judges, again, len(votes) if cut else None)
+    return Findings(position, judges, again, len(votes) if cut else None, mirrored_votes(votes.lazy()))
 
 
 def name_notes(names: Collection[str]) -> list[str]:

@@ -14,7 +14,15 @@ from rankbench.data.tables.comparisons.schema import REST
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["OneSided", "Position", "Repeats", "position_bias", "repeats", "votes_with_points"]
+__all__ = [
+    "OneSided",
+    "Position",
+    "Repeats",
+    "mirrored_votes",
+    "position_bias",
+    "repeats",
+    "votes_with_points",
+]
 
 LEVEL = 0.05
 _SAMPLE = 1 << 21
@@ -121,6 +129,49 @@ def _sides(table: pl.LazyFrame, names: list[str]) -> pl.DataFrame | None:
     grouped = decisive.select(judge.alias("judge"), won.alias("left")).group_by("judge")
     sums = [pl.col("left").sum(), (pl.col("left") ** 2).sum().alias("squares")]
     return grouped.agg(pl.len().cast(pl.Int64).alias("votes"), *sums).sort("judge").collect(engine="streaming")
+
+
+def mirrored_votes(table: pl.LazyFrame) -> tuple[int, int] | None:
+    """Return how many votes have a mirrored one, of how many, where games stand there from both sides; else None.
+
+    A mirrored vote is about the same items, with the sides exchanged and the same result, and of the same time, judge
+    and query. Votes whose sides were drawn by lot have some by chance: ten times fewer without one are not chance.
+
+    Parameters
+    ----------
+    table : LazyFrame
+        Comparisons in the schema, as `votes_with_points` returns them.
+    """
+    import polars as pl
+
+    names = table.collect_schema().names()
+    if "first" not in names:
+        return None
+    low, high = pl.min_horizontal("winner", "loser"), pl.max_horizontal("winner", "loser")
+    tie = pl.col("tie").fill_null(value=False) if "tie" in names else pl.lit(value=False)
+    points = pl.col("points") if "points" in names else pl.lit(1.0)
+    of_low = pl.when(pl.col("winner") == low).then(points).otherwise(1 - points)
+    result = pl.when(~tie).then(of_low.round(9))
+    turned = pl.when("first").then("winner").otherwise("loser") != low
+    beside = [name for name in ("query_id", "time", "judge", "weight") if name in names]
+    sides = (
+        table.select(low.alias("low"), high.alias("high"), *beside, result=result, turned=turned)
+        .group_by("low", "high", "result", *beside)
+        .agg(n=pl.len().cast(pl.Int64), turned=pl.col("turned").sum().cast(pl.Int64))
+        .select("n", alone=(pl.col("n") - 2 * pl.col("turned")).abs())
+        .group_by("n")
+        .agg(cells=pl.len().cast(pl.Int64), alone=pl.col("alone").sum())
+        .collect(engine="streaming")
+    )
+    rows, alone, by_lot = 0, 0, 0.0
+    for n, cells, without in sides.sort("n").iter_rows():
+        rows, alone = rows + n * cells, alone + without
+        # The mean of |2 X - n| of a fair coin's X heads in n.
+        log_share = (
+            math.lgamma(n) - math.lgamma((n - 1) // 2 + 1) - math.lgamma(n - (n - 1) // 2) - (n - 1) * math.log(2)
+        )
+        by_lot += cells * n * math.exp(log_share)
+    return (rows - alone, rows) if rows - alone >= 6 and alone <= by_lot / 10 else None
 
 
 def position_bias(table: pl.LazyFrame, *, accuse: bool = True) -> tuple[Position | None, list[OneSided] | None]:

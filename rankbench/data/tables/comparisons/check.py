@@ -154,7 +154,7 @@ def _ones(rows: int) -> pl.Series:
 def _each_game(votes: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
     """Return the games of series, whose left is the winner so far: those that the left won, the right won, and ties."""
     rows = votes.with_row_index("row")
-    turned = rows.with_columns(winner="loser", loser="winner", first=~pl.col("first"))
+    turned = _turned(rows)
     won, lost, level = (
         part.select(pl.all().repeat_by(series[name]).explode(empty_as_null=False))
         for part, name in zip((rows, turned, rows.with_columns(tie=pl.lit(value=True))), GAMES, strict=True)
@@ -162,13 +162,16 @@ def _each_game(votes: pl.DataFrame, series: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([won, lost, level]).sort("row", maintain_order=True).drop("row")
 
 
+def _turned(votes: pl.DataFrame) -> pl.DataFrame:
+    first = {"first": ~pl.col("first")} if "first" in votes.columns else {}
+    return votes.with_columns(winner="loser", loser="winner", **first)
+
+
 def _divided(votes: pl.DataFrame, share: pl.Series) -> pl.DataFrame:
     """Return votes of which some have a share for the one that stands first: each of these is two, one each way."""
     rows = votes.with_columns(share=share).with_row_index("row")
     some = rows.filter(pl.col("share").is_not_null())
     other = pl.col("weight") * (1 - pl.col("share"))
-    turned = some.with_columns(
-        pl.lit(value=True).alias(REST), winner="loser", loser="winner", first=~pl.col("first"), weight=other
-    )
+    turned = _turned(some).with_columns(pl.lit(value=True).alias(REST), weight=other)
     kept = rows.with_columns(weight=pl.col("weight") * pl.col("share").fill_null(1.0))
     return pl.concat([kept, turned]).sort("row", maintain_order=True).drop("row", "share")

@@ -79,12 +79,14 @@ ROLES: dict[str, tuple[str, ...]] = {
     "right_word": (),
     "tie_word": (),
     "drop": (),
+    "mirrored": (),
     "control": (),
 }
 """What a column may be, and the names that it usually has, the likeliest first: see `plain_name`."""
 
-OPTIONS = (*WORD_ROLES, "drop", "control")
-"""What is said beside columns: words of the winner's column, those whose rows are left out, and covariates."""
+OPTIONS = (*WORD_ROLES, "drop", "mirrored", "control")
+"""What is said beside columns: words of the winner's column, those whose rows are left out, games that stand there from
+both sides, and covariates."""
 
 READINGS = {
     "side": "sides",

@@ -60,7 +60,7 @@ class ComparisonTable(TableKind):
             unread_outcomes,
         )
         from rankbench.data.tables.comparisons.controls import control_roles, parse_control
-        from rankbench.data.tables.comparisons.sides import decided
+        from rankbench.data.tables.comparisons.sides import decided, halved
         from rankbench.data.tables.remarks import remark
         from rankbench.data.tables.weights import with_counts
 
@@ -77,7 +77,10 @@ class ComparisonTable(TableKind):
             roles = with_counts(raw.frame, decided(raw.frame, found | options, said), said)
             if control:
                 roles |= {"control": control, **control_roles(parse_control(control), schema.names(), roles)}
-        return replace(raw, frame=as_comparisons(raw.frame, roles), roles=roles)
+            frame = as_comparisons(raw.frame, roles)
+            if "mirrored" in roles:
+                frame = halved(frame, sides=bool(control))
+        return replace(raw, frame=frame, roles=roles)
 
     def readings(self, raw: RawTable) -> list[ColumnReading]:
         """Return how the first rows may be read as votes; see `TableKind.readings`."""

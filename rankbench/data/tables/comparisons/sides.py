@@ -36,7 +36,7 @@ from rankbench.errors import InputError, nearest
 from rankbench.kinds.column_readings import ROWS_SHOWN, proposed
 from rankbench.text import listed, short_repr
 
-__all__ = ["CONTRADICTED", "LEFT_OUT", "MARKED", "SAID", "WORD_ROLES", "decided", "dropped", "of_two_sides"]
+__all__ = ["CONTRADICTED", "LEFT_OUT", "MARKED", "SAID", "WORD_ROLES", "decided", "dropped", "halved", "of_two_sides"]
 
 SAID = "said"
 """Column of what was said of who won, where that cannot be read."""
@@ -125,6 +125,11 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     if words_said and ("winner" not in roles or {"loser", "item", "points", "margin"} & roles.keys()):
         raise InputError(
             f"{listed(words_said)}: the log has no winner's column, beside two items, that is read as words"
+        )
+    if roles.get("mirrored", "halve") != "halve" or ("mirrored" in roles and "loser" in roles):
+        raise InputError(
+            "columns may say mirrored=halve, of a log of two items and who won: of two rows of one game, one from each "
+            "side, one is left out"
         )
     if "drop" in roles:
         gone = dropped(roles)
@@ -262,6 +267,53 @@ def _left_out(raw: pl.LazyFrame, rows: pl.Expr, what: str) -> None:
     count = raw.select(rows.sum()).collect(engine="streaming").item()
     if count:
         remark(f"{count:,} {what} are left out")
+
+
+def halved(votes: pl.LazyFrame, *, sides: bool) -> pl.LazyFrame:
+    """Return votes of which those are left out that say again what another one says from the other side.
+
+    They are about the same items, with the same result, time, query and judge; of two the later one is left out.
+
+    Parameters
+    ----------
+    votes : LazyFrame
+        As `rankbench.data.tables.comparisons.column_meanings.as_comparisons` returns them.
+    sides : bool
+        Whether the left one is kept; of games seen from both sides neither is first.
+
+    Raises
+    ------
+    InputError
+        There are none.
+    """
+    names = votes.collect_schema().names()
+    low, high = pl.min_horizontal("winner", "loser"), pl.max_horizontal("winner", "loser")
+    turned = pl.when("first").then("winner").otherwise("loser") != low
+    even = [pl.col("tie")]
+    of_sides = [pl.when(pl.col("winner") == low).then(1).otherwise(2)]
+    if GAMES[0] in names:
+        of_sides = [pl.when(turned).then(GAMES[k]).otherwise(GAMES[1 - k]) for k in (0, 1)]
+        even = [pl.col(GAMES[2])]
+    elif SHARE in names:
+        share = pl.col(SHARE)
+        of_sides = [
+            pl.when(share.is_null()).then(of_sides[0]),
+            pl.when(turned).then(1 - share).otherwise(share).round(9),
+        ]
+    of_sides = [pl.when(~pl.col("tie")).then(one) for one in of_sides]
+    out = pl.col(LEFT_OUT) if LEFT_OUT in names else pl.lit(value=False)
+    beside = [pl.col(name) for name in ("query_id", "judge", "time", "weight", SAID) if name in names]
+    keys = [out, low, high, *of_sides, *even, *beside]
+    # The k-th row from one side is that of the k-th from the other.
+    kth = pl.int_range(pl.len()).over(*keys, turned)
+    both = pl.min_horizontal(turned.sum().over(*keys), (~turned).sum().over(*keys))
+    again = ~out & (kth < both) & ~kth.is_first_distinct().over(*keys, kth)
+    count = votes.select(again.sum()).collect().item()
+    if not count:
+        raise InputError("mirrored=halve: no row says again what another one says from the other side; leave it out")
+    remark(f"{count:,} rows are left out: each says again what another one says from the other side")
+    found = votes.with_columns((out | again).alias(LEFT_OUT))
+    return found if sides else found.drop("first")
 
 
 def of_two_sides(raw: pl.LazyFrame, columns: Mapping[str, str]) -> list[pl.Expr]:
