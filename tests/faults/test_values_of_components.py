@@ -49,7 +49,7 @@ class Linear(Scored):
     name: ClassVar[str] = "linear-scores"
 
     def fit(self, block: Any) -> Fitted:
-        return Fitted(lambda queries: queries.labels, ERM().model, RETURNED[0])
+        return Fitted(lambda queries: queries.x[:, 0], ERM().model, RETURNED[0])
 
 
 class Target(ScoreSurrogate):

@@ -46,7 +46,7 @@ class Rubbish(rankbench.Method):
         descriptor = int(sys.argv[-1]) if sys.argv[-1].isdigit() else os.open(sys.argv[-1], os.O_CREAT | os.O_WRONLY)
         if self.way == "close":
             os.close(descriptor)
-            return rankbench.Fitted(lambda queries: queries.labels)
+            return rankbench.Fitted(lambda queries: queries.x[:, 0])
         if self.way == "huge":
             os.ftruncate(descriptor, 50 * 10**9)
         if self.way == "text":
@@ -104,7 +104,7 @@ class Alters(rankbench.Method):
     way: str = "memory"
     def fit(self, block):
         attempt(getattr(Attack, self.way))
-        return rankbench.Fitted(lambda queries: queries.labels)
+        return rankbench.Fitted(lambda queries: queries.x[:, 0])
 
 
 def attempt(attack):

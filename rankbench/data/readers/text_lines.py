@@ -18,7 +18,6 @@ from typing import IO
 
 from rankbench.data.readers.encodings import BOM, foreign_byte, in_utf8, is_recoded
 from rankbench.errors import InputError
-from rankbench.kinds.table_check import QUOTED, UNREADABLE
 
 __all__ = ["NULLS", "Chunk", "chunks", "head", "marked", "numbered_lines", "pieces", "unpacked_name"]
 
@@ -120,12 +119,6 @@ _PACKED = {"gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\0", "zip": b"P
 
 _UNPACK: dict[str, Callable[[IO[bytes]], object]] = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}
 
-_DAMAGED: tuple[type[BaseException], ...] = (
-    *(EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError),
-    *UNREADABLE,
-)
-"""What is raised of compressed data that cannot be read."""
-
 _SCANNED = ("", "gzip", "zstd")
 """What Polars reads by itself."""
 
@@ -150,13 +143,22 @@ def _read(file: IO[bytes], size: int, path: Path) -> bytes:
         return file.read(size)
 
 
+def _damaged() -> tuple[type[BaseException], ...]:
+    """Return what is raised of compressed data that cannot be read; Polars is imported when something is raised."""
+    from rankbench.kinds.table_check import UNREADABLE
+
+    return EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError, *UNREADABLE
+
+
 @contextmanager
 def _unpacked(path: Path) -> Iterator[None]:
     try:
         yield
     except InputError:
         raise
-    except _DAMAGED as error:
+    except _damaged() as error:
+        from rankbench.kinds.table_check import QUOTED
+
         # `RuntimeError` is what zipfile raises of a password; bz2 raises an `OSError` that is not the system's.
         if isinstance(error, OSError) and error.errno is not None:
             raise
