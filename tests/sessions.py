@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from forked import MAIN, Forked, start_program
+
+from rankbench.store.file import FILE
 
 Program = subprocess.Popen[str] | Forked
 
@@ -55,6 +58,15 @@ def wait_until(true: Callable[[], object], seconds: float = 60) -> None:
     while not true():
         assert time.monotonic() < until
         time.sleep(0.005)
+
+
+def blocks_in(out: Path) -> int:
+    """Return the number of blocks that are kept; a disk that fails at once leaves a file without tables."""
+    if not (out / FILE).exists():
+        return 0
+    with closing(sqlite3.connect(out / FILE)) as file:
+        made = file.execute("SELECT count(*) FROM sqlite_master WHERE name = 'blocks'").fetchone()[0]
+        return int(file.execute("SELECT count(*) FROM blocks").fetchone()[0]) if made else 0
 
 
 def nothing_is_left(folder: Path, session: int) -> None:

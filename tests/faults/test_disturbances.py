@@ -7,21 +7,20 @@ import os
 import random
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
 import polars as pl
 import pytest
+from amounts import is_full
 from disturbed import SUITE, contents, killed_after, nothing_is_hidden, reported
-from sessions import ended, nothing_is_left, session_of, start, stopped, wait_until
+from sessions import blocks_in, ended, nothing_is_left, session_of, start, stopped, wait_until
 
 from rankbench.store.file import FILE
 
@@ -137,10 +136,43 @@ def kills(whole: Undisturbed, folder: Path, name: str, cases: range, longest: fl
     return came
 
 
-def test_a_killed_conversion(tmp_path: Path, quick: Undisturbed) -> None:
-    began = time.monotonic()
-    assert quick.made("convert")
-    assert kills(quick, tmp_path, "convert", range(1, 2), time.monotonic() - began)["kills"] == 2
+BEFORE_CHANGING = """
+import os, signal, sys
+left = int(os.environ["CHANGES"])
+def changes(event, arguments):
+    if event == "open":
+        return bool(arguments[2] & (os.O_WRONLY | os.O_RDWR)) and str(arguments[0]).startswith(os.environ["PLACE"])
+    # What is removed by its name in an open folder is in ours.
+    return event in ("os.mkdir", "os.rename", "os.remove", "os.rmdir") and (
+        str(arguments[0]).startswith(os.environ["PLACE"]) or not os.path.isabs(arguments[0])
+    )
+def before_it_changes(event, arguments):
+    global left
+    if changes(event, arguments):
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+sys.addaudithook(before_it_changes)
+from rankbench.cli import main
+main()
+"""
+
+
+def test_a_conversion_that_is_killed_before_each_of_its_changes(tmp_path: Path, quick: Undisturbed) -> None:
+    """Whatever is made, moved or removed: the next conversion ends in the same files, and leaves no other."""
+    for change in range(0, 1000, 1 if is_full() else 6):
+        place = tmp_path / str(change)
+        quick.prepare("convert", place)
+        more = {"CHANGES": str(change), "PLACE": str(place / "made")}
+        program = start(place, *quick.command("convert", place), code=BEFORE_CHANGING, **more)
+        code, said = ended(program)
+        wait_until(lambda session=program.pid: not session_of(session))  # type: ignore[misc]
+        if not code:
+            break
+        assert "ended by SIGKILL" in said
+        goes_well(quick, place, "convert")
+        shutil.rmtree(place)
+    assert 12 <= change < 999
 
 
 @pytest.mark.long
@@ -199,15 +231,6 @@ def shim(tmp_path_factory: pytest.TempPathFactory) -> str:
     if built.returncode:
         pytest.skip(f"the faults of a machine cannot be built here: {built.stderr[:200]}")
     return str(library)
-
-
-def blocks_in(out: Path) -> int:
-    """Return the number of blocks that are kept; a disk that fails at once leaves a file without tables."""
-    if not (out / FILE).exists():
-        return 0
-    with closing(sqlite3.connect(out / FILE)) as file:
-        made = file.execute("SELECT count(*) FROM sqlite_master WHERE name = 'blocks'").fetchone()[0]
-        return int(file.execute("SELECT count(*) FROM blocks").fetchone()[0]) if made else 0
 
 
 def goes_well(whole: Undisturbed, place: Path, name: str) -> None:
@@ -315,11 +338,12 @@ def test_calls_that_fail(
     faults(whole, tmp_path, shim, name, "broken", calls, cases(4))
 
 
-def removed_while_running(whole: Undisturbed, place: Path, wait: float) -> None:
+def removed_while_running(whole: Undisturbed, place: Path, kept: int) -> None:
+    """Remove the folder of a run's results when so many blocks are kept there."""
     program = start(place, *whole.command("run", place))
     with stopped(program):
         wait_until(lambda: (place / "out" / FILE).exists() or program.poll() is not None)
-        time.sleep(wait)
+        wait_until(lambda: blocks_in(place / "out") >= kept or program.poll() is not None)
         (place / "out").rename(place / "gone")
         shutil.rmtree(place / "gone")
         code, said = ended(program)
@@ -351,13 +375,13 @@ def test_many_folders_that_two_want_and_that_go(
     came = Counter[str]()
     for case in cases(10):
         came[str(two_at_once(whole, tmp_path / f"two-{case}"))] += 1
-        removed_while_running(whole, tmp_path / f"gone-{case}", random.Random(case).uniform(0, 1.5))
+        removed_while_running(whole, tmp_path / f"gone-{case}", case % (BLOCKS // 2))
         came["folders removed"] += 1
         print(dict(came), flush=True)
 
 
-def on_a_cluster(whole: Undisturbed, place: Path, disturb: Callable[[object], None], wait: float) -> int:
-    """Run on a cluster that is disturbed meanwhile, and go on here; return the exit code on the cluster."""
+def on_a_cluster(whole: Undisturbed, place: Path, disturb: Callable[[object], None], kept: int) -> int:
+    """Run on a cluster that is disturbed when so many blocks are kept, and go on here; return its exit code."""
     from dask_cluster import Cluster
 
     place.mkdir()
@@ -368,8 +392,7 @@ def on_a_cluster(whole: Undisturbed, place: Path, disturb: Callable[[object], No
         patience = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
         program = start(place, *command, "--executor", "dask", "--address", found.address, **patience)
         with stopped(program):
-            wait_until(lambda: blocks_in(place / "out") or program.poll() is not None, 120)
-            time.sleep(wait)
+            wait_until(lambda: blocks_in(place / "out") >= kept or program.poll() is not None, 120)
             disturb(found)
             code, said = ended(program)
         assert "Traceback" not in said, said
@@ -394,7 +417,7 @@ def test_a_cluster_that_is_killed(tmp_path: Path, whole: Undisturbed, cases: Cal
     came = Counter[str]()
     for case in cases(20):
         what = scheduler_dies if case % 2 else worker_dies
-        code = on_a_cluster(whole, tmp_path / str(case), what, random.Random(case).uniform(0, 0.5))
+        code = on_a_cluster(whole, tmp_path / str(case), what, 1 + case % (BLOCKS // 2))
         assert code == 0 or what is scheduler_dies
         came[f"{what.__name__}, exit code {code}"] += 1
         print(dict(came), flush=True)

@@ -8,14 +8,13 @@ import random
 import signal
 import sys
 import textwrap
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from amounts import part_of
-from sessions import Program, nothing_is_left, session_of, start, wait_until
+from sessions import Program, blocks_in, nothing_is_left, session_of, start, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -43,7 +42,7 @@ class Forks(rankbench.Method):
                 os._exit(0)
         while self.hangs or open(os.environ["LEFT"]).read().count("\\\\n") < 2:
             time.sleep(0.01)
-        return rankbench.Fitted(lambda queries: queries.labels)
+        return rankbench.Fitted(lambda queries: queries.x[:, 0])
 
 
 @rankbench.hookimpl
@@ -111,12 +110,16 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 LONG = SUITE.format(n=20_000, repetitions=40, more="")
 
 
-@pytest.mark.parametrize("wait", part_of([0.0, 0.5]))
-def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[str, bytes], wait: float) -> None:
+def wait_for(program: Program, folder: Path, blocks: int) -> None:
+    """Wait until workers are there and so many blocks are kept, or the program has ended."""
+    wait_until(lambda: program.poll() is not None or (workers(program.pid) and blocks_in(folder / "out") >= blocks))
+
+
+@pytest.mark.parametrize("blocks", part_of([0, 3]))
+def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[str, bytes], blocks: int) -> None:
     """While they start, and while they compute."""
     program = run(tmp_path, LONG, "--workers", "2")
-    wait_until(lambda: workers(program.pid))
-    time.sleep(wait)
+    wait_for(program, tmp_path, blocks)
     for pid in workers(program.pid):
         os.kill(pid, signal.SIGKILL)
         break
@@ -126,11 +129,10 @@ def test_killed_workers_cost_time_and_no_row(tmp_path: Path, undisturbed: dict[s
     nothing_is_left(tmp_path, program.pid)
 
 
-@pytest.mark.parametrize("wait", part_of([0.0, 0.4]))
-def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: dict[str, bytes], wait: float) -> None:
+@pytest.mark.parametrize("blocks", part_of([0, 3]))
+def test_an_interrupt_while_workers_start_and_run(tmp_path: Path, undisturbed: dict[str, bytes], blocks: int) -> None:
     program = run(tmp_path, LONG, "--workers", "2")
-    wait_until(lambda: workers(program.pid) or program.poll() is not None)
-    time.sleep(wait)
+    wait_for(program, tmp_path, blocks)
     os.killpg(program.pid, signal.SIGINT)
     _, said = program.communicate(timeout=60)
     assert "Traceback" not in said
@@ -193,7 +195,7 @@ class Looks(rankbench.Method):
         found = [str(each) for each in seen if "hidden-results" in str(each)]
         if found:
             raise ValueError(f"seen: {found}")
-        return rankbench.Fitted(lambda queries: queries.labels)
+        return rankbench.Fitted(lambda queries: queries.x[:, 0])
 
 
 @rankbench.hookimpl
@@ -226,8 +228,7 @@ def test_a_hundred_kills_of_workers(
         rng, folder = random.Random(case), tmp_path / str(case)
         folder.mkdir()
         program = run(folder, LONG, "--workers", "2")
-        wait_until(lambda session=program.pid: workers(session))  # type: ignore[misc]
-        time.sleep(rng.uniform(0.0, 4.0))
+        wait_for(program, folder, rng.randrange(40))
         for pid in workers(program.pid)[: rng.choice((1, 2))]:
             os.kill(pid, signal.SIGKILL)
             came["kills"] += 1
