@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from pathlib import Path
 
@@ -173,7 +174,8 @@ def test_parquet_without_checks_reads_what_csv_does(tmp_path_factory: pytest.Tem
             assert frame.select("winner", "loser", "tie").collect().rows() == expected
         return
     # The header of a CSV file is a row.
-    assert (caught.value.message, caught.value.row) == (refused.message, (refused.row or 0) - 1)
+    row = None if refused.row is None else refused.row - 1
+    assert (caught.value.message, caught.value.row) == (refused.message, row)
 
 
 def test_the_unchecked_path_sees_contradictions_too(tmp_path: Path) -> None:
@@ -266,3 +268,61 @@ def test_errors_name_their_rows_beside_rows_that_are_left_out(tmp_path: Path) ->
     rows = [("x", "y", "NA"), ("y", "z", "NA"), ("x", "y", "x"), ("z", "z", "z")]
     with pytest.raises(InputError, match=r":5 \[winner\]: item 'z' is compared with itself"):
         read(csv(tmp_path, rows), "drop=NA")
+
+
+LEAGUE = [("Ants", "2-1", "Bees"), ("Cats", "0\u20130", "Dogs"), ("Bees", "1:3", "Cats"), ("Dogs", " 0 - 2 ", "Ants")]
+
+
+def test_scores_of_both_in_one_column_are_read_as_those_in_two(tmp_path: Path) -> None:
+    path = csv(tmp_path, LEAGUE, "Team 1,FT,Team 2")
+    source = open_source(path)
+    votes = [("Ants", "Bees", False), ("Cats", "Dogs", True), ("Cats", "Bees", False), ("Ants", "Dogs", False)]
+    assert source.frame.select("winner", "loser", "tie").collect().rows() == votes
+    assert source.remarks[0] == "'FT' is read as the scores of 'Team 1' and 'Team 2'"
+    with pytest.raises(InputError, match=r":6 \[FT\]: '2 to 1' are not the scores"):
+        read(
+            csv(tmp_path, [*LEAGUE, ("Ants", "2 to 1", "Cats")], "a,FT,b"),
+            "left=a,right=b,left_score=FT,right_score=FT",
+        )
+    dates = csv(
+        tmp_path, [("Ants", "02-Jan", "Bees"), ("Cats", "0-0", "Dogs"), ("Cats", "1-0", "Ants")], "Team 1,FT,Team 2"
+    )
+    with pytest.raises(
+        InputError, match=r":2 \[FT\]: '02-Jan', or a row below, is a score that a spreadsheet took for"
+    ):
+        read(dates)
+
+
+def test_scores_in_one_column_that_may_be_series_are_asked_about(tmp_path: Path) -> None:
+    path = csv(tmp_path, [("a", "b", "2-1"), ("b", "c", "2-0"), ("c", "a", "1-2")], "player1,player2,result")
+    with pytest.raises(InputError, match="may be scores, and the higher one won, or the games") as error:
+        read(path)
+    first, second = (shlex.split(part)[0] for part in str(error.value).split("--columns ")[1:])
+    assert read(path, first) == [("a", "b", False), ("b", "c", False), ("a", "c", False)]
+    votes = sorted(read(path, second))
+    assert votes == sorted(
+        [("a", "b", False)] * 2
+        + [("b", "a", False)]
+        + [("b", "c", False)] * 2
+        + [("a", "c", False)] * 2
+        + [("c", "a", False)]
+    )
+
+
+def test_preferences_from_1_to_2_are_those_of_alpaca_eval(tmp_path: Path) -> None:
+    rows = [("base", "mine", word) for word in ("2.0", "1.0", "2.0", "1.5", "2.0", "0.0")]
+    path = csv(tmp_path, rows, "generator_1,generator_2,preference")
+    won, tied = ("mine", "base", False), ("base", "mine", True)
+    assert read(path) == [won, ("base", "mine", False), won, tied, won, tied]
+    # Of one pair Firth's scores are those of counts with half a win more each.
+    found = aggregate(path)
+    scores = dict(found.table.select("item", "score").iter_rows())
+    assert scores["mine"] - scores["base"] == pytest.approx(math.log(4.5 / 2.5), abs=1e-6)
+    assert any("from 1, where 'generator_1' won, to 2, where 'generator_2' did" in note for note in found.notes)
+    graded = csv(tmp_path, [("x", "y", "1.75"), ("x", "y", "1.0"), ("x", "y", "1.9")], "model_1,model_2,preference")
+    wins = aggregate(graded, "borda").table
+    assert dict(wins.select("item", "wins").iter_rows()) == pytest.approx({"x": 0.25 + 1 + 0.1, "y": 0.75 + 0.9})
+    # Elsewhere 1 and 2 are no sides, and what they mean is asked.
+    with pytest.raises(InputError, match="not clear which say that"):
+        read(csv(tmp_path, [("x", "y", "1.75")], "model_a,model_b,preference"))
+    assert read(csv(tmp_path, [("x", "y", "2")], "q,r,s"), "left=q,right=r,preference=s") == [("y", "x", False)]

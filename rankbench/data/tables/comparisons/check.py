@@ -18,6 +18,8 @@ from rankbench.text import short_repr
 
 __all__ = ["ComparisonsCheck"]
 
+_SHEET_DATE = r"^\s*(\d{1,2}[-. ][A-Za-z]{3}|[A-Za-z]{3}[-. ]\d{1,2})\s*$"
+
 _WORDS = 6
 """Words that say nothing of who won, of those that an error proposes to leave out."""
 
@@ -114,6 +116,8 @@ class ComparisonsCheck(TableCheck):
         `unknown` is what all such rows say; others are null.
         """
         names = self.names
+        if unknown.drop_nulls().str.contains(_SHEET_DATE).any():
+            return "{}, or a row below, is a score that a spreadsheet took for a date: export the scores as text"
         sides = f"{short_repr(names['left'])} and {short_repr(names['right'])}"
         if "left_score" in names:
             return f"{{}} are not the scores, two numbers, of {sides}"
@@ -125,9 +129,13 @@ class ComparisonsCheck(TableCheck):
         more = f"--columns {shlex.quote(columns_text({'drop': '|'.join(words)}))} leaves such rows out"
         if "points" in names:
             return f"{{}} is none of the left's points, numbers from 0 to 1; {more}"
+        if "preference" in names:
+            return f"{{}} is no preference from 1 to 2, or 0; {more}"
         if "margin" in names:
             return f"{{}} is no number that says by how much the left won; {more}"
-        more = f"--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean, {more}"
+        said = "--columns left_word=WORD,right_word=WORD,tie_word=WORD say what words mean"
+        # What no row can do without is not to be left out.
+        more = f"{said}, {more}" if unknown.null_count() else said
         if "left_word" in names:
             return f"{{}} is none of the words that were said; {more}"
         what = "sides" if "side" in names else "items"

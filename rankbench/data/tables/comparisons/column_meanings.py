@@ -33,17 +33,19 @@ __all__ = [
 ROLES: dict[str, tuple[str, ...]] = {
     "winner": (
         *("winner", "won", "chosen_model", "chosen", "preferred", "result", "outcome", "choice", "vote", "preference"),
-        *("label", "verdict", "ftr"),
+        *("label", "verdict", "ftr", "ft", "scoreline"),
     ),
     "loser": ("loser", "lost", "rejected_model", "rejected", "dispreferred"),
     "left": (
         *("left", "model_a", "item_a", "option_a", "player_a", "answer_a", "a", "model_1", "player_1", "item_1"),
         *("team_a", "team_1", "system_a", "system_1", "option_1", "candidate_a", "candidate_1"),
+        "generator_1",
         *("home_team", "home", "white"),
     ),
     "right": (
         *("right", "model_b", "item_b", "option_b", "player_b", "answer_b", "b", "model_2", "player_2", "item_2"),
         *("team_b", "team_2", "system_b", "system_2", "option_2", "candidate_b", "candidate_2"),
+        "generator_2",
         *("away_team", "away", "black"),
     ),
     "left_won": ("winner_model_a", "winner_a", "left_won", "a_won"),
@@ -64,7 +66,7 @@ ROLES: dict[str, tuple[str, ...]] = {
         *("right_score", "score_b", "b_score", "model_b_score", "score_2", "away_score", "away_goals", "away_points"),
         *("ftag", "black_score"),
     ),
-    "query": ("query_id", "query", "prompt", "prompt_id", "question_id", "question", "topic", "task"),
+    "query": ("query_id", "query", "prompt", "prompt_id", "question_id", "question", "topic", "task", "instruction"),
     "judge": ("judge", "worker", "worker_id", "annotator", "annotator_id", "rater", "voter", "user", "user_id"),
     "time": ("time", "timestamp", "tstamp", "created_at", "date"),
     "weight": ("weight",),
@@ -75,6 +77,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     "item": (),
     "points": (),
     "margin": (),
+    "preference": (),
     "left_word": (),
     "right_word": (),
     "tie_word": (),
@@ -93,6 +96,7 @@ READINGS = {
     "item": "names of items",
     "points": "points of the left, from 0 to 1",
     "margin": "by how much the left won",
+    "preference": "from 1, the left won, to 2, the right did",
 }
 """What a winner's column may hold: given as a role, or found by `rankbench.data.tables.comparisons.sides.decided`."""
 

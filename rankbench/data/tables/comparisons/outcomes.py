@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
+from rankbench.data.tables.comparisons.plain_names import plain_name
 from rankbench.data.tables.remarks import remark
 from rankbench.errors import InputError
 from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading, proposed
 from rankbench.kinds.table_check import BOOLEANS
 from rankbench.text import short_repr
 
-__all__ = ["as_number", "flag", "named_number", "numbers_meaning", "pair_meaning", "scored", "series"]
+__all__ = [
+    *("SCORELINE", "as_number", "flag", "named_number", "numbers_meaning", "pair_meaning", "points_of_left", "scored"),
+    "series",
+]
 
 _OF_THE_LEFT = ("label", "result", "outcome", "points", "score", "target", "y")
 """Names of columns, in small letters, of which 1 says that the left won and 0 that the right did."""
@@ -21,8 +25,13 @@ _OF_THE_LEFT = ("label", "result", "outcome", "points", "score", "target", "y")
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-")
 """Texts, in small letters, of a score that nobody made."""
 
+SCORELINE = r"^\s*(\d{1,4})\s*[-:\u2010-\u2015\u2212]\s*(\d{1,4})\s*$"
+"""Two scores in one column."""
+
 MOST_GAMES = 1_000_000
 """Games of a row, each way; a row is as many votes."""
+
+_GRADES = "a grade g between 0 and 1 is one vote: the left has g points of it, the right 1 - g, and .5 is a tie"
 
 _FLAGS = BOOLEANS | {"1.0": True, "0.0": False}
 
@@ -40,18 +49,39 @@ def flag(column: pl.Expr) -> pl.Expr:
     return text.replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
 
 
+def points_of_left(columns: Mapping[str, str]) -> pl.Expr:
+    """Return the points that a winner's column gives to the left: its numbers, or what a preference of 1 to 2 says.
+
+    AlpacaEval's preference is 1 where the left won, 2 where the right did, and 0 or 1.5 of a tie.
+    """
+    value = as_number(pl.col(columns["winner"]))
+    if "preference" not in columns:
+        return value
+    return pl.when(value == 0).then(0.5).when((value >= 1) & (value <= 2)).then(2 - value)
+
+
 def named_number(columns: Mapping[str, str]) -> pl.Expr:
     """Return by how much the left won, of the winner's column: above 0 it did, below the right did."""
     value = as_number(pl.col(columns["winner"]))
     if "margin" in columns:
         return value
+    if "preference" in columns:
+        return points_of_left(columns) - 0.5
     return pl.when((value >= 0) & (value <= 1)).then(value - 0.5)
+
+
+def number_of_each(names: Sequence[str]) -> list[pl.Expr]:
+    """Return the number of the left and that of the right: of a column each, or both of one, ``2-1``."""
+    if names[0] == names[1]:
+        return [as_number(pl.col(names[0]).cast(pl.String).str.extract(SCORELINE, group)) for group in (1, 2)]
+    return [as_number(pl.col(name)) for name in names]
 
 
 def scored(columns: Mapping[str, str]) -> tuple[pl.Expr, pl.Expr]:
     """Return the left's score less the right's, and whether one of the two is missing."""
     names = [columns[role] for role in ("left_score", "right_score")]
-    return as_number(pl.col(names[0])) - as_number(pl.col(names[1])), pl.any_horizontal(map(_missing, names))
+    left, right = number_of_each(names)
+    return left - right, pl.any_horizontal(map(_missing, names))
 
 
 def series(columns: Mapping[str, str]) -> tuple[list[pl.Expr], pl.Expr]:
@@ -60,7 +90,7 @@ def series(columns: Mapping[str, str]) -> tuple[list[pl.Expr], pl.Expr]:
     What is no whole number from 0 to `MOST_GAMES` is null.
     """
     names = [columns[role] for role in ("left_wins", "right_wins", "tie") if role in columns]
-    counts = [as_number(pl.col(name)) for name in names]
+    counts = [*number_of_each(names[:2]), *(as_number(pl.col(name)) for name in names[2:])]
     games = [
         pl.when((count >= 0) & (count <= MOST_GAMES) & (count == count.floor())).then(count).cast(pl.Int64)
         for count in counts
@@ -89,7 +119,7 @@ def pair_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
     roles = dict(columns)
     kind = "wins" if "left_wins" in roles else "score"
     names = [roles[f"left_{kind}"], roles[f"right_{kind}"]]
-    left, right = (as_number(pl.col(name)) for name in names)
+    left, right = number_of_each(names)
     both = pl.max_horizontal(left, right)
     words = pl.any_horizontal(
         pl.col(name).cast(pl.String).str.strip_chars().str.contains(r"^[A-Za-z]") for name in names
@@ -139,9 +169,8 @@ def pair_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, str
 def _pair_shown(raw: pl.LazyFrame, columns: Mapping[str, str], kind: str, names: list[str]) -> ColumnReading:
     given = {"left": columns["left"], "right": columns["right"], f"left_{kind}": names[0], f"right_{kind}": names[1]}
     texts = [pl.col(columns[role]).cast(pl.String).fill_null("") for role in ("left", "right")]
-    rows = raw.head(ROWS_SHOWN).select(
-        left=texts[0], right=texts[1], won=as_number(pl.col(names[0])), lost=as_number(pl.col(names[1]))
-    )
+    won, lost = number_of_each(names)
+    rows = raw.head(ROWS_SHOWN).select(left=texts[0], right=texts[1], won=won, lost=lost)
     shown = []
     for left, right, won, lost in rows.collect().iter_rows():
         if won is None or lost is None:
@@ -171,6 +200,14 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
     """
     column = columns["winner"]
     facts = _facts(raw, column)
+    if not facts["words"] and ("preference" in columns or _is_preference(facts, columns)):
+        remark(
+            f"{short_repr(column)} is read from 1, where {short_repr(columns['left'])} won, to 2, where "
+            f"{short_repr(columns['right'])} did; 0 and 1.5 are ties"
+        )
+        if facts["fractions"]:
+            remark(_GRADES)
+        return {"preference": column} | ({"graded": column} if facts["fractions"] else {})
     if "points" in columns:
         return {"graded": column} if facts["graded"] else {}
     if facts["words"] or not facts["numbers"]:
@@ -203,9 +240,15 @@ def numbers_meaning(raw: pl.LazyFrame, columns: Mapping[str, str]) -> dict[str, 
         f"{short_repr(columns['right'])} did"
     )
     if facts["graded"]:
-        remark("a grade g between 0 and 1 is one vote: the left has g points of it, the right 1 - g, and .5 is a tie")
+        remark(_GRADES)
         return {"points": column, "graded": column}
     return {"points": column}
+
+
+def _is_preference(facts: Mapping[str, Any], columns: Mapping[str, str]) -> bool:
+    """Return whether numbers are 0 or from 1 to 2, and the columns of the items are numbered so."""
+    numbered = all(str(at) in plain_name(columns[side]).split("_") for at, side in enumerate(("left", "right"), 1))
+    return numbered and bool(facts["preference"]) and facts["high"] > 1
 
 
 def _shown(raw: pl.LazyFrame, columns: Mapping[str, str], role: str) -> ColumnReading:
@@ -237,5 +280,7 @@ def _facts(raw: pl.LazyFrame, column: str) -> dict[str, Any]:
         ((value != 1) & (value != 2)).max().alias("numbers"),
         ((value != 0) & (value.abs() != 1)).max().alias("between"),
         ((value != 0) & (value != 1) & (value != 0.5)).max().alias("graded"),
+        ((value == 0) | ((value >= 1) & (value <= 2))).min().alias("preference"),
+        ((value > 1) & (value < 2) & (value != 1.5)).max().alias("fractions"),
     )
     return found.collect(engine="streaming").row(0, named=True)

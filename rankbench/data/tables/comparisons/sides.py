@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import polars as pl
 
 from rankbench.data.tables.comparisons.outcomes import (
-    as_number,
+    SCORELINE,
     flag,
     named_number,
     numbers_meaning,
     pair_meaning,
+    points_of_left,
     scored,
     series,
 )
@@ -122,7 +123,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     """
     roles = dict(columns)
     words_said = [role for role in WORD_ROLES if role in roles]
-    if words_said and ("winner" not in roles or {"loser", "item", "points", "margin"} & roles.keys()):
+    if words_said and ("winner" not in roles or {"loser", "item", "points", "margin", "preference"} & roles.keys()):
         raise InputError(
             f"{listed(words_said)}: the log has no winner's column, beside two items, that is read as words"
         )
@@ -150,7 +151,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     if "left_wins" in roles:
         games, none = series(roles)
         total = raw.select(pl.sum_horizontal(*games).sum()).collect(engine="streaming").item()
-        names = " and ".join(short_repr(roles[role]) for role in ("left_wins", "right_wins"))
+        names = " and ".join(short_repr(name) for name in dict.fromkeys([roles["left_wins"], roles["right_wins"]]))
         remark(f"a row is a series: {names} are games won, {total:,} games with ties are as many votes")
         _left_out(raw, none, "rows without a game")
     if words_said:
@@ -158,7 +159,7 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
     if "side" in roles or "item" in roles or "margin" in roles or "winner" not in roles:
         return roles
     column = columns["winner"]
-    if "points" in roles:
+    if "points" in roles or "preference" in roles:
         return roles | numbers_meaning(raw, columns)
     words, row = _Words.from_columns(columns), pl.col("row")
     side, item, tied = words.side.is_not_null(), words.item.is_not_null(), words.tied
@@ -189,6 +190,10 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
         numbers = numbers_meaning(raw, columns)
         if numbers:
             return roles | numbers
+        if _are_scorelines(raw, columns):
+            remark(f"{short_repr(column)} is read as the scores of {columns['left']!r} and {columns['right']!r}")
+            scores = {role: name for role, name in columns.items() if role != "winner"}
+            return decided(raw, scores | {"left_score": column, "right_score": column}, given)
         if found["side"] is None and found["alike"] is None:
             _ask_words(raw, columns, words)
     how = f"--columns side={column} reads it as sides, --columns item={column} as names of items"
@@ -212,6 +217,17 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
             column=column,
         )
     return roles | {"item": column}
+
+
+def _are_scorelines(raw: pl.LazyFrame, columns: Mapping[str, str]) -> bool:
+    """Return whether a winner's column has two scores in every row where something stands; never those of chess."""
+    if {"white", "black"} & {columns[side].strip().lower() for side in ("left", "right")}:
+        return False
+    text = pl.col(columns["winner"]).cast(pl.String).str.strip_chars()
+    fits = (
+        raw.select(text.alias("text")).filter(pl.col("text") != "").select(pl.col("text").str.contains(SCORELINE).min())
+    )
+    return fits.collect(engine="streaming").item() is True
 
 
 def _words_said(raw: pl.LazyFrame, words: pl.Expr) -> list[str]:
@@ -352,7 +368,8 @@ def _two_columns(columns: Mapping[str, str]) -> _Outcome:
     if "left_score" in columns:
         difference, empty = scored(columns)
         outcome: pl.Expr = pl.when(difference > 0).then(on_left).when(difference < 0).then(on_right)
-        texts = [pl.col(columns[role]).cast(pl.String).fill_null("") for role in ("left_score", "right_score")]
+        names = list(dict.fromkeys(columns[role] for role in ("left_score", "right_score")))
+        texts = [pl.col(name).cast(pl.String).fill_null("") for name in names]
         # What is left out has winner and loser as any vote, until it is.
         outcome = pl.when((difference == 0) | empty).then(tie).otherwise(outcome)
         return outcome, pl.concat_str(texts, separator=" : "), [empty.alias(LEFT_OUT)]
@@ -386,12 +403,12 @@ def _one_column(raw: pl.LazyFrame, columns: Mapping[str, str]) -> _Outcome:
     words = _Words.from_columns(columns)
     on_left, on_right, tie = (pl.lit(word) for word in ("left", "right", "tie"))
     more: list[pl.Expr] = []
-    if "points" in columns or "margin" in columns:
+    if {"points", "margin", "preference"} & columns.keys():
         value = named_number(columns)
         side: pl.Expr = pl.when(value > 0).then(on_left).when(value < 0).then(on_right)
         tied = (value == 0).fill_null(False)
         if "graded" in columns:
-            share = as_number(words.said)
+            share = points_of_left(columns)
             more = [pl.when((share > 0) & (share < 1) & (share != 0.5)).then(share).alias(SHARE)]
             side = pl.when(more[0].is_not_null()).then(on_left).otherwise(side)
     else:
