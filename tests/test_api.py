@@ -202,7 +202,7 @@ def test_a_failing_contender_becomes_a_row_and_is_tried_again(
 def test_unusable_scores_become_rows(
     plain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scores, status
 ) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(RandomScores, "fit", lambda self, block: Fitted(lambda q: scores(len(q.labels))))
+    monkeypatch.setattr(RandomScores, "fit", lambda self, block: Fitted(lambda q: scores(len(q.x))))
     rows = rankbench.run(plain, out=tmp_path / "out", reps=1).rows
     assert set(rows.filter(contender="random")["status"]) == {status}
     assert set(rows.filter(pl.col("contender") != "random")["status"]) == {"done"}
@@ -221,15 +221,16 @@ def raising(error: BaseException) -> object:
 
 
 def spoiling(self: RandomScores, block: Block) -> Fitted:
-    block.design.labels[:] = 0
+    block.design.offsets[:] = 0
     block.comparisons.winners[:] = 0
     block.comparisons.weights[:] = 7
     with contextlib.suppress(ValueError):
         block.design.x[:] = 0
 
     def score(queries: Queries) -> np.ndarray:
-        queries.labels[:] = 0
-        return np.zeros(len(queries.labels))
+        items = int(queries.offsets[-1])
+        queries.offsets[:] = 0
+        return np.zeros(items)
 
     return Fitted(score)
 
@@ -239,7 +240,7 @@ def answering(fitted: object) -> object:
 
 
 def zeros(queries: Queries) -> np.ndarray:
-    return np.zeros(len(queries.labels))
+    return np.zeros(len(queries.x))
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ def zeros(queries: Queries) -> np.ndarray:
         (answering(Fitted(zeros, info={"a": "b"})), "error"),  # type: ignore[dict-item]
         (answering(Fitted(zeros, optimality="x")), "error"),  # type: ignore[arg-type]
         (answering(Fitted(zeros, curves={"c": Curve(np.arange(3), np.zeros(4))})), "error"),
-        (answering(Fitted(lambda q: ["a"] * len(q.labels))), "error"),  # type: ignore[arg-type, return-value]
+        (answering(Fitted(lambda q: ["a"] * len(q.x))), "error"),  # type: ignore[arg-type, return-value]
         (answering(Fitted(zeros, curves={"c": Curve(np.array([3, 1]), np.zeros(2))})), "error"),
         (answering(Fitted(7)), "error"),  # type: ignore[arg-type]
     ],

@@ -58,7 +58,7 @@ def test_scores_of_methods_and_their_theta(bad: tuple[Any, str]) -> None:
         source: ClassVar[str] = "A test"
 
         def fit(self, block: Any) -> Fitted:
-            return Fitted(lambda queries: spoilt(queries.labels))
+            return Fitted(lambda queries: spoilt(queries.x[:, 0].astype(np.float64)))
 
     class Linear(Method):
         name: ClassVar[str] = "linear-one"
@@ -66,14 +66,14 @@ def test_scores_of_methods_and_their_theta(bad: tuple[Any, str]) -> None:
 
         def fit(self, block: Any) -> Fitted:
             theta = spoilt(np.ones(block.design.x.shape[1]))
-            return Fitted(lambda queries: queries.labels, ERM().model, theta)
+            return Fitted(lambda queries: queries.x[:, 0], ERM().model, theta)
 
     class Optimality(Method):
         name: ClassVar[str] = "optimal"
         source: ClassVar[str] = "A test"
 
         def fit(self, block: Any) -> Fitted:
-            return Fitted(lambda queries: queries.labels, optimality=spoilt(np.ones(())))
+            return Fitted(lambda queries: queries.x[:, 0], optimality=spoilt(np.ones(())))
 
     block = make_block([4, 5], 30)
     with warnings.catch_warnings():
