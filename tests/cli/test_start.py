@@ -107,6 +107,7 @@ protocol = "{protocol}"
 dataset = "{dataset}"
 n = [100]
 repetitions = 1
+losses = ["{loss}"]
 contenders = [{{ use = "{contender}" }}, {{ use = "random-scores" }}]
 """
 
@@ -121,11 +122,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: ending-plugin\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[rankbench]\nending = ending_plugin\n")
     simulated = "web10k-like:queries=12,features=8"
-    for name, protocol, data, contender in (
-        ("validator", "btl:design=4,heldout=4", simulated, "ends:shift=1"),
-        ("prepare", "prepares", "", "ends"),
+    for name, protocol, data, contender, loss in (
+        ("validator", "btl:design=4,heldout=4", simulated, "ends:shift=1", "ndcg"),
+        ("prepare", "prepares", "", "ends", "gain"),
     ):
-        (place / f"{name}.toml").write_text(SUITE.format(protocol=protocol, dataset=data, contender=contender))
+        text = SUITE.format(protocol=protocol, dataset=data, contender=contender, loss=loss)
+        (place / f"{name}.toml").write_text(text)
     return place
 
 
