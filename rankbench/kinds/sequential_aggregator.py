@@ -61,6 +61,7 @@ class SequentialAggregator(Aggregator):
         state : ndarray of float64, shape (m, s)
             As it was left by the times before.
         first, second : ndarray of int32, shape (k,)
+            Pairs of the time's votes, each once.
         time : int
             Its number, from 0.
         """

@@ -165,7 +165,11 @@ def _learning(aggregator: SequentialAggregator, steps: Steps) -> NDArray[np.floa
     margins, state = np.zeros(len(steps)), aggregator.start(steps.m)
     for time in range(len(steps.starts) - 1):
         rows = slice(int(steps.starts[time]), int(steps.starts[time + 1]))
-        margins[rows] = aggregator.margins(state, np.array(steps.first[rows]), np.array(steps.second[rows]), time)
+        first, second = steps.first[rows], steps.second[rows]
+        # Asked once for each pair: votes of one pair and time stand in the order of their outcomes.
+        begins = np.flatnonzero(np.append(True, (np.diff(first) != 0) | (np.diff(second) != 0)))
+        asked = aggregator.margins(state, first[begins], second[begins], time)
+        margins[rows] = np.repeat(asked, np.diff(np.append(begins, len(first))))
         aggregator.learn(state, steps.comparisons(time, time + 1), time)
     return margins
 

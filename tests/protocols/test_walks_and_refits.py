@@ -120,6 +120,24 @@ class Momentum(SequentialAggregator):
         state[:, 0] += state[:, 1]
 
 
+class Guesses(Momentum):
+    """Guesses that the votes of a pair which come first go against its first item."""
+
+    name: ClassVar[str] = "guesses"
+
+    def margins(self, state: np.ndarray, first: np.ndarray, second: np.ndarray, time: int) -> np.ndarray:
+        assert len(first) == len(set(zip(first.tolist(), second.tolist(), strict=True)))
+        return np.arange(len(first), dtype=np.float64)
+
+
+def test_the_order_of_the_votes_of_a_time_tells_no_outcome() -> None:
+    steps = unpack_steps(prepared(Drifting(n=600, items=3, times=40)).arrays)
+    margins = walked(Guesses(), steps, [])
+    for begin, end in zip(steps.starts[:-1], steps.starts[1:], strict=True):
+        pairs = list(zip(steps.first[begin:end].tolist(), steps.second[begin:end].tolist(), strict=True))
+        assert len(set(zip(pairs, margins[begin:end].tolist(), strict=True))) == len(set(pairs)) < len(pairs)
+
+
 def test_a_plugin_brings_state_prediction_and_update_in_plain_numpy() -> None:
     made = prepared(Drifting())
     steps, items = unpack_steps(made.arrays), unpack_items(made)
