@@ -4,7 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+import rankbench
 from rankbench.cli import main
+from rankbench.counts.log_source import open_source
 from rankbench.data.convert import convert
 from rankbench.data.readers.choose import choose_reader
 from rankbench.data.tables.orders.load import load_orders, take_orders
@@ -167,3 +169,62 @@ def test_conversion_keeps_the_ballots(tmp_path):
     expected = load_orders(FRAME.lazy())
     assert (log.ids, log.items) == (expected.ids, expected.items)
     assert np.array_equal(log.orders.items, expected.orders.items)
+
+
+CVR = """Precinct,rank1,rank2,rank3
+P1,Ada,Bo,Cy
+P1,Ada,skipped,skipped
+P2,Bo,Cy,
+P2,overvote,Bo,Ada
+P3,Cy,skipped,Bo
+P3,Ada,Ada,Bo
+P3,skipped,skipped,undervote
+"""
+
+
+def test_a_column_for_each_rank_is_a_ballot(tmp_path):
+    path = tmp_path / "cvr.csv"
+    path.write_text(CVR)
+    ballots = [["Ada", "Bo", "Cy"], ["Ada"], ["Bo", "Cy"], ["Bo", "Ada"], ["Cy", "Bo"], ["Ada", "Bo"]]
+    source = open_source(path)
+    found = source.frame.collect()
+    assert [[name for place in ballot for name in place] for ballot in found["ranking"]] == ballots
+    assert "columns are read as rank1=rank1,rank2=rank2,rank3=rank3" in source.remarks
+    said = "1 skipped ranks close up; 1 overvotes are left out; 1 items ranked again are left out; "
+    assert f"{said}1 ballots that rank nobody are left out" in source.remarks
+
+
+def test_ranked_choices_rank_by_all_of_them(tmp_path):
+    """Of the pairs: Ada 2 to 2 against Bo and Cy, Bo 3 to 1 against Cy; by the first two ranks alone Ada leads."""
+    rows = ["Ada,Bo,Cy", "Ada,Bo,Cy", "Bo,Cy,Ada", "Cy,Bo,Ada"]
+    pairs = [
+        {"winner": a, "loser": b} for row in rows for k, a in enumerate(row.split(",")) for b in row.split(",")[k + 1 :]
+    ]
+    expected = rankbench.aggregate(pairs).table.select("item", "score")
+    path = tmp_path / "choices.csv"
+    for names in (
+        "1st Choice,2nd Choice,3rd Choice",
+        "first_choice,second_choice,third_choice",
+        "Pref 1,Pref 2,Pref 3",
+    ):
+        path.write_text("\n".join([names, *rows]))
+        found = rankbench.aggregate(path).table
+        assert found["item"].to_list() == ["Bo", "Ada", "Cy"]
+        assert found["score"].to_list() == pytest.approx(expected["score"].to_list())
+
+
+def test_two_choices_may_be_what_was_offered_and_numbers_are_no_names(tmp_path):
+    path = tmp_path / "choices.csv"
+    path.write_text("Choice 1,Choice 2\nAda,Bo\nBo,Cy\nAda,Cy\n")
+    with pytest.raises(InputError, match="what the columns mean is not clear") as caught:
+        open_source(path)
+    assert "--columns 'rank1=Choice 1,rank2=Choice 2' reads 'Ada' > 'Bo'" in str(caught.value)
+    assert open_source(path, columns="rank1=Choice 1,rank2=Choice 2").frame.collect()["ranking"].to_list()[0] == [
+        ["Ada"],
+        ["Bo"],
+    ]
+    path.write_text("who,rank_1,rank_2\na,1,2\nb,3,1\n")
+    with pytest.raises(InputError, match="of no table that is known"):
+        open_source(path)
+    with pytest.raises(InputError, match="there is no column 'x' for the rank2"):
+        open_source(path, columns="rank1=who,rank2=x")

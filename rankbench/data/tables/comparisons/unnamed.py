@@ -6,18 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-import polars as pl
-
 from rankbench.data.tables.comparisons.column_meanings import OUTCOMES, named_roles
 from rankbench.data.tables.comparisons.side_words import MOST_WORDS, side_words, tie_words, word_readings
+from rankbench.data.tables.orders.ranks import rank_columns
 from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading
 from rankbench.kinds.table_check import BOOLEANS, RawTable
 from rankbench.text import listed, short_repr
 
 __all__ = ["vote_readings"]
-
-_LOOKED_AT = 200
-"""Rows that are looked at."""
 
 _MOST_COLUMNS = 12
 """Columns beyond which pairs of them are no more tried."""
@@ -36,11 +32,13 @@ def vote_readings(raw: RawTable) -> list[ColumnReading]:
     ----------
     raw : RawTable
     """
-    cells = _first_cells(raw)
+    cells = raw.first_cells()
     usual, _ = named_roles(cells, {})
     roles = {role: name for role, name in usual.items() if role in ("left", "right", *sum(OUTCOMES, ()))}
     beside = set(usual.values()) - set(roles.values())
     columns = [name for name in cells if name not in beside and any(cells[name])]
+    if rank_columns(cells)[1]:
+        return []  # ballots
     if not cells or len(columns) > _MOST_COLUMNS or not any(cells.values()):
         return []
     found = [
@@ -108,17 +106,6 @@ def _counted(cells: CellsByColumn, left: str, right: str, says: Mapping[str, str
         lead = one - (other[0] if other else 0.5 if "points" in says else 0.0)
         shown.append(f"{x} {'beats' if lead > 0 else 'ties with'} {y}" if lead >= 0 else f"{y} beats {x}")
     return ColumnReading({"left": left, "right": right, **says}, tuple(shown), sure=False)
-
-
-def _first_cells(raw: RawTable) -> dict[str, list[str]]:
-    """Return the first rows as texts, by column; without columns of lists and the like."""
-    names = [name for name, dtype in raw.schema().items() if not dtype.is_nested() and dtype != pl.Binary]
-    if not names:
-        return {}
-    texts = pl.col(names).cast(pl.String).fill_null("").str.strip_chars()
-    with raw.reading():
-        row = raw.frame.head(_LOOKED_AT).select(texts.implode()).collect().row(0)
-    return dict(zip(names, row, strict=True))
 
 
 def _pairs(

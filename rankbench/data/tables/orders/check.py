@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from rankbench.data.tables.orders.schema import SAYS_NOTHING
 from rankbench.errors import InputError, nearest
 from rankbench.kinds.table_check import TOO_LONG, RawTable, TableCheck, too_long
 from rankbench.text import short_repr
@@ -27,14 +28,18 @@ class OrdersCheck(TableCheck):
     def __init__(self, raw: RawTable, schema: pl.Schema) -> None:
         super().__init__(raw, schema)
         self.candidates: dict[str, tuple[str, ...]] = {}
+        self.kept: pl.Series | None = None
 
     def error(self, message: str, row: int, column: str) -> InputError:
         """Return an error that names the column as the file does."""
         names = self.raw.roles
+        row = row if self.kept is None else int(self.kept[row])
         return super().error(message, row, names.get({"query_id": "query"}.get(column, column), column))
 
     def convert(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Convert a batch; see `TableCheck.convert`."""
+        if SAYS_NOTHING in frame.columns:
+            self.kept, frame = (~frame[SAYS_NOTHING]).arg_true(), frame.filter(~frame[SAYS_NOTHING])
         ids = self.cast(frame["query_id"], pl.String())
         ranking = self.ranking(frame["ranking"])
         columns = [ids, ranking]

@@ -8,10 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankbench.component import JudgmentKind
-from rankbench.data.tables.orders.schema import COLUMNS, OPTIONAL, orders_schema
+from rankbench.data.tables.orders.schema import COLUMNS, OPTIONAL, RANKS, orders_schema
 from rankbench.errors import InputError, nearest
-from rankbench.kinds.column_readings import said_columns
+from rankbench.kinds.column_readings import ROWS_SHOWN, ColumnReading, said_columns
 from rankbench.kinds.table import TableKind
+from rankbench.text import short_repr
 
 if TYPE_CHECKING:
     from rankbench.kinds.table_check import RawTable, TableCheck
@@ -30,7 +31,7 @@ class OrderTable(TableKind):
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     optional: ClassVar[tuple[str, ...]] = OPTIONAL
     marks: ClassVar[tuple[str, ...]] = ("ranking",)
-    roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates")
+    roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates", *RANKS)
     # A ballot implies the comparisons of the items that it ranks.
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("orders", "comparisons")
     words: ClassVar[str] = "ballots"
@@ -54,25 +55,41 @@ class OrderTable(TableKind):
         """Return ballots under the names of the schema, of one query where they have none; see `TableKind.renamed`."""
         import polars as pl
 
+        from rankbench.data.tables.orders.ranks import of_ranks
         from rankbench.data.tables.weights import with_counts
 
         schema = raw.schema()
         with raw.located():
             said = dict(said_columns(columns)) if columns else {}
             strange = [role for role in said if role not in _usual()]
-            if strange and "ranking" in said:
+            if strange and set(self.roles) & set(said):
                 near = nearest(strange[0], _usual())
                 raise InputError(f"there is no role {strange[0]!r} of columns of ballots{near}")
             found = _roles(schema, said)
             for role, name in found.items():
                 if name not in schema:
                     raise InputError(f"there is no column {name!r} for the {role}{nearest(name, schema)}", column=name)
-            if strange or "ranking" not in found or not isinstance(schema[found["ranking"]], pl.String | pl.List):
+            ranked = bool({*RANKS} & set(found))
+            if strange or ("ranking" in found) == ranked:
+                return None
+            if not ranked and not isinstance(schema[found["ranking"]], pl.String | pl.List):
                 return None
             roles = with_counts(raw.frame, found, said)
+            ranking = of_ranks(raw.frame, roles) if ranked else []
         query = pl.col(roles["query"]) if "query" in roles else pl.lit("all")
-        rest = [pl.col(name).alias(role) for role, name in roles.items() if role != "query"]
+        rest = [pl.col(name).alias(role) for role, name in roles.items() if role != "query" and role not in RANKS]
+        rest += ranking
         return replace(raw, frame=raw.frame.select(query.alias("query_id"), *rest), roles=roles)
+
+    def readings(self, raw: RawTable) -> list[ColumnReading]:
+        """Return the reading of a table with a column for each rank; see `TableKind.readings`."""
+        from rankbench.data.tables.orders.ranks import rank_columns
+
+        cells = raw.first_cells()
+        found, sure = rank_columns(cells)
+        rows = zip(*(cells[name][:ROWS_SHOWN] for name in found.values()), strict=True)
+        shown = tuple(" > ".join(short_repr(name) for name in row if name) for row in rows)
+        return [ColumnReading(found, shown, sure=sure)] if found else []
 
     def check(self, raw: RawTable) -> Callable[[], TableCheck]:
         """Return what makes a check; see `TableKind.check`."""
@@ -86,7 +103,8 @@ def _usual() -> dict[str, tuple[str, ...]]:
     from rankbench.data.tables.comparisons.column_meanings import ROLES
 
     as_of_votes = {role: ROLES[role] for role in ("query", "judge", "weight")}
-    return {"ranking": ("ranking",), "candidates": ("candidates",)} | as_of_votes
+    ranks = dict.fromkeys(RANKS, ())
+    return {"ranking": ("ranking",), "candidates": ("candidates",)} | as_of_votes | ranks
 
 
 def _roles(names: Collection[str], said: Mapping[str, str]) -> dict[str, str]:

@@ -19,13 +19,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COLUMNS", "OPTIONAL", "orders_schema"]
+__all__ = ["COLUMNS", "OPTIONAL", "RANKS", "SAYS_NOTHING", "orders_schema"]
 
 COLUMNS: tuple[str, ...] = ("query_id", "ranking")
 """Columns that orders must have, in order."""
 
 OPTIONAL: tuple[str, ...] = ("weight", "judge", "candidates")
 """Columns that orders may have besides."""
+
+RANKS: tuple[str, ...] = tuple(f"rank{k}" for k in range(1, 31))
+"""Roles of the columns of ballots that have one for each rank, the best first."""
+
+SAYS_NOTHING = "says_nothing"
+"""Column of a raw table of whether a ballot ranks nobody."""
 
 
 def orders_schema(columns: Iterable[str]) -> pl.Schema:
