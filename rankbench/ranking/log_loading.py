@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Literal
 
 from rankbench.counts.votes import Votes, coded_votes, load_votes
@@ -40,8 +41,12 @@ def opened_log(log: Log, *, columns: str, by: str | None, reader: str) -> LogSou
 
     if by in (None, "query"):
         return open_source(log, columns=columns, reader=reader)
+    asked = with_column(columns, "query", str(by))
+    # Votes with nothing there are of no ranking; other kinds of tables do not know the role.
+    with suppress(InputError):
+        return open_source(log, columns=with_column(asked, "by", str(by)), reader=reader)
     try:
-        return open_source(log, columns=with_column(columns, "query", str(by)), reader=reader)
+        return open_source(log, columns=asked, reader=reader)
     except InputError as error:
         try:
             table = open_source(log, columns=columns, reader=reader).table

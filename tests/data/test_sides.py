@@ -326,3 +326,22 @@ def test_preferences_from_1_to_2_are_those_of_alpaca_eval(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="not clear which say that"):
         read(csv(tmp_path, [("x", "y", "1.75")], "model_a,model_b,preference"))
     assert read(csv(tmp_path, [("x", "y", "2")], "q,r,s"), "left=q,right=r,preference=s") == [("y", "x", False)]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_rows_without_a_category_are_of_no_ranking_by_it(tmp_path: Path, ending: str) -> None:
+    rows = [
+        ("a", "b", "clay"),
+        ("b", "a", "grass"),
+        ("a", "b", None),
+        ("a", "c", "clay"),
+        ("c", "b", "grass"),
+        ("b", "c", ""),
+    ]
+    frame = pl.DataFrame(rows, schema=["winner", "loser", "surface"], orient="row")
+    paths = [tmp_path / f"{name}.{ending}" for name in ("votes", "kept")]
+    for path, part in zip(paths, (frame, frame.filter(pl.col("surface").fill_null("") != "")), strict=True):
+        part.write_csv(path) if ending == "csv" else part.write_parquet(path)
+    found, expected = (aggregate(path, by="surface") for path in paths)
+    assert found.table.equals(expected.table)
+    assert found.notes[0] == "2 rows with nothing in 'surface' are left out"

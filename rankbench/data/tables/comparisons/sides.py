@@ -65,11 +65,18 @@ def plain_words(word: str) -> list[str]:
 
 
 def dropped(columns: Mapping[str, str]) -> pl.Expr:
-    """Return which rows say, of who won, one of the words whose rows are to be left out: ``drop=NA|no result``."""
-    words = pl.select(plain_word(pl.lit(pl.Series(columns["drop"].split("|"))))).to_series()
-    names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
-    said = (plain_word(pl.col(name)).fill_null("") for name in names)
-    return pl.any_horizontal(word.is_in(words.implode()) for word in said)
+    """Return which rows are to be left out.
+
+    They say one of the words of ``drop=NA|no result`` of who won, or nothing in the column that there are rankings by.
+    """
+    gone = []
+    if "drop" in columns:
+        words = pl.select(plain_word(pl.lit(pl.Series(columns["drop"].split("|"))))).to_series()
+        names = dict.fromkeys(columns[role] for role in OUTCOME_ROLES if role in columns)
+        gone = [plain_word(pl.col(name)).fill_null("").is_in(words.implode()) for name in names]
+    if "by" in columns:
+        gone.append(pl.col(columns["by"]).cast(pl.String).fill_null("").str.strip_chars() == "")
+    return pl.any_horizontal(gone)
 
 
 @dataclass(frozen=True)
@@ -132,6 +139,9 @@ def decided(raw: pl.LazyFrame, columns: Mapping[str, str], given: Collection[str
             "columns may say mirrored=halve, of a log of two items and who won: of two rows of one game, one from each "
             "side, one is left out"
         )
+    if "by" in roles:
+        where = dropped({"by": roles["by"]})
+        _left_out(raw, where, f"rows with nothing in {short_repr(roles['by'])}")
     if "drop" in roles:
         gone = dropped(roles)
         said = listed(["nothing" if not word.strip() else word for word in roles["drop"].split("|")])
