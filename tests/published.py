@@ -13,7 +13,7 @@ from rankbench.kinds.cell import RANKING, BlockKey, BlockResult, CellResult, Cur
 from rankbench.kinds.protocol import Protocol
 from rankbench.kinds.suite import Experiment
 from rankbench.plugin import manager
-from rankbench.runner.plan import fitting, judged_by
+from rankbench.runner.plan import check_experiment
 from rankbench.store.records import Member
 from rankbench.store.store import Store
 from rankbench.suites.suite_files import load_suite
@@ -34,7 +34,7 @@ def write(directory: Path, name: str) -> Path:
     for experiment in drawn:
         protocol = manager.get(Protocol, experiment.protocol or suite.protocol)
         assert isinstance(protocol, Protocol)
-        losses = RANKING if protocol.layout == "ranking" else judged_by(experiment, protocol)[0]
+        losses = RANKING if protocol.layout == "ranking" else check_experiment(experiment, protocol).metrics
         named.append(experiment.model_copy(update={"losses": tuple(losses), "claims": ()}).model_dump(mode="json"))
         sources.append(
             synthetic.source({}, protocol=str(protocol), dataset=experiment.name, layout=protocol.layout)
@@ -58,8 +58,9 @@ def write(directory: Path, name: str) -> Path:
 
 def _members(experiment: Experiment, protocol: Protocol) -> list[Member]:
     found = []
-    for order, entry in enumerate(experiment.contenders):
-        for label, contender in fitting(experiment, entry, protocol):
+    fitting = check_experiment(experiment, protocol).contenders
+    for order, (entry, contenders) in enumerate(zip(experiment.contenders, fitting, strict=True)):
+        for label, contender in contenders:
             for n in entry.n or experiment.n:
                 for repetition in range(REPETITIONS):
                     text = f"{experiment.name}|{label}|{n}|{repetition}"

@@ -13,8 +13,9 @@ from click.testing import CliRunner
 import rankbench
 from rankbench.api import planned
 from rankbench.cli import main
-from rankbench.counts.log_file import own_log
+from rankbench.counts.log_file import own_log, read_by
 from rankbench.errors import SpecError, StoreError
+from rankbench.runner.prepare import dataset_of
 from rankbench.runner.progress import Silent
 
 SUITE = """
@@ -202,3 +203,19 @@ def test_results_of_other_code_are_said_to_be_computed_again(
     assert computed(first.directory) == 4
     assert board(first.directory) == before
     assert rankbench.report("out").leaderboard.equals(first.leaderboard)
+
+
+def test_what_a_log_is_read_by(tmp_path: Path) -> None:
+    """Readers and the kind of table have a part in cells: that of a file, of the files in a folder, of a data card."""
+    path = log(tmp_path / "votes.csv", 0)
+    parts = tmp_path / "parts"
+    log(parts / "1.csv", 0)
+    log(parts / "2.csv", 1)
+    for found, names in (
+        (rankbench.log_file(path), ["comparisons", "csv"]),
+        (rankbench.log_file(path, reader="csv:header=true"), ["comparisons", "csv"]),
+        (rankbench.log_file(parts), ["comparisons", "parts", "csv"]),
+        (dataset_of("ml-100k"), ["items", "movielens"]),
+        (dataset_of("web10k-like"), ["items"]),
+    ):
+        assert [component.name for component in read_by(found)] == names

@@ -136,7 +136,7 @@ def says_who_made_each_row(world: World) -> None:
     page = (world.out / "leaderboard.md").read_text().partition("What made this")[2]
     assert "- aaa `1.0`" in page
     for name, label in (("aaa", "first"), ("bbb", "second")):
-        assert f"- plugin {name}, which made `{label}`; code digest `{facts['plugins'][name]}`" in page  # type: ignore[index]
+        assert f"- plugin {name}, with a part in `{label}`; code digest `{facts['plugins'][name]}`" in page  # type: ignore[index]
 
 
 def test_an_edited_plugin_voids_its_own_cells_and_no_others(world: World) -> None:
