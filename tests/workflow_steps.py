@@ -17,6 +17,9 @@ import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 
+KEYWORDS = frozenset({"if", "then", "else", "fi"})
+"""Words of a shell that stand before a command."""
+
 ACTION = re.compile(r"^[\w.-]+/[\w./-]+@[0-9a-f]{40}$")
 
 
@@ -26,6 +29,7 @@ class Step(NamedTuple):
     job: str
     name: str
     script: str
+    condition: str = ""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -37,7 +41,7 @@ def read(path: Path) -> dict[str, Any]:
 def scripts(path: Path) -> list[Step]:
     """Return the steps of a workflow that run something, in their order."""
     return [
-        Step(job, step.get("name", ""), step["run"])
+        Step(job, step.get("name", ""), step["run"], step.get("if", ""))
         for job, body in read(path)["jobs"].items()
         for step in body["steps"]
         if "run" in step
@@ -97,7 +101,8 @@ def commands(script: str) -> list[list[str]]:
             found.append([])
         else:
             found[-1].append(word)
-    return [*inner, *(words for words in found if words and not words[0].startswith("#"))]
+    bare = (words[words[0] in KEYWORDS :] for words in found if words)
+    return [*inner, *(words for words in bare if words and not words[0].startswith("#"))]
 
 
 def missing(words: list[str], folder: Path = ROOT) -> str:

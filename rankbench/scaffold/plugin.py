@@ -47,12 +47,26 @@ CHECKED = {
 }
 
 GATES = {
-    **{kind: f"--suite demo --with {kind}=@" for kind in ("aggregator", "surrogate", "optimizer", "model")},
+    **{kind: f"--suite demo --with {kind}=@" for kind in ("aggregator", "surrogate", "optimizer", "model", "loss")},
     "method": "--suite demo --with @",
     "dataset": "--suite demo --dataset @:queries=220",
+    "protocol": "--suite gate.toml",
     SUITE: "--suite @",
 }
-"""What the gate of a plugin runs, for kinds whose results a built-in suite shows; @ is the component."""
+"""What the gate of a plugin runs, for kinds that results depend on; @ is the component."""
+
+TIMED = ("aggregator", "surrogate", "optimizer", "model", "method")
+"""Kinds whose gate times contenders: those that compute them."""
+
+SLOWER = """\
+      # Both in turns, also where results are worse; 3: nothing could be timed.
+      - name: Is it slower?
+        if: ${{ !cancelled() && steps.base.outputs.installed == 'true' }}
+        run: |
+          rankbench time demo --with @WITH@ --only '*/*@COMPONENT@*' --against ../merged-into/.venv/bin/python \\
+            --budget "${BUDGET:-5m}" --format github --out runs/times || test $? -eq 3
+"""
+"""The step of a gate that times."""
 
 
 def of_this_python(*arguments: str) -> str:
@@ -117,14 +131,20 @@ def _files(names: Names, kind: str, compiled: bool) -> dict[str, str]:
         "IMPORTS": IMPORTS.get(kind, "import numpy as np\nfrom {module} import {cls}").format(**spoken),
         "CHECKED": CHECKED.get(kind, "{cls}()").format(**spoken),
         "WHERE": names.component,
+        "GATED": ", hold pull requests against what they are merged into" if kind in GATES else "",
     }
     values["USE"] = filled(f"{kind}/use.md.in", values).rstrip()
     files = {name: filled(f"common/{name}.in", values) for name in ("pyproject.toml", "README.md")}
     workflows = ["tests", "release"]
     if kind in GATES:
         values["GATE"] = GATES[kind].replace("@", names.component)
+        timed = kind in TIMED
+        step = SLOWER.replace("@WITH@", values["GATE"].rpartition(" ")[2]).replace("@COMPONENT@", names.component)
+        values |= {"WORSE": " or slower" if timed else "", "SLOWER": step if timed else ""}
         workflows.append("gate")
     files |= {f".github/workflows/{one}.yml": filled(f"common/workflows/{one}.yml.in", values) for one in workflows}
+    if kind == "protocol":
+        files["gate.toml"] = filled("protocol/gate.toml.in", values)
     test, package = f"tests/test_{names.module}.py", names.module
     if kind == SUITE:
         files[f"{package}/__init__.py"] = filled("suite/module.py.in", values)

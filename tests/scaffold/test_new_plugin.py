@@ -58,17 +58,18 @@ def test_as_written_it_loads_and_does_what_it_declares(kind, compiled, written):
     assert any(result.check.startswith("compiled-") and result.executed for result in results) == compiled
 
 
-def test_the_protocol_runs_the_suite_of_its_readme_and_its_tests_pass(tmp_path):
+def test_the_protocol_runs_the_suite_of_its_gate_and_its_tests_pass(tmp_path):
     folder = write_plugin("rankbench-made-protocol", "protocol", tmp_path)
     # As installed: worker processes look the protocol up as well.
     info = folder / "rankbench_made_protocol-0.1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: rankbench-made-protocol\nVersion: 0.1.0\n")
     (info / "entry_points.txt").write_text("[rankbench]\nmade-protocol = rankbench_made_protocol\n")
-    (toml,) = re.findall(r"```toml\n(.*?)```", (folder / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
-    (tmp_path / "own.toml").write_text(toml, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(folder)}
-    run, check = ["run", "--suite", "own.toml", "--reps", "1", "--out", "out"], ["check", "rankbench-made-protocol"]
+    run, check = (
+        ["run", "--suite", str(folder / "gate.toml"), "--reps", "1", "--out", "out"],
+        ["check", "rankbench-made-protocol"],
+    )
     for command in (run, check):
         shown = run_program(*command, environment=environment, folder=tmp_path)
         assert shown.returncode == 0, shown.stdout + shown.stderr
