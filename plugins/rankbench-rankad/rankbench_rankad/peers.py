@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from rankbench.errors import InputError
+from rankbench.errors import ContenderDiverged, InputError
 from rankbench_rankad.detector import Detector, Learned
 from rankbench_rankad.margins import Floats
 from rankbench_rankad.neighbors import leave_one_out, mean_distance
@@ -64,7 +64,10 @@ class OneClassSvm(Detector):
         peer = Peer(nu=self.nu, gamma=self.gamma)
         # It draws a seed, which it has no use for, from NumPy's global generator unless it has one.
         peer.random_state = 0
-        return _scored(peer.fit(points), points)
+        try:
+            return _scored(peer.fit(points), points)
+        except ValueError as error:  # no boundary is left where nu is 1
+            raise ContenderDiverged(f"scikit-learn: {error}") from error
 
 
 class IsolationForest(Detector):

@@ -1,3 +1,4 @@
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -95,7 +96,7 @@ def test_nothing_learned_from_is_tested_on(prepared, monkeypatch):
 
     monkeypatch.setattr(_Spy, "train", train)
     cell = prepared.protocol.execute(prepared, task(_Spy()))[0]
-    assert (cell.status, cell.reason) == ("error", "InputError: enough")
+    assert (cell.status, cell.reason.startswith("InputError: enough at ")) == ("error", True)
     training = {tuple(row) for row in seen["training"]}
     assert len(seen["training"]) == 200
     assert not any(tuple(row) in training for row in seen["test"])
@@ -141,7 +142,10 @@ def test_whatever_a_detector_raises_is_its_own_row(prepared, monkeypatch, error,
     monkeypatch.setattr(_Spy, "train", raises if when == "train" else lambda self, points, generator: spy)
     cells = prepared.protocol.execute(prepared, task("knn-distance", _Spy(), "isolation-forest"))
     assert [cell.status for cell in cells] == ["done", status, "done"]
-    assert cells[1].reason == reason
+    # An error says where it was raised, too.
+    assert re.fullmatch(
+        re.escape(reason) + (r" at test_rankad_protocol\.py:\d+" if status == "error" else ""), cells[1].reason
+    )
 
 
 def test_a_small_table_shrinks_n_in_proportion():
