@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -61,6 +62,39 @@ def test_side_is_offered_where_the_left_wins_more_or_less(tmp_path: Path) -> Non
 )
 def test_numbers_of_both_items_are_offered(more: dict[str, list[object]], expected: list[str], tmp_path: Path) -> None:
     assert offered(votes(5, **more), tmp_path) == expected
+
+
+def test_what_control_refuses_is_not_offered(tmp_path: Path) -> None:
+    """Ids and what else follows from the items, a value that is missing far down, and a covariate twice."""
+    rng = np.random.default_rng(20261127)
+    n = 1500
+    a = rng.integers(4, size=n)
+    b = (a + rng.integers(1, 4, size=n)) % 4
+    length = rng.integers(10, 99, size=(2, n))
+    frame = pl.DataFrame(
+        {
+            "model_a": [f"m{x}" for x in a],
+            "model_b": [f"m{x}" for x in b],
+            "winner": np.where(rng.random(n) < 0.7, "model_a", "model_b"),
+            "id_a": a + 100,
+            "id_b": b + 100,
+            "price_a": (a + 1) ** 2 * 0.5,
+            "price_b": (b + 1) ** 2 * 0.5,
+            "length_a": length[0],
+            "length_b": length[1],
+            "words_a": 2 * length[0],
+            "words_b": 2 * length[1],
+            "late_a": [float(x) if k != 1200 else None for k, x in enumerate(length[1])],
+            "late_b": length[0],
+        }
+    )
+    terms = offered(frame, tmp_path)
+    assert terms == ["side", "length"]
+    done = CliRunner().invoke(main, ["aggregate", str(tmp_path / "votes.csv"), "--control", ", ".join(terms)])
+    assert done.exit_code == 0, done.output
+    for term in ("id", "price", "late", "length, words"):
+        done = CliRunner().invoke(main, ["aggregate", str(tmp_path / "votes.csv"), "--control", term])
+        assert done.exit_code == 2
 
 
 def test_what_is_offered_is_what_can_be_said(tmp_path: Path) -> None:
