@@ -199,6 +199,9 @@ class TableCheck:
     def judge(self, frame: pl.DataFrame) -> pl.Series:
         """Return the column ``judge``; an empty name is a missing one, which CSV cannot always tell apart."""
         judge = frame["judge"]
+        if judge.dtype.is_nested():
+            what = f"the column holds {str(judge.dtype)[:QUOTED]}; names must be texts or whole numbers"
+            raise self.error(f"{what} (--columns judge= reads the log without it)", 0, "judge")
         if judge.dtype in (pl.String, pl.Categorical, pl.Enum):
             text = judge.cast(pl.String)
             judge = text.set(text == "", None)

@@ -1,5 +1,8 @@
 """The table of orders in all formats, what is wrong with one, its container and its description."""
 
+from itertools import combinations
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -228,3 +231,52 @@ def test_two_choices_may_be_what_was_offered_and_numbers_are_no_names(tmp_path):
         open_source(path)
     with pytest.raises(InputError, match="there is no column 'x' for the rank2"):
         open_source(path, columns="rank1=who,rank2=x")
+
+
+RACES = [
+    ("18", "ham", "1"),
+    ("18", "hei", "2"),
+    ("18", "ros", "DNF"),
+    ("18", "alo", "\\N"),
+    ("19", "hei", "1"),
+    ("19", "alo", "2"),
+]
+RACES += [
+    ("19", "ham", "3"),
+    ("19", "ros", "4"),
+    ("20", "alo", "10"),
+    ("20", "ros", "1"),
+    ("20", "ham", "2"),
+    ("20", "hei", ""),
+]
+
+
+def test_places_in_races_are_ballots(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text("raceId,driverId,position\n" + "".join(",".join(row) + "\n" for row in RACES))
+    with pytest.raises(InputError, match="or of places in races query=NAME,item=NAME,place=NAME"):
+        open_source(path)
+    source = open_source(path, columns="query=raceId,item=driverId,place=position")
+    found = dict(source.frame.select("query_id", "ranking").collect().iter_rows())
+    assert found == {
+        "18": [["ham"], ["hei"], ["ros", "alo"]],
+        "19": [["hei"], ["alo"], ["ham"], ["ros"]],
+        "20": [["ros"], ["ham"], ["alo"], ["hei"]],
+    }
+    assert list(source.remarks) == ["3 rows without a number as place stand behind the others of their query, tied"]
+    # The same as votes on all pairs, tied ones half each.
+    votes = []
+    for ballot in found.values():
+        for at, place in enumerate(ballot):
+            votes += [(x, y, False) for x in place for later in ballot[at + 1 :] for y in later]
+            votes += [(x, y, True) for x, y in combinations(place, 2)]
+    table = pl.DataFrame(votes, schema=["winner", "loser", "tie"], orient="row")
+    ours = rankbench.aggregate(path, columns="query=raceId,item=driverId,place=position").table
+    theirs = rankbench.aggregate(table).table
+    assert dict(ours.select("item", "score").iter_rows()) == pytest.approx(
+        dict(theirs.select("item", "score").iter_rows()), abs=1e-6
+    )
+    twice = tmp_path / "twice.csv"
+    twice.write_text("race,driver,rank\n1,a,1\n1,a,2\n")
+    with pytest.raises(InputError, match="item 'a' is ranked twice"):
+        open_source(twice, columns="query=race,item=driver,place=rank").frame.collect()

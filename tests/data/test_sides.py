@@ -345,3 +345,11 @@ def test_rows_without_a_category_are_of_no_ranking_by_it(tmp_path: Path, ending:
     found, expected = (aggregate(path, by="surface") for path in paths)
     assert found.table.equals(expected.table)
     assert found.notes[0] == "2 rows with nothing in 'surface' are left out"
+
+
+def test_judges_that_are_lists_are_refused_with_the_columns_that_read_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "votes.jsonl"
+    path.write_text('{"winner": "a", "loser": "b", "judge": ["gpt-4", "pair-v2"]}\n')
+    with pytest.raises(InputError, match=r":1 \[judge\]: .*--columns judge= reads the log without it"):
+        open_source(path).frame.collect()
+    assert open_source(path, columns="judge=").frame.collect().height == 1

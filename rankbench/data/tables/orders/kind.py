@@ -24,6 +24,8 @@ class OrderTable(TableKind):
     """Ballots: rankings of some of a query's items, with or without ties.
 
     A ranking without ties may be a list of names; in texts, rankings and candidates are JSON: ``["b", ["a", "c"]]``.
+    Or a row is an item's place, as of races (``query=race,item=driver,place=rank``): equal places are ties, and items
+    without a number as place stand behind those of their query that have one.
     """
 
     name: ClassVar[str] = "orders"
@@ -31,7 +33,7 @@ class OrderTable(TableKind):
     columns: ClassVar[tuple[str, ...]] = COLUMNS
     optional: ClassVar[tuple[str, ...]] = OPTIONAL
     marks: ClassVar[tuple[str, ...]] = ("ranking",)
-    roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates", *RANKS)
+    roles: ClassVar[tuple[str, ...]] = ("ranking", "candidates", "place", *RANKS)
     # A ballot implies the comparisons of the items that it ranks.
     judgments: ClassVar[tuple[JudgmentKind, ...]] = ("orders", "comparisons")
     words: ClassVar[str] = "ballots"
@@ -55,12 +57,14 @@ class OrderTable(TableKind):
         """Return ballots under the names of the schema, of one query where they have none; see `TableKind.renamed`."""
         import polars as pl
 
-        from rankbench.data.tables.orders.ranks import of_ranks
+        from rankbench.data.tables.orders.ranks import of_places, of_ranks
         from rankbench.data.tables.weights import with_counts
 
         schema = raw.schema()
         with raw.located():
             said = dict(said_columns(columns)) if columns else {}
+            if "place" in said:
+                return of_places(raw, said)
             strange = [role for role in said if role not in _usual()]
             if strange and set(self.roles) & set(said):
                 near = nearest(strange[0], _usual())

@@ -1,16 +1,19 @@
-"""Ballots with a column for each rank, as ranked-choice elections have them: first choice, second choice, ..."""
+"""Ballots with a column for each rank, as ranked-choice elections have them, or a row for each place, as races have."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import polars as pl
 
 from rankbench.data.tables.comparisons.plain_names import plain_name
 from rankbench.data.tables.orders.schema import RANKS, SAYS_NOTHING
 from rankbench.data.tables.remarks import remark
+from rankbench.errors import InputError, nearest
+from rankbench.kinds.table_check import RawTable
 
-__all__ = ["of_ranks", "rank_columns"]
+__all__ = ["of_places", "of_ranks", "rank_columns"]
 
 _WORDS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _SKIPPED = ("", "skipped", "undervote", "blank", "none", "na", "n/a", "nan", "null", "-")
@@ -70,3 +73,24 @@ def of_ranks(raw: pl.LazyFrame, roles: Mapping[str, str]) -> list[pl.Expr]:
     if said := [f"{count:,} {what}" for what, count in counts.items() if count]:
         remark("; ".join(said))
     return [ranking.alias("ranking"), (ranking.list.len() == 0).alias(SAYS_NOTHING)]
+
+
+def of_places(raw: RawTable, given: Mapping[str, str]) -> RawTable:
+    """Return the ballots of a table whose rows are an item's place each."""
+    schema = raw.schema()
+    if set(given) != {"query", "item", "place"}:
+        raise InputError("places are ballots by three columns: --columns query=NAME,item=NAME,place=NAME")
+    for role, name in given.items():
+        if name not in schema:
+            raise InputError(f"there is no column {name!r} for the {role}{nearest(name, schema)}", column=name)
+    place = pl.col(given["place"]).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    item = pl.col(given["item"]).cast(pl.String).alias("item")
+    rows = raw.frame.select(pl.col(given["query"]).alias("query_id"), item, place.alias("place"))
+    behind = rows.select(pl.col("place").is_null().sum()).collect(engine="streaming").item()
+    if behind:
+        remark(f"{behind:,} rows without a number as place stand behind the others of their query, tied")
+    tied = rows.group_by("query_id", "place", maintain_order=True).agg("item")
+    tied = tied.sort("place", nulls_last=True, maintain_order=True)
+    ballots = tied.group_by("query_id", maintain_order=True).agg(pl.col("item").alias("ranking"))
+    # A row of the table is one of several of the file.
+    return replace(raw, frame=ballots, roles=given, locate=lambda row: (raw.path, None))
