@@ -42,8 +42,9 @@ def check(
 ) -> None:
     """Check that components do what they declare.
 
-    NAME is the distribution of a plugin (everything that it brings), a component with or without
-    parameters (surrogate/mine:gamma=2), a suite, or a suite's file. Each check runs in a process
+    NAME is the distribution of a plugin or the folder that it is installed from (everything that it
+    brings), a component with or without parameters (surrogate/mine:gamma=2), a suite, a suite's
+    file, or a wheel. Each check runs in a process
     that may hang or die. What needs a package that is not installed is skipped. Exit code 1 if a
     check fails or none is executed.
 
@@ -74,7 +75,7 @@ def check(
 
 
 def _results(name: str, kind: str | None, seconds: float, wheel: bool) -> Iterator[CheckResult]:
-    if wheel:
+    if wheel or name.endswith(".whl"):
         from rankbench.testing.wheel import check_wheel
 
         return check_wheel(name, seconds=seconds)

@@ -82,7 +82,7 @@ class ScoreSurrogate(Surrogate):
         Up to a number that does not depend on alpha it must be what `value_and_gradient`
         computes; `rankbench certify` compares the two.
 
-        .. versionadded:: 0.2
+        .. versionadded:: 0.1
         """
         return None
 
@@ -91,7 +91,7 @@ class ScoreSurrogate(Surrogate):
 
         A checker follows a rule by itself; without one it takes the terms on trust.
 
-        .. versionadded:: 0.2
+        .. versionadded:: 0.1
         """
         return None
 
@@ -150,14 +150,14 @@ class PairwiseSurrogate(Surrogate):
     def exact_phi(self) -> ConvexPhi | None:
         """Return phi in exact rational pieces or as an expression, or None: certificates are numerical.
 
-        .. versionadded:: 0.2
+        .. versionadded:: 0.1
         """
         return None
 
     def exact_edge(self, weight: Fraction) -> tuple[Fraction, Fraction] | None:
         """Return factor and offset of an edge with this weight > 0, as `edges` does, or None: they are not rational.
 
-        .. versionadded:: 0.2
+        .. versionadded:: 0.1
         """
         return (weight, Fraction(0)) if self.linear else None
 
@@ -166,7 +166,7 @@ class PairwiseSurrogate(Surrogate):
 
         A checker follows a rule by itself; without one it takes the terms on trust.
 
-        .. versionadded:: 0.2
+        .. versionadded:: 0.1
         """
         return {"rule": "weighted", "power": 1} if self.linear else None
 

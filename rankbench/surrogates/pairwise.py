@@ -100,7 +100,7 @@ class PairwiseFormula(Pairwise):
 
     A subclass declares `formula`, and nothing else of phi.
 
-    .. versionadded:: 0.2
+    .. versionadded:: 0.1
     """
 
     formula: ClassVar[PhiFormula]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
@@ -35,7 +37,7 @@ def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -
     ----------
     name : str
         A distribution with plugins (all that it brings, at default parameters), a component
-        in the contender grammar, a suite, or the path of a suite's TOML file.
+        in the contender grammar, a suite, or the path of a suite's TOML file or of a plugin's folder.
     kind : str, optional
         Of the component; needed where two kinds share the name.
     seconds : float
@@ -48,13 +50,22 @@ def check_named(name: str, *, kind: str | None = None, seconds: float = 120.0) -
     """
     name = name.rstrip("/")  # a plugin's folder, as shells complete it
     spelled = {normalized(d): d for d in distributions()}
-    chosen = spelled.get(normalized(name))
+    chosen = spelled.get(normalized(_called(name)))
     if kind is None and chosen is not None:
         yield from _distribution(chosen, seconds)
         return
     target = (SUITE, name) if name.endswith(".toml") and kind in (None, SUITE) else _component(name, kind)
     with Isolated(seconds) as isolated:
         yield from _checked(labelled(*target), isolated, [target])
+
+
+def _called(name: str) -> str:
+    """Return the distribution that stands in a folder, which may be named otherwise; other names as they are."""
+    try:
+        with open(os.path.join(name, "pyproject.toml"), "rb") as file:
+            return str(tomllib.load(file)["project"]["name"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return name
 
 
 def _distribution(distribution: str, seconds: float) -> Iterator[CheckResult]:
@@ -103,6 +114,12 @@ def _blocking(names: list[str]) -> Iterator[None]:
 
 def _component(name: str, kind: str | None) -> tuple[str, str]:
     """Return kind and spec of the one component (or suite) of that name."""
+    if os.path.isfile(os.path.join(name, "pyproject.toml")):
+        install = of_this_python("pip", "install", "-e", name)
+        raise SpecError(
+            f"plugin {_called(name)!r}, which stands in {name!r}, is not installed here: {install}; or check "
+            f"what others would install: rankbench check {shlex.quote(name)} --wheel"
+        )
     given, _, rest = name.partition("/")
     if kind is None and rest and given in (*KINDS, SUITE):
         kind, name = given, rest

@@ -158,7 +158,9 @@ def _survey(distribution: str) -> Survey:
     from importlib.metadata import entry_points
 
     from rankbench.plugin import hookspecs, manager
+    from rankbench.testing.calls import CALLED
     from rankbench.testing.state import State
+    from rankbench.testing.subjects import specs_at_bounds
 
     every = entry_points(group=hookspecs.GROUP)
     before = State.now()
@@ -169,10 +171,15 @@ def _survey(distribution: str) -> Survey:
     causes = list(dict.fromkeys((*causes, *manager.plugins().registry.contested(distribution))))
     suites = manager.suites()
     targets = [
-        (kind, str(suites[name]) if kind == SUITE else name)
+        (kind, text)
         for kind in (*KINDS, SUITE)
         for name in manager.names(kind)
         if manager.origin(kind, name).distribution == distribution
+        for text in (
+            [str(suites[name])]
+            if kind == SUITE
+            else [name, *(specs_at_bounds(manager.component_class(base_of(kind), name)) if kind in CALLED else ())]
+        )
     ]
     results = [
         _check_result(label, "loads", "; ".join(causes)),

@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from rankbench.component import Component
+from rankbench.errors import ContenderDiverged
 from rankbench.kinds.guard import reason, trace_of
 from rankbench.plugin.kinds import SUITE
 from rankbench.testing.catalog import Check, checks_for, registered_check
@@ -112,6 +113,12 @@ def check_and_error(
             remark = check.function(subject) or ""
     except CheckSkipped as skip:
         skipped = str(skip)
+    except ContenderDiverged as error:
+        # With parameters of somebody's choice that is an answer, as it is in a run.
+        if str(subject.it) != subject.it.name:
+            skipped = f"it diverges with these parameters: {error}"
+        else:
+            failure, raised = f"raised {reason(error)}", error
     except CheckFailed as failed:
         failure, raised = str(failed), failed.__cause__
     except KeyboardInterrupt:

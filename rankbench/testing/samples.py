@@ -19,6 +19,7 @@ __all__ = [
     "edge_comparisons",
     "edge_score_tables",
     "edge_scores",
+    "level_votes",
     "queries",
     "random_comparisons",
     "random_graph",
@@ -41,6 +42,11 @@ def votes(m: int, k: int, seed: int, *, weighted: bool = False) -> Sample:
     first = rng.random(k) < 1 / (1 + np.exp((i - j) / 2))
     weights = rng.choice([0.25, 1.0, 2.0, 7.5], size=k) if weighted else np.ones(k)
     return np.where(first, i, j).astype(np.int32), np.where(first, j, i).astype(np.int32), weights, m
+
+
+def level_votes() -> Sample:
+    """Return five comparisons of two items whose weights are level, .1 + .2 + .3 against .3 + .3, but for rounding."""
+    return _sample([(0, 1), (0, 1), (0, 1), (1, 0), (1, 0)], 2, [0.1, 0.2, 0.3, 0.3, 0.3])
 
 
 def tied_sample(sample: Sample, *, all_of_them: bool = False) -> Comparisons:

@@ -9,8 +9,9 @@ from typing import Any
 from rankbench.component import Component
 from rankbench.errors import SpecError
 from rankbench.plugin.kinds import SUITE
+from rankbench.spec import Spec
 
-__all__ = ["Subject", "subject_of"]
+__all__ = ["Subject", "specs_at_bounds", "subject_of"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,28 @@ class Subject:
 
     def __str__(self) -> str:
         return f"{self.kind}/{self.it.stem if self.kind == SUITE else self.it}"
+
+
+def specs_at_bounds(cls: type[Component]) -> list[str]:
+    """Return a component's specs with one parameter each at a bound that it may take, the lower one if there are two.
+
+    A solver's budget is left out: with the smallest there is nothing to promise.
+    """
+    found = []
+    for name, field in cls.parameters().items():
+        bounds = [
+            value
+            for bound in ("ge", "le")
+            for constraint in field.metadata
+            if isinstance(value := getattr(constraint, bound, None), int | float)
+        ]
+        if field.annotation not in (int, float) or not bounds or name == getattr(cls, "budget", None):
+            continue
+        try:
+            found.append(str(cls.from_spec(Spec(cls.name, {name: field.annotation(bounds[0])}))))
+        except SpecError:
+            continue  # another parameter does not go with it, or has no default
+    return [text for text in dict.fromkeys(found) if text != cls.name]
 
 
 def subject_of(obj: object) -> Subject:

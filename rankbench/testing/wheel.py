@@ -43,7 +43,7 @@ def check_wheel(name: str, *, seconds: float = 120.0) -> Iterator[CheckResult]:
     Parameters
     ----------
     name : str
-        The plugin's folder, or the name of a distribution that is installed from a folder.
+        The plugin's folder, the name of a distribution that is installed from a folder, or the path of a wheel.
     seconds : float
         For one check.
 
@@ -54,20 +54,28 @@ def check_wheel(name: str, *, seconds: float = 120.0) -> Iterator[CheckResult]:
     InputError
         The folder's ``pyproject.toml`` cannot be read.
     """
-    folder = _source(name)
-    _need_builder(folder)
+    given = Path(name).resolve() if name.endswith(".whl") else None
+    folder = given.parent if given is not None else _source(name)
+    if given is None:
+        _need_builder(folder)
     with tempfile.TemporaryDirectory(prefix="rankbench-wheel-", ignore_cleanup_errors=True) as scratch:
-        built = _pip("wheel", "--no-build-isolation", "--wheel-dir", scratch, str(folder))
-        wheels = list(Path(scratch).glob("*.whl"))
-        if built.returncode or len(wheels) != 1:
-            yield _result(f"plugin/{folder.name}", "wheel-is-built", _tail(built.stderr + built.stdout))
-            return
-        with zipfile.ZipFile(wheels[0]) as archive:
-            called = _called(archive)
-            lacking = _lacking(archive, folder)
+        wheels = [given] if given is not None else []
+        if given is None:
+            built = _pip("wheel", "--no-build-isolation", "--wheel-dir", scratch, str(folder))
+            wheels = list(Path(scratch).glob("*.whl"))
+            if built.returncode or len(wheels) != 1:
+                yield _result(f"plugin/{folder.name}", "wheel-is-built", _tail(built.stderr + built.stdout))
+                return
+        try:
+            with zipfile.ZipFile(wheels[0]) as archive:
+                called = _called(archive)
+                lacking = _lacking(archive, folder) if given is None else []
+        except (OSError, ValueError, zipfile.BadZipFile) as error:
+            raise InputError(f"it is no wheel: {error}", path=wheels[0]) from error
         label = f"plugin/{called}"
-        yield _result(label, "wheel-is-built", "")
-        yield _result(label, "wheel-holds-what-it-imports", "; ".join(lacking))
+        if given is None:
+            yield _result(label, "wheel-is-built", "")
+            yield _result(label, "wheel-holds-what-it-imports", "; ".join(lacking))
         environment = Installation.make(Path(scratch) / "environment")
         installed = _pip("--python", str(environment.python), "install", str(wheels[0]))
         yield _result(label, "wheel-is-installed", _tail(installed.stderr) if installed.returncode else "")

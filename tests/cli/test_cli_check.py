@@ -63,6 +63,27 @@ def test_a_plugin_that_is_not_installed_is_told_how(rankbench, tmp_path, monkeyp
     assert made.endswith("\nand before others install it:\n\n  rankbench check my-own --wheel\n")
 
 
+def test_a_folder_stands_for_the_plugin_that_is_installed_from_it(rankbench, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rankbench("new", "plugin", "zq-zq", "--kind", "loss")
+    monkeypatch.chdir(tmp_path / "zq-zq")
+    shown = rankbench("check", ".")
+    assert shown.exit_code == 2
+    assert "plugin 'zq-zq', which stands in '.', is not installed here: " in shown.stderr
+    assert " -m pip install -e .; or check what others would install: rankbench check . --wheel" in shown.stderr
+    # The name of the folder is nothing; that of the distribution is in its pyproject.toml.
+    about = tmp_path / "zq-zq" / "pyproject.toml"
+    about.write_text(about.read_text().replace('name = "zq-zq"', 'name = "Rankbench_Example"'))
+    asked = []
+    monkeypatch.setattr("rankbench.testing.distributions.distributions", lambda: ["rankbench-example"])
+    monkeypatch.setattr(
+        "rankbench.testing.distributions._distribution", lambda name, seconds: iter([asked.append(name)][:0])
+    )
+    for path in (".", "./", str(tmp_path / "zq-zq")):
+        assert rankbench("check", path).exit_code == 0
+    assert asked == ["rankbench-example"] * 3
+
+
 def test_a_name_of_two_things_asks_for_the_kind(rankbench):
     shown = rankbench("check", "linear")
     assert shown.exit_code == 2

@@ -9,7 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from rankbench.cli import main
 from rankbench.errors import InputError, SpecError
 from rankbench.scaffold import COMPILED_KINDS, PLUGIN_KINDS, write_plugin
 from rankbench.testing import wheel as wheels
@@ -61,7 +63,11 @@ def test_a_new_compiled_plugin_passes_from_its_wheel(tmp_path):
     assert wrong(results) == {}
     done = {result.check for result in results if result.executed}
     assert {"wheel-is-built", "wheel-is-installed", "loads", "compiled-surrogate-equals-numpy"} <= done
-    assert {result.component for result in results} == {"plugin/rankbench-made-hinge", "surrogate/made-hinge"}
+    assert {result.component for result in results} == {
+        "plugin/rankbench-made-hinge",
+        "surrogate/made-hinge",
+        "surrogate/made-hinge:width=10",  # the bound of its parameter
+    }
 
 
 @pytest.mark.long
@@ -153,6 +159,23 @@ def test_a_distribution_that_is_installed_from_a_folder_stands_for_it(unchecked)
     results = list(check_wheel("Rankbench_Example"))
     assert wrong(results) == {}
     assert {result.component for result in results} == {"plugin/rankbench-example"}
+
+
+def test_a_wheel_is_checked_as_it_is(tmp_path):
+    folder = write_plugin("rankbench-made-it", "claim", tmp_path)
+    assert wheels._pip("wheel", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(folder)).returncode == 0
+    (wheel,) = tmp_path.glob("*.whl")
+    done = CliRunner().invoke(main, ["check", str(wheel), "--json"])
+    results = json.loads(done.stdout)["results"]
+    assert done.exit_code == 0, results
+    assert {result["component"] for result in results} == {"plugin/rankbench-made-it", "claim/made-it"}
+    assert "wheel-is-installed" in {result["check"] for result in results}
+    for name, said in (("none.whl", "No such file"), ("text.whl", "not a zip file")):
+        if name == "text.whl":
+            (tmp_path / name).write_text("text")
+        refused = CliRunner().invoke(main, ["check", str(tmp_path / name)])
+        assert refused.exit_code == 2
+        assert said in refused.stderr
 
 
 def test_what_cannot_be_built_says_why(tmp_path, monkeypatch):

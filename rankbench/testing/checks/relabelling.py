@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -116,12 +119,25 @@ def order_of_judgments_does_not_matter(subject: Subject) -> None:
     if it.needs_truth or it.judgments != "comparisons":
         raise CheckSkipped("it is not made of comparisons")
     for m, k in ((4, 6), (6, 80)):
-        winners, losers, weights, _ = samples.votes(m, k, 61, weighted=True)
-        order = _permutation(k, 61)
-        before = it.aggregate(winners, losers, weights, m)
-        after = it.aggregate(winners[order], losers[order], weights[order], m)
-        if (difference := relative_difference(after, before)) > TOLERANCE:
+        sample = samples.votes(m, k, 61, weighted=True)
+        if difference := _changed(it, sample, _permutation(k, 61)):
             raise CheckFailed(f"shuffled judgments change the structure by {difference:.3g}; declare sequential")
+    level = samples.level_votes()
+    for order in itertools.permutations(range(3)):
+        if difference := _changed(it, level, np.array([*order, 3, 4])):
+            said = " + ".join(f"{weight:g}" for weight in level[2][list(order)])
+            raise CheckFailed(
+                f"where weights {said} stand against .3 + .3, their order changes the structure by {difference:.3g}: "
+                "sums differ by rounding; take them for level within a tolerance, or declare sequential"
+            )
+
+
+def _changed(it: Any, sample: samples.Sample, order: NDArray[np.int64]) -> float:
+    """Return by how much an order of the judgments changes the structure; 0 within the tolerance."""
+    winners, losers, weights, m = sample
+    before = it.aggregate(winners, losers, weights, m)
+    difference = relative_difference(it.aggregate(winners[order], losers[order], weights[order], m), before)
+    return difference if difference > TOLERANCE else 0.0
 
 
 @conformance_check("aggregator")
