@@ -21,7 +21,7 @@ from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.guard import guarded, leave_interrupts_to_parent, reason
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import run_block
-from rankbench.runner.processes import LostProcess
+from rankbench.runner.processes import LostProcess, begun, ended
 from rankbench.runner.share import open_shared
 
 __all__ = ["Crew"]
@@ -51,6 +51,7 @@ class _Worker:
     def take(self, task: BlockTask, timeout: float) -> None:
         """Give it a block."""
         self.task, self.deadline = task, time.monotonic() + timeout
+        begun(task)
         with contextlib.suppress(OSError):  # it is dead, which is found when it is waited for
             self.pipe.send(task)
 
@@ -71,6 +72,8 @@ class _Worker:
 
     def end(self) -> int | None:
         """End it; return its exit code."""
+        if self.task is not None:
+            ended(self.task)
         self.pipe.close()
         if self.process.pid is None:
             return None
@@ -128,6 +131,7 @@ class Crew:
                 self._stillborn = 0
                 if task is not None and found is not None:
                     worker.task = None
+                    ended(task)
                     yield task, found
             elif task is not None and time.monotonic() > worker.deadline:
                 self._crew.remove(worker)

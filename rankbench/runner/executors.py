@@ -15,7 +15,7 @@ from rankbench.protocols.isolation import is_ours
 from rankbench.runner.blocks import run_block
 from rankbench.runner.crew import Crew
 from rankbench.runner.foreign import run_foreign
-from rankbench.runner.processes import LostProcess, failed_block, isolate_foreign, place_tasks
+from rankbench.runner.processes import LostProcess, begun, ended, failed_block, isolate_foreign, place_tasks
 from rankbench.runner.share import shared
 
 __all__ = ["LIMIT", "run_here", "run_in_pool", "warm_up_all"]
@@ -32,7 +32,7 @@ def run_here(sources: Sequence[Prepared], tasks: Sequence[BlockTask], timeout: f
     places = place_tasks(tasks, sources)
     yield from places.nowhere
     for task in (*places.here, *places.ours):
-        yield run_block(sources[task.source], task)
+        yield _run_here(sources, task)
     if places.foreign:
         warm_up_all(sources, places.foreign)
         yield from run_foreign(sources, places.foreign, 1, timeout)
@@ -58,7 +58,7 @@ def run_in_pool(
     places = place_tasks(tasks, sources)
     yield from places.nowhere
     for task in places.here:
-        yield run_block(sources[task.source], task)
+        yield _run_here(sources, task)
     if not (places.ours or places.foreign):
         return
     warm_up_all(sources, (*places.ours, *places.foreign))
@@ -67,6 +67,14 @@ def run_in_pool(
             yield from _pooled(file, places.ours, min(workers, len(places.ours)), timeout)
     if places.foreign:
         yield from run_foreign(sources, places.foreign, workers, timeout)
+
+
+def _run_here(sources: Sequence[Prepared], task: BlockTask) -> BlockResult:
+    begun(task)
+    try:
+        return run_block(sources[task.source], task)
+    finally:
+        ended(task)
 
 
 def _pooled(file: Path, tasks: Sequence[BlockTask], workers: int, timeout: float) -> Iterator[BlockResult]:

@@ -11,7 +11,7 @@ from rankbench.kinds.cell import BlockResult
 from rankbench.kinds.protocol import BlockTask, Prepared
 from rankbench.runner.blocks import vetted
 from rankbench.runner.nursery import Nursery
-from rankbench.runner.processes import LostProcess, failed_block, isolate_foreign
+from rankbench.runner.processes import LostProcess, begun, ended, failed_block, isolate_foreign
 from rankbench.runner.remote import Remote
 from rankbench.runner.sealed_files import file_for_processes
 from rankbench.runner.share import write_shared
@@ -49,9 +49,11 @@ def run_foreign(
                 task = queue.popleft()
                 forks = None if task is alone else nursery
                 running.append((Remote(held_file, task_to_json(task), timeout, nursery=forks), task))
-            ended = [(process, task) for process, task in running if process.ended()]
-            for process, task in ended:
+                begun(task)
+            done = [(process, task) for process, task in running if process.ended()]
+            for process, task in done:
                 running.remove((process, task))
+                ended(task)
                 outcome = process.outcome()
                 parts = isolate_foreign(task) if isinstance(outcome, LostProcess) else []
                 queue.extendleft(reversed(parts))
@@ -59,9 +61,10 @@ def run_foreign(
                     yield failed_block(task, outcome)
                 elif not isinstance(outcome, LostProcess):
                     yield vetted(outcome, task, sources[task.source])
-            if not ended:
+            if not done:
                 time.sleep(PAUSE)
     finally:
-        for process, _ in running:
+        for process, task in running:
+            ended(task)
             process.give_up()
         nursery.end()

@@ -6,6 +6,8 @@ with none of it, and the plugins' contenders with those of the same plugin alone
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -17,8 +19,47 @@ from rankbench.kinds.dataset import Dataset
 from rankbench.kinds.protocol import BlockTask, Prepared, Protocol
 from rankbench.protocols.isolation import strangers
 from rankbench.protocols.ownership import own_cells
+from rankbench.text import duration_text, first_of
 
-__all__ = ["LostProcess", "Places", "failed_block", "isolate_foreign", "place_tasks", "split_foreign"]
+__all__ = [
+    "LostProcess",
+    "Places",
+    "begun",
+    "ended",
+    "failed_block",
+    "isolate_foreign",
+    "longest_running",
+    "place_tasks",
+    "split_foreign",
+]
+
+_LONG = 20.0
+"""Seconds from which a block is one that takes long."""
+
+_NAMED = 3
+"""Contenders of such a block that are named."""
+
+_running: dict[int, tuple[float, BlockTask]] = {}
+
+
+def begun(task: BlockTask) -> None:
+    """Say that a block, or a part of it, is being computed."""
+    _running[id(task)] = time.monotonic(), task
+
+
+def ended(task: BlockTask) -> None:
+    """Say that it is not any more."""
+    _running.pop(id(task), None)
+
+
+def longest_running() -> str:
+    """Name the contenders of the block that has been computed for longest; empty if that is not long."""
+    since, task = min(_running.copy().values(), key=lambda each: each[0], default=(math.inf, None))
+    seconds = time.monotonic() - since
+    if task is None or seconds < _LONG:
+        return ""
+    names = first_of([contender.text for contender in task.cells.values()], _NAMED)
+    return f"for {duration_text(seconds)}: {names} (n = {task.key.n:,}, repetition {task.key.repetition + 1})"
 
 
 @dataclass(frozen=True)

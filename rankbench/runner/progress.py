@@ -115,7 +115,7 @@ class Lines(Silent):
         if self._done:
             seconds = (self._heartbeat.elapsed - self._computing) / self._done * (self._blocks - self._done)
             left = f", about {duration_text(seconds)} left"
-        return f"{self._done} of {self._blocks} blocks{left}"
+        return f"{self._done} of {self._blocks} blocks{left}{_longest()}"
 
 
 class Bar:
@@ -137,15 +137,23 @@ class Bar:
             console=console,
         )
         self.task = self.bars.add_task("preparing", total=None)
+        self._heartbeat = Heartbeat(self._name, _longest)
 
     def __enter__(self) -> Self:
         self.bars.start()
+        self._heartbeat.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._heartbeat.__exit__(kind, error, trace)
         self.bars.stop()
+
+    def _name(self, text: str) -> None:
+        """Print above the bar what has been running for long."""
+        if _longest():
+            self.warn(text.replace(": ; ", ": "))
 
     def start(self, blocks: int, reused: int) -> None:
         """Set the bar to `blocks`."""
@@ -168,6 +176,13 @@ class Bar:
     def warn(self, text: str) -> None:
         """Print a line above the bar."""
         _print_line(self.console, text)
+
+
+def _longest() -> str:
+    from rankbench.runner.processes import longest_running
+
+    longest = longest_running()
+    return f"; running {longest}" if longest else ""
 
 
 def _print_line(console: Console, text: str) -> None:

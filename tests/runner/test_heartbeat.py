@@ -10,7 +10,10 @@ import pytest
 from rich.console import Console
 from sessions import wait_until
 
-from rankbench.runner import heartbeat
+from rankbench.kinds.cell import BlockKey
+from rankbench.kinds.contender import Contender
+from rankbench.kinds.protocol import BlockTask
+from rankbench.runner import executors, heartbeat, processes
 from rankbench.runner.heartbeat import Heartbeat
 from rankbench.runner.progress import Lines
 
@@ -71,3 +74,45 @@ def test_a_run_in_a_pipe_says_how_many_blocks_are_done(quick) -> None:
     text = out.getvalue()
     assert text.endswith("mind [this]\n")
     assert "\x1b" not in text
+
+
+def tasks_of(*contenders: tuple[str, ...]) -> list[BlockTask]:
+    return [
+        BlockTask(BlockKey("btl", "", 100 * place, 0, 1), 0, ("ndcg",), {name: Contender(name, ()) for name in names})
+        for place, names in enumerate(contenders, 1)
+    ]
+
+
+def test_what_has_been_running_longest_is_named(quick, monkeypatch) -> None:
+    monkeypatch.setattr(processes, "_LONG", 0.0)
+    out = io.StringIO()
+    first, second = tasks_of(("sleeper", "sleeper:width=2"), ("quick",))
+    with Lines(Console(file=out, width=200)) as told:
+        told.start(2, 0)
+        processes.begun(first)
+        processes.begun(second)
+        said = r"0 of 2 blocks; running for \d+ s: sleeper, sleeper:width=2 \(n = 100, repetition 1\)$"
+        wait_until(lambda: re.search(said, out.getvalue(), re.M))
+        processes.ended(first)
+        wait_until(lambda: re.search(r"running for \d+ s: quick \(n = 200, repetition 1\)$", out.getvalue(), re.M))
+        processes.ended(second)
+    assert processes.longest_running() == ""
+
+
+def test_nobody_is_named_who_has_just_begun() -> None:
+    (task,) = tasks_of(("quick",))
+    processes.begun(task)
+    try:
+        assert processes.longest_running() == ""
+    finally:
+        processes.ended(task)
+
+
+def test_a_block_in_this_process_is_one_that_is_running(monkeypatch) -> None:
+    monkeypatch.setattr(processes, "_LONG", 0.0)
+    (task,) = tasks_of(("sleeper",))
+    seen = []
+    monkeypatch.setattr(executors, "run_block", lambda *_: seen.append(processes.longest_running()))
+    executors._run_here([None], task)
+    assert "sleeper (n = 100" in seen[0]
+    assert processes.longest_running() == ""
