@@ -60,7 +60,7 @@ class ComparisonsCheck(TableCheck):
             self.refuse(frame[SAID].is_not_null(), frame[SAID], self.unread(frame[SAID]))
         columns = [self.cast(frame[name], pl.String()) for name in COLUMNS]
         winner, loser = columns[1], columns[2]
-        self.refuse(winner == loser, winner, "item {} is compared with itself; remove the row")
+        self.refuse(winner == loser, winner, "item {} is compared with itself")
         if "weight" in self.schema:
             columns.append(self.weight(frame) if "weight" in frame.columns else _ones(frame.height))
         if "judge" in self.schema:
