@@ -19,6 +19,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from rankbench.text import normalized
+
 __all__ = [
     "blas_cores",
     "code_digest",
@@ -29,7 +31,6 @@ __all__ = [
     "edited_file",
     "first_seen",
     "machine_code_name",
-    "normalized",
     "plugin_digest",
     "plugins_digest",
     "sources",
@@ -183,11 +184,6 @@ def _with_required(distribution: str) -> _Plugins:
             chosen.add(name)
             left += [normalized(_library(requirement)) for requirement in plugins[name][1].requires or []]
     return sorted((plugins[name] for name in chosen), key=lambda plugin: plugin[0])
-
-
-def normalized(name: str) -> str:
-    """Return a distribution's name in the one spelling that stands for all that the package index takes for it."""
-    return re.sub(r"[-_.]+", "-", name.strip()).lower()
 
 
 def _library(requirement: str) -> str:

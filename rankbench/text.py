@@ -28,6 +28,7 @@ __all__ = [
     "literal",
     "markdown",
     "natural",
+    "normalized",
     "number",
     "numbered",
     "one_line",
@@ -240,3 +241,8 @@ def grouped_digits(value: int) -> str:
 def place_range_text(low: int, high: int) -> str:
     """Return the places that something may hold, as everybody writes them: ``3``, ``1 to 6``."""
     return grouped_digits(low) if low == high else f"{grouped_digits(low)} to {grouped_digits(high)}"
+
+
+def normalized(name: str) -> str:
+    """Return a distribution's name in the one spelling that stands for all that the package index takes for it."""
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()

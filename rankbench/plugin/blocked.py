@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from rankbench.digest import normalized
+from rankbench.text import normalized
 
 __all__ = ["VARIABLE", "is_blocked"]
 

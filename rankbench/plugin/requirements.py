@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 
-from rankbench.digest import normalized
+from rankbench.text import normalized
 
 __all__ = ["unmet"]
 

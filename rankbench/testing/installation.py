@@ -14,8 +14,8 @@ from importlib.machinery import all_suffixes
 from pathlib import Path
 from typing import Any, Self
 
-from rankbench.digest import normalized
 from rankbench.runtime import numba_cache
+from rankbench.text import normalized
 
 __all__ = ["Installation"]
 

@@ -79,6 +79,7 @@ def test_help_imports_nothing_heavy_and_no_verb():
         "rankbench.cli.start",
         "rankbench.plugin",
         "rankbench.plugin.blocked",
+        "rankbench.text",
     }
     assert {m for m in modules if m.startswith("rankbench.")} == ours
 

@@ -91,7 +91,7 @@ def test_the_page_begins_with_what_comes_next_and_says_why_folds_differ(tmp_path
         kept.append("".join(x for x in lines if not x.startswith("  { label") or any(f'"{y}"' in x for y in labels)))
     suite.write_text("[[experiments]]".join([head, *kept]))
     log = tmp_path / "drifting.parquet"
-    drifting().write_parquet(log)
+    drifting(12_000).write_parquet(log)
     results = rankbench.run(str(suite), dataset=rankbench.log_file(log), reps=5, out=tmp_path / "out")
     page = (tmp_path / "out" / "leaderboard.md").read_text()
     assert results.headline.title.startswith("next-votes")

@@ -209,7 +209,7 @@ def test_an_answer_that_is_missing_is_a_failure_that_says_so(tmp_path: Path) -> 
 def test_a_protocol_that_raises_is_a_failure_of_its_cells_alone(tmp_path: Path) -> None:
     path = suite(tmp_path, SPLIT.replace('"splits"', '"splits:bad=true"'), EXACT)
     results = rankbench.run(path, out=tmp_path / "out")
-    assert results.failures == {"RuntimeError: broken protocol": 60}
+    assert results.failures == {"RuntimeError: broken protocol at test_protocols_run.py:61": 60}
     assert set(results.rows.filter(experiment="numbers")["status"]) == {"done"}
 
 

@@ -151,7 +151,9 @@ def test_describe_counts_rows_and_points() -> None:
     assert alone is not None
     half = student.ppf(0.975, 99) * 0.1 * np.sqrt(100 / 99) / 10
     assert (alone.upper - alone.lower) / 2 == pytest.approx(half, rel=0.03)
-    assert offered_controls(log, source, found, columns="", reader="")[0] == "side"
+    swapped = pl.concat([LEVEL, LEVEL.rename({"left": "right", "right": "left"}).select(LEVEL.columns)])
+    source = open_source(swapped)
+    assert offered_controls(swapped, source, describe(source.frame), columns="", reader="") == ["side"]
 
 
 def test_a_judge_contradicts_another_vote_and_not_a_vote_itself() -> None:

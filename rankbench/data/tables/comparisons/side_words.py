@@ -58,21 +58,27 @@ TIED = (
         "1/2",
         "½",
     ),
-    *("0.5-0.5", "tie (inconsistent)", "[[c]]"),
+    *("0.5-0.5", "tie (inconsistent)", "[[c]]", "[[a=b]]"),
     *BOTH_BAD,
 )
 """What a winner's column may say instead of a name, in small letters; see `tie_words`."""
 
 
-_DASHES = r"[\u2010-\u2015\u2212]"
-_BRACKETS = r"^\[\[(.*[^cC].*|)\]\]$"
-"""What judges that are models write their verdict in, ``[[A>>B]]``; ``[[C]]`` is a tie, and no side."""
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 
 def plain_word(word: pl.Expr) -> pl.Expr:
-    """Return words of a winner's column in small letters, without brackets of verdicts, with hyphens for dashes."""
-    plain = word.cast(pl.String).str.strip_chars().str.to_lowercase()
-    return plain.str.replace_all(_DASHES, "-").str.replace(_BRACKETS, "$1")
+    """Return words of a winner's column in small letters, without blanks around them."""
+    return word.cast(pl.String).str.strip_chars().str.to_lowercase()
+
+
+def _as_written(words: Iterable[str], *, brackets: bool) -> list[str]:
+    """Return words with each dash that may stand for their hyphens; sides also in the brackets of judges' verdicts.
+
+    The words are few and the rows are many: rows are compared as they are.
+    """
+    dashed = {word.replace("-", dash) for word in words for dash in ("-", *_DASHES)}
+    return sorted(dashed | ({f"[[{word}]]" for word in dashed} if brackets else set()))
 
 
 def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
@@ -107,12 +113,13 @@ def side_words(left: str, right: str) -> tuple[list[str], list[str]]:
         words[1 - away].difference_update({"a", "b"})
         words[away].difference_update({"b"})
         words[away].add("a")
-    return sorted(words[0] - {own[1]} | {own[0]} - {own[1]}), sorted(words[1] - {own[0]} | {own[1]} - {own[0]})
+    sides = words[0] - {own[1]} | {own[0]} - {own[1]}, words[1] - {own[0]} | {own[1]} - {own[0]}
+    return _as_written(sides[0], brackets=True), _as_written(sides[1], brackets=True)
 
 
 def tie_words(left: str, right: str) -> list[str]:
     """Return the words that mean that neither column won, in small letters; see `side_words`."""
-    return [*TIED, *(("d",) if _at_home(left, right) else ())]
+    return _as_written([*TIED, *(("d",) if _at_home(left, right) else ())], brackets=False)
 
 
 def word_readings(
